@@ -6,11 +6,9 @@ from pathlib import Path
 from typing import Final
 
 _MAX_BYTES: Final = 64 * 1024 * 1024
-_MAX_PARSED_BYTES: Final = 16 * 1024 * 1024
 _MODE: Final = 24  # bytes of an entry's `stat` data before its mode,
 _STATUS: Final = 40  # and before its object id
 _REPOSITORY: Final = b"\0\0\xe0\0"  # the mode of a repository inside the work tree
-_IDS: Final = (20, 32)  # bytes of an object id: SHA-1, SHA-256
 _EXTENDED: Final = 0x4000
 _ELSEWHERE: Final = (b"link", b"sdir")  # extensions that move names to another index or a tree
 
@@ -19,17 +17,20 @@ class UnreadableIndex(ValueError):
     """The index is too large, broken or of an unknown kind."""
 
 
-def read_tracked_names(index: Path) -> list[str]:
-    """Relative to the work tree; none without an index. Raises UnreadableIndex."""
+def read_tracked_names(index: Path, id_bytes: int) -> list[str]:
+    """Relative to the work tree; none without an index. Raises UnreadableIndex.
+
+    `id_bytes`: length of object ids, by the repository's configuration: an index can be made that either length fits.
+    """
     content = _read(index)
-    return [name for _, name in _parse(content)] if content else []
+    return [name for _, name in _parse(content, id_bytes)] if content else []
 
 
-def read_inner_repositories(index: Path) -> list[str]:
+def read_inner_repositories(index: Path, id_bytes: int) -> list[str]:
     """Repositories inside the work tree, such as submodules. Raises UnreadableIndex."""
     content = _read(index)
     # Few indexes have any, and parsing a large one takes long.
-    return [name for mode, name in _parse(content) if mode == _REPOSITORY] if _REPOSITORY in content else []
+    return [name for mode, name in _parse(content, id_bytes) if mode == _REPOSITORY] if _REPOSITORY in content else []
 
 
 def _read(index: Path) -> bytes:
@@ -45,14 +46,12 @@ def _read(index: Path) -> bytes:
     return content
 
 
-def _parse(content: bytes) -> list[tuple[bytes, str]]:
+def _parse(content: bytes, id_bytes: int) -> list[tuple[bytes, str]]:
     """Modes and names. Raises UnreadableIndex."""
-    for size in _IDS if len(content) <= _MAX_PARSED_BYTES else ():
-        try:
-            return list(_entries(content, size))
-        except (ValueError, IndexError, struct.error, UnicodeDecodeError):
-            continue
-    raise UnreadableIndex
+    try:
+        return list(_entries(content, id_bytes))
+    except (ValueError, IndexError, struct.error) as error:
+        raise UnreadableIndex from error
 
 
 def _entries(content: bytes, size: int) -> Iterator[tuple[bytes, str]]:

@@ -1,12 +1,15 @@
 """The git settings that start no program and read no other file."""
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 _BLANK: Final = re.compile(r"[ \t]*(?:[#;].*)?")
 _SECTION: Final = re.compile(r'[ \t]*\[([A-Za-z0-9.-]+)(?:[ \t]+"((?:[^"\\]|\\.)*)")?\][ \t]*(?:[#;].*)?')
 _SETTING: Final = re.compile(r"[ \t]*([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:=[ \t]*(.*))?")
 _STRANGE: Final = re.compile(r"[^\t\x20-\U0010ffff]")  # git may treat these as blanks or ends of lines
+
+_ID_BYTES: Final = {"sha1": 20, "sha256": 32}
 
 # Sections (with a dot: with a name in them) of which any setting is harmless: git ignores an alias named like its own
 # command, and gitbutler, gitflow and github are other programs.
@@ -64,20 +67,41 @@ _HARMLESS: Final = {
 def unknown_setting(content: str) -> str | None:
     """The first setting not known to be harmless, or line that git may read differently, if any. Includes
     `core.worktree`: only the caller knows where it may lead."""
+    try:
+        for section, name, setting, _ in _settings(content):
+            if not _harmless(section, name, setting.lower()):
+                return ".".join(part for part in (section, name, setting) if part is not None)
+    except ValueError:
+        return "a line that can be read in two ways"
+    return None
+
+
+def id_bytes(content: str) -> int:
+    """Length of the object ids in a repository with this configuration. Raises ValueError."""
+    size = 20
+    for section, name, setting, value in _settings(content):
+        if (section, name, setting.lower()) == ("extensions", None, "objectformat"):
+            if value not in _ID_BYTES:
+                raise ValueError(value)
+            size = _ID_BYTES[value]
+    return size
+
+
+def _settings(content: str) -> Iterator[tuple[str, str | None, str, str | None]]:
+    """Section, name in it, setting, value. Raises ValueError for a line that git may read differently."""
     section, name = "", None
     for line in content.replace("\r\n", "\n").split("\n"):
         if _STRANGE.search(line) or line.endswith("\\"):
-            return "a line that can be read in two ways"
+            raise ValueError(line)
         if _BLANK.fullmatch(line):
             continue
         if found := _SECTION.fullmatch(line):
             section, dot, named = found[1].lower().partition(".")
             name = named if dot else found[2]
-        elif not (found := _SETTING.fullmatch(line)) or not section:
-            return "a line that can be read in two ways"
-        elif not _harmless(section, name, found[1].lower()):
-            return ".".join(part for part in (section, name, found[1]) if part is not None)
-    return None
+        elif (found := _SETTING.fullmatch(line)) and section:
+            yield section, name, found[1], found[2]
+        else:
+            raise ValueError(line)
 
 
 def _harmless(section: str, name: str | None, setting: str) -> bool:

@@ -12,9 +12,8 @@ from activities.files.real_paths import is_directory, real_path
 from activities.shell.analysis.budget import WorkBudget
 from activities.shell.analysis.directory_trees import TreeTooLarge, WithheldFiles, withheld_among, withheld_in_tree
 from activities.shell.analysis.expand import WildcardExpander
-from activities.shell.analysis.git_index import read_tracked_names
 from activities.shell.analysis.program import GLOBAL_OPTIONS, Command, Word
-from activities.shell.analysis.repository import find_repository, index_path
+from activities.shell.analysis.repository import find_repository, tracked_names
 from activities.shell.programs.parsed_arguments import ParsedArguments
 from activities.turn_context import TurnContext
 from workflows.domain.permissions import permission_keys
@@ -89,7 +88,7 @@ class ImplicitReadFinder:
 
     def tracked(self, root: Path) -> WithheldFiles:
         try:
-            found = read_tracked_names(index_path(root))
+            found = tracked_names(root)
         except (OSError, ValueError) as error:
             raise TreeTooLarge("more than can be looked through of the files that git tracks") from error
         self.budget.spend(len(found) // _NAMES)

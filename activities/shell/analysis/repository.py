@@ -5,8 +5,8 @@ import re
 from pathlib import Path
 from typing import Final
 
-from activities.shell.analysis.git_index import read_inner_repositories
-from activities.shell.analysis.gitconfig import unknown_setting
+from activities.shell.analysis.git_index import UnreadableIndex, read_inner_repositories, read_tracked_names
+from activities.shell.analysis.gitconfig import id_bytes, unknown_setting
 
 _MAX_CONFIG: Final = 256 * 1024  # bytes
 _MAX_INSIDE: Final = 64  # repositories in one
@@ -31,18 +31,27 @@ def unsafe_setting(root: Path) -> str | None:
                 if unknown := _unknown(file, each, git):
                     return f"{unknown} in {os.path.relpath(file, root)}"
             # Git enters the inner repositories that are checked out.
-            named = [each / name for name in read_inner_repositories(git / "index")]
+            named = [each / name for name in read_inner_repositories(git / "index", _id_bytes(common))]
             inside = [found for found in named if found not in seen and _has_git(found)]
             seen.update(inside)
             todo += inside
+    except UnreadableIndex:
+        return "its index cannot be read"
     except (OSError, ValueError) as error:
         return f"its configuration cannot be read ({type(error).__name__})"
     return None
 
 
-def index_path(root: Path) -> Path:
+def tracked_names(root: Path) -> list[str]:
+    """Relative to the work tree. Raises OSError or ValueError."""
+    git, common = _git(root)
+    return read_tracked_names(git / "index", _id_bytes(common))
+
+
+def _id_bytes(common: Path) -> int:
     """Raises OSError or ValueError."""
-    return _git(root)[0] / "index"
+    configuration = common / "config"
+    return id_bytes(_read(configuration)) if configuration.is_file() else id_bytes("")
 
 
 def _has_git(directory: Path) -> bool:
@@ -67,13 +76,17 @@ def _unknown(configuration: Path, root: Path, git: Path) -> str | None:
     """A submodule names its work tree, which may be `root`."""
     if not configuration.is_file():
         return None
-    with configuration.open("rb") as file:
-        raw = file.read(_MAX_CONFIG + 1)
-    if len(raw) > _MAX_CONFIG:
-        raise ValueError(f"{configuration} is too large")
-    content = raw.decode("utf-8")
+    content = _read(configuration)
     unknown = unknown_setting(content)
     if unknown == "core.worktree":
         trees = {os.path.realpath(git / found) for found in _WORK_TREE.findall(content)}
         unknown = unknown_setting(_WORK_TREE.sub("", content)) if trees == {os.path.realpath(root)} else unknown
     return unknown
+
+
+def _read(configuration: Path) -> str:
+    with configuration.open("rb") as file:
+        raw = file.read(_MAX_CONFIG + 1)
+    if len(raw) > _MAX_CONFIG:
+        raise ValueError(f"{configuration} is too large")
+    return raw.decode("utf-8")

@@ -1,21 +1,18 @@
 -- name: due
 -- Sessions that have something to do and have not moved for a while, with the calls that wait for nobody (`ready`).
-WITH asking AS MATERIALIZED (SELECT call FROM ask WHERE state = 'open'), -- once, not for each call
-delegated AS MATERIALIZED (SELECT call FROM task WHERE settled_at IS NULL),
-unsettled AS MATERIALIZED ( -- open turns with unsettled calls
-    SELECT c.turn, array_agg(c.id ORDER BY c.position)
-        FILTER (WHERE CASE c.state WHEN 'claimed' THEN d.call IS NULL ELSE a.call IS NULL END) AS ready
-    FROM turn t JOIN call c ON c.turn = t.id AND c.step = t.step
-    LEFT JOIN asking a ON a.call = c.id LEFT JOIN delegated d ON d.call = c.id
-    WHERE t.state = 'open' AND c.state IN ('prepared', 'claimed')
-    GROUP BY c.turn
-), working AS MATERIALIZED ( -- those that wait are left out first: they are the many
-    SELECT t.session, t.id AS turn, t.step, NULL AS accepted_at, i.interrupted, coalesce(w.ready, '{}') AS ready
-    FROM turn t LEFT JOIN unsettled w ON w.turn = t.id CROSS JOIN LATERAL (
+WITH working AS MATERIALIZED ( -- those that wait are left out first: they are the many
+    SELECT t.session, t.id AS turn, t.step, NULL AS accepted_at, i.interrupted, coalesce(c.ready, '{}') AS ready
+    FROM turn t CROSS JOIN LATERAL (
         SELECT (SELECT status = 'ended' FROM session s WHERE s.id = t.session) -- a join would read all sessions
                OR EXISTS (SELECT FROM stop WHERE stop.turn = t.id) AS interrupted
     ) i
-    WHERE t.state = 'open' AND (w.turn IS NULL OR w.ready IS NOT NULL OR i.interrupted)
+    CROSS JOIN LATERAL ( -- NOT IN is read once, whatever the planner expects; NOT EXISTS for each call
+        SELECT count(*) AS unsettled, array_agg(call.id ORDER BY call.position) FILTER (WHERE CASE call.state
+            WHEN 'claimed' THEN call.id NOT IN (SELECT task.call FROM task WHERE settled_at IS NULL)
+            ELSE call.id NOT IN (SELECT ask.call FROM ask WHERE state = 'open') END) AS ready
+        FROM call WHERE call.turn = t.id AND call.step = t.step AND call.state IN ('prepared', 'claimed')
+    ) c
+    WHERE t.state = 'open' AND (i.interrupted OR c.unsettled = 0 OR c.ready IS NOT NULL)
     UNION ALL
     SELECT w.session, NULL, NULL, max(w.accepted_at), false, '{}' FROM work w JOIN session s ON s.id = w.session
     WHERE w.state = 'accepted' AND s.status = 'active'

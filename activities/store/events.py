@@ -211,7 +211,7 @@ async def _page(database: Database, query: bytes, session: SessionId, seq: int, 
 def _readable(canonical: bytes) -> EventRecord | None:
     try:
         return parse_record(canonical)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

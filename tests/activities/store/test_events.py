@@ -24,6 +24,10 @@ from workflows.domain.prompt import Prompt
 
 TAMPERED = {
     "another event": ("UPDATE event SET canonical = 'x' WHERE seq = 2", "event 2 .* is not what was hashed"),
+    "another event, of brackets": (
+        "UPDATE event SET canonical = repeat('[', 200000)::bytea WHERE seq = 2",
+        "event 2 .* is not what was hashed",
+    ),
     "a missing event": ("DELETE FROM event WHERE seq = 2", "event 2 is missing"),
     "a missing tail": ("DELETE FROM event WHERE seq = 3", "events 3 to 3 are missing at the end"),
     "another type": ("UPDATE event SET type = 'turn.ended' WHERE seq = 2", "event 2 .* another event's bytes"),

@@ -1,7 +1,7 @@
 """The ledger of calls: from prepared to the one outcome."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from psycopg.types.json import Json
@@ -156,7 +156,8 @@ def claim(
     journal.record(
         CallClaimed(call=call.id, fence=fence, digest=call.digest, turn_config=turn_config, decisions=decisions)
     )
-    return call.model_copy(update={"state": CallState.CLAIMED, "fence": fence, "machine": machine})
+    claimed = {"state": CallState.CLAIMED, "fence": fence, "machine": machine, "claimed_at": datetime.now(UTC)}
+    return call.model_copy(update=claimed)  # the row has the database's time
 
 
 def reclaim(journal: Journal, call: CallRow, fence: Fence, turn_config: TurnConfigId) -> None:

@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Final
 
-_RESET: Final = re.compile(r"(?:anthropic|x)-ratelimit-(?P<of>.+)-reset|x-ratelimit-reset-(?P<openai>.+)")
+_RESET: Final = re.compile(r"(?:anthropic|x)-ratelimit-(?P<of>.+)-reset|x-ratelimit-reset(?:-(?P<openai>.+))?")
 _IN_BODY: Final = re.compile(r'(?i)"retryDelay":\s*"([\d.]+s)"|(?:try again|retry) in ((?:[\d.]+(?:ms|h|m|s))+)')
 _LENGTHS: Final = re.compile(r"([\d.]+)(ms|h|m|s)")
+_MILLISECONDS: Final = 1e11  # since 1970: in seconds, that is the year 5138
 _SECONDS: Final = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
 
 
@@ -21,7 +22,7 @@ def hinted_seconds(headers: Mapping[str, str], text: str, now: datetime) -> floa
     named = {name.lower(): value for name, value in headers.items()}
     asked = _retry_after(named, now)
     if asked is None and (found := _IN_BODY.search(text)):
-        asked = _length(found[1] or found[2])
+        asked = _length(found[1] or found[2]) or None  # "0s" is no hint: attempt would follow attempt
     return max(_resets(named, now), default=None) if asked is None else asked
 
 
@@ -42,8 +43,9 @@ def _resets(headers: Mapping[str, str], now: datetime) -> Iterator[float]:
         remaining = found and (
             headers.get(f"x-ratelimit-remaining-{found['openai']}")
             or headers.get(name.removesuffix("-reset") + "-remaining")
+            or headers.get("x-ratelimit-remaining")
         )
-        seconds = (_length(value) or _until(value, now)) if remaining == "0" else None
+        seconds = (_length(value) or _until_epoch(value, now) or _until(value, now)) if remaining == "0" else None
         if seconds is not None:
             yield seconds
 
@@ -65,6 +67,15 @@ def _number(text: str | None) -> float | None:
     except ValueError:
         return None
     return value if math.isfinite(value) and value >= 0 else None
+
+
+def _until_epoch(text: str, now: datetime) -> float | None:
+    """Seconds to a moment in seconds or milliseconds since 1970 (OpenRouter)."""
+    moment = _number(text)
+    if moment is None:
+        return None
+    seconds = (moment / 1000 if moment > _MILLISECONDS else moment) - now.timestamp()
+    return seconds if seconds > 0 else None
 
 
 def _until(date: str, now: datetime) -> float | None:

@@ -248,6 +248,10 @@ def test_the_error_of_the_provider_behind_openrouter_is_shown(raw: object, said:
         ({"x-ratelimit-remaining-tokens": "7", "x-ratelimit-reset-tokens": "6m0s"}, "", 2),
         ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "soon"}, "", 2),
         ({}, "Try again in a while.", 2),
+        ({}, '{"retryDelay": "0s"}', 2),
+        ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": f"{(NOW.timestamp() + 40) * 1000:.0f}"}, "", 40),
+        ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": f"{NOW.timestamp() + 40:.0f}"}, "", 40),
+        ({"x-ratelimit-remaining": "3", "x-ratelimit-reset": f"{NOW.timestamp() + 40:.0f}"}, "", 2),
     ],
 )
 def test_a_hint_is_found_wherever_a_provider_writes_it(headers: dict[str, str], text: str, seconds: float) -> None:

@@ -18,8 +18,14 @@ async def json_objects(provider: str, source: AsyncIterator[bytes]) -> AsyncGene
     """
     splitter = _EventSplitter(provider)
     async for received in source:
-        if events := splitter.feed(received):
-            yield [_object(provider, data) for data in events if data != _END]
+        objects: list[dict[str, Any]] = []
+        try:
+            objects.extend(_object(provider, data) for data in splitter.feed(received) if data != _END)
+        except ModelError:
+            yield objects  # what came before is a part of the answer, which is paid for
+            raise
+        if objects:
+            yield objects
 
 
 class _EventSplitter:

@@ -29,6 +29,7 @@ COST_COLUMNS: Final = {  # our names → litellm's columns
 }
 _RATES: Final = "|".join(COST_COLUMNS.values())
 _LONG: Final = re.compile(rf"({_RATES})(_above_(\d+)k_tokens)")
+_PRICES: Final = re.compile(rf"tiered_pricing|({_RATES})(_above_\d+k_tokens)?")
 COLUMNS: Final = re.compile(  # those that are read here
     rf"mode|litellm_provider|deprecation_date|max_(input_|output_)?tokens|tiered_pricing|supported_output_modalities"
     rf"|supports_(function_calling|vision|pdf_input|reasoning)|({_RATES})(_above_\d+k_tokens)?"
@@ -59,6 +60,12 @@ def find_entry(table: ModelTable, model: str) -> Mapping[str, Any] | None:
     return table.get(model) or table.get(model.partition("/")[2])
 
 
+def merge_entries(older: Mapping[str, Any], newer: Mapping[str, Any]) -> dict[str, Any]:
+    """The older entry with what the newer one says; prices only together: an old tier does not fit new rates."""
+    priced = any(map(_PRICES.fullmatch, newer))
+    return {name: value for name, value in older.items() if not (priced and _PRICES.fullmatch(name))} | dict(newer)
+
+
 def find_facts(table: ModelTable, model: str) -> ModelFacts:
     """`model`: as in `Endpoint.model`."""
     return facts_of_entry(find_entry(table, model) or {})
@@ -66,7 +73,7 @@ def find_facts(table: ModelTable, model: str) -> ModelFacts:
 
 def _can_call_tools(known: Mapping[str, Any]) -> bool:
     text = "text" in (known.get("supported_output_modalities") or ["text"])
-    return text and known.get("mode") in _MODES and known.get("supports_function_calling") is not False
+    return text and known.get("mode", "chat") in _MODES and known.get("supports_function_calling") is not False
 
 
 def _is_model(key: str, name: str, known: Mapping[str, Any], provider: str) -> bool:
@@ -75,10 +82,10 @@ def _is_model(key: str, name: str, known: Mapping[str, Any], provider: str) -> b
         limits_or_price = _context(known) or known.get("input_cost_per_token") is not None
         return bool(limits_or_price) and not (provider in _PRICED_BY_REGION and "/" in name)
     bare = "/" not in key and not key.startswith(_TUNED) and _context(known) > 0
-    return bare and _provider(known) == provider
+    return bare and provider_of(known) == provider
 
 
-def _provider(known: Mapping[str, Any]) -> str:
+def provider_of(known: Mapping[str, Any]) -> str:
     named = str(known.get("litellm_provider"))
     return "vertex_ai" if named.startswith("vertex_ai-") else _FAMILIES.get(named, named)
 

@@ -1,15 +1,21 @@
 """The tables of models, all in litellm's form: a newer one that a person has fetched, the release's, litellm's own."""
 
 import json
-from collections import ChainMap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import reduce
 from pathlib import Path
 from typing import Any, Final
 
 from pydantic import ValidationError
 
-from activities.model import litellm_table
-from activities.model.litellm_table import ModelTable
+from activities.model.litellm_table import (
+    ModelTable,
+    facts_of_entry,
+    find_entry,
+    merge_entries,
+    provider_of,
+    read_table,
+)
 from activities.model.port import ModelFacts
 from workflows.domain.errors import UsageError
 from workflows.domain.value import Value
@@ -35,12 +41,19 @@ class ModelTables:
         self._fetched = fetched
 
     def facts(self, model: str) -> ModelFacts:
-        """What the first table that knows a model says of it, by its name in `Endpoint.model`; takes some 10 ms."""
-        entries = (litellm_table.find_entry(table, model) for table in self._tables())
-        return litellm_table.facts_of_entry(next(filter(None, entries), {}))
+        """What the tables say of a model, by its name in `Endpoint.model`, a newer one first; takes some 40 ms."""
+        entries = (find_entry(table, model) or {} for table in self._tables())
+        return facts_of_entry(reduce(merge_entries, entries))
 
     def all(self) -> ModelTable:
-        return ChainMap(*(dict(table) for table in self._tables()))
+        """Every entry of every table, by the older one's name: litellm names those of some providers without."""
+        merged: dict[str, Mapping[str, Any]] = {}
+        for table in self._tables():
+            for name, entry in table.items():
+                provider, _, bare = name.partition("/")
+                known = bare if name not in merged and provider_of(merged.get(bare, {})) == provider else name
+                merged[known] = merge_entries(merged.get(known, {}), entry)
+        return merged
 
     def fetched(self) -> FetchedTable | None:
         """The fetched table, or None. Raises UsageError for a file that holds none."""
@@ -61,7 +74,8 @@ class ModelTables:
             return 0
 
     def _tables(self) -> Iterator[ModelTable]:
+        """The oldest first."""
+        yield read_table()
+        yield json.loads(RELEASE.read_bytes())["models"]
         if (newer := self.fetched()) is not None:
             yield newer.models
-        yield json.loads(RELEASE.read_bytes())["models"]
-        yield litellm_table.read_table()

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -23,6 +24,7 @@ _TIMEOUT: Final = 60.0  # seconds
 _MAX_BYTES: Final = 64 * 2**20
 _LOCAL: Final = ("127.0.0.1", "::1", "localhost")
 _LONG_CONTEXT: Final = 200_000  # tokens of a prompt, above which models.dev's `context_over_200k` counts
+_ODD: Final = (ArithmeticError, ValueError, TypeError, LookupError, AttributeError)  # of an entry of another form
 _EXAMPLE: Final = "https://models.dev/api.json"
 
 
@@ -54,12 +56,12 @@ def _entries(name: str, entry: Mapping[str, Any]) -> Iterator[tuple[str, dict[st
     """One entry of litellm's, or all of a provider of models.dev."""
     listed = entry.get("models")
     if not isinstance(listed, dict):
-        yield name, {"mode": "chat", **entry}
+        yield name, dict(entry)
         return
     provider = provider_named(name)
     if provider.listed or name in LITELLM_PROVIDERS:
         for model, known in listed.items():
-            if isinstance(known, dict):
+            with suppress(*_ODD):
                 yield f"{provider.litellm}/{model}", _columns(provider.litellm, known)
 
 
@@ -75,7 +77,6 @@ def _columns(provider: str, known: Mapping[str, Any]) -> dict[str, Any]:
     }
     columns = {
         "litellm_provider": provider,
-        "mode": "chat",
         "max_input_tokens": limit.get("context"),
         "max_output_tokens": limit.get("output"),
         "supports_function_calling": known.get("tool_call"),
@@ -107,7 +108,7 @@ def _usable(columns: Mapping[str, Any]) -> bool:
     """Whether the entry can be read; a wrong price is worse than none."""
     try:
         facts = facts_of_entry(columns)
-    except (ArithmeticError, ValueError, TypeError, KeyError, AttributeError, IndexError):
+    except _ODD:
         return False
     return facts.price is None or all(_is_price(each) for each in (facts.price, *facts.price.tiers))
 

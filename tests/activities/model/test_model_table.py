@@ -32,8 +32,13 @@ MODELS_DEV = {
                 },
             },
             "claude-free-of-sense": {"cost": {"input": -3, "output": 15}},
+            "claude-of-truth": {"cost": {"input": True, "output": 15}},
+            "claude-without-size": {"cost": {"tiers": [{"tier": {"type": "context"}}]}},
+            "claude-of-numbers": {"modalities": {"input": 5}},
+            "claude-of-words": "a model",
         },
     },
+    "azure": {"models": {"gpt-5-codex": {"limit": {"context": 1000}}}},
     "a-company-of-next-year": {"models": {"x": {"cost": {"input": 1, "output": 1}}}},
 }
 
@@ -95,7 +100,7 @@ async def test_a_fetched_table_of_models_dev_is_read_with_its_tiers(tables: Tabl
     fetched = await fetch_table(f"{tables.url}api.json", tmp_path / "models.json")
 
     facts = ModelTables(tmp_path / "models.json").facts("anthropic/claude-next")
-    assert list(fetched.models) == ["anthropic/claude-next"]
+    assert list(fetched.models) == ["anthropic/claude-next", "azure/gpt-5-codex"]
     assert facts.price is not None and facts.price.cache_read == Decimal("0.3")
     assert {tier.above: (tier.input, tier.output) for tier in facts.price.tiers} == {
         200_000: (Decimal(6), Decimal("22.5")),
@@ -139,3 +144,33 @@ def test_a_broken_file_is_named_with_the_remedy(tmp_path: Path) -> None:
     file.write_text("{")
     with pytest.raises(UsageError, match="models --refresh"):
         ModelTables(file).facts("openai/gpt-5")
+
+
+async def test_what_a_fetched_table_does_not_say_of_a_model_is_still_known(tables: TableServer, tmp_path: Path) -> None:
+    found = ModelTables(tmp_path / "models.json")
+    before = found.facts("azure/gpt-5-codex")
+    tables.pages["/api.json"] = MODELS_DEV
+    await fetch_table(f"{tables.url}api.json", tmp_path / "models.json")
+    after = found.facts("azure/gpt-5-codex")
+
+    assert before.responses and after.responses
+    assert (after.context, after.price) == (1000, before.price)
+
+
+async def test_newer_rates_are_not_mixed_with_older_tiers(tables: TableServer, tmp_path: Path) -> None:
+    found = ModelTables(tmp_path / "models.json")
+    before = found.facts("gemini/gemini-2.5-pro").price
+    tables.pages["/litellm.json"] = {"gemini/gemini-2.5-pro": RATES}
+    await fetch_table(f"{tables.url}litellm.json", tmp_path / "models.json")
+    after = found.facts("gemini/gemini-2.5-pro").price
+
+    assert before is not None and before.tiers and after is not None and not after.tiers and after.input == 1
+    assert found.all()["gemini/gemini-2.5-pro"]["litellm_provider"] == "gemini"
+
+
+async def test_an_entry_is_listed_by_the_name_that_litellm_has_for_it(tables: TableServer, tmp_path: Path) -> None:
+    tables.pages["/api.json"] = {"openai": {"models": {"gpt-5": {"limit": {"context": 77}}}}}
+    await fetch_table(f"{tables.url}api.json", tmp_path / "models.json")
+    listed = ModelTables(tmp_path / "models.json").all()
+
+    assert listed["gpt-5"]["max_input_tokens"] == 77 and "openai/gpt-5" not in listed

@@ -1,9 +1,10 @@
 """Claude's thoughts on Bedrock, as far as litellm gives them back: signed ones, before all calls of an answer.
 
-It leaves encrypted thoughts out, and moves those between calls before them. The service refuses such an answer, and one
-without thoughts, when the results of its calls are sent and the model is to think on.
+It leaves encrypted thoughts out, and moves those between calls before them. The service refuses such an answer, and a
+turn that thinks on without its thoughts, or has some without thinking.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
@@ -11,29 +12,37 @@ from typing import Final
 from pydantic import JsonValue
 
 from activities.model.port import AssistantInput, ModelRequest
+from activities.model.turn_thoughts import answers_of_turn, without_thoughts
+from activities.model.wires.anthropic_options import is_adaptive
 from workflows.domain.messages import ReasoningPart, RequestedCall
 
 _THINKING: Final = ("thinking", "reasoning_effort")
+_OWN_EFFORT: Final = re.compile(r"gpt|deepseek|nova")  # litellm makes no budget of their `reasoning_effort`
 
 
 def settle_thinking(request: ModelRequest) -> ModelRequest:
     """The request, without thoughts and without thinking where the service would refuse them after calls."""
-    place = max((n for n, message in enumerate(request.messages) if isinstance(message, AssistantInput)), default=None)
-    if place is None or request.endpoint.provider != "bedrock":
+    answers = answers_of_turn(request.messages) if request.endpoint.provider == "bedrock" else ()
+    budgeted = _has_budget(request.endpoint.name, request.options)
+    if not answers or not (budgeted or any(answer.details for answer in answers)):
         return request
-    newest = request.messages[place]
-    if not isinstance(newest, AssistantInput) or not newest.calls or _comes_back(newest, request.options):
-        return request
-    shortened = newest.model_copy(update={"parts": tuple(p for p in newest.parts if not isinstance(p, ReasoningPart))})
-    messages = (*request.messages[:place], shortened, *request.messages[place + 1 :])
+    thinks = budgeted or is_adaptive(request.endpoint.name)
+    if thinks and any(answer.details and _comes_back(answer) for answer in answers):
+        changed = tuple(answer for answer in answers if not _comes_back(answer))
+        return replace(request, messages=without_thoughts(request.messages, changed))
     options = {name: value for name, value in request.options.items() if name not in _THINKING}
-    return replace(request, messages=messages, options=options)
+    return replace(request, messages=without_thoughts(request.messages, answers), options=options)
 
 
-def _comes_back(answer: AssistantInput, options: Mapping[str, JsonValue]) -> bool:
-    if not answer.details:
-        thinking = options.get("thinking")
-        return not (isinstance(thinking, dict) and thinking.get("type") == "enabled")
-    first_call = next(n for n, part in enumerate(answer.parts) if isinstance(part, RequestedCall))
+def _has_budget(model: str, options: Mapping[str, JsonValue]) -> bool:
+    thinking = options.get("thinking")
+    if isinstance(thinking, dict) and thinking.get("type") == "enabled":
+        return True
+    effort = options.get("reasoning_effort")
+    return effort not in (None, "none") and not is_adaptive(model) and not _OWN_EFFORT.search(model)
+
+
+def _comes_back(answer: AssistantInput) -> bool:
+    first_call = next((n for n, part in enumerate(answer.parts) if isinstance(part, RequestedCall)), len(answer.parts))
     thinks_later = any(isinstance(part, ReasoningPart) and part.details for part in answer.parts[first_call:])
     return not thinks_later and all(block.get("signature") for block in answer.details)

@@ -164,14 +164,18 @@ class Anthropic:
         self._thinks_on(body)
 
     def _thinks_on(self, body: dict[str, Any]) -> None:
-        """With a call's result, the thoughts before the call must be there."""
+        """A turn thinks as a whole: it begins with a thought, or has none."""
         said = [message for message in body["messages"] if message["role"] == "assistant"]
         self._unmoved(said)
-        results = [block["type"] for block in body["messages"][-1]["content"] if isinstance(block, dict)]
-        if not said or "tool_result" not in results or (body.get("thinking") or {}).get("type") != "enabled":
-            return
-        if said[-1]["content"][0]["type"] not in ("thinking", "redacted_thinking"):
+        turn = _kinds_of_turn(said)
+        kind = (body.get("thinking") or {}).get("type")
+        if kind == "enabled" and turn and turn[0] not in _THOUGHTS:
             raise _refused("Expected `thinking` or `redacted_thinking`, but found `tool_use`.")
+        off = kind == "disabled" or (kind is None and not _ADAPTIVE.match(body["model"]))
+        if off and not set(turn).isdisjoint(_THOUGHTS):
+            raise _refused(
+                "When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`."
+            )
 
     def _unmoved(self, said: list[dict[str, Any]]) -> None:
         if any(message["content"][-1]["type"] in _THOUGHTS for message in said if isinstance(message["content"], list)):
@@ -239,6 +243,17 @@ class Anthropic:
             case Call(name, arguments):
                 block = {"type": "tool_use", "id": f"toolu_{number}", "name": name, "input": {}}
                 return block, [{"type": "input_json_delta", "partial_json": each} for each in _halves(arguments)]
+
+
+def _kinds_of_turn(said: list[dict[str, Any]]) -> list[str]:
+    """The kinds of the blocks in the answers since the newest one without calls."""
+    kinds: list[str] = []
+    for message in reversed(said):
+        blocks = [block["type"] for block in message["content"] if isinstance(block, dict)]
+        if "tool_use" not in blocks:
+            break
+        kinds = blocks + kinds
+    return kinds
 
 
 def _identity(block: dict[str, Any]) -> str:

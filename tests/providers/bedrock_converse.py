@@ -119,6 +119,12 @@ RULES: Final[Mapping[str, Rule]] = {
         "`redacted_thinking`, but found `tool_use`.",
         _THINKING,
     ),
+    "thinking off": Rule(
+        "The model returned the following errors: messages.{}: When thinking is disabled, an `assistant` message in "
+        "the final position cannot contain `thinking`.",
+        _REPORTS + "of Anthropic's API",
+        believed=True,
+    ),
 }
 _STATUSES: Final = {"signed": 403, "credential": 403}
 _CODES: Final = {"signed": "MissingAuthenticationTokenException", "credential": "UnrecognizedClientException"}
@@ -182,9 +188,9 @@ class Bedrock:
         marks = json.dumps(body).count('"cachePoint"')
         if marks > _MARKS:
             raise _broken("marks", marks)
+        thinks = (body.get("additionalModelRequestFields", {}).get("thinking") or {}).get("type") == "enabled"
+        self._thinking(messages, thinks=thinks)
         self._reasoning(model, messages)
-        if (body.get("additionalModelRequestFields", {}).get("thinking") or {}).get("type") == "enabled":
-            self._thinking(messages)
 
     def _reasoning(self, model: str, messages: list[dict[str, Any]]) -> None:
         for number, message in enumerate(messages):
@@ -199,16 +205,20 @@ class Bedrock:
                 if mark not in self.signed or self.signed[mark] != text:
                     raise _broken("signature", f"messages.{number}.content.{place}")
 
-    def _thinking(self, messages: list[dict[str, Any]]) -> None:
-        """With the results of calls, the answer before must think as it did when it made them."""
-        if not any("toolResult" in block for block in messages[-1]["content"]):
+    def _thinking(self, messages: list[dict[str, Any]], *, thinks: bool) -> None:
+        """A turn thinks as a whole: it begins with a thought, or has none. Its newest answer comes back as it was."""
+        turn = _turn(messages)
+        if not turn:
             return
-        number, answer = [each for each in enumerate(messages) if each[1]["role"] == "assistant"][-1]
-        if "reasoningContent" not in answer["content"][0]:
-            raise _broken("thinking first", number)
-        order = _order(answer["content"])
-        if any(self.order.get(mark, order) != order for mark in order):
-            raise _broken("order", number)
+        first, newest = turn[0], turn[-1]
+        reasons = [number for number in turn if _blocks([messages[number]], "reasoningContent")]
+        if thinks and "reasoningContent" not in messages[first]["content"][0]:
+            raise _broken("thinking first", first)
+        if reasons and not thinks:
+            raise _broken("thinking off", reasons[0])
+        order = _order(messages[newest]["content"])
+        if newest in reasons and any(self.order.get(mark, order) != order for mark in order):
+            raise _broken("order", newest)
 
     def _play(self, answer: Answer) -> Iterator[bytes | StreamPause | Disconnect]:
         yield _event("messageStart", role="assistant")
@@ -302,6 +312,13 @@ def _calls(messages: list[dict[str, Any]]) -> None:
 
 def _blocks(messages: list[dict[str, Any]], *kinds: str) -> list[dict[str, Any]]:
     return [block for message in messages for block in message["content"] if any(kind in block for kind in kinds)]
+
+
+def _turn(messages: list[dict[str, Any]]) -> list[int]:
+    """The places of the answers since the newest one without calls."""
+    answers = [number for number, message in enumerate(messages) if message["role"] == "assistant"]
+    closed = [number for number in answers if not _blocks([messages[number]], "toolUse")]
+    return [number for number in answers if not closed or number > closed[-1]]
 
 
 def _mark(reasoning: dict[str, Any]) -> tuple[str, str]:

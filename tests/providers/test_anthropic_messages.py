@@ -84,6 +84,33 @@ async def test_a_turn_that_another_model_has_begun_goes_on_without_thinking(port
     assert ["thinking" in body for body in service.double.asked] == [False, True]
 
 
+async def test_a_turn_thinks_on_after_a_step_without_thoughts(port: WireRouter) -> None:
+    steered = UserInput(content="Only a.")
+    service = Anthropic(READS, Answer((Call("read", '{"path": "b"}'),)), Answer((Text("Done."),)))
+    talk = GO
+    async with serve_double(service.double):
+        for _ in range(2):
+            step = await collect_answer(port, request(service, talk, options=THINKING))
+            results = (ToolResultInput(call=call.id, content="x") for call in step.calls)
+            talk = (*talk, AssistantInput(parts=step.parts), *results, steered)
+        last = await collect_answer(port, request(service, talk, options=THINKING))
+
+    assert last.parts == (TextPart(text="Done."),)
+    assert ["thinking" in body for body in service.double.asked] == [True, True, True]
+
+
+@pytest.mark.parametrize("options", [{}, {"thinking": {"type": "disabled"}}])
+async def test_a_turn_that_thinks_no_more_goes_on_without_its_thoughts(
+    port: WireRouter, options: dict[str, Any]
+) -> None:
+    service = Anthropic(READS, Answer((Text("Done."),)))
+    async with serve_double(service.double):
+        first = await collect_answer(port, request(service, options=THINKING))
+        results = (ToolResultInput(call=call.id, content="x") for call in first.calls)
+        talk = (*GO, AssistantInput(parts=first.parts), *results)
+        assert (await collect_answer(port, request(service, talk, options=options))).parts == (TextPart(text="Done."),)
+
+
 async def test_a_step_of_many_calls_keeps_the_mark_of_the_request_before(port: WireRouter) -> None:
     service = Anthropic(Answer((Call("read", "{}"),) * 21), Answer((Text("Done."),)))
     async with serve_double(service.double):

@@ -174,6 +174,7 @@ WRONG: Final = {
     "signature": talk(user(HI), assistant(FORGED), user(HI)),
     "order": talk(),
     "thinking first": talk(user(HI), assistant(CALL), user(result()), additionalModelRequestFields=THINKS),
+    "thinking off": talk(user(HI), assistant(FORGED, CALL), user(result())),
 }
 
 

@@ -84,15 +84,40 @@ async def test_reasoning_comes_and_goes_back_unchanged(port: WireRouter, spoken:
 async def test_reasoning_that_litellm_does_not_give_back_ends_no_turn(
     port: WireRouter, output: Sequence[Output]
 ) -> None:
-    service = BEDROCK.serve(Answer(output), THINKS, DONE)
+    service = BEDROCK.serve(Answer(output), READS, DONE, DONE)
     async with serve_double(service.double):
         conversation = talk(port, BEDROCK, service, options=BEDROCK.thinking)
+        for _ in range(3):
+            await conversation.ask()
+        conversation.say("Go on.")
+        assert (await conversation.ask()).parts == (TextPart(text="Done."),)
+
+    assert thinks(service) == [True, False, False, True]
+
+
+@pytest.mark.parametrize("options", [BEDROCK.thinking, {"reasoning_effort": "high"}])
+@pytest.mark.parametrize("before", [(), (Thought(redacted=True),)])
+async def test_a_turn_thinks_on_after_an_answer_whose_thoughts_do_not_come_back(
+    port: WireRouter, options: dict[str, Any], before: Sequence[Output]
+) -> None:
+    service = BEDROCK.serve(THINKS, Answer((*before, Call("read", '{"path": "b"}'))), DONE)
+    async with serve_double(service.double):
+        conversation = talk(port, BEDROCK, service, options=options)
         for _ in range(2):
             await conversation.ask()
         assert (await conversation.ask()).parts == (TextPart(text="Done."),)
 
-    thinks = ["thinking" in body.get("additionalModelRequestFields", {}) for body in asked(service)]
-    assert thinks == [True, False, True]
+    assert thinks(service) == [True, True, True]
+
+
+async def test_an_effort_is_a_budget_that_calls_without_thoughts_rule_out(port: WireRouter) -> None:
+    service = BEDROCK.serve(READS, DONE)
+    async with serve_double(service.double):
+        conversation = talk(port, BEDROCK, service, options={"reasoning_effort": "high"})
+        await conversation.ask()
+        assert (await conversation.ask()).parts == (TextPart(text="Done."),)
+
+    assert thinks(service) == [True, False]
 
 
 @EACH
@@ -347,6 +372,11 @@ async def test_a_prompt_after_calls_with_a_model_of_bedrocks_that_wants_them_apa
         await conversation.ask()
         conversation.say("Only a.", steered=True)
         assert (await conversation.ask()).parts == (TextPart(text="Done."),)
+
+
+def thinks(service: Service) -> list[bool]:
+    """Of each request to Bedrock, whether the model is to think."""
+    return ["thinking" in body.get("additionalModelRequestFields", {}) for body in asked(service)]
 
 
 async def outcome_of(conversation: Conversation) -> Received | FailureAction:

@@ -27,11 +27,22 @@ _SAMPLING: Final = ("temperature", "top_p", "top_k")
 _NOT_WITH_THOUGHTS: Final = ("temperature", "top_k")
 
 
+def is_adaptive(model: str) -> bool:
+    """Whether it is a Claude that thinks as much as it finds right."""
+    return bool(_ADAPTIVE.search(model))
+
+
+def refuses_thoughts(form: JsonDict) -> bool:
+    """Whether a request in `form` may have no thoughts in its newest turn. Others than Claude think unasked."""
+    kind = (form.get("thinking") or {}).get("type")
+    return kind == "disabled" or (kind is None and "claude" in form["model"] and not is_adaptive(form["model"]))
+
+
 def merge_message_options(form: JsonDict, options: Mapping[str, JsonValue], *, began_without_thought: bool) -> JsonDict:
     """`form` with the options.
 
-    `began_without_thought`: the model answers results of calls that it did not think before; Anthropic then refuses a
-    budget for thinking.
+    `began_without_thought`: the model goes on with a turn in which it has not thought; Anthropic then refuses a budget
+    for thinking.
     """
     model, effort = form["model"], next((options[name] for name in _EFFORTS if name in options), None)
     others = {name: value for name, value in options.items() if name not in (*_EFFORTS, "thinking")}
@@ -49,7 +60,7 @@ def _thinking(model: str, written: JsonValue, effort: JsonValue) -> tuple[dict[s
     if not isinstance(written, dict | None):
         raise ValueError(f"thinking is {written!r}")
     thinking = {("budget_tokens" if name == "budgetTokens" else name): value for name, value in (written or {}).items()}
-    adapts = bool(_ADAPTIVE.search(model))
+    adapts = is_adaptive(model)
     if isinstance(effort, str):
         thinking = {} if effort == "none" else {"type": "enabled", "budget_tokens": EFFORT_BUDGETS[effort]}
     if thinking.get("type") == "disabled":
@@ -68,6 +79,6 @@ def _effort_of(budget: JsonValue) -> str:
 
 
 def _refused_sampling(model: str, *, thinks: bool) -> tuple[str, ...]:
-    if _ADAPTIVE.search(model) and not _TAKES_BUDGET.search(model):
+    if is_adaptive(model) and not _TAKES_BUDGET.search(model):
         return _SAMPLING
     return _NOT_WITH_THOUGHTS if thinks else ()

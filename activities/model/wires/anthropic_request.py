@@ -21,7 +21,8 @@ from activities.model.port import (
     UserInput,
 )
 from activities.model.request_json import JsonDict, encode_body, encode_json, parse_arguments, sendable_id, utf8_safe
-from activities.model.wires.anthropic_options import merge_message_options
+from activities.model.turn_thoughts import answers_of_turn, without_thoughts
+from activities.model.wires.anthropic_options import merge_message_options, refuses_thoughts
 from activities.model.wires.http_wire import WireRequest
 from workflows.domain.messages import ReasoningPart, RequestedCall, TextPart
 
@@ -47,13 +48,16 @@ class MessagesRequestBuilder:
     def prepare(self, request: ModelRequest) -> WireRequest:
         endpoint = request.endpoint
         key = {"x-api-key": endpoint.secret} if endpoint.secret else {}
-        turns = _merge_turns(self._encoded.get_all(request.messages, None, _encode))
+        parameters, messages = _parameters(request), request.messages
+        if refuses_thoughts(parameters):
+            messages = without_thoughts(messages, answers_of_turn(messages))
+        turns = _merge_turns(self._encoded.get_all(messages, None, _encode))
         _mark_cache_points(turns)
-        messages = [_OPENING[role] + b",".join(blocks) + b"]}" for role, blocks in turns]
+        encoded = [_OPENING[role] + b",".join(blocks) + b"]}" for role, blocks in turns]
         return WireRequest(
             _url(endpoint),
             {**key, **_VERSION, **endpoint.headers},
-            encode_body("messages", messages, _parameters(request)),
+            encode_body("messages", encoded, parameters),
         )
 
 
@@ -98,12 +102,14 @@ def _parameters(request: ModelRequest) -> JsonDict:
     }
     form = {name: value for name, value in parameters.items() if value is not None}
     form |= {"model": request.endpoint.name, "stream": True}
-    return merge_message_options(form, request.options, began_without_thought=_began_without_thought(request.messages))
+    silent = bool(request.options) and _began_without_thought(request.messages)
+    return merge_message_options(form, request.options, began_without_thought=silent)
 
 
 def _began_without_thought(messages: tuple[InputMessage, ...]) -> bool:
-    newest = next((message for message in reversed(messages) if isinstance(message, AssistantInput)), None)
-    return newest is not None and bool(newest.calls) and not any(map(_is_thought, newest.details))
+    answers = answers_of_turn(messages)
+    # the first answer is the likeliest to think
+    return bool(answers) and not any(_is_thought(block) for answer in reversed(answers) for block in answer.details)
 
 
 def _encode(message: InputMessage) -> _Encoded:

@@ -134,6 +134,14 @@ OPTIONS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("claude-opus-5-5", {"temperature": 0.5, "topP": 0.5}, {}),
     ("claude-sonnet-4-5", {"topP": 0.5, "user": "u"}, {"top_p": 0.5, "metadata": {"user_id": "u"}}),
     ("claude-sonnet-4-5", {"temperature": 0.5, **THINKING}, THINKING),
+    ("claude-sonnet-4-5", {"stop": "x"}, {"stop_sequences": ["x"]}),
+    ("claude-sonnet-4-5", {"seed": 7, "frequency_penalty": 0.1, "presence_penalty": 0.1, "logit_bias": {}, "n": 1}, {}),
+    ("claude-sonnet-4-5", {"response_format": {"type": "text"}, "parallel_tool_calls": True}, {}),
+    (
+        "claude-sonnet-4-5",
+        {"parallel_tool_calls": False},
+        {"tool_choice": {"type": "auto", "disable_parallel_tool_use": True}},
+    ),
 ]
 
 
@@ -147,6 +155,24 @@ async def test_options_stand_where_this_api_wants_them(
 
     plain = {"model", "messages", "max_tokens", "tools", "stream"}
     assert {name: value for name, value in service.double.asked[0].items() if name not in plain} == sent
+
+
+@pytest.mark.parametrize(
+    ("more", "sent"),
+    [
+        ({"tool_choice": "required"}, {"type": "any", "disable_parallel_tool_use": True}),
+        ({"tool_choice": "none"}, {"type": "none"}),
+        ({"tools": ()}, None),
+    ],
+)
+async def test_one_call_at_a_time_keeps_the_choice_of_tools(
+    port: WireRouter, more: dict[str, Any], sent: dict[str, Any] | None
+) -> None:
+    service = Anthropic(Answer((Text("Hi"),)))
+    async with serve_double(service.double):
+        await collect_answer(port, request(service, options={"parallel_tool_calls": False}, **more))
+
+    assert service.double.asked[0].get("tool_choice") == sent
 
 
 def test_models_think_by_effort_that_do_so_in_litellms_table() -> None:

@@ -88,6 +88,16 @@ LOW = {**SHOWN, "thinkingLevel": "low"}
         ),
         ("gemini-2.5-pro", {"reasoningEffort": "low"}, {"thinkingConfig": {**SHOWN, "thinkingBudget": 1024}}),
         ("gemini-2.5-flash-image", {"topP": 0.5, "stop": ["x"]}, {"topP": 0.5, "stopSequences": ["x"]}),
+        (
+            "gemini-2.5-flash-image",
+            {"stop": "x", "seed": 7, "frequency_penalty": 0.1, "presence_penalty": 0.2},
+            {"stopSequences": ["x"], "seed": 7, "frequencyPenalty": 0.1, "presencePenalty": 0.2},
+        ),
+        (
+            "gemini-2.5-flash-image",
+            {"parallel_tool_calls": False, "n": 1, "user": "u", "logit_bias": {}, "response_format": {"type": "text"}},
+            {},
+        ),
     ],
 )
 async def test_options_stand_where_this_api_wants_them(

@@ -8,16 +8,19 @@ from pydantic import JsonValue
 
 from activities.model.output_limit import EFFORT_BUDGETS
 from activities.model.request_json import JsonDict, merge_options
+from activities.model.wires.chat_options import forbids_parallel_calls, translatable
 
 _PATHS: Final = {  # options of the chat protocol, and of OpenCode's packages → their paths here
     "max_completion_tokens": ("max_tokens",),
     "topP": ("top_p",),
     "topK": ("top_k",),
     "stop": ("stop_sequences",),
+    "stopSequences": ("stop_sequences",),
     "serviceTier": ("service_tier",),
     "user": ("metadata", "user_id"),
     "effort": ("output_config", "effort"),
 }
+_UNKNOWN: Final = ("seed", "frequency_penalty", "frequencyPenalty", "presence_penalty", "presencePenalty")
 _EFFORTS: Final = ("reasoning_effort", "reasoningEffort")
 # Claude from 4.6 on thinks as much as it finds right; later ones take no budget and no sampling; some always think
 _ADAPTIVE: Final = re.compile(r"claude-(opus|sonnet|haiku)-(4[-.]([6-9]|\d\d)|[5-9]|\d\d)(?!\d)|claude-(fable|mythos)-")
@@ -45,15 +48,25 @@ def merge_message_options(form: JsonDict, options: Mapping[str, JsonValue], *, b
     for thinking.
     """
     model, effort = form["model"], next((options[name] for name in _EFFORTS if name in options), None)
-    others = {name: value for name, value in options.items() if name not in (*_EFFORTS, "thinking")}
+    others = translatable(options, (*_UNKNOWN, *_EFFORTS, "thinking"))
     thinking, default_effort = _thinking(model, options.get("thinking"), effort)
     if thinking.get("type") == "enabled" and began_without_thought:
         thinking = {}
     form |= {"thinking": thinking} if thinking else {}
     form |= {"output_config": {"effort": default_effort}} if default_effort else {}
     merge_options(form, others, _PATHS)
+    if forbids_parallel_calls(options):
+        form |= _one_call(form)
     refused = _refused_sampling(model, thinks=bool(thinking) and thinking["type"] != "disabled")
     return {name: value for name, value in form.items() if name not in refused}
+
+
+def _one_call(form: JsonDict) -> JsonDict:
+    """The choice of tools that allows one call at a time; none without tools, or where no call is allowed."""
+    choice = form.get("tool_choice") or {"type": "auto"}
+    if not form.get("tools") or not isinstance(choice, dict) or choice.get("type") == "none":
+        return {}
+    return {"tool_choice": {**choice, "disable_parallel_tool_use": True}}
 
 
 def _thinking(model: str, written: JsonValue, effort: JsonValue) -> tuple[dict[str, Any], str | None]:

@@ -8,7 +8,7 @@ from workflows.domain.errors import Conflict
 from workflows.domain.events.sessions import SessionSuspended, SuspensionEnded
 from workflows.domain.ids import SuspensionId
 from workflows.domain.messages import CallState
-from workflows.domain.open_call import CallResultState
+from workflows.domain.open_call import CallResult, CallResultState
 from workflows.domain.suspension import SuspendCause, SuspendReason
 from workflows.domain.wire import WakeKind
 
@@ -42,7 +42,8 @@ async def test_no_call_begins_or_is_taken_over_and_a_stored_outcome_is_returned(
     ran = [(await rig.run(call)).state for call in (done, claimed, prepared)]
     assert ran == [CallResultState.SETTLED, CallResultState.SUSPENDED, CallResultState.SUSPENDED]
     assert not (rig.project / "b").exists() and not (rig.project / "c").exists()
-    assert isinstance(await rig.claim(prepared), generations.Suspended)
+    refused = await rig.claim(prepared)
+    assert isinstance(refused, CallResult) and refused.state is CallResultState.SUSPENDED
 
 
 async def test_no_turn_is_opened_for_what_waits_until_it_is_resumed(rig: ActivityRig) -> None:

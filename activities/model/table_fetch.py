@@ -69,12 +69,14 @@ def _columns(provider: str, known: Mapping[str, Any]) -> dict[str, Any]:
     """An entry of models.dev, whose prices are dollars per million tokens."""
     limit, cost = _mapping(known.get("limit")), _mapping(known.get("cost"))
     modalities = _mapping(known.get("modalities"))
-    long = {_LONG_CONTEXT: _mapping(cost.get("context_over_200k"))}
-    long |= {
+    long: dict[int, Mapping[str, Any]] = {
         tier["tier"]["size"]: tier
         for tier in cost.get("tiers") or ()
-        if isinstance(tier, dict) and _mapping(tier.get("tier")).get("type") == "context"
+        if isinstance(tier, dict) and _mapping(tier.get("tier")).get("type", "context") == "context"
     }
+    # Beside tiers, this repeats one of them, whatever its length.
+    if not long:
+        long[_LONG_CONTEXT] = _mapping(cost.get("context_over_200k"))
     columns = {
         "litellm_provider": provider,
         "max_input_tokens": limit.get("context"),

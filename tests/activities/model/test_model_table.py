@@ -27,10 +27,11 @@ MODELS_DEV = {
                     "input": 3,
                     "output": 15,
                     "cache_read": 0.3,
-                    "context_over_200k": {"input": 6, "output": 22.5},
-                    "tiers": [{"input": 9, "output": 30, "tier": {"type": "context", "size": 400_000}}],
+                    "context_over_200k": {"input": 9, "output": 30},  # models.dev repeats a single tier so
+                    "tiers": [{"input": 9, "output": 30, "tier": {"type": "context", "size": 272_000}}],
                 },
             },
+            "claude-of-before": {"cost": {"input": 3, "output": 15, "context_over_200k": {"input": 6, "output": 22.5}}},
             "claude-free-of-sense": {"cost": {"input": -3, "output": 15}},
             "claude-of-truth": {"cost": {"input": True, "output": 15}},
             "claude-without-size": {"cost": {"tiers": [{"tier": {"type": "context"}}]}},
@@ -100,11 +101,12 @@ async def test_a_fetched_table_of_models_dev_is_read_with_its_tiers(tables: Tabl
     fetched = await fetch_table(f"{tables.url}api.json", tmp_path / "models.json")
 
     facts = ModelTables(tmp_path / "models.json").facts("anthropic/claude-next")
-    assert list(fetched.models) == ["anthropic/claude-next", "azure/gpt-5-codex"]
+    assert list(fetched.models) == ["anthropic/claude-next", "anthropic/claude-of-before", "azure/gpt-5-codex"]
+    before = ModelTables(tmp_path / "models.json").facts("anthropic/claude-of-before").price
+    assert before is not None and [tier.above for tier in before.tiers] == [200_000]
     assert facts.price is not None and facts.price.cache_read == Decimal("0.3")
     assert {tier.above: (tier.input, tier.output) for tier in facts.price.tiers} == {
-        200_000: (Decimal(6), Decimal("22.5")),
-        400_000: (Decimal(9), Decimal(30)),
+        272_000: (Decimal(9), Decimal(30)),
     }
     assert (facts.context, facts.max_output, facts.images, facts.documents, facts.reasoning) == (
         *(500_000, 64_000, True, False, True),

@@ -4,15 +4,12 @@ import uuid
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Self
 
 import psycopg
-from temporalio.service import RPCError, RPCStatusCode
 
 from tests import databases
-from tests.acceptance.stack_parts import servers_down
 from tests.acceptance.trial import Trial, trial
 from tests.acceptance.workers import ForkServer
 from tests.conftest import remove
@@ -21,12 +18,10 @@ from worker.connect import connect
 from worker.scripted.script import Script
 from worker.settings import Settings
 from worker.stack.cluster import SUPERUSER, Cluster
-from worker.stack.state_file import Endpoints, PartName
+from worker.stack.state_file import Endpoints
 from worker.stack.status import status
 from worker.stack.temporal import TemporalFiles
 from worker.stack.up import up
-
-_PROBE_TIMEOUT: Final = timedelta(seconds=15)
 
 
 @dataclass(frozen=True)
@@ -92,17 +87,6 @@ class OwnStack(SharedStack):
     async def _ready(self) -> None:
         await up(self.settings, lambda _: None, worker=self.worker)  # an earlier failed trial may have left it half-way
         await wait_until(lambda: all(part.serving for part in status(self.settings).parts))
-        if not await self._engine_answers():  # it has lost its file's shard, which only a new start brings back
-            async with servers_down(self.settings, PartName.TEMPORAL):
-                pass
-
-    async def _engine_answers(self) -> bool:
-        temporal = await connect(self.settings, self.endpoints)
-        try:
-            await temporal.get_workflow_handle("session/none").describe(rpc_timeout=_PROBE_TIMEOUT)
-        except RPCError as error:
-            return error.status is RPCStatusCode.NOT_FOUND
-        return True
 
     @contextmanager
     def _database_and_queue(self) -> Iterator[tuple[Settings, Endpoints]]:

@@ -1,8 +1,7 @@
 """Temporal's file put back from a while ago, PostgreSQL newer: sessions go on from their rows (attack a6)."""
 
 import asyncio
-import sqlite3
-from contextlib import closing
+import shutil
 from pathlib import Path
 from typing import Final
 
@@ -10,7 +9,7 @@ import pytest
 
 from activities.store import outbox
 from tests.acceptance.scenarios import DONE, runs
-from tests.acceptance.stack_parts import servers_down
+from tests.acceptance.stack_parts import part, servers_down
 from tests.acceptance.stacks import OwnStack
 from tests.acceptance.trial import Trial
 from tests.polling import attempts
@@ -90,19 +89,31 @@ async def answer(trial: Trial, session: SessionId) -> None:
 
 
 def copy_of(settings: Settings, directory: Path) -> Path:
-    """A consistent copy of the file of a Temporal that serves."""
-    copy = directory / "temporal.db"
-    with (
-        closing(sqlite3.connect(TemporalFiles(home=settings.home).file)) as source,
-        closing(sqlite3.connect(copy)) as target,
-    ):
-        source.backup(target)
+    """The files of a Temporal that serves, as a power failure would leave them.
+
+    It is frozen for that, and SQLite kept out: whoever reads the file through it makes Temporal's next write fail, and
+    Temporal loses its shards until it is started anew.
+    """
+    copy = directory / "temporal"
+    copy.mkdir()
+    (server,) = part(settings, PartName.TEMPORAL)
+    server.suspend()
+    try:
+        for file in _files(settings):
+            shutil.copy(file, copy)
+    finally:
+        server.resume()
     return copy
 
 
 def put_back(settings: Settings, copy: Path) -> None:
     """Of a Temporal that does not run."""
+    for file in _files(settings):
+        file.unlink()
+    shutil.copytree(copy, TemporalFiles(home=settings.home).file.parent, dirs_exist_ok=True)
+
+
+def _files(settings: Settings) -> list[Path]:
+    """The file, and the journals beside it."""
     file = TemporalFiles(home=settings.home).file
-    for part in file.parent.glob(f"{file.name}*"):
-        part.unlink()
-    file.write_bytes(copy.read_bytes())
+    return [*file.parent.glob(f"{file.name}*")]

@@ -9,13 +9,13 @@ RUN printf 'uv==0.13.9 --hash=sha256:%s --hash=sha256:%s\n' \
 ENV UV_PROJECT_ENVIRONMENT=/opt/holdfast UV_PYTHON_DOWNLOADS=never UV_LINK_MODE=copy UV_COMPILE_BYTECODE=1
 # The dependencies first: they change less often than the code. PostgreSQL's programs are among them, for backups.
 COPY pyproject.toml uv.lock ./
-RUN uv sync --locked --no-cache --no-dev --extra traces --no-install-project
+RUN uv sync --locked --no-cache --no-dev --all-extras --no-install-project
 COPY README.md CHANGELOG.md LICENSE ./
 COPY workflows workflows
 COPY activities activities
 COPY prompts prompts
 COPY worker worker
-RUN uv sync --locked --no-cache --no-dev --extra traces --no-editable
+RUN uv sync --locked --no-cache --no-dev --all-extras --no-editable
 
 FROM python:3.11.14-slim-trixie
 # Whoever owns the work tree on the host: commands of the agent run as this user.

@@ -2,6 +2,7 @@
 UV_REQUIREMENT := uv>=0.9,<1
 UV := .uv/bin/uv
 WORKERS ?= 3
+COMMA := ,
 
 # uv trusts what the system trusts, as pip does: a company's proxy signs with an authority of its own. The second name
 # is that of older versions.
@@ -26,6 +27,7 @@ help:
 	@echo "make faults-page       write docs/faults.md anew, after a row, a test or the figures have changed"
 	@echo "make production-test   the topology of docker-compose.yml without containers: servers of production, two workers"
 	@echo "make install           put 'holdfast' on the PATH, with the versions and hashes of uv.lock"
+	@echo "                       (EXTRAS=vertex,traces: with the packages of these extras)"
 	@echo "make record-histories  record the histories that tests/histories lacks"
 	@echo "make clean             remove what the targets above have made in this directory"
 
@@ -63,12 +65,14 @@ production-test: .venv/.synced
 # uv's tool installer takes versions from a list, but does not check its hashes: pip fetches and checks, uv installs.
 install: $(UV)
 	rm -rf .uv/wheels
-	$(UV) export --quiet --locked --no-dev --no-emit-project --output-file .uv/requirements.txt
+	$(UV) export --quiet --locked --no-dev --no-emit-project --output-file .uv/requirements.txt \
+		$(foreach each,$(subst $(COMMA), ,$(EXTRAS)),--extra $(each))
 	@echo "Fetching the packages of uv.lock, and checking their hashes (a minute) ..."
 	.uv/bin/pip download --quiet --no-deps --only-binary :all: --require-hashes \
 		--requirement .uv/requirements.txt --dest .uv/wheels
 	$(UV) build --quiet --wheel --out-dir .uv/wheels
-	$(UV) tool install --quiet --force --no-index --find-links .uv/wheels --constraints .uv/requirements.txt holdfast
+	$(UV) tool install --quiet --force --no-index --find-links .uv/wheels --constraints .uv/requirements.txt \
+		"holdfast$(if $(EXTRAS),[$(EXTRAS)])"
 	@echo "holdfast is installed. If the shell does not find it: '$(CURDIR)/$(UV)' tool update-shell"
 	@echo "To uninstall: holdfast down --purge, then '$(CURDIR)/$(UV)' tool uninstall holdfast"
 

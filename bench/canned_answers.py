@@ -11,6 +11,7 @@ from typing import Any, Final
 from aiohttp import web
 
 from activities.model.port import Wire
+from tests.providers.event_stream_frames import event_frame
 
 PIECES: Final = 200  # of the answer's text
 LAST: Final = "/last"
@@ -53,6 +54,22 @@ def _gemini() -> Iterable[dict[str, Any]]:
     yield {"candidates": [{"finishReason": "STOP"}], "usageMetadata": {"promptTokenCount": 9, "totalTokenCount": 18}}
 
 
+def _ollama() -> Iterable[dict[str, Any]]:
+    for _ in range(PIECES):
+        yield {"model": "m", "message": {"role": "assistant", "content": _TEXT}, "done": False}
+    yield {"model": "m", "message": {"role": "assistant", "content": ""}, "done": True, "done_reason": "stop"}
+
+
+def _converse() -> bytes:
+    """Frames, not events: of AWS's form."""
+    frames = [event_frame("messageStart", {"role": "assistant"})]
+    frames += [event_frame("contentBlockDelta", {"contentBlockIndex": 0, "delta": {"text": _TEXT}})] * PIECES
+    frames.append(event_frame("contentBlockStop", {"contentBlockIndex": 0}))
+    frames.append(event_frame("messageStop", {"stopReason": "end_turn"}))
+    frames.append(event_frame("metadata", {"usage": {"inputTokens": 9, "outputTokens": 9, "totalTokens": 18}}))
+    return b"".join(frames)
+
+
 def _encoded(events: Iterable[dict[str, Any]]) -> bytes:
     return b"".join(f"data: {json.dumps(event)}\n\n".encode() for event in events)
 
@@ -62,6 +79,8 @@ ANSWERS: Final[Mapping[Wire, bytes]] = {
     Wire.RESPONSES: _encoded(_responses()),
     Wire.ANTHROPIC: _encoded(_messages()),
     Wire.GEMINI: _encoded(_gemini()),
+    Wire.OLLAMA: b"".join(json.dumps(line).encode() + b"\n" for line in _ollama()),
+    Wire.BEDROCK: _converse(),
     Wire.LITELLM: _encoded(_chat()) + b"data: [DONE]\n\n",
 }
 

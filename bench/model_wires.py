@@ -15,10 +15,13 @@ from typing import Final
 
 import httpx
 import openai
+from botocore.eventstream import EventStreamBuffer
 from pydantic import SecretStr
 
+from activities.model.encoded_messages import MessageEncoder
 from activities.model.port import (
     AssistantInput,
+    AwsSignIn,
     Endpoint,
     InputMessage,
     ModelRequest,
@@ -38,6 +41,7 @@ OWN: Final = Budget(must=1.5, aim=1.2, ratio=True)
 _ROUNDS: Final = 15
 _WARM: Final = 2  # requests before any counts: the second one of a session is the first that does
 _KEY: Final = SecretStr("key")
+_AWS: Final = AwsSignIn(region="us-east-1", access_key="key", secret_key=_KEY)
 _RESULT: Final = "u" * 1000
 _ROOT: Final = Path(__file__).resolve().parent.parent
 _MODELS: Final = {
@@ -45,6 +49,8 @@ _MODELS: Final = {
     Wire.RESPONSES: ("openai/gpt-5", "Responses"),
     Wire.ANTHROPIC: ("anthropic/claude-sonnet-4-5", "Anthropic's Messages"),
     Wire.GEMINI: ("gemini/gemini-2.5-pro", "Gemini"),
+    Wire.OLLAMA: ("ollama_chat/qwen3", "Ollama"),
+    Wire.BEDROCK: ("bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0", "Bedrock's Converse, signed"),
     Wire.LITELLM: ("openai/own", "OpenAI's chat protocol by litellm"),
 }
 
@@ -58,7 +64,8 @@ async def measure_wires() -> list[Figure]:
     figures = []
     async with _server() as url, httpx.AsyncClient(timeout=None) as client:
         for wire, (model, name) in _MODELS.items():
-            requests = _growing_session(Endpoint(model=model, base_url=f"{url}/{wire}", key=_KEY, wire=wire))
+            keyed = {"aws": _AWS} if wire is Wire.BEDROCK else {"key": _KEY}
+            requests = _growing_session(Endpoint(model=model, base_url=f"{url}/{wire}", wire=wire, **keyed))
             took, floor = await _compare(client, url, wire, partial(_ask_next, port, requests))
             budget = None if wire is Wire.LITELLM else OWN
             figures.append(Figure(f"CPU per request of {MESSAGES} messages, {name} (ms)", took, floor, budget))
@@ -116,23 +123,36 @@ async def _ask_next(port: WireRouter, requests: Iterator[ModelRequest]) -> None:
 
 async def _plain(client: httpx.AsyncClient, url: str, body: bytes) -> None:
     async with client.stream("POST", url, content=body, headers={"content-type": "application/json"}) as response:
+        if url.endswith(Wire.BEDROCK):
+            await _read_frames(response)
+            return
         async for line in response.aiter_lines():
             data = line.removeprefix("data: ")
             if data and data != "[DONE]":
                 json.loads(data)
 
 
+async def _read_frames(response: httpx.Response) -> None:
+    """By botocore, as AWS's own client reads them."""
+    frames = EventStreamBuffer()
+    async for received in response.aiter_bytes():
+        frames.add_data(received)
+        for frame in frames:
+            json.loads(frame.payload)
+
+
 def _growing_session(endpoint: Endpoint) -> Iterator[ModelRequest]:
     """The requests of one session's steps."""
     schema = {"type": "object", "properties": {"path": {"type": "string"}, "limit": {"type": "integer"}}}
     tools = tuple(ToolOffer(name=f"tool{n}", description="d" * 1000, parameters=schema) for n in range(10))
+    encoder = MessageEncoder()
     messages: list[InputMessage] = [SystemInput(content="s" * 5000), UserInput(content="Read them all.")]
     for step in count():
         call = RequestedCall(id=f"call_{step}", name="tool1", arguments=json.dumps({"path": f"{step}.txt"}))
         messages.append(AssistantInput(parts=(TextPart(text="Reading on."), call)))
         messages.append(ToolResultInput(call=call.id, content=_RESULT))
         if len(messages) >= MESSAGES:
-            yield ModelRequest(endpoint=endpoint, messages=tuple(messages), tools=tools)
+            yield ModelRequest(endpoint=endpoint, messages=tuple(messages), tools=tools, encoder=encoder)
 
 
 @asynccontextmanager

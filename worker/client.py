@@ -131,6 +131,7 @@ class SessionClient:
             title=session_title(message.text),
             agent=turn_config.agent.name,
             model=message.model,
+            variant=message.variant,
             environment=dict(environment or {}),
             sources=sources,
         )
@@ -148,8 +149,8 @@ class SessionClient:
     ) -> AcceptedPrompt:
         """Accept a prompt: it joins the running turn at its next step, or (queued) gets its own turn.
 
-        Its agent and model apply only to a turn that it opens, `sources` from the next turn on. `prompt`: its id, if it
-        is sent again. `turn_config` as in `start`. Raises UsageError, NotFound, Conflict.
+        Its agent, model and variant apply only to a turn that it opens, `sources` from the next turn on. `prompt`: its
+        id, if it is sent again. `turn_config` as in `start`. Raises UsageError, NotFound, Conflict.
         """
         message = validate_prompt(message)
         if message.agent is not None:
@@ -201,6 +202,7 @@ class SessionClient:
         session: SessionId,
         *,
         model: str | None = None,
+        variant: str | None = None,
         retry: RetryId | None = None,
         sources: ConfigSources | None = None,
     ) -> AcceptedRetry:
@@ -208,7 +210,7 @@ class SessionClient:
         async with session_journal(self.database, session, self.actor) as journal:
             if sources is not None:
                 await sessions.configure(journal, sources)
-            retried = await retries.accept(journal, retry or RetryId(new_id(Prefix.RETRY)), model)
+            retried = await retries.accept(journal, retry or RetryId(new_id(Prefix.RETRY)), model, variant)
         delivered = await self.holdfast.deliver(session)
         return AcceptedRetry(**retried.model_dump(), session=session, delivered=delivered)
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from activities.model.providers import PROVIDERS, provider_named
+from activities.model.providers import AWS_SIGN_IN, PROVIDERS, SETTINGS, provider_named
 from worker.settings import Settings
 from worker.stack import locks, state_file
 from worker.stack.layout import Layout
@@ -28,25 +28,26 @@ class CredentialEnvironment(Mapping[str, str]):
         self._environment = settings.environment
 
     def __getitem__(self, name: str) -> str:
-        return _read(self._path).get(name) or self._environment[name]
+        return _over(self._environment, _read(self._path))[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter({**self._environment, **_read(self._path)})
+        return iter(_over(self._environment, _read(self._path)))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
     def credentials(self) -> Mapping[str, str]:
         """The keys. Raises UsageError if the file is damaged."""
-        return _read(self._path)
+        return {name: value for name, value in _read(self._path).items() if name not in SETTINGS}
 
 
 def credential_variables(config: Config, model: str | None) -> frozenset[str]:
-    """Variables that may hold this configuration's keys: its providers', and those it references."""
-    found = {variable for provider in PROVIDERS.values() for variable in provider.variables}
+    """Variables that may hold this configuration's keys, or settings of providers, and those that it references."""
+    found = {variable for provider in PROVIDERS.values() for variable in (*provider.variables, *provider.settings)}
     for model_name in (model, config.model, *(agent.model for agent in config.agent.values())):
         if model_name and "/" in model_name:
-            found.update(provider_named(model_name.partition("/")[0]).variables)
+            provider = provider_named(model_name.partition("/")[0])
+            found.update(provider.variables, provider.signing)
     return frozenset(found.union(name for kind, name in references.used_references(config) if kind == "env"))
 
 
@@ -72,11 +73,12 @@ def missing_references(settings: Settings, config: Config) -> tuple[str, ...]:
 async def hand_off(settings: Settings, wanted: Iterable[str]) -> tuple[str, ...]:
     """Give the worker the wanted variables set here; returns their names."""
     given = {name: settings.environment[name] for name in sorted(wanted) if settings.environment.get(name)}
-    if given.items() <= _read(settings.credentials_file).items():
+    known = _read(settings.credentials_file)
+    if _over(known, given) == known:
         return tuple(given)
     settings.credentials_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     async with locks.hold(settings.credentials_file.with_suffix(".lock")):
-        credentials = {**_read(settings.credentials_file), **given}
+        credentials = _over(_read(settings.credentials_file), given)
         state_file.write_private(settings.credentials_file, _CREDENTIALS.dump_json(credentials))
     return tuple(given)
 
@@ -87,6 +89,12 @@ def remove_credentials(settings: Settings) -> None:
 
 def handed_off_names(settings: Settings) -> tuple[str, ...]:
     return tuple(sorted(_read(settings.credentials_file)))
+
+
+def _over(variables: Mapping[str, str], newer: Mapping[str, str]) -> dict[str, str]:
+    """The variables under newer ones. A sign-in to AWS is replaced as a whole."""
+    replaced = AWS_SIGN_IN if AWS_SIGN_IN & newer.keys() else frozenset()
+    return {**{name: value for name, value in variables.items() if name not in replaced}, **newer}
 
 
 def _read(path: Path) -> dict[str, str]:

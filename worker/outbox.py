@@ -78,8 +78,8 @@ class SignalSender:
         """The title, if settings allow."""
         if self.settings.summaries is SummaryDetail.NAMES:
             return origin.agent
-        told = f"{origin.agent}: {redactor(self.settings).text(origin.title)}"
-        return told.encode(errors="replace")[:_SUMMARY].decode(errors="ignore")
+        summary = f"{origin.agent}: {redactor(self.settings).text(origin.title)}"
+        return summary.encode(errors="replace")[:_SUMMARY].decode(errors="ignore")
 
     def state(self, session: SessionId) -> SessionState:
         """A new run's state, with all limits explicit: a replay must not depend on defaults."""

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 from contextlib import aclosing
+from decimal import Decimal
 from http import HTTPStatus
 from typing import Final
 
@@ -10,9 +11,10 @@ from activities.model.endpoints import EndpointResolver, ResolvedModel
 from activities.model.failures import ModelError, Overflow, ProviderFailure, Retry, Stop, StopKind, classify
 from activities.model.keys import Keys
 from activities.model.model_table import ModelTables
-from activities.model.port import Finished, ModelPort, ModelRequest, UserInput
+from activities.model.port import ModelPort, UserInput
 from activities.model.providers import provider_named, split_model_id
 from activities.model.retry_budget import refusal_text, without_password
+from activities.model.stream import Answer, AnswerAssembler
 from activities.model.wires.router import WireRouter
 from worker import credential_handoff
 from worker.credential_handoff import CredentialEnvironment
@@ -20,11 +22,14 @@ from worker.redaction import redactor
 from worker.settings import Settings, process_environment
 from workflows.domain.config.config import Config
 from workflows.domain.errors import UsageError
+from workflows.domain.messages import TextPart
 from workflows.domain.tool_offer import ToolOffer
+from workflows.domain.usage import Tokens
 from workflows.domain.value import Value
 
 DEFAULT_TIMEOUT: Final = 60.0  # seconds; a local server may load the model first
 _MESSAGE_CHARS: Final = 1000  # characters of a provider's message
+_ANSWER_CHARS: Final = 60  # characters of an answer
 _QUESTION: Final = UserInput(content="Answer with the word OK.")
 _TOOL: Final = ToolOffer(  # turns offer tools: a model must take them
     name="nothing", description="Does nothing.", parameters={"type": "object", "properties": {}}
@@ -32,9 +37,13 @@ _TOOL: Final = ToolOffer(  # turns offer tools: a model must take them
 
 
 class ProbeResult(Value):
+    """`tokens` and `cost` (US dollars; None: unknown) of an answer."""
+
     answered: bool
     message: str
     remedy: str = ""
+    tokens: Tokens = Tokens()
+    cost: Decimal | None = None
 
 
 async def probe(settings: Settings, model: str, config: Config, timeout: float = DEFAULT_TIMEOUT) -> ProbeResult:
@@ -76,23 +85,32 @@ def _environment(settings: Settings, model: str, config: Config) -> Mapping[str,
 
 async def _await_answer(model: str, resolved: ResolvedModel, port: ModelPort, timeout: float) -> ProbeResult:
     """Raises ModelError, UsageError, TimeoutError."""
-    request = ModelRequest(
-        endpoint=resolved.endpoint,
-        messages=(_QUESTION,),
-        tools=(_TOOL,),
-        max_output=resolved.max_output,
-        options=resolved.options,
-    )
+    request = resolved.request((_QUESTION,), (_TOOL,))
     clock = asyncio.get_running_loop().time
-    began = clock()
-    async with asyncio.timeout(timeout), aclosing(port.stream(request)) as events:
-        first = await anext(events)
-    if isinstance(first, Finished):
-        message = f"{model} ended its answer with nothing in it ({first.finish})"
-        return ProbeResult(
-            answered=False, message=message, remedy="A turn would ask again: try again, or name another model."
-        )
-    return ProbeResult(answered=True, message=f"{model} answered in {clock() - began:.1f} s")
+    began, assembler = clock(), AnswerAssembler()
+    try:
+        async with asyncio.timeout(timeout), aclosing(port.stream(request)) as events:
+            async for event in events:
+                assembler.add(event)
+    except TimeoutError:
+        if not assembler.begun:
+            raise
+        return ProbeResult(answered=True, message=f"{model} answers, and was not done after {timeout:g} s")
+    answer = assembler.answer()
+    used = {"tokens": answer.tokens, "cost": answer.cost(resolved.price)}
+    if not answer.parts:
+        message = f"{model} ended its answer with nothing in it ({answer.finish})"
+        remedy = "A turn would ask again: try again, or name another model."
+        return ProbeResult(answered=False, message=message, remedy=remedy, **used)
+    message = f"{model} answered in {clock() - began:.1f} s: {_describe_answer(answer)}"
+    return ProbeResult(answered=True, message=message, **used)
+
+
+def _describe_answer(answer: Answer) -> str:
+    text = " ".join(" ".join(part.text for part in answer.parts if isinstance(part, TextPart)).split())
+    if text:
+        return f"{text[:_ANSWER_CHARS]!r}"
+    return f"a call of {answer.calls[0].name!r}" if answer.calls else "thoughts alone"
 
 
 def _describe_failure(model: str, address: str | None, failure: ProviderFailure, remedy: str) -> tuple[str, str]:

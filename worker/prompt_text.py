@@ -18,9 +18,6 @@ _UNSUPPORTED_PARTS: Final = {
     AgentPart: "Mentions of agents are not supported yet: say in the text which subagent is to be given the work.",
     SubtaskPart: "Subtasks in prompts are not supported yet: say in the text which subagent is to do what.",
 }
-_NO_VARIANT: Final = (
-    "Variants of models are not supported yet: set the `options` of the model in opencode.json, or name another model."
-)
 _NO_SYSTEM: Final = (
     "Instructions of a single prompt (`system`) are not supported yet: write them into its text, or for all prompts "
     "into AGENTS.md."
@@ -34,8 +31,6 @@ def validate_prompt(prompt: Prompt | str) -> Prompt:
     for part in prompt.parts:
         if (refusal := _UNSUPPORTED_PARTS.get(type(part))) is not None:
             raise UsageError(refusal)
-    if prompt.variant is not None:
-        raise UsageError(_NO_VARIANT)
     if prompt.system is not None:
         raise UsageError(_NO_SYSTEM)
     validate_text(prompt.text)

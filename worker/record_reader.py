@@ -14,7 +14,7 @@ from worker.session_reader import SessionReader
 from worker.session_watcher import SessionWatcher, read_events
 from workflows.domain.errors import Unavailable
 from workflows.domain.ids import SessionId
-from workflows.domain.messages import Transcript
+from workflows.domain.messages import Message, StepReminders
 
 _RECONNECT_INTERVAL: Final = 1.0  # seconds
 
@@ -37,11 +37,12 @@ class RecordReader:
         await self.sessions.require_unarchived(session)
         return from_row(Verification, await events.verify(self.database, session))
 
-    async def transcript(self, session: SessionId) -> Transcript:
-        """Raises NotFound."""
+    async def transcript(self, session: SessionId) -> tuple[Message, ...]:
+        """What was asked and answered. Raises NotFound."""
         await self.sessions.require_unarchived(session)
         async with self.database.statements(b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") as batch:
-            return await transcript.read(batch, session)
+            found = await transcript.read(batch, session)
+        return tuple(entry for entry in found if not isinstance(entry, StepReminders))
 
     async def messages(self, session: SessionId) -> AsyncIterator[MessageDetails]:
         """One by one with details, never all in memory. Raises NotFound."""

@@ -42,12 +42,13 @@ class SessionWatcher:
             self._started = True
         async with aclosing(events.ticks(self._database, self._session, self._progress)) as ticks:
             async for _ in ticks:
-                for piece in await deltas.since(self._database, self._session, self._last_delta):
-                    self._last_delta = piece.id
-                    yield from_row(PublishedDelta, piece)
                 async with aclosing(self._new_events(self._session)) as news:
                     async for seen in news:
                         yield seen
+                # Behind all events: what is unfinished came after them.
+                for piece in await deltas.since(self._database, self._session, self._last_delta):
+                    self._last_delta = piece.id
+                    yield from_row(PublishedDelta, piece)
 
     async def _find_children(self, session: SessionId) -> None:
         """Follow running children from here, later ones from their start."""

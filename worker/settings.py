@@ -158,6 +158,9 @@ class Settings(Value):
         """Values of variables whose names suggest secrets."""
         password = _URL_PASSWORD.search(self.postgres_url or "")
         named = [value for name, value in self.environment.items() if _SECRET.search(name)]
+        proxies = (value for name, value in self.environment.items() if name.upper().endswith("_PROXY"))
+        addresses = (value if "://" in value else f"://{value}" for value in proxies)
+        named += [unquote(found[1]) for address in addresses if (found := _URL_PASSWORD.search(address))]
         return [*named, unquote(password[1])] if password else named
 
     def digests(self) -> dict[str, str]:

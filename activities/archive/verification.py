@@ -21,6 +21,7 @@ _CONTENTS: Final = {
     "note": (("", "body", "salt"),),
     "call": (("", "arguments", "salt"), ("/outcome", "outcome", "outcome_salt")),
     "ask": (("/feedback", "feedback", "feedback_salt"),),
+    "generation": (("/reminders", "reminders", "reminders_salt"),),
 }
 
 

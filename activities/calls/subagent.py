@@ -115,7 +115,9 @@ class CallSubagent:
             directory=origin.directory,
             title=task_request.title,
             agent=task_request.agent.name,
-            model=None if task_request.agent.model else turn_status.model,  # its own is read when its turn opens
+            # its own are read when its turn opens
+            model=None if task_request.agent.model else turn_status.model,
+            variant=None if task_request.agent.model or task_request.agent.variant else turn_status.variant,
             environment=origin.environment,
             parent=journal.session,
             rules=subagent_rules(task_request.agent, frozen.rules),

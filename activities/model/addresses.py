@@ -16,6 +16,13 @@ _VERSION: Final = re.compile(r"/v\d[^/]*$")
 
 
 def normalise_address(protocol: str, address: str) -> str:
-    """The address without what the protocol's wire adds."""
-    bare = re.sub(rf"({_ENDINGS.get(protocol, _CHAT)})$", "", address.rstrip("/"))
+    """The address without what the protocol's wire adds. Azure's pages show addresses with a query."""
+    path, query, parameters = address.partition("?") if protocol == "azure" else (address, "", "")
+    bare = re.sub(rf"({_ENDINGS.get(protocol, _CHAT)})$", "", path.rstrip("/")) + query + parameters
     return f"{bare}/v1beta" if protocol == "gemini" and not _VERSION.search(bare) else bare
+
+
+def append_path(address: str, path: str) -> str:
+    """The path goes before a query."""
+    base, query, parameters = address.partition("?")
+    return f"{base}{path}{query}{parameters}"

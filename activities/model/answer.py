@@ -11,8 +11,8 @@ from activities.model.attempt import Attempt, model_failed
 from activities.model.deltas import DeltaBatch, DeltaBatcher
 from activities.model.endpoints import ResolvedModel
 from activities.model.failures import ModelError
-from activities.model.port import ModelPort, ModelRequest
-from activities.model.stream import Answer, AnswerAssembler
+from activities.model.port import ModelPort, ModelRequest, RequestAccepted
+from activities.model.stream import Answer, AnswerAssembler, Delta, PartKind
 from activities.store import deltas
 from activities.store.calls import CallRow
 from activities.store.deltas import Watchers
@@ -46,7 +46,7 @@ class AnswerStream:
         await failpoint("model.before_request")
         assembler = AnswerAssembler()
         try:
-            await self._stream(attempt, request, assembler)
+            await self._stream(attempt, model, request, assembler)
             answer = assembler.answer()
         except ModelError as error:
             failure = error.failure.model_copy(update={"begun": error.failure.begun or assembler.begun})
@@ -56,7 +56,9 @@ class AnswerStream:
         except (ValueError, TypeError, RecursionError) as error:
             raise model_failed(f"{model.name} gave an answer that cannot be stored: {error}") from error
 
-    async def _stream(self, attempt: Attempt, request: ModelRequest, assembler: AnswerAssembler) -> None:
+    async def _stream(
+        self, attempt: Attempt, model: ResolvedModel, request: ModelRequest, assembler: AnswerAssembler
+    ) -> None:
         database, session, generation = attempt.database, attempt.request.session, attempt.generation
 
         async def send_batch(batch: DeltaBatch) -> None:
@@ -71,7 +73,10 @@ class AnswerStream:
         tag = "-".join(str(number) for number in attempt.fence)
         async with DeltaBatcher(tag, send_batch, watched) as batcher, aclosing(self.port.stream(request)) as stream:
             async for event in stream:
-                if (delta := assembler.add(event)) is not None:
+                if isinstance(event, RequestAccepted):
+                    # Shows watchers that the provider works before anything of the answer comes.
+                    batcher.add(Delta(0, PartKind.REASONING if model.facts.reasoning else PartKind.TEXT, ""))
+                elif (delta := assembler.add(event)) is not None:
                     batcher.add(delta)
                     await failpoint("model.after_chunk")
 
@@ -93,6 +98,7 @@ class AnswerStream:
             finish=answer.finish,
             agent=agent,
             model=model.name,
+            variant=model.variant,
             tokens=answer.tokens,
             cost=None if spent is None else decimal_text(spent),
         )

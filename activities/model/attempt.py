@@ -20,9 +20,11 @@ from activities.model.providers import split_model_id
 from activities.model.retry_budget import (
     MAX_BROKEN_ANSWERS,
     MAX_CONNECT_ATTEMPTS,
+    MAX_DOUBTFUL_ATTEMPTS,
     RetryBudget,
     broken_answers_text,
     budget_spent_text,
+    doubtful_text,
     refusal_text,
     retry_later,
     unreachable_text,
@@ -101,7 +103,7 @@ class Attempt:
 
     @asynccontextmanager
     async def registration(self) -> AsyncIterator[Journal]:
-        """The transaction that this attempt begins in, and in which its view is read."""
+        """The transaction that begins this attempt and reads its view."""
         async with session_journal(self.database, self.request.session, WORKER, epoch=self.request.epoch) as journal:
             yield journal
         self.version, self.started_at = journal.version_after, asyncio.get_running_loop().time()
@@ -159,6 +161,8 @@ class Attempt:
             case Stop():
                 return model_failed(refusal_text(model.name, action, failure.status))
             case Retry():
+                if action.few and self.status.failures + 1 >= MAX_DOUBTFUL_ATTEMPTS:
+                    return model_failed(doubtful_text(model.name, action.reason))
                 text = await self._broken_answers_text(model, action) if failure.begun else None
                 return model_failed(text) if text is not None else await self._pause(model, action)
 

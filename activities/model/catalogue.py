@@ -7,38 +7,43 @@ from activities.model import litellm_table
 from activities.model.endpoints import merge_facts, protocol_of
 from activities.model.litellm_providers import LITELLM_PROVIDERS, TEXT_ONLY
 from activities.model.litellm_table import ModelTable
+from activities.model.model_options import find_variants
+from activities.model.model_table import ModelTables
 from activities.model.port import Endpoint, ModelFacts
-from activities.model.providers import PROVIDERS, check_provider, provider_named
-from activities.model.wires.wire_selection import OWN_WIRES, select_wire
-from workflows.domain.config.config import Provider
+from activities.model.providers import PROVIDERS, check_provider, provider_named, split_model_id
+from activities.model.wires.wire_selection import needs_litellm, select_wire
+from workflows.domain.config.config import Provider, ProviderModel
 from workflows.domain.errors import UsageError
 from workflows.domain.value import Value
 
 
 class ModelChoice(Value):
-    """A model as `-m` takes it, with the facts for a turn; `configured`: the configuration describes it."""
+    """A model as `-m` takes it, with the facts for a turn, and its variants' names; `configured`: the configuration
+    describes it."""
 
     model: str
     name: str | None = None
     configured: bool = False
     facts: ModelFacts
+    variants: tuple[str, ...] = ()
 
 
 def list_providers(
     configured: Collection[str], stored: Collection[str], environment: Mapping[str, str], *, every: bool = False
 ) -> list[str]:
-    """The providers with a configuration or a key, or all; each by its first name."""
+    """The providers with a configuration, a key or settings, or all; each by its first name."""
     found = {id: _provider_identity(id) for id in sorted(configured)}
     for id in (*PROVIDERS, *sorted(LITELLM_PROVIDERS.difference(PROVIDERS, TEXT_ONLY))):
-        keyed = every or any(map(environment.get, provider_named(id).variables))
+        provider = provider_named(id)
+        variables = provider.variables if provider.needs_key else (*provider.variables, *provider.settings)
+        keyed = every or any(map(environment.get, variables))
         if id in stored or (keyed and _provider_identity(id) not in found.values()):
             found.setdefault(id, _provider_identity(id))
     return list(found)
 
 
 def has_litellm_key(stored: Collection[str], environment: Mapping[str, str]) -> bool:
-    found = (provider_named(id).litellm for id in list_providers((), stored, environment))
-    return any(protocol not in OWN_WIRES for protocol in found)
+    return any(needs_litellm(provider_named(id).litellm) for id in list_providers((), stored, environment))
 
 
 def _provider_identity(id: str) -> tuple[str, str | None]:
@@ -55,14 +60,21 @@ def list_models(id: str, providers: Mapping[str, Provider], table: ModelTable, t
     configured = providers.get(id) or Provider()
     protocol = protocol_of(id, configured, configured.options.base_url)
     for name, entry in configured.models.items():
-        facts = merge_facts(entry, litellm_table.find_facts(table, f"{protocol}/{entry.id or name}"))
-        yield ModelChoice(model=f"{id}/{name}", name=entry.name, configured=True, facts=facts)
+        family = f"{protocol}/{entry.id or name}"
+        known = litellm_table.find_facts(table, family)
+        if known == ModelFacts():
+            family = f"{protocol}/{name}"
+            known = litellm_table.find_facts(table, family)
+        facts = merge_facts(entry, known)
+        variants = _variants(id, family, configured, entry, facts)
+        yield ModelChoice(model=f"{id}/{name}", name=entry.name, configured=True, facts=facts, variants=variants)
     if not _serves_table_models(id, protocol) or (configured.models and configured.options.base_url):
         return
     for name in dict.fromkeys(sorted(litellm_table.model_names(table, protocol, today))):
         facts = litellm_table.find_facts(table, f"{protocol}/{name}")
         if name not in configured.models and _can_be_asked(id, f"{protocol}/{name}", facts, configured):
-            yield ModelChoice(model=f"{id}/{name}", facts=facts)
+            variants = _variants(id, f"{protocol}/{name}", configured, ProviderModel(), facts)
+            yield ModelChoice(model=f"{id}/{name}", facts=facts, variants=variants)
 
 
 def _serves_table_models(id: str, protocol: str) -> bool:
@@ -70,6 +82,30 @@ def _serves_table_models(id: str, protocol: str) -> bool:
     provider = provider_named(id)
     known = provider.listed or id in LITELLM_PROVIDERS
     return known and protocol == provider.litellm and (protocol != "openai" or id == "openai")
+
+
+def variants_of(model: str, providers: Mapping[str, Provider], tables: ModelTables) -> tuple[str, ...]:
+    """The names of a model's variants ("provider/model"). Raises UsageError for one that cannot be asked."""
+    id, name = split_model_id(model)
+    check_provider(id, providers)
+    configured = providers.get(id) or Provider()
+    entry = configured.models.get(name) or ProviderModel()
+    protocol = protocol_of(id, configured, configured.options.base_url)
+    family = f"{protocol}/{entry.id or name}"
+    if (known := tables.facts(family)) == ModelFacts():
+        family = f"{protocol}/{name}"
+        known = tables.facts(family)
+    return _variants(id, family, configured, entry, merge_facts(entry, known))
+
+
+def _variants(id: str, family: str, configured: Provider, entry: ProviderModel, facts: ModelFacts) -> tuple[str, ...]:
+    """`family`: the model's name in the table, as in `Endpoint.model`."""
+    endpoint = Endpoint(model=family, base_url=configured.options.base_url or provider_named(id).address)
+    try:
+        endpoint = select_wire(endpoint, responses=facts.responses, package=configured.npm, id=id)
+    except UsageError:
+        return ()
+    return tuple(find_variants(endpoint, entry, facts))
 
 
 def _can_be_asked(id: str, model: str, facts: ModelFacts, configured: Provider) -> bool:

@@ -1,246 +1,199 @@
-"""Our requests in litellm's form, OpenAI's with a few more fields, and its chunks as our events."""
+"""Our requests in the form of OpenAI's chat completions, in the dialect of their provider."""
 
 import json
-import re
 from collections.abc import Iterable, Iterator
-from decimal import Decimal
-from typing import Any, Final
+from itertools import pairwise
+from typing import Final
 
 from pydantic import JsonValue
 
-from activities.model.chat_forms import arrange, is_mistral, mistral_id
+from activities.model.chat_dialects import Dialect, dialect_of
 from activities.model.port import (
     AnswerPart,
     AssistantInput,
-    Endpoint,
     FilePiece,
-    Finish,
     ImagePiece,
     InputMessage,
     ModelRequest,
-    PartDelta,
     Piece,
-    ReasoningDelta,
     SystemInput,
-    TextDelta,
     TextPiece,
-    ToolCallDelta,
     ToolResultInput,
     UserInput,
 )
 from activities.model.request_json import JsonDict, sendable_id, utf8_safe
-from activities.model.wires.answer_reader import AnswerReader, count_tokens, require_text
-from workflows.domain.messages import ReasoningPart, RequestedCall
+from workflows.domain.messages import ReasoningPart, RequestedCall, TextPart
 from workflows.domain.tool_offer import ToolOffer
-from workflows.domain.usage import ReportedUsage, Tokens
 
-_FINISHES: Final = {
-    "stop": Finish.STOP,
-    "tool_calls": Finish.TOOL_CALLS,
-    "tool-calls": Finish.TOOL_CALLS,
-    "function_call": Finish.TOOL_CALLS,
-    "length": Finish.LENGTH,
-    "content_filter": Finish.CONTENT_FILTER,
-    "content-filter": Finish.CONTENT_FILTER,
-}
-_REPORT_COSTS: Final = ("compatible", "openrouter")  # for the others, litellm puts in what its own table makes of it
-_MAX_PLAUSIBLE_COST: Final = 10_000  # upper bound of a believable answer
-_ACCEPTS_REASONING: Final = ("compatible", "deepseek", "moonshot")  # the others refuse it, or want their own form
-_ID: Final = re.compile(r"(?s).{1,40}")  # of a call, as OpenAI takes it; litellm has its own for each provider
-_NO_OUTPUT: Final = "(no output)"  # Bedrock refuses a blank result, and for Mistral litellm leaves it out
-_REASONING: Final = ("reasoning_content", "reasoning")  # names of it in an answer; the first is the usual one
-_FIELD: Final = "field"  # in a detail of reasoning: its name in the answer, if that is another
-_OF_CALL: Final = "extra_content"  # what Gemini's endpoint for this protocol wants back with a call
+# Reasoning goes back by the name that it came by. Its details say which, unless it is the first of these.
+REASONING: Final = ("reasoning_content", "reasoning", "reasoning_text")  # members of an answer
+FIELD: Final = "field"  # in a detail: that name, if it is another
+CHUNK: Final = "thinking"  # that name for chunks of Mistral's content
+THINK_TAG: Final = "<think>"  # and for reasoning before a text, in tags
+THINK_END: Final = "</think>"
+DETAIL: Final = "reasoning_details"  # in a detail: OpenRouter's, whole
+CALL_EXTRA: Final = "extra_content"  # in a detail: what Gemini's endpoint for this protocol wants back with a call
+
+_NO_OUTPUT: Final = "(no output)"  # some refuse a blank result
+_CACHE_CONTROL: Final = {"type": "ephemeral"}
+_MARKED: Final = 2  # messages besides the instructions: the last one, and the one that was last a request ago
+_CLOSING: Final = AssistantInput(parts=(TextPart(text="Done."),))
 
 
 def build_body(request: ModelRequest) -> JsonDict:
     """The request without destination and unset options."""
-    messages = [build_message(request, each) for each in arrange(request.endpoint, request.messages)]
-    return {**build_parameters(request), "messages": messages}
+    dialect = dialect_of(request.endpoint)
+    messages = [build_message(dialect, each) for each in arrange(dialect, request.messages)]
+    return {**build_parameters(dialect, request), "messages": messages}
 
 
-def build_parameters(request: ModelRequest) -> JsonDict:
+def build_parameters(dialect: Dialect, request: ModelRequest) -> JsonDict:
     """The same without messages."""
+    chosen = request.tool_choice if request.tools else None
     parameters = {
         "tools": [_tool(tool) for tool in request.tools] or None,
-        "tool_choice": request.tool_choice if request.tools else None,
+        "tool_choice": None if chosen == "none" and not dialect.choice_none else chosen,
         "temperature": request.temperature,
-        "max_tokens": request.max_output,
+        dialect.output_limit: request.max_output,
+        "stream_options": {"include_usage": True} if dialect.stream_options else None,
     }
     return {
+        **({"prompt_cache_key": request.cache_key} if request.cache_key else {}),
         **request.options,
         **{name: value for name, value in parameters.items() if value is not None},
-        "stream_options": {"include_usage": True},
     }
 
 
-def build_message(request: ModelRequest, message: InputMessage) -> JsonDict:
-    """A message in the form that the endpoint's provider takes."""
-    match message:
-        case SystemInput():
-            return {"role": "system", "content": utf8_safe(message.content)}
-        case UserInput():
-            return {"role": "user", "content": _content(message.content)}
-        case ToolResultInput():
-            id = _id(message.call, request.endpoint)
-            content = utf8_safe(message.content) if message.content.strip() else _NO_OUTPUT
-            return {"role": "tool", "tool_call_id": id, "content": content}
-        case AssistantInput():
-            return _assistant(message, request.endpoint)
+def arrange(dialect: Dialect, messages: tuple[InputMessage, ...]) -> Iterable[InputMessage]:
+    """The messages, with a word of the model between calls' results and a prompt where one may not follow the other."""
+    return closing_results(messages) if dialect.closes_results else messages
 
 
-class ChunkReader(AnswerReader):
-    """Reads one answer's chunks: an endpoint's JSON, or litellm's objects with the same members."""
-
-    def __init__(self, provider: str) -> None:
-        super().__init__(provider)
-        self._thought: list[str] = []
-        self._field: str | None = None
-        self._refused = False
-
-    def events(self, event: Any) -> Iterator[PartDelta]:
-        chunk = event if isinstance(event, dict) else event.model_dump()
-        if error := chunk.get("error"):
-            raise self.reported_failure(error)
-        self._set_usage(chunk.get("usage"))
-        for choice in chunk["choices"][:1]:
-            self._set_usage(choice.get("usage"))  # Moonshot
-            yield from self._delta(choice.get("delta") or {})  # some say null where nothing is added
-            if reason := choice.get("finish_reason"):
-                self.finish_reason = Finish.CONTENT_FILTER if self._refused else _FINISHES.get(reason, Finish.UNKNOWN)
-
-    def _set_usage(self, usage: Any) -> None:
-        if usage:
-            self.tokens = _tokens(usage)
-            self.reported_cost = _reported_cost(usage) if self.provider in _REPORT_COSTS else None
-
-    def _delta(self, delta: JsonDict) -> Iterator[PartDelta]:
-        yield from self._reasoning(delta)
-        yield from self._details(delta.get("thinking_blocks") or ())
-        if content := require_text(delta.get("content")):
-            yield TextDelta(content)
-        self._refused = self._refused or bool(delta.get("refusal"))
-        for call in delta.get("tool_calls") or ():
-            if extra := call.get(_OF_CALL):
-                yield ReasoningDelta("", {_OF_CALL: extra})
-            yield _call_delta(call)
-
-    def _reasoning(self, delta: JsonDict) -> Iterator[PartDelta]:
-        """Reasoning of another name than the usual one goes back under its own: some endpoints refuse the other."""
-        name = next((name for name in _REASONING if delta.get(name)), None)
-        thought = require_text(delta.get(name)) if name else None
-        if thought:
-            self._thought.append(thought)
-            unusual = name != _REASONING[0] and self._field != name
-            self._field = name
-            yield ReasoningDelta(thought, {_FIELD: name} if unusual else None)
-
-    def _details(self, blocks: Any) -> Iterator[PartDelta]:
-        """Anthropic signs a block of thinking at its end: it must be returned with all of its text."""
-        for block in blocks:
-            if block.get("signature"):
-                whole = {"type": "thinking", "thinking": "".join(self._thought), "signature": block["signature"]}
-                self._thought.clear()
-                yield ReasoningDelta("", whole)
-            elif block.get("type") == "redacted_thinking":
-                yield ReasoningDelta("", dict(block))
+def closing_results(messages: tuple[InputMessage, ...]) -> Iterator[InputMessage]:
+    """The messages with that word."""
+    yield from messages[:1]
+    for before, message in pairwise(messages):
+        if before.role == "tool" and message.role == "user":
+            yield _CLOSING
+        yield message
 
 
-def _call_delta(call: JsonDict) -> ToolCallDelta:
-    """Some endpoints send the arguments as an object."""
-    function = call["function"]
-    arguments = function.get("arguments") or ""
-    if not isinstance(arguments, str):
-        arguments = json.dumps(arguments)
-    return ToolCallDelta(
-        call.get("index") or 0, require_text(call.get("id")), require_text(function.get("name")), arguments
-    )
+def places_to_mark(messages: tuple[InputMessage, ...]) -> list[int]:
+    """Where a provider's cache is to begin: the instructions, and the ends of the newest messages to the model."""
+    places = [0] if messages and messages[0].role == "system" else []
+    ends: list[int] = []
+    follower = "assistant"
+    for place in range(len(messages) - 1, len(places) - 1, -1):
+        if follower == "assistant" and messages[place].role != "assistant":
+            ends.append(place)
+            if len(ends) == _MARKED:
+                break
+        follower = messages[place].role
+    return [*places, *ends]
 
 
-def _tokens(usage: Any) -> Tokens:
-    """Counts of another form become 0: no reason to lose an answer."""
-    try:
-        return count_tokens(_reported_usage(usage))
-    except (AttributeError, LookupError, TypeError, ValueError):
-        return Tokens()
-
-
-def _reported_cost(usage: Any) -> Decimal | None:
-    """The US dollars that OpenRouter took (`usage.cost`).
-
-    None if that may not be all: with the person's own key for the company behind it (`is_byok`, which litellm leaves
-    out) it takes only its fee, often 0.
-    """
-    cost = usage.get("cost") if isinstance(usage, dict) and not usage.get("is_byok") else None
-    return Decimal(str(cost)) if isinstance(cost, int | float) and 0 < cost < _MAX_PLAUSIBLE_COST else None
-
-
-def _reported_usage(usage: JsonDict) -> ReportedUsage:
-    prompt = usage.get("prompt_tokens_details") or {}
-    completion = usage.get("completion_tokens_details") or {}
-    return ReportedUsage(
-        input=usage["prompt_tokens"],
-        output=usage["completion_tokens"],
-        total=usage.get("total_tokens"),
-        reasoning=completion.get("reasoning_tokens"),
-        cache_read=prompt.get("cached_tokens")
-        or usage.get("prompt_cache_hit_tokens")  # DeepSeek
-        or usage.get("cached_tokens")  # Moonshot
-        or usage.get("cache_read_input_tokens"),  # Anthropic's name, behind proxies
-        cache_write=prompt.get("cache_creation_tokens")
-        or prompt.get("cache_write_tokens")  # OpenRouter
-        or usage.get("cache_creation_input_tokens"),
-    )
-
-
-def _assistant(message: AssistantInput, endpoint: Endpoint) -> JsonDict:
-    """This protocol has one text before all calls."""
-    form: JsonDict = {"role": "assistant", "content": utf8_safe(message.text) or None}
-    if message.calls:
-        form["tool_calls"] = [*_calls(message.parts, endpoint)]
-    if blocks := [_sendable_block(block) for block in message.details if "type" in block]:
-        form["thinking_blocks"] = blocks
-    reasoning = "\n".join(thought.text for thought in message.thoughts if thought.text)
-    if reasoning and endpoint.provider in _ACCEPTS_REASONING:
-        field = next((str(block[_FIELD]) for block in message.details if _FIELD in block), _REASONING[0])
-        form[field] = utf8_safe(reasoning)
+def mark_for_cache(form: JsonDict) -> JsonDict:
+    """The message with a mark at its last text."""
+    texts = [block for block in form["content"] if block["type"] == "text"]
+    if texts:
+        texts[-1]["cache_control"] = _CACHE_CONTROL
     return form
 
 
-def _calls(parts: Iterable[AnswerPart], endpoint: Endpoint) -> Iterator[JsonDict]:
+def build_message(dialect: Dialect, message: InputMessage) -> JsonDict:
+    """A message in the form that the dialect's provider takes."""
+    match message:
+        case SystemInput():
+            return {"role": "system", "content": _text_content(dialect, message.content)}
+        case UserInput(content=str(text)):
+            return {"role": "user", "content": _text_content(dialect, text)}
+        case UserInput(content=pieces):
+            return {"role": "user", "content": [_piece(dialect, each) for each in pieces if not isinstance(each, str)]}
+        case ToolResultInput():
+            content = message.content if message.content.strip() else _NO_OUTPUT
+            id = _id(dialect, message.call)
+            return {"role": "tool", "tool_call_id": id, "content": _text_content(dialect, content)}
+        case AssistantInput():
+            return _assistant(dialect, message)
+
+
+def _assistant(dialect: Dialect, message: AssistantInput) -> JsonDict:
+    """This protocol has one text before all calls."""
+    details, thoughts = message.details, [thought.text for thought in message.thoughts if thought.text]
+    field = next((str(block[FIELD]) for block in details if FIELD in block), REASONING[0])
+    form: JsonDict = {"role": "assistant", "content": _answer_content(message, field, "\n".join(thoughts)) or None}
+    if message.calls:
+        form["tool_calls"] = [*_calls(dialect, message.parts)]
+    if blocks := [_sendable_block(block) for block in details if "type" in block]:
+        form["thinking_blocks"] = blocks
+    if whole := [_sendable_block(block[DETAIL]) for block in details if DETAIL in block]:
+        form[DETAIL] = whole
+        field = REASONING[0]
+    if dialect.reasoning and (dialect.missing_reasoning or not whole):
+        reasoning = "\n".join(thoughts) if field in REASONING else ""
+        if reasoning or dialect.missing_reasoning:
+            form[field if reasoning else REASONING[0]] = utf8_safe(reasoning) or dialect.missing_reasoning
+    return form
+
+
+def _answer_content(message: AssistantInput, field: str, reasoning: str) -> str | list[JsonDict]:
+    match field:
+        case "<think>":
+            return utf8_safe(f"{THINK_TAG}{reasoning}{THINK_END}{message.text}")
+        case "thinking":
+            return [chunk for part in message.parts for chunk in _chunks(part)]
+    return utf8_safe(message.text)
+
+
+def _chunks(part: AnswerPart) -> Iterator[JsonDict]:
+    """As Mistral has them."""
+    match part:
+        case TextPart(text=text):
+            yield {"type": "text", "text": utf8_safe(text)}
+        case ReasoningPart(text=text, details=details) if text:
+            signature = next((block["signature"] for block in details if "signature" in block), None)
+            signed = {"signature": signature} if signature else {}
+            yield {"type": CHUNK, "thinking": [{"type": "text", "text": utf8_safe(text)}], **signed}
+
+
+def _calls(dialect: Dialect, parts: Iterable[AnswerPart]) -> Iterator[JsonDict]:
     """Each with what stands in the reasoning before it."""
     extra: JsonDict = {}
     for part in parts:
         match part:
             case ReasoningPart(details=details):
-                extra = next((block for block in details if _OF_CALL in block), extra)
+                extra = next((block for block in details if CALL_EXTRA in block), extra)
             case RequestedCall():
                 function = {"name": utf8_safe(part.name), "arguments": utf8_safe(part.arguments)}
-                yield {"id": _id(part.id, endpoint), "type": "function", "function": function, **extra}
+                yield {"id": _id(dialect, part.id), "type": "function", "function": function, **extra}
                 extra = {}
 
 
-def _id(id: str, endpoint: Endpoint) -> str:
-    if is_mistral(endpoint):
-        return mistral_id(id)
-    return sendable_id(id, _ID) if endpoint.compatible else id
+def _id(dialect: Dialect, id: str) -> str:
+    if dialect.call_ids is None:
+        return id
+    return sendable_id(id, dialect.call_ids)[: dialect.id_length]
 
 
-def _sendable_block(block: dict[str, JsonValue]) -> JsonDict:
+def _sendable_block(block: JsonValue) -> JsonDict:
     form: JsonDict = json.loads(utf8_safe(json.dumps(block, ensure_ascii=False)))
     return form
 
 
-def _content(content: str | tuple[Piece, ...]) -> str | list[JsonDict]:
-    return utf8_safe(content) if isinstance(content, str) else [_piece(piece) for piece in content]
+def _text_content(dialect: Dialect, text: str) -> str | list[JsonDict]:
+    """In a list if it may be marked: the same form with and without a mark."""
+    content = utf8_safe(text)
+    return [{"type": "text", "text": content}] if dialect.cache_marks else content
 
 
-def _piece(piece: Piece) -> JsonDict:
+def _piece(dialect: Dialect, piece: Piece) -> JsonDict:
     match piece:
         case TextPiece():
             return {"type": "text", "text": utf8_safe(piece.text)}
         case ImagePiece():
             return {"type": "image_url", "image_url": {"url": piece.url}}
+        case FilePiece() if dialect.documents == "document_url":
+            return {"type": "document_url", "document_url": piece.url, "document_name": utf8_safe(piece.name)}
         case FilePiece():
             return {"type": "file", "file": {"filename": utf8_safe(piece.name), "file_data": piece.url}}
 

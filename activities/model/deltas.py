@@ -30,7 +30,7 @@ class DeltaBatch:
 
 
 class DeltaBatcher:
-    """Hands deltas to `send` in batches, every 50 ms or 8 KB; `add` never waits.
+    """Hands deltas to `send` in batches: the first text at once, the next every 50 ms or 8 KB; `add` never waits.
 
     Deltas may be lost (the finished part is the truth): an unreachable store costs a batch, not the answer. Without a
     watcher (`watched`), they are collected for one that comes later.
@@ -88,7 +88,11 @@ class DeltaBatcher:
     def _append(self, delta: Delta) -> None:
         self._size += len(delta.text)
         last = self._pending[-1] if self._pending else None
-        if last and last.part == delta.part and len(last.text) + len(delta.text) <= self._largest:
+        if (
+            last
+            and (last.part, last.kind) == (delta.part, delta.kind)
+            and len(last.text) + len(delta.text) <= self._largest
+        ):
             self._pending[-1] = replace(last, text=last.text + delta.text, name=last.name or delta.name)
         else:
             self._pending.append(delta)
@@ -99,11 +103,13 @@ class DeltaBatcher:
             self._number += 1
 
     async def _run(self) -> None:
-        while await self._wait_until_due():
+        while await self._wait_for_deltas():
             if await self._is_watched():
                 batch = self._next_batch()
                 with suppress(Unavailable):
                     await self._send(batch)
+                if any(delta.text for delta in batch.deltas):
+                    await _wait_at_most(self._batch_full, self._every)
             elif self._closed.is_set():
                 return
             else:
@@ -115,12 +121,11 @@ class DeltaBatcher:
         except Unavailable:
             return False
 
-    async def _wait_until_due(self) -> bool:
+    async def _wait_for_deltas(self) -> bool:
         """False after the last batch."""
         if not self._pending and self._closed.is_set():
             return False
         await self._not_empty.wait()
-        await _wait_at_most(self._batch_full, self._every)
         return bool(self._pending)
 
     def _next_batch(self) -> DeltaBatch:

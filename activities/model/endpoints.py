@@ -8,37 +8,53 @@ from urllib.parse import urlsplit
 from pydantic import JsonValue, SecretStr
 
 from activities.model.addresses import normalise_address
+from activities.model.aws import AwsProfiles
+from activities.model.azure import AZURE, resource_address, with_version
+from activities.model.bedrock_regions import BEDROCK
+from activities.model.encoded_messages import MessageEncoder
+from activities.model.foreign_keys import PROGRAMS, find_foreign_keys
 from activities.model.headers import header_name, header_value
 from activities.model.keys import Keys, find_key
 from activities.model.litellm_providers import LITELLM_PROVIDERS
+from activities.model.model_families import default_options
+from activities.model.model_options import agent_options, find_variants, merge_layers, spell, unknown_variant_error
 from activities.model.output_limit import output_limit, split_options
-from activities.model.port import Endpoint, InputMessage, ModelFacts, ModelPort, ModelRequest
+from activities.model.port import Endpoint, InputMessage, ModelFacts, ModelPort, ModelRequest, Route, Wire
 from activities.model.providers import (
     OPENAI_COMPATIBLE,
     OPENAI_URL,
     PROTOCOL_OF_PACKAGE,
     KnownProvider,
     check_provider,
+    company,
     no_address_error,
     provider_named,
     split_model_id,
 )
+from activities.model.vertex import VERTEX, place_on_vertex
 from activities.model.wires.wire_selection import select_wire
 from activities.project.config_references import resolve, resolve_all
-from workflows.domain.config.config import Config, Prices, Provider, ProviderModel
+from workflows.domain.agents.agent import Agent
+from workflows.domain.config.config import Config, Prices, Provider, ProviderModel, ProviderOptions
 from workflows.domain.config.references import iter_texts
 from workflows.domain.errors import UsageError
+from workflows.domain.ids import SessionId
 from workflows.domain.tool_offer import ToolOffer
 from workflows.domain.usage import Price, PriceTier
 from workflows.domain.value import Value
 
+# providers that take a cache key, unless `setCacheKey` says otherwise: those of OpenCode's provider/transform.ts
+_CACHE_KEYS: Final = frozenset(
+    {"openai", "azure", "openrouter", "xai", "mistral", "deepinfra", "cerebras", "venice", "opencode"}
+)
 _LONG_CONTEXT: Final = 200_000  # tokens of a prompt, above which `context_over_200k` counts
 
 
 class ResolvedModel(Value):
     """A model that can be asked: its name ("provider/model"), where, with which options, and its facts.
 
-    `max_output`: limit of its answers in tokens; None: the provider's.
+    `max_output`: limit of its answers in tokens; None: the provider's. `cache_key`: whether requests have one.
+    `variant`: the one in its options.
     """
 
     name: str
@@ -46,6 +62,8 @@ class ResolvedModel(Value):
     options: dict[str, JsonValue]
     facts: ModelFacts
     max_output: int | None = None
+    cache_key: bool = False
+    variant: str | None = None
 
     @property
     def price(self) -> Price | None:
@@ -56,6 +74,8 @@ class ResolvedModel(Value):
         messages: tuple[InputMessage, ...],
         tools: tuple[ToolOffer, ...] = (),
         tool_choice: Literal["none"] | None = None,
+        session: SessionId | None = None,
+        encoder: MessageEncoder | None = None,
     ) -> ModelRequest:
         return ModelRequest(
             endpoint=self.endpoint,
@@ -63,7 +83,10 @@ class ResolvedModel(Value):
             tools=tools,
             tool_choice=tool_choice,
             max_output=self.max_output,
+            context=self.facts.context,
             options=self.options,
+            cache_key=session if self.cache_key else None,
+            encoder=encoder or MessageEncoder(),
         )
 
 
@@ -74,41 +97,91 @@ class EndpointResolver:
         self.keys = keys
         self.environment = environment
         self.port = port
+        self._aws = AwsProfiles()
 
-    async def resolve(self, model: str, config: Config) -> ResolvedModel:
-        """Where `model` ("provider/model") is reached.
+    async def resolve(
+        self, model: str, config: Config, *, agent: Agent | None = None, variant: str | None = None
+    ) -> ResolvedModel:
+        """Where `model` ("provider/model") is reached, and with which options.
 
-        Raises UsageError for a name without provider, an unknown provider or package, a missing key, and a key or
-        header that cannot be sent.
+        Raises UsageError for a name without provider, an unknown provider, package or variant, a missing key, and a key
+        or header that cannot be sent. An agent's own variant counts where the model has it.
         """
         id, name = split_model_id(model)
         check_provider(id, config.provider)
         configured = config.provider.get(id) or Provider()
         entry = configured.models.get(name) or ProviderModel()
         endpoint = await self._endpoint(id, name, configured, entry)
-        known = await self.port.facts(endpoint.model)
-        endpoint = select_wire(endpoint, responses=known.responses, package=configured.npm, id=id)
-        facts, protocol = merge_facts(entry, known), endpoint.model.partition("/")[0]
-        options = {name: await resolve_all(value, self.environment) for name, value in entry.options.items()}
-        endpoint = endpoint.model_copy(update={"other_secrets": tuple(_resolved_secrets(entry.options, options))})
-        own, options = split_options(options)
+        protocol, known = endpoint.model.partition("/")[0], await self._facts(endpoint, entry.id or name)
+        family = endpoint.model
+        if entry.id and known == ModelFacts():  # a deployment's own name: the configuration has the model's
+            family = f"{protocol}/{name}"
+            known = await self.port.facts(family)
+        endpoint = select_wire(endpoint, responses=known.responses, package=configured.npm, id=id, behind=name)
+        facts = merge_facts(entry, known)
+        behind = endpoint.model_copy(update={"model": family})
+        variants = find_variants(behind, entry, facts)
+        chosen = variant or (agent.variant if agent and agent.variant in variants else None)
+        if chosen is not None and chosen not in variants:
+            raise unknown_variant_error(model, chosen, variants)
+        written: list[JsonValue] = [entry.options, agent_options(agent, behind, entry), variants.get(chosen or "", {})]
+        endpoint, layers = await self._resolve_options(endpoint, written)
+        own, options = split_options(merge_layers([default_options(behind, thinks=facts.reasoning), *layers]))
         limit = own or output_limit(protocol, facts.max_output, options, configured=entry.limit is not None)
-        return ResolvedModel(name=model, endpoint=endpoint, options=options, facts=facts, max_output=limit)
+        keyed = configured.options.set_cache_key
+        return ResolvedModel(
+            name=model,
+            endpoint=endpoint,
+            options=options,
+            facts=facts,
+            max_output=limit,
+            cache_key=id in _CACHE_KEYS if keyed is None else keyed,
+            variant=chosen,
+        )
+
+    async def _resolve_options(
+        self, endpoint: Endpoint, written: list[JsonValue]
+    ) -> tuple[Endpoint, list[dict[str, JsonValue]]]:
+        resolved = [await resolve_all(options, self.environment) for options in written]
+        secrets = (*endpoint.other_secrets, *_resolved_secrets(written, resolved))
+        spelled = [spell(options, endpoint.wire) for options in resolved if isinstance(options, dict)]
+        return endpoint.model_copy(update={"other_secrets": secrets}), spelled
+
+    async def _facts(self, endpoint: Endpoint, name: str) -> ModelFacts:
+        """Of a model whose name in a region is not known: what it is elsewhere, but its price may be another."""
+        known = await self.port.facts(endpoint.model)
+        if known.context or endpoint.name == name:
+            return known
+        return (await self.port.facts(f"{endpoint.provider}/{name}")).model_copy(update={"price": None})
 
     async def _endpoint(self, id: str, name: str, configured: Provider, entry: ProviderModel) -> Endpoint:
         provider = provider_named(id)
-        written = await self._resolved(configured.options.base_url)
-        own = _check_address(id, written) if written else None
+        resolved = await resolve_all(configured.options.model_dump(), self.environment)
+        options = ProviderOptions.model_validate(resolved)
+        own = _check_address(f"provider.{id}.options.baseURL", options.base_url) if options.base_url else None
         protocol = protocol_of(id, configured, own)
+        if protocol == BEDROCK and options.endpoint:
+            own = _check_address(f"provider.{id}.options.endpoint", options.endpoint)
+        if own is None and protocol == AZURE:
+            own = _check_address(*resource_address(id, options, self.environment))
         base_url = normalise_address(protocol, own) if own else _address(provider, protocol, configured)
+        if base_url and protocol == AZURE:
+            base_url = with_version(base_url, options)
         headers = await self._headers(f"provider.{id}.options", configured.options.headers)
         headers |= await self._headers(f"provider.{id}.models.{name}", entry.headers)
-        return Endpoint(
+        signed = any(name.lower() == "authorization" for name in headers)
+        endpoint = Endpoint(
             model=f"{protocol}/{entry.id or name}",
             base_url=base_url,
-            key=await self._key(provider, configured, own),
+            key=await self._key(provider, configured, reached=bool(options.base_url or signed)),
             headers=headers,
         )
+        if options.proxy or options.ca_file:
+            proxy = SecretStr(options.proxy) if options.proxy else None
+            endpoint = endpoint.model_copy(update={"route": Route(proxy=proxy, ca_file=options.ca_file or None)})
+        if protocol == BEDROCK:
+            return await self._aws.place(endpoint, options, self.environment)
+        return place_on_vertex(endpoint, id, options, self.environment) if protocol == VERTEX else endpoint
 
     async def _headers(self, section: str, written: Mapping[str, str]) -> dict[str, str]:
         return {
@@ -118,16 +191,33 @@ class EndpointResolver:
             for name, value in written.items()
         }
 
-    async def _key(self, provider: KnownProvider, configured: Provider, base_url: str | None) -> SecretStr | None:
-        written = configured.options.api_key
-        found = find_key(provider, await self._resolved(written), self.keys, self.environment)
+    async def _key(self, provider: KnownProvider, configured: Provider, *, reached: bool) -> SecretStr | None:
+        """`reached`: the provider may be without a key, at an own address or with an own header."""
+        written, name = configured.options.api_key, await self._resolved(configured.options.key_name)
+        if name is None and configured.options.key_name is not None:
+            field = f"provider.{provider.id}.options.keyName"
+            raise UsageError(f"{field} is {configured.options.key_name!r}, which is empty here: set it, or remove it.")
+        found = find_key(provider, await self._resolved(written), self.keys, self.environment, name)
         if found is None and written is not None:
             name = f"provider.{provider.id}.options.apiKey"
             raise UsageError(f"{name} is {written!r}, which is empty here: set it, or run {_login_command(provider)}.")
-        if found is None and provider.needs_key and base_url is None:
+        if found is None and provider.needs_key and not reached:
             variable = provider.variables[0]
-            raise UsageError(f"There is no key for {provider.id!r}: set {variable}, or run {_login_command(provider)}.")
+            raise UsageError(
+                f"There is no key for {provider.id!r}: set {variable}, or run {_login_command(provider)}."
+                f"{self._other_keys(provider.id)}"
+            )
         return found
+
+    def _other_keys(self, id: str) -> str:
+        """The keys that could be used, in a sentence."""
+        if named := [name for provider, name in self.keys.entries() if provider == id and name]:
+            return f" Stored by name, for provider.{id}.options.keyName: {', '.join(named)}."
+        found = (each.program for each in find_foreign_keys(self.environment) if each.key and each.provider == id)
+        program = next(found, None)
+        return (
+            f" {PROGRAMS[program]} has one: `holdfast auth login {id} --from {program}` copies it." if program else ""
+        )
 
     async def _resolved(self, text: str | None) -> str | None:
         return await resolve(text, self.environment) or None if text else None
@@ -143,7 +233,7 @@ def _login_command(provider: KnownProvider) -> str:
     return f"`holdfast auth login {provider.id}`"
 
 
-def _check_address(id: str, address: str) -> str:
+def _check_address(field: str, address: str) -> str:
     """Strip surrounding blanks. Raises UsageError for an invalid address, without quoting it."""
     address = address.strip()
     try:
@@ -153,14 +243,15 @@ def _check_address(id: str, address: str) -> str:
         fine = False
     if not fine:
         form = "https://host/path or http://host:port/path"
-        raise UsageError(f"provider.{id}.options.baseURL is no address: write it as {form}. Nothing was sent.")
+        raise UsageError(f"{field} is no address: write it as {form}. Nothing was sent.")
     return address
 
 
 def protocol_of(id: str, configured: Provider, base_url: str | None) -> str:
     """The named package's protocol; else an unknown provider with an address speaks OpenAI's."""
     package, provider = configured.npm, provider_named(id)
-    if package is not None and not (package == OPENAI_COMPATIBLE and provider.listed and base_url is None):
+    own = provider.wire is Wire.CHAT if base_url else provider.listed
+    if package is not None and not (package == OPENAI_COMPATIBLE and own):
         return PROTOCOL_OF_PACKAGE[package]
     return "openai" if base_url and not provider.listed else provider.litellm
 
@@ -171,7 +262,10 @@ def _address(provider: KnownProvider, protocol: str, configured: Provider) -> st
         return provider.address
     if provider.listed or configured.npm in (None, OPENAI_COMPATIBLE):
         raise no_address_error(provider.id)
-    return OPENAI_URL if protocol == "openai" else None
+    if protocol == "openai":
+        return OPENAI_URL
+    same = company(protocol)
+    return same.address if same else None
 
 
 def merge_facts(entry: ProviderModel, known: ModelFacts) -> ModelFacts:
@@ -180,7 +274,8 @@ def merge_facts(entry: ProviderModel, known: ModelFacts) -> ModelFacts:
     limits = {"context": limit.context, "max_output": limit.output} if limit else {}
     price = {"price": _price(entry.cost)} if entry.cost else {}
     sees = {} if entry.attachment is None else {"images": entry.attachment, "documents": entry.attachment}
-    return known.model_copy(update={**limits, **price, **sees})
+    thinks = {} if entry.reasoning is None else {"reasoning": entry.reasoning}
+    return known.model_copy(update={**limits, **price, **sees, **thinks})
 
 
 def _price(prices: Prices) -> Price:

@@ -4,27 +4,14 @@ Rules and constants: opencode.md 4.5. The engine does the retrying.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from datetime import datetime
-from enum import StrEnum
 from http import HTTPStatus
 from typing import Any, Final, TypeAlias
 
-from activities.model.failure_patterns import (
-    AUTH_PHRASES,
-    CONTENT_CODES,
-    GATEWAY_MESSAGES,
-    HTML_START,
-    NON_RETRYABLE_CODES,
-    NOT_OVERFLOW_PHRASES,
-    OVERFLOW_PHRASES,
-    QUOTA_CODES,
-    QUOTA_PHRASES,
-    RETRYABLE_PHRASES,
-    STREAM_MESSAGES,
-    THROTTLING_CODES,
-    UNSENT,
-)
+from activities.model.failure_table import STOPPING_CODES, TABLE, Remedy
+from activities.model.failure_table import StopKind as StopKind
 from activities.model.retry_hints import hinted_seconds
 from workflows.domain.errors import HoldfastError
 from workflows.domain.value import Value
@@ -34,8 +21,20 @@ BACKOFF_FACTOR: Final = 2.0
 JITTER: Final = 0.25
 MAX_DELAY_WITHOUT_HEADERS: Final = 30.0  # seconds, for a failure without headers
 MAX_DELAY: Final = (2**31 - 1) / 1000  # seconds
-_THROTTLED: Final = frozenset({429, 503, 529})
 _MAX_BACKOFF_ATTEMPT: Final = 8  # the delay grows no more from this attempt on
+_END_OF_STATUSES: Final = 600
+_AMAZON_CODE: Final = "x-amzn-errortype"
+_OF_CODES: Final = {  # within a stream
+    "context_length_exceeded": "Input exceeds context window of this model",
+    "insufficient_quota": "Quota exceeded. Check your plan and billing details.",
+    "usage_not_included": "To use Codex with your ChatGPT plan, upgrade to Plus: https://chatgpt.com/explore/plus.",
+}
+_HTML_START: Final = re.compile(r"\s*<(!doctype|html)", re.IGNORECASE)
+_OF_GATEWAYS: Final = {
+    401: "request was blocked by a gateway or proxy. Your authentication token may be missing or expired — try "
+    "running `holdfast auth login <your provider URL>` to re-authenticate.",
+    403: "a gateway or proxy refused the request. Check that your account may use this model, and the base URL.",
+}
 
 
 class ProviderFailure(Value):
@@ -67,9 +66,10 @@ class ModelError(HoldfastError):
 
 
 class Retry(Value):
-    """Ask again. `reason`: a few words for watchers; `text`: all that the provider wrote."""
+    """Ask again. `reason`: a few words for watchers; `text`: all that the provider wrote; `few`: a few times only."""
 
     reason: str
+    few: bool = False
     status: int | None = None
     headers: dict[str, str] | None = None
     text: str = ""
@@ -81,20 +81,6 @@ class Retry(Value):
         """
         text = self.text or self.reason
         return retry_delay(min(attempt, _MAX_BACKOFF_ATTEMPT), self.headers, now, jitter, first, text)
-
-
-class StopKind(StrEnum):
-    """Why asking again is of no use."""
-
-    AUTH = "auth"
-    QUOTA = "quota"
-    NOT_FOUND = "not-found"
-    CONTENT = "content"
-    BAD_REQUEST = "bad-request"
-    UNSENT = "unsent"
-
-
-_STOPS: Final = {401: StopKind.AUTH, 403: StopKind.AUTH, 404: StopKind.NOT_FOUND}
 
 
 class Stop(Value):
@@ -114,12 +100,21 @@ FailureAction: TypeAlias = Retry | Stop | Overflow
 
 
 def classify(failure: ProviderFailure) -> FailureAction:
-    if overflows(failure):
-        return Overflow(message=failure.message)
-    reason = retry_reason(failure)
-    if reason is not None:
-        return Retry(reason=reason, status=failure.status, headers=failure.headers, text=failure.body or "")
-    return Stop(kind=_stop_kind(failure), message=failure.message)
+    """By the first row of the table that fits."""
+    seen = failure.provider, failure.status, failure.code, failure.message, failure.body or ""
+    row = next(row for row in TABLE if row.fits(*seen, passing=bool(failure.retryable)))
+    match row.action:
+        case StopKind() as kind:
+            return Stop(kind=kind, message=failure.message)
+        case Remedy.COMPACT:
+            return Overflow(message=failure.message)
+    return Retry(
+        reason=row.text or failure.message,
+        few=row.action is Remedy.FEW,
+        status=failure.status,
+        headers=failure.headers,
+        text=failure.body or "",
+    )
 
 
 def retry_delay(
@@ -138,33 +133,6 @@ def retry_delay(
     return min(guessed, MAX_DELAY_WITHOUT_HEADERS if headers is None else MAX_DELAY)
 
 
-def overflows(failure: ProviderFailure) -> bool:
-    """Whether the context is too long; throttling providers count tokens, too."""
-    if failure.code == "context_length_exceeded":
-        return True
-    if failure.status in _THROTTLED or failure.code in THROTTLING_CODES or NOT_OVERFLOW_PHRASES.search(failure.message):
-        return False
-    return failure.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE or bool(OVERFLOW_PHRASES.search(failure.message))
-
-
-def retry_reason(failure: ProviderFailure) -> str | None:
-    """Why asking again may help, in a few words; None if it does not."""
-    if failure.code in NON_RETRYABLE_CODES or overflows(failure) or _quota_is_used_up(failure):
-        return None
-    passing = (
-        failure.retryable
-        or failure.code in THROTTLING_CODES
-        or (failure.status or 0) >= HTTPStatus.INTERNAL_SERVER_ERROR
-    )
-    if passing or _looks_retryable(failure):
-        return "Provider is overloaded" if "Overloaded" in failure.message else failure.message
-    return _untyped_reason(failure)
-
-
-def _looks_retryable(failure: ProviderFailure) -> bool:
-    return any(RETRYABLE_PHRASES.search(text) for text in (failure.message, failure.body or ""))
-
-
 def from_response(
     provider: str, status: int, message: str, body: str | None, headers: Mapping[str, str] | None, retryable: bool
 ) -> ProviderFailure:
@@ -173,7 +141,7 @@ def from_response(
         provider=provider,
         message=_readable_message(message, status, body),
         status=status,
-        code=_code(body),
+        code=_code(_error_object(body or "")) or _amazon_code(headers or {}),
         body=body,
         headers=None if headers is None else dict(headers),
         retryable=retryable or (status == HTTPStatus.NOT_FOUND and provider.startswith("openai")),
@@ -187,16 +155,16 @@ def from_stream(provider: str, error: object) -> ProviderFailure | None:
         return None
     inner = event.get("error")
     error_object: Mapping[str, Any] = inner if isinstance(inner, dict) else {}
-    code = error_object.get("code")
-    known = STREAM_MESSAGES.get(code) if isinstance(code, str) else None
-    message = error_object.get("message")
+    code, status, message = _code(error_object), error_object.get("code"), error_object.get("message")
+    known = isinstance(status, int) and HTTPStatus.BAD_REQUEST <= status < _END_OF_STATUSES
     return ProviderFailure(
         provider=provider,
-        message=known
+        message=_OF_CODES.get(code or "")
         or (message + _upstream_error(error_object) if isinstance(message, str) and message else "Server error."),
-        code=code if isinstance(code, str) else None,
+        status=status if known else None,
+        code=code,
         body=json.dumps(event, separators=(",", ":"), ensure_ascii=False),
-        retryable=code not in NON_RETRYABLE_CODES,
+        retryable=None if known else code not in STOPPING_CODES,
     )
 
 
@@ -216,6 +184,14 @@ def error_message(body: str) -> str | None:
     return None
 
 
+def reported_error(content: Mapping[str, Any]) -> Any:
+    """What an object says of an error, nothing if it is none; MiniMax has it in `base_resp`, with a status of 200."""
+    response = content.get("base_resp")
+    if isinstance(response, dict) and response.get("status_code"):
+        return {"message": response.get("status_msg"), "code": str(response["status_code"])}
+    return content.get("error")
+
+
 def _upstream_error(error_object: Mapping[str, Any]) -> str:
     """OpenRouter has the name and words of the provider behind it in `metadata`."""
     inner = error_object.get("metadata")
@@ -232,21 +208,28 @@ def _readable_message(message: str, status: int, body: str | None) -> str:
         return body or status_phrase(status)
     if message != status_phrase(status) or not body:
         return message
-    if HTML_START.match(body):
-        return f"{message}: {GATEWAY_MESSAGES[status]}" if status in GATEWAY_MESSAGES else message
+    if _HTML_START.match(body):
+        return f"{message}: {_OF_GATEWAYS[status]}" if status in _OF_GATEWAYS else message
     return f"{message}: {error_message(body) or body}"
 
 
-def _code(body: str | None) -> str | None:
-    code = _error_object(body or "").get("code")
-    return code if isinstance(code, str) else None
+def _code(error_object: Mapping[str, Any]) -> str | None:
+    """By the names of OpenAI, and of Anthropic and Google, whose codes are numbers."""
+    return next((code for name in ("code", "type", "status") if isinstance(code := error_object.get(name), str)), None)
+
+
+def _amazon_code(headers: Mapping[str, str]) -> str | None:
+    """Amazon's services have it in a header, some with an address behind it."""
+    return next((each.partition(":")[0] for name, each in headers.items() if name.lower() == _AMAZON_CODE), None)
 
 
 def _error_object(body: str) -> Mapping[str, Any]:
     content = _json(body)
+    if isinstance(content, list) and content:  # Vertex AI's form
+        content = content[0]
     if not isinstance(content, dict):
         return {}
-    inner = content.get("error")
+    inner = reported_error(content)
     return inner if isinstance(inner, dict) else content
 
 
@@ -265,30 +248,3 @@ def _json(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         return None
-
-
-def _quota_is_used_up(failure: ProviderFailure) -> bool:
-    if failure.code in QUOTA_CODES or failure.status == HTTPStatus.PAYMENT_REQUIRED:
-        return True
-    return any(QUOTA_PHRASES.search(text) for text in (failure.message, failure.body or ""))
-
-
-def _untyped_reason(failure: ProviderFailure) -> str | None:
-    if failure.status is not None or not isinstance(_json(failure.message), dict):
-        return None
-    if "too_many_requests" in failure.message:
-        return "Too Many Requests"
-    overloaded = any(word in failure.message for word in ("exhausted", "unavailable"))
-    return "Provider is overloaded" if overloaded else None
-
-
-def _stop_kind(failure: ProviderFailure) -> StopKind:
-    if _quota_is_used_up(failure):
-        return StopKind.QUOTA
-    if AUTH_PHRASES.search(failure.message):
-        return StopKind.AUTH
-    if failure.code in CONTENT_CODES:
-        return StopKind.CONTENT
-    if failure.code == UNSENT:
-        return StopKind.UNSENT
-    return _STOPS.get(failure.status or 0, StopKind.BAD_REQUEST)

@@ -2,6 +2,7 @@
 
 import asyncio
 import platform
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 
@@ -13,19 +14,22 @@ from activities.calls.planner.planner import Planner
 from activities.calls.prepare import CallPreparer
 from activities.model.answer import AnswerStream
 from activities.model.attempt import Attempt, Attempts
+from activities.model.encoded_messages import MessageEncoder
 from activities.model.endpoints import EndpointResolver, ResolvedModel
+from activities.model.identity_cache import IdentityCache
 from activities.model.input_messages import AnswerCache, to_input_messages
 from activities.model.port import ModelRequest
+from activities.model.reminders import due_reminders, is_asked_again
 from activities.model.system_prompt import system_prompt
-from activities.model.tool_offers import offer_tools
+from activities.model.tool_offers import offer_tools, tool_choice
 from activities.project.project_loader import ProjectLoader
-from activities.store import prompts, turns
+from activities.store import generations, prompts, turns
 from activities.store.generations import StoredAnswer, Suspended, TurnOver
 from activities.store.transcript_cache import TranscriptCache
 from activities.tools.toolset import Toolsets
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.generation import Generation, Purpose
-from workflows.domain.messages import Transcript
+from workflows.domain.messages import AssistantMessage, Transcript
 from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.step_flaw import find_flaw
 from workflows.domain.wire import FINISH_STOPPED, FINISH_SUSPENDED, GenerateRequest, StepResult
@@ -33,10 +37,11 @@ from workflows.domain.wire import FINISH_STOPPED, FINISH_SUSPENDED, GenerateRequ
 
 @dataclass(frozen=True)
 class StepView:
-    """What a step asks with."""
+    """What a step asks with. `reminders_seal` as in `MessageCompleted`."""
 
     transcript: Transcript
     turn_config: TurnConfig
+    reminders_seal: str | None
 
 
 class Model:
@@ -54,6 +59,7 @@ class Model:
         toolsets: Toolsets,
         describe: CallDescriber,
         planner: Planner | None = None,
+        today: Callable[[], date] = date.today,
     ) -> None:
         self.attempts = attempts
         self.answers = answers
@@ -62,8 +68,10 @@ class Model:
         self.toolsets = toolsets
         self.describe = describe
         self.planner = planner
+        self.today = today
         self.transcripts = TranscriptCache()
         self.answer_cache: AnswerCache = AnswerCache()
+        self.encoders: IdentityCache[AssistantMessage, MessageEncoder] = IdentityCache()
 
     @activity.defn(name="holdfast.model.generate")
     async def generate(self, request: GenerateRequest) -> StepResult:
@@ -73,20 +81,22 @@ class Model:
             if isinstance(view, StepResult):
                 return view
             turn, config = attempt.turn_status, view.turn_config
-            model = await self.endpoints.resolve(turn.model, config.config)
+            model = await self.endpoints.resolve(turn.model, config.config, agent=config.agent, variant=turn.variant)
             context = self.loader.turn_context(config.directory, config)
             preparer = CallPreparer(
                 request, attempt.generation.message, self.toolsets.of(config), context, self.planner
             )
             question = self.model_request(request, view, model)
             answer = await self.answers.get(attempt, model, question, turn.agent, preparer.prepare)
-            stored = await attempt.store(answer)
+            stored = await attempt.store(answer.model_copy(update={"reminders_seal": view.reminders_seal}))
         if isinstance(stored, TurnOver):
             return StepResult(finish=FINISH_STOPPED)
         return self.step_result(request, stored, config.rules)
 
     async def begin(self, request: GenerateRequest, attempt: Attempt) -> StepView | StepResult:
         """Register the attempt, take the steered prompts, and read the view; a result if the model is not to be asked.
+
+        A step's reminders are recorded before its first request: a retry sends the same.
 
         Raises as `Attempt.begin`.
         """
@@ -103,26 +113,38 @@ class Model:
                     turn = await turns.turn_status(journal, request.turn)
                     config = await turns.turn_config(journal, turn.turn_config)
                     return self.step_result(request, begun, config.rules)
+            due = () if attempt.status.fence else due_reminders(transcript, self.today(), text_only=request.text_only)
+            reminded = attempt.status.reminders_seal
+            if due:
+                reminded = generations.remind(journal, attempt.generation.id, due)
             for prompt in steered:
                 prompts.take(journal, prompt, request.turn, request.step)
-            if steered:
+            if due or steered:
                 transcript = await self.transcripts.read(journal, request.session)
-            return StepView(transcript, await turns.turn_config(journal, attempt.turn_status.turn_config))
+            config = await turns.turn_config(journal, attempt.turn_status.turn_config)
+            return StepView(transcript, config, reminded)
 
     def model_request(self, request: GenerateRequest, view: StepView, model: ResolvedModel) -> ModelRequest:
         config = view.turn_config
-        system = system_prompt(config, model.name, platform=platform.system().lower(), today=date.today())
+        system = system_prompt(config, model.name, platform=platform.system().lower())
         messages = to_input_messages(
             system,
             view.transcript,
             model.name,
             model.facts,
-            text_only=request.text_only,
             answer_cache=self.answer_cache,
         )
         tools = offer_tools(self.toolsets.of(config), config)
-        # The tools stay in a step of text only: providers cache the prefix.
-        return model.request(messages, tools, tool_choice="none" if request.text_only else None)
+        again = request.text_only and is_asked_again(view.transcript, request.turn)
+        choice = tool_choice(model.endpoint.model, text_only=request.text_only, again=again)
+        return model.request(
+            messages, tools, choice, request.session, encoder=self._encoder(view.transcript, model.name)
+        )
+
+    def _encoder(self, transcript: Transcript, model: str) -> MessageEncoder | None:
+        """One for each conversation and model, as long as the cached transcript lives."""
+        first = next((message for message in transcript if isinstance(message, AssistantMessage)), None)
+        return self.encoders.get(first, model, lambda _: MessageEncoder()) if first else None
 
     def step_result(self, request: GenerateRequest, answer: StoredAnswer, rules: Ruleset) -> StepResult:
         """The calls are judged by the turn's rules and the live grants."""

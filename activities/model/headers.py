@@ -1,11 +1,14 @@
 """Cleans keys and headers: files and variables end in blanks, and hold what HTTP refuses.
 
-A provider may repeat them in its errors, which are stored and shown.
+A provider may repeat them in its errors, which are stored and shown. The headers that name Holdfast are here too.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from importlib.metadata import version
 from typing import Final
+from urllib.parse import unquote, urlsplit
 
 from activities.model.failures import ProviderFailure
 from activities.model.port import Endpoint
@@ -15,6 +18,23 @@ from workflows.domain.errors import UsageError
 _REFUSED: Final = re.compile(r"[^\t\x20-\x7e]")
 _QUOTED: Final = 200  # characters
 _TOKEN: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_OF_PROVIDERS: Final = {  # for what they, or litellm's adapters for them, have headers of their own
+    "novita": {"X-Novita-Source": "holdfast"},
+    "openrouter": {"HTTP-Referer": "urn:holdfast", "X-Title": "Holdfast"},
+    "vercel_ai_gateway": {"http-referer": "urn:holdfast", "x-title": "Holdfast"},
+}
+
+
+def request_headers(endpoint: Endpoint) -> dict[str, str]:
+    """Holdfast's name in the provider's headers, and the configured headers, which win."""
+    own = {"User-Agent": _user_agent(), **_OF_PROVIDERS.get(endpoint.model.partition("/")[0], {})}
+    configured = {name.lower() for name in endpoint.headers}
+    return {name: value for name, value in own.items() if name.lower() not in configured} | endpoint.headers
+
+
+@cache
+def _user_agent() -> str:
+    return f"holdfast/{version('holdfast')}"
 
 
 def header_value(field: str, text: str) -> str:
@@ -34,9 +54,13 @@ def header_name(field: str, name: str) -> str:
     return name
 
 
-def redact_failure(failure: ProviderFailure, endpoint: Endpoint, redactor: Redactor) -> ProviderFailure:
-    """`failure` without the secrets sent to the provider and those of `redactor`; with the beginning of its quote."""
-    sent = Redactor(lambda: _secrets(endpoint))
+def redact_failure(
+    failure: ProviderFailure, endpoint: Endpoint, redactor: Redactor, more: Callable[[], Iterable[str]] = tuple
+) -> ProviderFailure:
+    """`failure` without the secrets sent to the provider, `more`, and those of `redactor`; with the beginning of its
+    quote.
+    """
+    sent = Redactor(lambda: (*_secrets(endpoint), *more()))
 
     def redact(text: str) -> str:
         return redactor.text(sent.text(text))
@@ -56,7 +80,13 @@ def redact_failure(failure: ProviderFailure, endpoint: Endpoint, redactor: Redac
 def _secrets(endpoint: Endpoint) -> Iterator[str]:
     if endpoint.secret:
         yield endpoint.secret
-    yield from (value.get_secret_value() for value in endpoint.other_secrets)
+    signed = (endpoint.aws.secret_key, endpoint.aws.token) if endpoint.aws else ()
+    yield from (value.get_secret_value() for value in (*endpoint.other_secrets, *signed) if value)
+    if endpoint.route.proxy:
+        proxy = endpoint.route.proxy.get_secret_value()
+        login = urlsplit(proxy)
+        user, password = (unquote(part or "") for part in (login.username, login.password))
+        yield from (proxy, user, password, f"{user}:{password}")  # of each, the redactor masks base64 too
     for value in endpoint.headers.values():
         yield value
         yield from value.split()  # the key after its scheme

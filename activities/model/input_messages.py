@@ -1,6 +1,7 @@
 """The view: a transcript as a model's messages (opencode.md 5.5)."""
 
 from collections.abc import Iterable, Iterator
+from itertools import zip_longest
 from typing import Final, TypeAlias
 
 from activities.model import media, port
@@ -9,8 +10,10 @@ from activities.store.database import dumps
 from prompts import render_prompt
 from workflows.domain.messages import (
     AssistantMessage,
+    Message,
     ReasoningPart,
     RequestedCall,
+    StepReminders,
     TextPart,
     ToolPart,
     Transcript,
@@ -29,38 +32,46 @@ def to_input_messages(
     model: str,
     facts: port.ModelFacts = _TEXT_ONLY,
     *,
-    text_only: bool = False,
     answer_cache: AnswerCache | None = None,
 ) -> tuple[port.InputMessage, ...]:
-    """System prompt, then the conversation; with `text_only` a last message that no tools are left.
+    """System prompt, then the conversation. What follows an entry never changes its messages.
 
     Leaves out what only another model's provider understands; replaces what the model cannot see by its `facts` with a
     word. `answer_cache`: messages of earlier views.
     """
     answer_cache = IdentityCache() if answer_cache is None else answer_cache
     messages: list[port.InputMessage] = [port.SystemInput(content=system)]
-    positions = range(len(transcript))
-    newest_answer = next((position for position in reversed(positions) if transcript[position].role == "assistant"), -1)
     kind = model, facts.images, facts.documents
+    opening = ""
 
     def convert(answer: AssistantMessage) -> tuple[port.InputMessage, ...]:
         return tuple(_messages_of(answer, model, facts))
 
-    for position, message in enumerate(transcript):
-        if isinstance(message, UserMessage):
-            messages.append(port.UserInput(content=_user_text(message, unseen=position > newest_answer)))
+    for entry, following in zip_longest(transcript, transcript[1:]):
+        if isinstance(entry, AssistantMessage):
+            messages += answer_cache.get(entry, kind, convert)
+        elif isinstance(entry, StepReminders) and _opens_turn(entry, following):
+            opening = f"{entry.text}\n\n"
         else:
-            messages += answer_cache.get(message, kind, convert)
-    if text_only:
-        messages.append(port.UserInput(content=render_prompt("reminders/last_step")))
+            messages.append(port.UserInput(content=opening + _text(entry)))
+            opening = ""
     return tuple(messages)
 
 
-def _user_text(message: UserMessage, *, unseen: bool) -> str:
-    """Wraps a prompt that came during its turn in a reminder until it is answered."""
-    if message.steered and unseen:
-        return render_prompt("reminders/steered", text=message.text)
-    return message.text
+def _opens_turn(reminders: StepReminders, following: Message | StepReminders | None) -> bool:
+    """Whether they are sent in one message with the turn's prompt: some models take no two of a person in a row.
+
+    Best effort in a retried turn, which has no prompt: one that comes between two attempts at its first step joins
+    them, although the first attempt has sent them alone. No row tells which request took a prompt first.
+    """
+    return reminders.step == 1 and isinstance(following, UserMessage) and following.turn == reminders.turn
+
+
+def _text(entry: UserMessage | StepReminders) -> str:
+    """Wraps a prompt that came during its turn in a reminder."""
+    if isinstance(entry, UserMessage) and entry.steered:
+        return render_prompt("reminders/steered", text=entry.text)
+    return entry.text
 
 
 def _messages_of(message: AssistantMessage, model: str, facts: port.ModelFacts) -> Iterator[port.InputMessage]:
@@ -90,7 +101,7 @@ def _results(calls: Iterable[ToolPart], facts: port.ModelFacts) -> Iterator[port
         pieces, reasons = media.select_attachments(call, facts)
         attached += pieces
         missing = [render_prompt("tools/not_attached", reason=reason) for reason in reasons]
-        output = call.outcome.output if call.outcome is not None else INTERRUPTED
-        yield port.ToolResultInput(call=call.provider_id, content="\n\n".join((output, *missing)))
+        output, failed = (call.outcome.output, call.outcome.error) if call.outcome else (INTERRUPTED, False)
+        yield port.ToolResultInput(call=call.provider_id, content="\n\n".join((output, *missing)), failed=failed)
     if attached:
         yield port.UserInput(content=(port.TextPiece(text=render_prompt("tools/attached")), *attached))

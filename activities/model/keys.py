@@ -1,11 +1,14 @@
 """Keys of model providers: a file only for its owner, and the order of look-up."""
 
+import fcntl
 import json
 import os
+import re
 import stat
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import SecretStr, TypeAdapter, ValidationError
 
@@ -23,35 +26,59 @@ class StoredKey(Value):
 
 
 _entries = TypeAdapter(dict[str, StoredKey])
+_NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,40}")
 
 
 class Keys:
-    """The keys of `holdfast auth login`, by provider, in a file with mode 0600."""
+    """The keys of `holdfast auth login`, in a file with mode 0600.
+
+    An entry is a provider's, or "provider/name" where it has several.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def list(self) -> tuple[str, ...]:
-        return tuple(sorted(self._read()))
+        """The providers with a key."""
+        return tuple(sorted({entry.partition("/")[0] for entry in self._read()}))
+
+    def entries(self) -> tuple[tuple[str, str | None], ...]:
+        """Provider and name of each key; most have no name."""
+        parts = (entry.partition("/") for entry in sorted(self._read()))
+        return tuple((provider, name or None) for provider, _, name in parts)
 
     def values(self) -> tuple[str, ...]:
         """The keys, for redaction. Raises UsageError."""
         return tuple(entry.key.get_secret_value() for entry in self._read().values())
 
-    def get(self, provider: str) -> SecretStr | None:
-        entry = self._read().get(provider)
+    def get(self, provider: str, name: str | None = None) -> SecretStr | None:
+        entry = self._read().get(_entry(provider, name))
         return entry.key if entry else None
 
-    def set(self, provider: str, key: str) -> None:
-        self._write({**self._read(), provider: StoredKey(key=SecretStr(key))})
+    def set(self, provider: str, key: str, name: str | None = None) -> None:
+        """Raises UsageError for a name that is none."""
+        with self._locked():
+            self._write({**self._read(), _entry(provider, name): StoredKey(key=SecretStr(key))})
 
-    def remove(self, provider: str) -> bool:
-        """Returns whether there was one."""
-        entries = self._read()
-        known = entries.pop(provider, None) is not None
-        if known:
-            self._write(entries)
+    def remove(self, provider: str, name: str | None = None) -> bool:
+        """Returns whether there was one. Raises UsageError for a name that is none."""
+        with self._locked():
+            entries = self._read()
+            known = entries.pop(_entry(provider, name), None) is not None
+            if known:
+                self._write(entries)
         return known
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """One program at a time reads and writes. The lock is the folder's, so that no further file is left."""
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
 
     def _read(self) -> dict[str, StoredKey]:
         """Raises UsageError when others may read the file, or it is damaged."""
@@ -68,7 +95,6 @@ class Keys:
             raise UsageError(f"{str(self.path)!r} is damaged: remove it, and log in again.") from None
 
     def _write(self, entries: Mapping[str, StoredKey]) -> None:
-        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         plain = {name: {"type": entry.type, "key": entry.key.get_secret_value()} for name, entry in entries.items()}
         draft = self.path.with_name(f".{self.path.name}.{os.getpid()}")
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
@@ -79,13 +105,34 @@ class Keys:
         draft.replace(self.path)
 
 
+def _entry(provider: str, name: str | None) -> str:
+    if name is None:
+        return provider
+    if not _NAME.fullmatch(name):
+        raise UsageError("A key's name may hold letters, digits, dots and dashes, 40 at most.")
+    return f"{provider}/{name}"
+
+
 def find_key(
-    provider: KnownProvider, configured: str | None, keys: Keys, environment: Mapping[str, str]
+    provider: KnownProvider,
+    configured: str | None,
+    keys: Keys,
+    environment: Mapping[str, str],
+    name: str | None = None,
 ) -> SecretStr | None:
     """A provider's key: from its configuration (references resolved), the file, or its variables.
 
-    Raises UsageError for one that cannot be sent; it names the source only.
+    With a `name`, that one of the file and no other. Raises UsageError for one that is not there, and for one that
+    cannot be sent; it names the source only.
     """
+    if name and not configured:
+        named = keys.get(provider.id, name)
+        if named is None:
+            raise UsageError(
+                f"There is no key {name!r} for {provider.id!r}, as provider.{provider.id}.options.keyName has it: "
+                f"run `holdfast auth login {provider.id} --name {name}`."
+            )
+        return named
     for origin, written in _key_candidates(provider, configured, keys, environment):
         if written and (key := header_value(origin, written)):
             return SecretStr(key)

@@ -12,17 +12,22 @@ from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import Any, Final
 
-from activities.model.failure_patterns import UNSENT
+from activities.model.failure_table import UNSENT
 from activities.model.failures import ProviderFailure, error_message, from_response, from_stream, status_phrase
 
 _TRANSPORTS: Final = ("httpx", "httpcore", "aiohttp", "anyio", "ssl")
-_NO_CONNECTION: Final = ("ConnectError", "ClientConnectorError")  # of httpx and httpcore; of aiohttp
-_SILENT: Final = ("ReadTimeout", "SocketTimeoutError", "ReadTimeoutError")  # of httpx and httpcore; aiohttp; botocore
+_NO_CONNECTION: Final = ("ConnectError", "ProxyError", "ClientConnectorError")  # of httpx and httpcore; of aiohttp
+_UNTRUSTED: Final = (
+    "its certificate is not trusted here ({}): if an authority of your own has signed it, name that one's file in "
+    "SSL_CERT_FILE, or in the provider's option `caFile`"
+)
+_SILENT: Final = ("ReadTimeout", "SocketTimeoutError")  # of httpx and httpcore; of aiohttp
 _GARBAGE: Final = (json.JSONDecodeError, UnicodeDecodeError)
 _ADDRESS: Final = "its address (baseURL) is none that HTTP takes"
 _CHARACTER: Final = "a message, an option or a header holds a character that cannot be encoded"
 _NO_PROVIDER: Final = "LLM Provider NOT provided"
 _IN_THE_STREAM: Final = "MidStreamFallbackError"  # litellm's name for every failure after an answer has begun
+_EXTRAS: Final = {"google": "vertex", "boto3": "bedrock", "botocore": "bedrock"}  # packages → extras of Holdfast
 _FLAWS: Final = {  # classes of httpx, h11, aiohttp and pydantic → what is wrong with a request that cannot be written
     "LocalProtocolError": "its key or a header holds what HTTP does not take",  # its text quotes the header
     "InvalidURL": _ADDRESS,
@@ -32,15 +37,12 @@ _FLAWS: Final = {  # classes of httpx, h11, aiohttp and pydantic → what is wro
     "PydanticSerializationError": _CHARACTER,
 }
 _PASSING: Final = frozenset({408, 409, 424, 425, 429})  # besides all server errors; 424: a model of Bedrock's failed
-_ODD_LINE: Final = "Got unexpected response from Ollama: "  # litellm's word for a line that reports an error
 
 
 def from_exception(provider: str, error: Exception) -> ProviderFailure:
     chain = tuple(_exception_chain(error))
     if missing := _missing(chain):  # litellm may turn it into a response of status 500
         return _unsendable(provider, missing)
-    if odd := next((str(link) for link in chain if _ODD_LINE in str(link)), None):
-        return _no_piece(provider, odd.partition(_ODD_LINE)[2])
     headers = _headers(chain)
     if headers is not None:
         return _response(provider, chain, headers)
@@ -69,7 +71,11 @@ def _request_flaw(chain: tuple[BaseException, ...]) -> str | None:
 
 def _missing(chain: tuple[BaseException, ...]) -> str | None:
     names = [link.name for link in reversed(chain) if isinstance(link, ImportError) and link.name]
-    return f"litellm needs the Python package of {names[0]!r} for it, which is not installed" if names else None
+    if not names:
+        return None
+    extra = _EXTRAS.get(names[0].partition(".")[0])
+    remedy = f"install holdfast[{extra}]" if extra else "install it beside Holdfast"
+    return f"the Python package of {names[0]!r}, which this provider needs, is not installed: {remedy}"
 
 
 def _exception_chain(error: BaseException) -> Iterator[BaseException]:
@@ -174,7 +180,9 @@ def _is_no_connection(link: BaseException) -> bool:
 def _cause(lost: BaseException) -> str:
     """In the system's words: "Connection refused"."""
     if isinstance(lost, ssl.SSLCertVerificationError):
-        return lost.verify_message
+        return _UNTRUSTED.format(lost.verify_message)
+    if type(lost).__name__ == "ProxyError":
+        return f"the proxy answers {lost}: see HTTPS_PROXY, or the provider's option `proxy`"
     if isinstance(lost, socket.gaierror):
         return lost.strerror or str(lost)
     if isinstance(lost, OSError) and lost.errno is not None and not isinstance(lost, ssl.SSLError):

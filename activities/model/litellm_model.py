@@ -8,24 +8,25 @@ import gc
 import logging
 from collections.abc import AsyncGenerator, Iterator, MutableMapping
 from contextlib import aclosing, contextmanager
+from dataclasses import replace
 from importlib import import_module
 from types import ModuleType
 from typing import Any, Final
 
-from activities.model.bedrock_thinking import settle_thinking
-from activities.model.chat_format import ChunkReader, build_body
+from activities.model.chat_format import build_body
 from activities.model.failures import ModelError
+from activities.model.headers import request_headers
 from activities.model.litellm_environment import isolate
 from activities.model.litellm_failures import fell_silent, from_exception
 from activities.model.litellm_providers import TEXT_ONLY
-from activities.model.port import Endpoint, ModelEvent, ModelRequest
+from activities.model.port import Endpoint, ModelEvent, ModelRequest, RequestAccepted, Route
 from activities.model.providers import no_address_error, no_tools_error
 from activities.model.request_json import JsonDict
+from activities.model.wires.chat import ChatReader
 from activities.model.wires.http_client import BodyReleasingClient, Connections
 from activities.model.wires.timeouts import StreamTimeouts, silent
 from workflows.domain.errors import UsageError
 
-_CACHING: Final = ("bedrock/", "vertex_ai/claude")  # cache what is marked; litellm sets the marks
 _OPENAI_CLIENT: Final = ("openai", "custom_openai", "aiohttp_openai", "openai_like")
 _BY_NAME: Final = ("replicate", "clarifai")  # litellm looks for these in the model's name before the provider's
 _SWITCHES: Final = {
@@ -46,27 +47,32 @@ class LiteLLM:
         self._environment = environment
         self._timeouts = timeouts
         self._library: ModuleType | None = None
-        self._connections = Connections(follow_redirects=True)  # as litellm's own client does
+        self._connections = Connections()
 
     async def load(self) -> ModuleType:
         """Runs on a thread: the import takes seconds."""
         if self._library is None:
             self._library = await asyncio.to_thread(_load, self._environment)
-        _configure(self._library, self._connections.client)
+        _configure(self._library, self._connections.client())
         return self._library
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """See `ModelPort.stream`."""
         library = await self.load()
         provider = request.endpoint.provider
-        reader = ChunkReader(provider)
+        reader = ChatReader(provider)
         try:
+            if request.endpoint.route != Route():
+                raise UsageError(
+                    f"litellm asks {provider!r}, by the environment's proxy and authorities alone: set HTTPS_PROXY and "
+                    "SSL_CERT_FILE in place of the options `proxy` and `caFile`."
+                )
             _check_destination(library, request.endpoint)
-            _declare_local(library, request.endpoint)
             opening = library.acompletion(**_arguments(request, self._timeouts))
             async with aclosing(await self._timeouts.await_headers(provider, opening)) as chunks:
+                yield RequestAccepted()
                 async for chunk in chunks:
-                    for event in reader.read(chunk):
+                    for event in reader.read(chunk.model_dump()):
                         yield event
         except (ModelError, UsageError):
             raise
@@ -77,7 +83,7 @@ class LiteLLM:
             raise ModelError(failure) from error
         if _ended_early(chunks):
             raise reader.broken_off()
-        yield reader.finish()
+        yield replace(reader.finish(), reported_cost=None)  # that is litellm's own guess
 
     async def close(self) -> None:
         """Close and forget litellm's connections, of all adapters in this process."""
@@ -130,27 +136,18 @@ def _ended_early(chunks: Any) -> bool:
 def _arguments(request: ModelRequest, timeouts: StreamTimeouts) -> JsonDict:
     """Always with address and key, so that litellm looks for none."""
     endpoint = request.endpoint
-    parameters = build_body(settle_thinking(request))
-    if endpoint.model.startswith(_CACHING):
-        parameters["enable_prompt_caching"] = True
     return {
-        **parameters,
+        **build_body(request),
         "model": endpoint.model,
         "stream": True,
         "base_url": endpoint.base_url,
         "api_key": endpoint.secret,
-        "extra_headers": endpoint.headers or None,
+        "extra_headers": request_headers(endpoint),
         "timeout": timeouts.longest,  # of each read from the socket: any bytes restart it
         "num_retries": 0,
         "max_retries": 0,
         "_skip_mcp_handler": True,  # it needs a package that we lack, and looks for tools that we do not offer
     }
-
-
-def _declare_local(library: ModuleType, endpoint: Endpoint) -> None:
-    """litellm asks Ollama about a model that its table lacks, and blocks the event loop until the answer."""
-    if endpoint.provider == "ollama_chat":
-        library.model_cost.setdefault(endpoint.model, {"litellm_provider": endpoint.provider, "mode": "chat"})
 
 
 def _check_destination(library: ModuleType, endpoint: Endpoint) -> None:

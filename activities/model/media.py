@@ -19,8 +19,8 @@ _HEAD: Final = 128 * 1024  # characters decoded to find its size
 def select_attachments(call: ToolPart, facts: ModelFacts) -> tuple[list[ImagePiece | FilePiece], list[str]]:
     pieces: list[ImagePiece | FilePiece] = []
     reasons: list[str] = []
-    for attachment in call.outcome.attachments if call.outcome else ():
-        piece = _piece(attachment, facts)
+    for number, attachment in enumerate(call.outcome.attachments if call.outcome else (), 1):
+        piece = _piece(attachment, f"{call.id}-{number}", facts)
         if isinstance(piece, str):
             reasons.append(piece)
         else:
@@ -28,10 +28,10 @@ def select_attachments(call: ToolPart, facts: ModelFacts) -> tuple[list[ImagePie
     return pieces, reasons
 
 
-def _piece(attachment: dict[str, JsonValue], facts: ModelFacts) -> ImagePiece | FilePiece | str:
+def _piece(attachment: dict[str, JsonValue], name: str, facts: ModelFacts) -> ImagePiece | FilePiece | str:
     mime, url = str(attachment.get("mime")), str(attachment.get("url"))
     if mime == PDF:
-        return FilePiece(name="document.pdf", url=url) if facts.documents else "this model cannot read PDF files"
+        return FilePiece(name=f"{name}.pdf", url=url) if facts.documents else "this model cannot read PDF files"
     if not facts.images:
         return "this model cannot see pictures"
     content = url.partition(",")[2]

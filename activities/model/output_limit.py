@@ -36,7 +36,7 @@ def output_limit(protocol: str, cap: int, options: Mapping[str, JsonValue], *, c
 
 
 def _thinking_budget(options: Mapping[str, JsonValue]) -> int:
-    thinking, gemini = options.get("thinking"), options.get("thinkingConfig")
+    thinking, gemini = options.get("thinking", options.get("reasoningConfig")), options.get("thinkingConfig")
     if isinstance(thinking, dict) and thinking.get("type") != "disabled":
         return _tokens(thinking.get("budget_tokens")) or _tokens(thinking.get("budgetTokens"))
     if isinstance(gemini, dict):

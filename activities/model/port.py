@@ -8,6 +8,7 @@ from typing import Annotated, Literal, Protocol, TypeAlias
 
 from pydantic import Field, JsonValue, SecretStr
 
+from activities.model.encoded_messages import MessageEncoder
 from workflows.domain.messages import ReasoningPart, RequestedCall, TextPart
 from workflows.domain.tool_offer import ToolOffer
 from workflows.domain.usage import Price, Tokens
@@ -39,7 +40,7 @@ class ImagePiece(Value):
 
 
 class FilePiece(Value):
-    """A document, as a `data:` URL."""
+    """A document, as a `data:` URL. No other one in a session has its `name`: Bedrock would refuse both."""
 
     type: Literal["file"] = "file"
     name: str
@@ -100,6 +101,7 @@ class ToolResultInput(Value):
     role: Literal["tool"] = "tool"
     call: str
     content: str
+    failed: bool = False
 
 
 InputMessage = Annotated[SystemInput | UserInput | AssistantInput | ToolResultInput, Field(discriminator="role")]
@@ -112,13 +114,39 @@ class Wire(StrEnum):
     RESPONSES = "responses"  # OpenAI's Responses
     ANTHROPIC = "anthropic"  # Anthropic's Messages
     GEMINI = "gemini"  # Google's Gemini
+    BEDROCK = "bedrock"  # AWS's Converse
+    OLLAMA = "ollama"  # Ollama's own
     LITELLM = "litellm"  # litellm chooses the protocol
+
+
+class GoogleSignIn(Value):
+    """Credentials of Google's: those of a file, or the machine's own ("application default credentials")."""
+
+    credentials_file: str | None = None
+
+
+class Route(Value):
+    """How a provider is connected to, besides what the environment says: a proxy, and a file of authorities."""
+
+    proxy: SecretStr | None = None
+    ca_file: str | None = None
+
+
+class AwsSignIn(Value):
+    """AWS's region, and who asks: by keys, else by a profile, else whom AWS's own look-ups find."""
+
+    region: str
+    profile: str | None = None
+    access_key: str | None = None
+    secret_key: SecretStr | None = None
+    token: SecretStr | None = None
 
 
 class Endpoint(Value):
     """Where and how a model is reached. `model`: litellm's name of it, provider first.
 
-    `other_secrets`: further values that are sent and that no failure may show.
+    `other_secrets`: further values that are sent and that no failure may show. `google`: what its tokens come from.
+    `aws`: who signs its requests.
     """
 
     model: str
@@ -127,11 +155,9 @@ class Endpoint(Value):
     headers: dict[str, str] = {}
     other_secrets: tuple[SecretStr, ...] = ()
     wire: Wire = Wire.LITELLM
-
-    @property
-    def compatible(self) -> bool:
-        """Whether this is a person's own endpoint, which speaks OpenAI's chat protocol."""
-        return self.wire is Wire.CHAT
+    google: GoogleSignIn | None = None
+    route: Route = Route()
+    aws: AwsSignIn | None = None
 
     @property
     def secret(self) -> str | None:
@@ -139,9 +165,10 @@ class Endpoint(Value):
 
     @property
     def authorization(self) -> dict[str, str]:
-        """The key as most providers' header; none where another such header is configured."""
-        configured = any(name.lower() == "authorization" for name in self.headers)
-        return {"authorization": f"Bearer {self.secret}"} if self.secret and not configured else {}
+        """The key as most providers' header, or as Azure's; none where another such header is configured."""
+        name, scheme = ("api-key", "") if self.provider == "azure" else ("authorization", "Bearer ")
+        configured = any(header.lower() in (name, "authorization") for header in self.headers)
+        return {name: f"{scheme}{self.secret}"} if self.secret and not configured else {}
 
     @property
     def name(self) -> str:
@@ -150,15 +177,18 @@ class Endpoint(Value):
 
     @property
     def provider(self) -> str:
-        """litellm's name of the provider, or "compatible" for a person's own endpoint."""
-        return "compatible" if self.compatible else self.model.partition("/")[0]
+        """litellm's name of the provider, or "compatible" for one known by its protocol only, OpenAI's chat."""
+        provider = self.model.partition("/")[0]
+        return "compatible" if provider == "openai" and self.wire is Wire.CHAT else provider
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
     """One question to a model. No pydantic model, which would validate a thousand messages again.
 
-    `options` go to the provider unchanged (`reasoning_effort`, `top_p`, …).
+    `options` go to the provider unchanged (`reasoning_effort`, `top_p`, …). `context`: the model's limit in tokens (0:
+    unknown). `cache_key`: the same in requests with a common prefix. `encoder`: one for all requests of a conversation,
+    which saves encoding its beginning again.
     """
 
     endpoint: Endpoint
@@ -167,7 +197,20 @@ class ModelRequest:
     tool_choice: Literal["auto", "none", "required"] | None = None
     temperature: float | None = None
     max_output: int | None = None
+    context: int = 0
     options: Mapping[str, JsonValue] = field(default_factory=dict)
+    cache_key: str | None = None
+    encoder: MessageEncoder = field(default_factory=MessageEncoder)
+
+    @property
+    def system(self) -> str:
+        """The instructions, with which a conversation begins."""
+        texts: list[str] = []
+        for message in self.messages:
+            if not isinstance(message, SystemInput):
+                break
+            texts.append(message.content)
+        return "\n".join(texts)
 
 
 class Finish(StrEnum):
@@ -178,6 +221,11 @@ class Finish(StrEnum):
     LENGTH = "length"
     CONTENT_FILTER = "content-filter"
     UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class RequestAccepted:
+    """The provider has taken the request; the first piece of its answer may be minutes away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +261,7 @@ class Finished:
 
 
 PartDelta: TypeAlias = TextDelta | ReasoningDelta | ToolCallDelta
-ModelEvent: TypeAlias = PartDelta | Finished
+ModelEvent: TypeAlias = RequestAccepted | PartDelta | Finished
 
 
 class ModelFacts(Value):
@@ -235,7 +283,7 @@ class ModelPort(Protocol):
     """Asks models."""
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """The answer, event by event; the last one is `Finished`. Closing the generator aborts the request.
+        """The answer, event by event, from `RequestAccepted` to `Finished`. Closing the generator aborts the request.
 
         Raises `ModelError` when the provider fails, and `UsageError` for a model that cannot be asked at all.
         """

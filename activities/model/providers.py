@@ -1,34 +1,77 @@
 """The model providers known by name, and how any other is reached."""
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Final
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, Final
 
+from activities.model import azure, vertex
+from activities.model.extras import check_extra
 from activities.model.litellm_providers import LITELLM_PROVIDERS, TEXT_ONLY
+from activities.model.port import Wire
 from workflows.domain.config.config import Provider
 from workflows.domain.errors import UsageError
 from workflows.domain.value import Value
 
+_BEDROCK_KEY: Final = "AWS_BEARER_TOKEN_BEDROCK"
+_AWS_PROFILE: Final = "AWS_PROFILE"
+_AWS_KEYS: Final = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
+# variables of one sign-in: one of these with others of another shell would be a mixture that belongs to nobody
+AWS_SIGN_IN: Final = frozenset({_BEDROCK_KEY, _AWS_PROFILE, *_AWS_KEYS})
+
 
 class KnownProvider(Value):
-    """A provider. `litellm`: its name there; `variables` may hold its key, the usual one first.
+    """A provider. `litellm`: its name there; `variables` may hold its key, the usual one first; `settings` may hold
+    more of its configuration, which is no secret, and `signing` the secrets that its requests are signed with.
 
-    `address`: where it is reached unless configured otherwise; without one, litellm knows. One that is not `listed` is
+    `address`: where it is reached unless configured otherwise; without one, litellm knows. `wire`: how its models are
+    asked, but for those of the patterns in `models`; None: as the protocol's name says. One that is not `listed` is
     known by name only.
     """
 
     id: str
     litellm: str
     variables: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+    signing: tuple[str, ...] = ()
     needs_key: bool = True
     address: str | None = None
+    wire: Wire | None = None
+    models: dict[Wire, tuple[str, ...]] = {}
     listed: bool = True
 
+    def wire_of(self, model: str) -> Wire | None:
+        others = (wire for wire, patterns in self.models.items() if any(fnmatchcase(model, each) for each in patterns))
+        return next(others, self.wire)
 
-def _known(
-    id: str, *variables: str, litellm: str | None = None, needs_key: bool = True, address: str | None = None
-) -> KnownProvider:
-    return KnownProvider(id=id, litellm=litellm or id, variables=variables, needs_key=needs_key, address=address)
+
+def _known(id: str, *variables: str, litellm: str | None = None, **more: Any) -> KnownProvider:
+    return KnownProvider(id=id, litellm=litellm or id, variables=variables, **more)
+
+
+def _vertex(id: str) -> KnownProvider:
+    """Google's application credentials sign in; a key reaches Gemini alone."""
+    return KnownProvider(
+        id=id,
+        litellm=vertex.VERTEX,
+        variables=("GOOGLE_VERTEX_API_KEY",),
+        settings=vertex.SETTINGS,
+        needs_key=False,
+    )
+
+
+def _bedrock(id: str) -> KnownProvider:
+    """AWS's credentials sign requests; an API key of Bedrock's goes before them."""
+    return KnownProvider(
+        id=id,
+        litellm="bedrock",
+        variables=(_BEDROCK_KEY,),
+        settings=("AWS_REGION", "AWS_DEFAULT_REGION", _AWS_PROFILE),
+        signing=_AWS_KEYS,
+        needs_key=False,
+    )
 
 
 def _local(id: str, address: str, litellm: str = "openai") -> KnownProvider:
@@ -43,29 +86,18 @@ _TABLE: Final[Sequence[KnownProvider]] = (
     _known("openai", "OPENAI_API_KEY", address=OPENAI_URL),
     _known("google", "GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY", "GOOGLE_API_KEY", litellm="gemini"),
     _known("gemini", "GEMINI_API_KEY", "GOOGLE_API_KEY"),
-    _known("azure", "AZURE_API_KEY", "AZURE_OPENAI_API_KEY"),
-    _known("mistral", "MISTRAL_API_KEY"),
-    _known("groq", "GROQ_API_KEY"),
-    _known("openrouter", "OPENROUTER_API_KEY"),
-    _known("deepseek", "DEEPSEEK_API_KEY"),
-    _known("xai", "XAI_API_KEY"),
-    _known("together", "TOGETHER_API_KEY", "TOGETHERAI_API_KEY", litellm="together_ai"),
-    _known("togetherai", "TOGETHER_API_KEY", "TOGETHERAI_API_KEY", litellm="together_ai"),
-    _known("fireworks", "FIREWORKS_API_KEY", "FIREWORKS_AI_API_KEY", litellm="fireworks_ai"),
-    _known("fireworks-ai", "FIREWORKS_API_KEY", "FIREWORKS_AI_API_KEY", litellm="fireworks_ai"),
+    _known("azure", "AZURE_API_KEY", "AZURE_OPENAI_API_KEY", settings=azure.SETTINGS),
+    _known(azure.COGNITIVE_SERVICES, "AZURE_COGNITIVE_SERVICES_API_KEY", litellm=azure.AZURE, settings=azure.SETTINGS),
     _known("cohere", "COHERE_API_KEY", "CO_API_KEY", litellm="cohere_chat"),
-    _known("cerebras", "CEREBRAS_API_KEY"),
-    _known("perplexity", "PERPLEXITY_API_KEY", "PERPLEXITYAI_API_KEY"),
-    _known("moonshotai", "MOONSHOT_API_KEY", litellm="moonshot"),
-    _known("huggingface", "HF_TOKEN", "HUGGINGFACE_API_KEY"),
-    _known("nvidia", "NVIDIA_API_KEY", "NVIDIA_NIM_API_KEY", litellm="nvidia_nim"),
-    _known("deepinfra", "DEEPINFRA_API_KEY"),
-    _known("amazon-bedrock", litellm="bedrock", needs_key=False),  # AWS credentials, by their own chain
-    _known("bedrock", needs_key=False),
-    _known("google-vertex", litellm="vertex_ai", needs_key=False),  # Google's application credentials
-    _known("vertex_ai", needs_key=False),
-    _known("cometapi", "COMETAPI_KEY", "COMETAPI_API_KEY", address="https://api.cometapi.com/v1"),
-    _known("ai21", "AI21_API_KEY", litellm="ai21_chat"),
+    _bedrock("amazon-bedrock"),
+    _bedrock("bedrock"),
+    _vertex("google-vertex"),
+    _vertex("google-vertex-anthropic"),
+    _vertex("vertex_ai"),
+    _known("cometapi", "COMETAPI_KEY", "COMETAPI_API_KEY", address="https://api.cometapi.com/v1", wire=Wire.CHAT),
+    _known(
+        "ai21", "AI21_API_KEY", litellm="ai21_chat", address="https://api.ai21.com/studio/v1", wire=Wire.CHAT
+    ),  # of ai21's own package
     _local("ollama", "http://127.0.0.1:11434", litellm="ollama_chat"),
     _local("ollama_chat", "http://127.0.0.1:11434", litellm="ollama_chat"),
     _local("lmstudio", "http://127.0.0.1:1234/v1"),
@@ -74,7 +106,20 @@ _TABLE: Final[Sequence[KnownProvider]] = (
     _local("lemonade", "http://127.0.0.1:8000/api/v1"),
     _local("docker_model_runner", "http://127.0.0.1:12434/engines/v1"),
 )
-PROVIDERS: Final = {provider.id: provider for provider in _TABLE}
+KNOWN: Final = {provider.id: provider for provider in _TABLE}
+# written by tests/providers/write_known_providers.py, with the sources
+FILE: Final = Path(__file__).with_name("known_providers.json")
+
+
+def _read_providers() -> dict[str, KnownProvider]:
+    found = json.loads(FILE.read_bytes())["providers"]
+    return KNOWN | {id: KnownProvider.model_validate({"id": id, **known}) for id, known in found.items()}
+
+
+PROVIDERS: Final = _read_providers()
+SETTINGS: Final = frozenset(name for provider in _TABLE for name in provider.settings)
+# those of the file, by litellm's name of the company
+_COMPANIES: Final = {provider.litellm: provider for provider in reversed(PROVIDERS.values()) if provider.wire}
 _USUAL: Final = ("anthropic", "google", "ollama", "openai", "openrouter")  # named to people, of all those
 _MOST: Final = 8  # configured providers that a message names
 
@@ -86,7 +131,8 @@ PROTOCOL_OF_PACKAGE: Final = {
     "@ai-sdk/openai": "openai",
     "@ai-sdk/anthropic": "anthropic",
     "@ai-sdk/google": "gemini",
-    "@ai-sdk/google-vertex": "vertex_ai",
+    "@ai-sdk/google-vertex": vertex.VERTEX,
+    "@ai-sdk/google-vertex/anthropic": vertex.VERTEX,
     "@ai-sdk/amazon-bedrock": "bedrock",
     "@ai-sdk/azure": "azure",
     "@ai-sdk/mistral": "mistral",
@@ -97,14 +143,25 @@ PROTOCOL_OF_PACKAGE: Final = {
     "@ai-sdk/perplexity": "perplexity",
     "@ai-sdk/togetherai": "together_ai",
     "@ai-sdk/deepinfra": "deepinfra",
+    "@ai-sdk/gateway": "vercel_ai_gateway",
+    "@ai-sdk/vercel": "v0",
     "@openrouter/ai-sdk-provider": "openrouter",
 }
 
 
 def provider_named(id: str) -> KnownProvider:
     """The provider of this name; one not in the table goes to litellm as it is, its key in `<ID>_API_KEY`."""
+    if id in PROVIDERS:
+        return PROVIDERS[id]
     variable = f"{id.upper().replace('-', '_')}_API_KEY"
-    return PROVIDERS.get(id) or KnownProvider(id=id, litellm=id, variables=(variable,), listed=False)
+    if (same := company(id)) is not None:
+        return same.model_copy(update={"id": id, "variables": (variable, *same.variables)})
+    return KnownProvider(id=id, litellm=id, variables=(variable,), listed=False)
+
+
+def company(protocol: str) -> KnownProvider | None:
+    """The provider that has this name with litellm, if we reach it ourselves."""
+    return _COMPANIES.get(protocol)
 
 
 def split_model_id(model: str) -> tuple[str, str]:
@@ -135,6 +192,7 @@ def no_tools_error(id: str) -> UsageError:
 def check_provider(id: str, configured: Mapping[str, Provider]) -> None:
     """Raises UsageError for a provider that no request can reach, with or without a key."""
     own = configured.get(id) or Provider()
+    check_extra(PROTOCOL_OF_PACKAGE.get(own.npm or "", provider_named(id).litellm))
     if own.npm is not None and own.npm not in PROTOCOL_OF_PACKAGE:
         known = ", ".join(sorted(PROTOCOL_OF_PACKAGE))
         raise UsageError(f"provider.{id}.npm is {own.npm!r}, which Holdfast does not know. It knows: {known}.")

@@ -10,6 +10,7 @@ from temporalio.exceptions import ApplicationError
 from activities.model.failures import INITIAL_DELAY, Stop, StopKind
 
 MAX_CONNECT_ATTEMPTS: Final = 3  # connections to an address that has never answered
+MAX_DOUBTFUL_ATTEMPTS: Final = 5  # at what was refused in words that speak of a passing fault
 MAX_BROKEN_ANSWERS: Final = 5  # per generation, of answers that began and did not end: each is paid
 
 _STOP_TEXTS: Final = {
@@ -42,6 +43,11 @@ def budget_spent_text(model: str, failures: int, waited: float, pause: float, re
     if failures == 1:
         return f"{model} asks for a pause of {timedelta(seconds=int(pause))}, which is too long to wait: {reason}"
     return f"{model} has failed {failures} times in {timedelta(seconds=int(waited))}, the last time: {reason}"
+
+
+def doubtful_text(model: str, reason: str) -> str:
+    """What was refused may never succeed."""
+    return f"{model} has refused the request {MAX_DOUBTFUL_ATTEMPTS} times, the last time: {reason}"
 
 
 def broken_answers_text(model: str, answers: int, reason: str) -> str:

@@ -8,8 +8,12 @@ from email.utils import parsedate_to_datetime
 from typing import Final
 
 _RESET: Final = re.compile(r"(?:anthropic|x)-ratelimit-(?P<of>.+)-reset|x-ratelimit-reset(?:-(?P<openai>.+))?")
-_IN_BODY: Final = re.compile(r'(?i)"retryDelay":\s*"([\d.]+s)"|(?:try again|retry) in ((?:[\d.]+(?:ms|h|m|s))+)')
-_LENGTHS: Final = re.compile(r"([\d.]+)(ms|h|m|s)")
+_IN_BODY: Final = re.compile(  # Google; OpenAI, Groq and Azure; OpenRouter, which quotes its header
+    r'(?i)"retryDelay":\s*"([\d.]+s)"|(?:try again|retry) (?:in|after) ((?:[\d.]+ ?(?:ms|[hms])[a-z]*)+)'
+    r'|"x-ratelimit-reset":\s*"?(\d+)'
+)
+_LENGTHS: Final = re.compile(r"([\d.]+) ?(ms|h|m|s)(?:ours?|inutes?|econds?|ecs?|ins?)?", re.IGNORECASE)
+_MOMENT: Final = 1e8  # a number from here on is a moment, in seconds since 1970
 _MILLISECONDS: Final = 1e11  # since 1970: in seconds, that is the year 5138
 _SECONDS: Final = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
 
@@ -22,7 +26,8 @@ def hinted_seconds(headers: Mapping[str, str], text: str, now: datetime) -> floa
     named = {name.lower(): value for name, value in headers.items()}
     asked = _retry_after(named, now)
     if asked is None and (found := _IN_BODY.search(text)):
-        asked = _length(found[1] or found[2]) or None  # "0s" is no hint: attempt would follow attempt
+        length, moment = found[1] or found[2], found[3]
+        asked = (_until_epoch(moment, now) if moment else _length(length)) or None  # "0s": attempt after attempt
     return max(_resets(named, now), default=None) if asked is None else asked
 
 
@@ -53,10 +58,10 @@ def _resets(headers: Mapping[str, str], now: datetime) -> Iterator[float]:
 def _length(text: str) -> float | None:
     """Of "6m0s", "20.5s" or "350ms"."""
     parts = _LENGTHS.findall(text)
-    if not parts or "".join(map("".join, parts)) != text:
+    if _LENGTHS.sub("", text).strip():
         return None
     try:
-        return sum(float(number) * _SECONDS[unit] for number, unit in parts)
+        return sum(float(number) * _SECONDS[unit.lower()] for number, unit in parts)
     except ValueError:
         return None
 
@@ -70,10 +75,10 @@ def _number(text: str | None) -> float | None:
 
 
 def _until_epoch(text: str, now: datetime) -> float | None:
-    """Seconds to a moment in seconds or milliseconds since 1970 (OpenRouter)."""
+    """Seconds to a moment in seconds or milliseconds since 1970 (OpenRouter); small numbers are seconds (Together)."""
     moment = _number(text)
-    if moment is None:
-        return None
+    if moment is None or moment < _MOMENT:
+        return moment or None
     seconds = (moment / 1000 if moment > _MILLISECONDS else moment) - now.timestamp()
     return seconds if seconds > 0 else None
 
@@ -82,7 +87,7 @@ def _until(date: str, now: datetime) -> float | None:
     """Seconds to a moment of HTTP or of RFC 3339."""
     try:
         moment = datetime.fromisoformat(date) if date[:4].isdigit() else parsedate_to_datetime(date)
-    except ValueError:
+        seconds = (moment.replace(tzinfo=moment.tzinfo or UTC) - now).total_seconds()
+    except (ValueError, OverflowError):
         return None
-    seconds = (moment.replace(tzinfo=moment.tzinfo or UTC) - now).total_seconds()
     return seconds if seconds > 0 else None

@@ -9,7 +9,16 @@ from enum import StrEnum
 from pydantic import JsonValue
 
 from activities.error_boundary import storable_text
-from activities.model.port import AnswerPart, Finish, Finished, ModelEvent, ReasoningDelta, TextDelta, ToolCallDelta
+from activities.model.port import (
+    AnswerPart,
+    Finish,
+    Finished,
+    ModelEvent,
+    ReasoningDelta,
+    RequestAccepted,
+    TextDelta,
+    ToolCallDelta,
+)
 from workflows.domain.messages import ReasoningPart, RequestedCall, TextPart
 from workflows.domain.usage import Price, Tokens, cost
 
@@ -90,6 +99,8 @@ class AnswerAssembler:
             case Finished():
                 self._finished = event
                 return None
+            case RequestAccepted():
+                return None
 
     def answer(self) -> Answer:
         """Its finish is the provider's word, which may be "stop" although it calls tools."""
@@ -141,12 +152,12 @@ class AnswerAssembler:
 def _begins_another(call: _PartBuilder, event: ToolCallDelta) -> bool:
     """Some endpoints give every call the index 0: there, a name begins another call, if its id is another.
 
-    Without ids, it does so once the arguments are complete.
+    Without ids, it does so once the arguments are complete; with one id for all, if both have whole arguments.
     """
     if not (event.name and call.name):
         return False
     if event.id and call.id:
-        return event.id != call.id
+        return event.id != call.id or (_is_json(call.text) and _is_json(event.arguments))
     return bool(event.arguments) and _is_json(call.text)
 
 

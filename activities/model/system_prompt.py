@@ -1,16 +1,14 @@
 """The system prompt's layers in order (opencode.md 6.1, 6.3, 6.4)."""
 
-from datetime import date
-
 import prompts
 from activities.project.instructions import MAX_INSTRUCTION_BYTES
 from workflows.domain.config.turn_config import Instruction, TurnConfig
 
 
-def system_prompt(turn_config: TurnConfig, model: str, *, platform: str, today: date) -> str:
+def system_prompt(turn_config: TurnConfig, model: str, *, platform: str) -> str:
     """The instructions before the conversation; `model` is "provider/model".
 
-    The same for a day's calls with one turn config, for the provider's cache of prefixes.
+    The same for all requests with one turn config, for the provider's cache of prefixes: the date is a reminder.
     """
     agent = turn_config.agent
     base_prompt = (
@@ -18,11 +16,11 @@ def system_prompt(turn_config: TurnConfig, model: str, *, platform: str, today: 
         if agent.prompt_file
         else prompts.render_prompt("system/base")
     )
-    layers = [base_prompt, _environment(turn_config, model, platform, today)]
+    layers = [base_prompt, _environment(turn_config, model, platform)]
     return "\n\n".join([*layers, *map(_instruction, turn_config.instructions)])
 
 
-def _environment(turn_config: TurnConfig, model: str, platform: str, today: date) -> str:
+def _environment(turn_config: TurnConfig, model: str, platform: str) -> str:
     provider, _, name = model.partition("/")
     settings = turn_config.config.provider.get(provider)
     known = settings.models.get(name) if settings else None
@@ -34,7 +32,6 @@ def _environment(turn_config: TurnConfig, model: str, platform: str, today: date
         root=turn_config.worktree or turn_config.directory,
         git="yes" if turn_config.worktree else "no",
         platform=platform,
-        date=today.isoformat(),
     )
 
 

@@ -26,7 +26,7 @@ def without_thoughts(
     messages: tuple[InputMessage, ...], answers: tuple[AssistantInput, ...]
 ) -> tuple[InputMessage, ...]:
     """The messages, with `answers` of theirs without thoughts; all others are the same objects."""
-    thinking = {id(each) for each in answers if any(isinstance(part, ReasoningPart) for part in each.parts)}
+    thinking = {id(each) for each in answers for part in each.parts if isinstance(part, ReasoningPart)}
     if not thinking:
         return messages
     return tuple(

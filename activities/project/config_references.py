@@ -61,7 +61,8 @@ def _detach(value: JsonValue, at: FieldPath, file: Path, home: Path) -> JsonValu
         case str() if references.has_reference(value):
             return references.replace_references(value, lambda kind, name: _absolute(kind, name, file, home))
         case str() if _is_secret(at) or (
-            at[0] == "provider" and at[-1] == "baseURL" and _REDACTOR.text(value) != value
+            at[0] == "provider"
+            and ((at[-1] == "proxy" and "@" in value) or (at[-1] == "baseURL" and _REDACTOR.text(value) != value))
         ):
             return f"{{config:{quote(str(file))}#{'/'.join(quote(step, safe='') for step in at)}}}"
     return value

@@ -96,10 +96,20 @@ async def open_requested_turn(
 ) -> LoadResult:
     turn_config, agent = directory_config.turn_config, requested.agent or origin.agent
     named = turn_config.named_model(requested.model, origin.model, other_agent=agent != origin.agent)
+    variant = turn_config.named_variant(
+        (requested.model, requested.variant), (origin.model, origin.variant), other_agent=agent != origin.agent
+    )
     model = named or directory_config.model
     problem = directory_config.problem or (None if model else NO_MODEL)
     turn = await turns.open_new(
-        journal, request.turn, turn_config, agent, model or "none", error=problem, retry=requested.retry
+        journal,
+        request.turn,
+        turn_config,
+        agent,
+        model or "none",
+        variant=variant,
+        error=problem,
+        retry=requested.retry,
     )
     work_kinds.take(journal, requested.item, turn.id)
     return LoadResult(epoch=journal.give_out_epoch(), turn=await read_open_turn(journal, turn))

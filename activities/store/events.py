@@ -64,6 +64,8 @@ def content_ids(record: EventRecord) -> Iterator[str]:
     yield from (fields[name] for name in ("prompt", "call", "ask", "note") if fields.get(name))
     if isinstance(record.event, MessageCompleted):
         yield from (part.part for part in record.event.parts)
+        if record.event.reminders_seal is not None:
+            yield record.event.generation
 
 
 async def ticks(
@@ -173,8 +175,10 @@ def _seals(record: EventRecord) -> Iterator[tuple[str, str]]:
             yield name, seal
         case CallFinished(call=name, seal=seal):
             yield f"{name}/outcome", seal
-        case MessageCompleted(parts=parts):
+        case MessageCompleted(generation=name, parts=parts, reminders_seal=seal):
             yield from ((part.part, part.seal) for part in parts)
+            if seal is not None:
+                yield f"{name}/reminders", seal
         case ModelRetry(note=name, seal=seal) | TurnEnded(note=str(name), seal=str(seal)):
             yield name, seal
         case AskAnswered(ask=name, feedback_seal=str(seal)):

@@ -14,7 +14,7 @@ from workflows.domain.errors import StaleFence
 from workflows.domain.events.generations import MessageCompleted, ModelRetry, PartSeal
 from workflows.domain.generation import Generation
 from workflows.domain.ids import GenerationId, MessageId, NoteId, PartId, TurnId, answer_id
-from workflows.domain.messages import AnswerMetadata, StoredPart, TextPart
+from workflows.domain.messages import AnswerMetadata, Reminder, StoredPart, TextPart
 from workflows.domain.permissions.grants import Grant
 from workflows.domain.value import Value
 from workflows.domain.wire import Fence
@@ -24,7 +24,7 @@ _QUERIES: Final = Queries("generations")
 
 class GenerationStatus(Value):
     """A generation and its newest attempt. `pause`: seconds left, by the database's clock, until the provider may be
-    asked again."""
+    asked again. `reminders_seal` as in `MessageCompleted`."""
 
     id: GenerationId | None = None
     turn_status: TurnStatus | None = None
@@ -32,6 +32,7 @@ class GenerationStatus(Value):
     failures: int = 0
     waited_ms: int = 0
     pause: float | None = None
+    reminders_seal: str | None = None
     answer: AnswerMetadata | None = None
 
     @property
@@ -78,9 +79,10 @@ class NewPart(Value):
 
 
 class NewAnswer(Value):
-    """A complete answer to commit; only a step's has calls."""
+    """A complete answer to commit; only a step's has calls. `reminders_seal` as in `MessageCompleted`."""
 
     body: AnswerMetadata
+    reminders_seal: str | None = None
     parts: tuple[NewPart, ...] = ()
     calls: tuple[CallRow, ...] = ()
 
@@ -118,6 +120,13 @@ async def begin(
     if generation.turn is not None and generation.step is not None:
         turns.record_step(journal, generation.turn, generation.step)
     return found.model_copy(update={"id": registered.id})
+
+
+def remind(journal: Journal, generation: GenerationId, reminders: Iterable[Reminder]) -> str:
+    """Record what the first request of a generation tells the model besides prompts and results. Returns the seal."""
+    rows = seal([reminder.model_dump(mode="json") for reminder in reminders])
+    journal.write(_QUERIES.remind, generation=generation, reminders=rows.content, salt=rows.salt, seal=rows.seal)
+    return rows.seal
 
 
 async def step_status(journal: Journal, turn: TurnId, step: int) -> GenerationStatus:
@@ -202,6 +211,7 @@ def _store_answer(
             tokens=body.tokens,
             cost=body.cost,
             parts=tuple(seals),
+            reminders_seal=new.reminders_seal,
         )
     )
     for call in new.calls:

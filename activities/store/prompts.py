@@ -50,7 +50,7 @@ async def request_turn(journal: Journal, item: WorkItem) -> TurnRequest | None:
     if row["call_over"]:
         withdraw_one(journal, item, "its call is over")
         return None
-    return TurnRequest(item=item, agent=row["agent"], model=row["model"])
+    return TurnRequest(item=item, agent=row["agent"], model=row["model"], variant=row["variant"])
 
 
 def begin_turn(journal: Journal, item: WorkItem, turn: TurnId) -> None:

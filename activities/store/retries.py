@@ -16,17 +16,20 @@ _QUERIES: Final = Queries("retries")
 
 
 class RetryRequest(Value):
-    """An accepted retry; agent and model are its work's or the retry's own."""
+    """An accepted retry; agent, model and variant are its work's or the retry's own."""
 
     retry: RetryId
     failed_turn: TurnId
     agent: str | None = None
     model: str | None = None
+    variant: str | None = None
 
 
-async def accept(journal: Journal, retry: RetryId, model: str | None = None) -> RetryRequest:
+async def accept(
+    journal: Journal, retry: RetryId, model: str | None = None, variant: str | None = None
+) -> RetryRequest:
     """Accept a retry of the newest turn. Repeating it changes nothing. Raises Conflict when there is nothing to
-    retry."""
+    retry. Another model is asked without the variant of the failed turn."""
     item = WorkItem(id=retry, kind=WorkKind.RETRY)
     if await work.was_accepted(journal, item):
         return await _find(journal, retry)
@@ -38,6 +41,7 @@ async def accept(journal: Journal, retry: RetryId, model: str | None = None) -> 
     if (why := _why_not(turn)) is not None:
         raise Conflict(f"There is nothing to retry in session {journal.session!r}: {why}")
     names = {"agent": turn["agent"], "model": model or turn["model"]}
+    names["variant"] = variant or (turn["variant"] if names["model"] == turn["model"] else None)
     work.accept(journal, item, journal.record(RetryAccepted(retry=retry, turn=turn["id"], **names)))
     journal.write(_QUERIES.accept, id=retry, failed_turn=turn["id"], **names)
     return RetryRequest(retry=retry, failed_turn=turn["id"], **names)
@@ -45,7 +49,7 @@ async def accept(journal: Journal, retry: RetryId, model: str | None = None) -> 
 
 async def request_turn(journal: Journal, item: WorkItem) -> TurnRequest:
     retry = await _find(journal, RetryId(item.id))
-    return TurnRequest(item=item, agent=retry.agent, model=retry.model, retry=retry.retry)
+    return TurnRequest(item=item, agent=retry.agent, model=retry.model, variant=retry.variant, retry=retry.retry)
 
 
 def withdraw(journal: Journal, item: WorkItem, reason: str) -> None:

@@ -44,6 +44,7 @@ class NewSession(Value):
     title: Annotated[str, AfterValidator(replace_unprintable)]
     agent: str = BUILD.name
     model: str | None = None
+    variant: str | None = None
     environment: dict[str, str] = {}
     sources: ConfigSources | None = None
     parent: SessionId | None = None
@@ -67,6 +68,7 @@ class Origin(Value):
     environment: dict[str, str]
     agent: str
     model: str | None
+    variant: str | None = None
     rules: Ruleset = ()
     ancestors: int = 0
     sources: ConfigSources | None = None
@@ -170,6 +172,7 @@ def _created_event(new: NewSession) -> SessionCreated:
         directory=new.directory,
         agent=new.agent,
         model=new.model,
+        variant=new.variant,
         parent=new.parent,
         sources=new.sources.digest if new.sources is not None else None,
     )

@@ -2,9 +2,10 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from operator import itemgetter
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from pydantic import TypeAdapter
 
@@ -18,6 +19,8 @@ from workflows.domain.messages import (
     Message,
     Outcome,
     Part,
+    Reminder,
+    StepReminders,
     StoredPart,
     ToolPart,
     Transcript,
@@ -29,6 +32,8 @@ from workflows.domain.value import Value
 _QUERIES: Final = Queries("transcript")
 _PAGE: Final = 50  # answers read together; each may have outputs of 50 KB
 _NO_END: Final = 2**31 - 1
+_REMINDERS: Final = TypeAdapter(tuple[Reminder, ...])
+_Place: TypeAlias = tuple[int, int, int, int]  # turn, step, and the place in it
 PART: Final[TypeAdapter[StoredPart]] = TypeAdapter(StoredPart)
 
 
@@ -59,15 +64,19 @@ class _Cursor(NamedTuple):
 
 
 async def read(reader: RowReader, session: SessionId, turn: TurnId | None = None, step: int = 0) -> Transcript:
-    """All taken prompts and committed answers, in order; or a step's answer, if any, and what follows."""
+    """All taken prompts, reminders and committed answers, in order; or a step's answer, if any, and what follows."""
     start = {"session": session, "turn": turn, "step": step}
-    prompts, answers, parts, calls = await asyncio.gather(
+    prompts, steps, parts, calls = await asyncio.gather(
         reader.rows(_QUERIES.prompts_from, **start),
-        reader.rows(_QUERIES.answers_from, **start),
+        reader.rows(_QUERIES.steps_from, **start),
         reader.rows(_QUERIES.parts_from, **start),
         reader.rows(_QUERIES.calls_from, **start),
     )
-    return tuple(_in_order(prompts, answers, parts, calls))
+    placed = [
+        *(((row["number"], row["step"], -1, 0), _reminders(row)) for row in steps if row["reminders"]),
+        *_placed(prompts, [row for row in steps if row["id"]], parts, calls),
+    ]
+    return tuple(entry for _, entry in sorted(placed, key=itemgetter(0)))
 
 
 async def iter_messages(reader: RowReader, session: SessionId) -> AsyncIterator[MessageRow]:
@@ -86,7 +95,7 @@ async def iter_messages(reader: RowReader, session: SessionId) -> AsyncIterator[
             reader.rows(_QUERIES.calls, messages=messages),
         )
         detail_rows = _DetailRows(prompts, answers, parts, calls)
-        for message in _in_order(prompts, answers, parts, calls):
+        for _, message in sorted(_placed(prompts, answers, parts, calls), key=itemgetter(0)):
             yield detail_rows.details_of(message)
         if not full:
             return
@@ -121,16 +130,16 @@ def _by_message(rows: Rows) -> dict[str, Rows]:
     return found
 
 
-def _in_order(prompts: Rows, answers: Rows, parts: Rows, calls: Rows) -> Iterator[Message]:
+def _placed(prompts: Rows, answers: Rows, parts: Rows, calls: Rows) -> list[tuple[_Place, Message]]:
     by_message: dict[str, list[tuple[int, Part]]] = defaultdict(list)
     for row in parts:
         by_message[row["message"]].append((row["position"], PART.validate_python(row["body"])))
     for row in calls:
         by_message[row["message"]].append((row["position"], tool_part(row)))
-    placed = [((row["number"], row["step"], 0, row["taken_seq"]), _user(row)) for row in prompts]
-    placed += [((row["number"], row["step"], 1, 0), _answer(row, by_message)) for row in answers]
-    for _, message in sorted(placed, key=lambda entry: entry[0]):
-        yield message
+    return [
+        *(((row["number"], row["step"], 0, row["taken_seq"]), _user(row)) for row in prompts),
+        *(((row["number"], row["step"], 1, 0), _answer(row, by_message)) for row in answers),
+    ]
 
 
 def tool_part(row: dict[str, Any]) -> ToolPart:
@@ -141,6 +150,12 @@ def tool_part(row: dict[str, Any]) -> ToolPart:
         arguments=row["arguments"],
         state=row["state"],
         outcome=Outcome.model_validate(row["outcome"]) if row["outcome"] is not None else None,
+    )
+
+
+def _reminders(row: dict[str, Any]) -> StepReminders:
+    return StepReminders(
+        id=row["generation"], turn=row["turn"], step=row["step"], reminders=_REMINDERS.validate_python(row["reminders"])
     )
 
 

@@ -6,7 +6,7 @@ from activities.store import transcript
 from activities.store.lru_cache import LruCache
 from activities.store.statements import RowReader
 from workflows.domain.ids import SessionId
-from workflows.domain.messages import AssistantMessage, Message, ToolPart, Transcript, UserMessage
+from workflows.domain.messages import AssistantMessage, Message, StepReminders, ToolPart, Transcript
 
 MAX_BYTES: Final = 32 * 2**20  # of all sessions together, approximately
 _OBJECT_BYTES: Final = 4_000  # of a message's objects, without texts
@@ -59,14 +59,14 @@ def _count_final(messages: Transcript, begin: int) -> int:
     return end
 
 
-def _calls(message: Message) -> list[ToolPart]:
-    if isinstance(message, UserMessage):
+def _calls(message: Message | StepReminders) -> list[ToolPart]:
+    if not isinstance(message, AssistantMessage):
         return []
     return [part for part in message.parts if isinstance(part, ToolPart)]
 
 
-def _size(message: Message) -> int:
-    if isinstance(message, UserMessage):
+def _size(message: Message | StepReminders) -> int:
+    if not isinstance(message, AssistantMessage):
         return _OBJECT_BYTES + len(message.text)
     texts = sum(len(part.text) for part in message.parts if not isinstance(part, ToolPart))
     return _OBJECT_BYTES + texts + sum(map(_call_size, _calls(message)))

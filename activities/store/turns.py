@@ -30,6 +30,7 @@ class TurnRow(Value):
     turn_config: TurnConfigId
     agent: str
     model: str
+    variant: str | None = None
     step: int
     error: str | None = None
 
@@ -41,6 +42,7 @@ class TurnStatus(Value):
     turn_config: TurnConfigId
     agent: str
     model: str
+    variant: str | None
     number: int
     stopped: bool
 
@@ -101,13 +103,14 @@ async def open_new(
     agent: str,
     model: str,
     *,
+    variant: str | None = None,
     error: str | None = None,
     retry: RetryId | None = None,
 ) -> TurnRow:
     """With `error`, the turn can only be ended."""
     frozen = turn_config.id
     journal.write(_TURN_CONFIGS.insert, id=frozen, body=Json(turn_config.model_dump(mode="json")))
-    named = {"turn_config": frozen, "agent": agent, "model": model}
+    named = {"turn_config": frozen, "agent": agent, "model": model, "variant": variant}
     (row,) = await journal.rows(_QUERIES.open, id=turn, session=journal.session, error=error, **named)
     journal.record(TurnOpened(turn=turn, number=row["number"], retry=retry, **named))
     return TurnRow(**row)

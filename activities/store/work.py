@@ -28,11 +28,12 @@ class WorkItem(Value):
 
 
 class TurnRequest(Value):
-    """The turn that an item becomes; agent and model None: the session's."""
+    """The turn that an item becomes; agent, model and variant None: the session's."""
 
     item: WorkItem
     agent: str | None
     model: str | None
+    variant: str | None = None
     retry: RetryId | None = None
 
 

@@ -13,7 +13,7 @@ from worker.api.events import Verification
 from worker.scripted.request_ledger import RequestRecord
 from workflows.domain.events.event import Event, EventRecord
 from workflows.domain.ids import SessionId
-from workflows.domain.messages import ToolPart, Transcript
+from workflows.domain.messages import Message, ToolPart
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class SessionRecords:
     session: SessionId
     log: Sequence[EventRecord]
     verified: Verification
-    transcript: Transcript
+    transcript: tuple[Message, ...]
     runs: Sequence[WorkflowHistory]
     resting: bool
 

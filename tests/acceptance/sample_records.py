@@ -30,10 +30,10 @@ from workflows.domain.messages import (
     AnswerMetadata,
     AssistantMessage,
     CallState,
+    Message,
     Outcome,
     TextPart,
     ToolPart,
-    Transcript,
     UserMessage,
 )
 from workflows.domain.permissions.replies import Reply
@@ -123,7 +123,7 @@ def session(
     return replace(good, **changed)
 
 
-def transcript(state: CallState = CallState.DONE) -> Transcript:
+def transcript(state: CallState = CallState.DONE) -> tuple[Message, ...]:
     body = AnswerMetadata(finish="stop", agent="build", model="scripted/model", tokens=_TOKENS, cost="0")
     call = ToolPart(
         id=CALL,

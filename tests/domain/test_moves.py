@@ -59,11 +59,16 @@ def test_the_last_step_offers_no_tools_and_is_the_last() -> None:
     assert next_move(turn(answer, StepResult(finish="stop"), max_steps=2)) is None
 
 
-def test_calls_of_a_text_only_step_are_settled_and_its_text_ends_the_turn() -> None:
-    state = turn(StepResult(finish="tool-calls", calls=(CALL,), has_text=True), max_steps=1)
+def test_the_text_of_a_text_only_step_ends_the_turn_unless_calls_follow_it() -> None:
+    announced = StepResult(finish="tool-calls", calls=(CALL,), has_text=True)
+    once = turn(announced, max_steps=1)
+    ended = turn(announced, StepResult(finish="stop", has_text=True), max_steps=1)
+    twice = turn(announced, announced, max_steps=1)
 
-    assert (next_move(state), state.refuses_calls) == (Settle(), True)
-    assert (next_move(settled(state)), state.failure, state.reason) == (None, None, CloseReason.DONE)
+    assert (next_move(once), once.refuses_calls) == (Settle(), True)
+    assert next_move(settled(once)) == Generate(2, text_only=True)
+    assert (next_move(ended), ended.failure, ended.reason) == (None, None, CloseReason.DONE)
+    assert (next_move(settled(twice)), twice.failure, twice.reason) == (None, None, CloseReason.DONE)
 
 
 def test_a_text_only_step_without_text_is_asked_for_once_more_and_then_fails_the_turn() -> None:

@@ -3,6 +3,8 @@
 It refuses, in the service's words, unknown members, calls without results and results without calls, ids of another
 form, empty texts, changed, moved or missing thoughts, what a model does not take, limits that do not fit, and too many
 cache marks.
+
+On Vertex AI its address names the model, the body its version, and tokens of Google's sign in.
 """
 
 import re
@@ -13,9 +15,15 @@ from typing import Any, Final, TypeAlias
 
 from aiohttp import web
 
+from tests.providers import schema_refusals
+from tests.providers.prompt_cache import Usage
 from tests.providers.provider_double import Disconnect, ProviderDouble, RefusedRequest, StreamPause, StreamPlan, event
 
 KEY: Final = "sk-ant-local"
+TOKEN: Final = "ya29.local"
+VERTEX_MODELS: Final = "/v1/projects/some-project/locations/global/publishers/anthropic/models"
+_VERTEX_VERSIONS: Final = ("vertex-2023-10-16", "2026-10-21")  # Google's documents; Anthropic's client
+_VERTEX_PATH: Final = re.compile(rf"{VERTEX_MODELS}/([^/:]+):streamRawPredict")
 _MEMBERS: Final = frozenset(
     [
         "model",
@@ -48,6 +56,7 @@ _ID: Final = re.compile(r"[a-zA-Z0-9_-]+")
 _MARKS: Final = 4
 _THOUGHTS: Final = ("thinking", "redacted_thinking")
 _ADAPTIVE: Final = re.compile(r"claude-(opus|sonnet|haiku|fable)-([5-9]|4-[7-9])")
+_TAKES_BOTH: Final = re.compile(r"claude-(opus|sonnet)-4-6")  # "Adaptive thinking": a budget works too, deprecated
 _CAPS: Final = {"claude-sonnet-4-5": 64_000}  # of an answer
 USAGE: Final = {
     "input_tokens": 10,
@@ -92,23 +101,45 @@ class Answer:
 class Anthropic:
     """The service; it knows the thoughts that it gave, and where they stood."""
 
-    def __init__(self, *answers: Answer) -> None:
+    def __init__(self, *answers: Answer, vertex: bool = False) -> None:
         self.answers = list(answers)
+        self.vertex = vertex
         self.signed: dict[str, str] = {}
         self.given: list[list[str]] = []  # of each answer: its thoughts and calls
         self.numbers = count(1)
+        self.usage: Usage = lambda *_: USAGE
         self.double = ProviderDouble(self.check)
 
     def check(self, request: web.Request, body: dict[str, Any]) -> StreamPlan:
+        body = self._signed_in_at_vertex(request, body) if self.vertex else self._signed_in(request, body)
+        self._members(body)
+        self._messages(body)
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        return list(self._play(answer, self.usage(body, answer.output)))
+
+    def _signed_in(self, request: web.Request, body: dict[str, Any]) -> dict[str, Any]:
         if request.path != "/v1/messages":
             raise _refused("Not Found", 404, "not_found_error")
         if request.headers.get("x-api-key") != KEY and f"Bearer {KEY}" != request.headers.get("authorization"):
             raise _refused("invalid x-api-key", 401, "authentication_error")
         if "anthropic-version" not in request.headers:
             raise _refused("anthropic-version: header is required")
-        self._members(body)
-        self._messages(body)
-        return list(self._play(self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]))
+        return body
+
+    def _signed_in_at_vertex(self, request: web.Request, body: dict[str, Any]) -> dict[str, Any]:
+        """The body as it were with Anthropic."""
+        found = _VERTEX_PATH.fullmatch(request.path)
+        if found is None:
+            raise RefusedRequest(404, [{"error": {"code": 404, "message": "Not found.", "status": "NOT_FOUND"}}])
+        if request.headers.get("authorization") != f"Bearer {TOKEN}":
+            message = "Request had invalid authentication credentials."
+            raise RefusedRequest(401, [{"error": {"code": 401, "message": message, "status": "UNAUTHENTICATED"}}])
+        if body.get("anthropic_version") not in _VERTEX_VERSIONS:
+            raise _refused("anthropic_version: Field required")
+        if "model" in body:
+            raise _refused("model: Extra inputs are not permitted")
+        others = {name: value for name, value in body.items() if name != "anthropic_version"}
+        return {**others, "model": found[1]}
 
     def _members(self, body: dict[str, Any]) -> None:
         for name in body:
@@ -120,6 +151,9 @@ class Anthropic:
         wanted, cap = body["max_tokens"], _CAPS.get(body["model"])
         if cap and wanted > cap:
             raise _refused(f"max_tokens: {wanted} > {cap}, which is the maximum allowed number of output tokens")
+        for number, tool in enumerate(body.get("tools", ())):
+            if wrong := schema_refusals.anthropic(tool["input_schema"]):
+                raise _refused(f"tools.{number}.custom.{wrong}")
         self._thinking(body)
         marks = str(body).count("'cache_control'")
         if marks > _MARKS:
@@ -132,7 +166,7 @@ class Anthropic:
                 raise _refused("`max_tokens` must be greater than `thinking.budget_tokens`")
             if adapts:
                 raise _refused('"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive".')
-        if thinking.get("type") == "adaptive" and not adapts:
+        if thinking.get("type") == "adaptive" and not (adapts or _TAKES_BOTH.match(body["model"])):
             raise _refused("adaptive thinking is not supported on this model")
         if thinking.get("type") in ("enabled", "adaptive") and body.get("temperature", 1) != 1:
             raise _refused("`temperature` may only be set to 1 when thinking is enabled")
@@ -201,12 +235,12 @@ class Anthropic:
                 if not _ID.fullmatch(id):
                     raise _refused(f"{place}.id: String should match pattern '^[a-zA-Z0-9_-]+$'")
 
-    def _play(self, answer: Answer) -> Iterator[bytes | StreamPause | Disconnect]:
+    def _play(self, answer: Answer, usage: dict[str, int]) -> Iterator[bytes | StreamPause | Disconnect]:
         def said(kind: str, **data: Any) -> bytes:
             return event({"type": kind, **data}, kind)
 
         message = {"id": "msg_1", "type": "message", "role": "assistant", "content": [], "model": "claude"}
-        yield said("message_start", message={**message, "stop_reason": None, "usage": USAGE})
+        yield said("message_start", message={**message, "stop_reason": None, "usage": usage})
         index = 0
         self.given.append(kept := [])
         whole = max((place for place, each in enumerate(answer.output) if isinstance(each, Text | Call)), default=-1)
@@ -224,7 +258,8 @@ class Anthropic:
             index += 1
         calls = any(isinstance(each, Call) for each in answer.output)
         reason = answer.stop_reason or ("tool_use" if calls else "end_turn")
-        yield said("message_delta", delta={"stop_reason": reason, "stop_sequence": None}, usage={"output_tokens": 15})
+        written = {"output_tokens": max(15, usage["output_tokens"])}
+        yield said("message_delta", delta={"stop_reason": reason, "stop_sequence": None}, usage=written)
         yield said("message_stop")
 
     def _output(self, output: Thought | Redacted | Text | Call) -> tuple[dict[str, Any], list[dict[str, Any]]]:

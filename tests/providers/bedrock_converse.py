@@ -5,20 +5,26 @@ without calls, and reasoning that is changed, moved or missing.
 """
 
 import base64
+import hmac
 import json
 import re
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from itertools import count
 from typing import Any, Final
+from urllib.parse import quote
 
 from aiohttp import web
 
 from tests.providers.double_outputs import Answer, Call, Rule, Text, Thought, cut_text
 from tests.providers.event_stream_frames import KIND, event_frame, exception_frame
+from tests.providers.prompt_cache import Usage
 from tests.providers.provider_double import Disconnect, ProviderDouble, RefusedRequest, StreamPause, StreamPlan
 from tests.providers.service_shapes import service_model, violations
 
 ACCESS_KEY: Final = "AKIALOCAL"
+SECRET_KEY: Final = "wJalrXUtnFEMI/K7MDENG"
+API_KEY: Final = "ABSKQmVkcm9ja0FQSUtleS1sb2NhbA=="  # of Bedrock's own
 CLAUDE: Final = "anthropic.claude-sonnet-4-5-20250929-v1:0"
 LLAMA: Final = "us.meta.llama4-maverick-17b-instruct-v1:0"
 NOVA: Final = "amazon.nova-pro-v1:0"
@@ -28,8 +34,8 @@ _SHAPES: Final = service_model("bedrock-runtime").operation_model("ConverseStrea
 _EVENTS: Final = _SHAPES.output_shape.members["stream"].members
 _PATH: Final = re.compile(r"/model/([^/]+)/converse-stream")
 _SIGNATURE: Final = re.compile(
-    rf"AWS4-HMAC-SHA256 Credential={ACCESS_KEY}/\d{{8}}/[\w-]+/bedrock/aws4_request, ?"
-    r"SignedHeaders=[\w;-]+, ?Signature=[0-9a-f]{64}"
+    rf"AWS4-HMAC-SHA256 Credential={ACCESS_KEY}/(?P<scope>\d{{8}}/[\w-]+/bedrock/aws4_request), ?"
+    r"SignedHeaders=(?P<headers>[\w;-]+), ?Signature=(?P<signature>[0-9a-f]{64})"
 )
 _NAME_OF_DOCUMENT: Final = re.compile(r"(?!.*\s\s)[\w\s()\[\]-]+")
 _MARKS: Final = 4
@@ -43,6 +49,11 @@ RULES: Final[Mapping[str, Rule]] = {
     "shape": Rule("1 validation error detected: {}", _API),
     "signed": Rule("Missing Authentication Token", "AWS Signature Version 4"),
     "credential": Rule("The security token included in the request is invalid.", "AWS Signature Version 4"),
+    "request signature": Rule(
+        "The request signature we calculated does not match the signature you provided. Check your AWS Secret Access "
+        "Key and signing method. Consult the service documentation for details.",
+        "AWS Signature Version 4",
+    ),
     "model": Rule("The provided model identifier is invalid.", _REPORTS + "every SDK", believed=True),
     "user first": Rule(
         "A conversation must start with a user message. Try again with a conversation that starts with a user message.",
@@ -94,6 +105,19 @@ RULES: Final[Mapping[str, Rule]] = {
         "and square brackets. The name can't contain more than one consecutive whitespace character.",
         _API,
     ),
+    "document names": Rule(
+        "Messages can't contain duplicate document names. Rename the document and retry your request.",
+        _REPORTS + "bifrost 7003",
+        believed=True,
+    ),
+    "caching model": Rule(
+        "You invoked an unsupported model or your request did not allow prompt caching. See the documentation for more "
+        "information.",
+        _CACHING,
+    ),
+    "status": Rule(
+        "messages.{}: the status of a tool's result is supported by Amazon Nova and Anthropic Claude only", _API
+    ),
     "marks": Rule("A maximum of 4 blocks with cachePoint may be provided. Found {}.", _CACHING),
     "reasoning role": Rule(
         "User messages cannot contain reasoning content. Please remove the reasoning content and try again.",
@@ -126,8 +150,12 @@ RULES: Final[Mapping[str, Rule]] = {
         believed=True,
     ),
 }
-_STATUSES: Final = {"signed": 403, "credential": 403}
-_CODES: Final = {"signed": "MissingAuthenticationTokenException", "credential": "UnrecognizedClientException"}
+_CODES: Final = {
+    "signed": "MissingAuthenticationTokenException",
+    "credential": "UnrecognizedClientException",
+    "request signature": "InvalidSignatureException",
+    "caching model": "AccessDeniedException",
+}  # with status 403
 USAGE: Final = {
     "inputTokens": 10,
     "outputTokens": 15,
@@ -158,10 +186,11 @@ class Bedrock:
         self.signed: dict[str, str] = {}
         self.order: dict[str, list[str]] = {}
         self.numbers = count(1)
+        self.usage: Usage = lambda *_: USAGE
         self.double = ProviderDouble(self.check, kind=KIND)
 
     def check(self, request: web.Request, body: dict[str, Any]) -> StreamPlan:
-        _signed(request.headers.get("authorization"))
+        _signed(request, self.double.received)
         found = _PATH.fullmatch(request.path)
         if found is None:
             raise refused(404, "UnknownOperationException", "")
@@ -170,7 +199,8 @@ class Bedrock:
         for violation in violations(_SHAPES.input_shape, body):
             raise _broken("shape", violation)
         self._conversation(found[1], body)
-        return list(self._play(self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]))
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        return list(self._play(answer, self.usage(body, answer.output)))
 
     def _conversation(self, model: str, body: dict[str, Any]) -> None:
         messages = body.get("messages", [])
@@ -180,14 +210,21 @@ class Bedrock:
             if number and message["role"] == messages[number - 1]["role"]:
                 raise _broken("alternate")
             _content(number, message)
+            if model == LLAMA and any("status" in block["toolResult"] for block in _blocks([message], "toolResult")):
+                raise _broken("status", number)
             if model == LLAMA and len({"toolResult" in block for block in message["content"]}) > 1:
                 raise _broken("results apart", number)
+        names = [block["document"]["name"] for block in _blocks(messages, "document")]
+        if len(set(names)) < len(names):
+            raise _broken("document names")
         _calls(messages)
         if "toolConfig" not in body and any(_blocks(messages, "toolUse", "toolResult")):
             raise _broken("tool config")
         marks = json.dumps(body).count('"cachePoint"')
         if marks > _MARKS:
             raise _broken("marks", marks)
+        if marks and model == LLAMA:
+            raise _broken("caching model")
         thinks = (body.get("additionalModelRequestFields", {}).get("thinking") or {}).get("type") == "enabled"
         self._thinking(messages, thinks=thinks)
         self._reasoning(model, messages)
@@ -220,7 +257,7 @@ class Bedrock:
         if newest in reasons and any(self.order.get(mark, order) != order for mark in order):
             raise _broken("order", newest)
 
-    def _play(self, answer: Answer) -> Iterator[bytes | StreamPause | Disconnect]:
+    def _play(self, answer: Answer, usage: dict[str, Any]) -> Iterator[bytes | StreamPause | Disconnect]:
         yield _event("messageStart", role="assistant")
         given: list[dict[str, Any]] = []
         for each in answer.output:
@@ -239,7 +276,7 @@ class Bedrock:
         self.order.update(dict.fromkeys(order, order))
         usual = "tool_use" if any("toolUse" in block for block in given) else "end_turn"
         yield _event("messageStop", stopReason=answer.stop_reason or usual)
-        yield _event("metadata", usage=USAGE, metrics={"latencyMs": 7})
+        yield _event("metadata", usage=usage, metrics={"latencyMs": 7})
 
     def _block(self, output: Thought | Text | Call) -> tuple[dict[str, Any], dict[str, Any], list[dict[str, Any]]]:
         """A block as it must come back, its announcement, and its deltas."""
@@ -266,14 +303,38 @@ class Bedrock:
 
 def _broken(rule: str, *details: object) -> RefusedRequest:
     words = RULES[rule].words.format(*details)
-    return refused(_STATUSES.get(rule, 400), _CODES.get(rule, "ValidationException"), words)
+    return refused(403 if rule in _CODES else 400, _CODES.get(rule, "ValidationException"), words)
 
 
-def _signed(authorization: str | None) -> None:
+def _signed(request: web.Request, body: bytes) -> None:
+    """By an API key, or by AWS Signature Version 4 for the bytes that came."""
+    authorization = request.headers.get("authorization")
     if not authorization:
         raise _broken("signed")
-    if not _SIGNATURE.fullmatch(authorization):
+    if authorization == f"Bearer {API_KEY}":
+        return
+    found = _SIGNATURE.fullmatch(authorization)
+    if found is None:
         raise _broken("credential")
+    names = found["headers"].split(";")
+    if not {"host", "x-amz-date"} <= set(names) or found["signature"] != _signature(
+        request, body, found["scope"], names
+    ):
+        raise _broken("request signature")
+
+
+def _signature(request: web.Request, body: bytes, scope: str, names: list[str]) -> str:
+    """As AWS describes it: of the path, escaped once more, the named headers, and the body."""
+    headers = "".join(f"{name}:{request.headers[name]}\n" for name in names)
+    path = quote(request.raw_path, safe="/~")
+    canonical = "\n".join((request.method, path, "", headers, ";".join(names), sha256(body).hexdigest()))
+    signed = "\n".join(
+        ("AWS4-HMAC-SHA256", request.headers["x-amz-date"], scope, sha256(canonical.encode()).hexdigest())
+    )
+    key = f"AWS4{SECRET_KEY}".encode()
+    for part in (*scope.split("/"), signed):
+        key = hmac.digest(key, part.encode(), "sha256")
+    return key.hex()
 
 
 def _content(number: int, message: dict[str, Any]) -> None:

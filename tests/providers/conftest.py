@@ -12,6 +12,6 @@ from activities.model.wires.timeouts import StreamTimeouts
 @pytest.fixture
 async def port() -> AsyncIterator[WireRouter]:
     """All wires; they give up on a silent provider after an hour."""
-    port = WireRouter(os.environ, timeouts=StreamTimeouts(3600, 3600, 3600))
+    port = WireRouter(os.environ, timeouts=StreamTimeouts(200, 200, 200))
     yield port
     await port.close()

@@ -1,23 +1,15 @@
-"""A conversation with a double, by the view that the product makes of its transcript."""
+"""Messages of a conversation with a double."""
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
-from pydantic import JsonValue, SecretStr
-
-from activities.model.input_messages import to_input_messages
-from activities.model.port import Endpoint, ModelFacts, ModelPort, ModelRequest, Wire
-from activities.model.stream import Answer
-from tests.providers.double_requests import READ, collect_answer
 from workflows.domain.ids import MessageId, PartId, TurnId
 from workflows.domain.messages import (
     AnswerMetadata,
     AssistantMessage,
     CallState,
-    Message,
     Outcome,
     Part,
     RequestedCall,
@@ -29,7 +21,6 @@ from workflows.domain.usage import Tokens
 
 _NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
 _TURN: Final = TurnId("trn_1")
-_FACTS: Final = ModelFacts(images=True, documents=True)
 PNG: Final = (
     "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJg"
     "gg=="
@@ -55,44 +46,3 @@ def tool_part(call: RequestedCall, outcome: Outcome | None = None) -> ToolPart:
     return ToolPart(
         id=PartId("prt_1"), provider_id=call.id, tool=call.name, arguments=arguments, state=state, outcome=outcome
     )
-
-
-@dataclass
-class Conversation:
-    """Asks `model` (litellm's name), and keeps its answers; a call of theirs has `outcome`."""
-
-    port: ModelPort
-    model: str
-    url: str
-    key: str | None = None
-    options: Mapping[str, JsonValue] = field(default_factory=dict)
-    outcome: Outcome | None = field(default_factory=lambda: Outcome(output="A file."))
-    transcript: list[Message] = field(default_factory=lambda: [prompt()])
-
-    def request(self, *, text_only: bool = False) -> ModelRequest:
-        endpoint = Endpoint(
-            model=self.model, base_url=self.url, key=SecretStr(self.key) if self.key else None, wire=Wire.LITELLM
-        )
-        messages = to_input_messages("Be brief.", tuple(self.transcript), self.model, _FACTS, text_only=text_only)
-        return ModelRequest(
-            endpoint=endpoint,
-            messages=messages,
-            tools=(READ,),
-            tool_choice="none" if text_only else None,
-            options=self.options,
-        )
-
-    async def ask(self, *, text_only: bool = False) -> Answer:
-        answer = await collect_answer(self.port, self.request(text_only=text_only))
-        parts = [tool_part(part, self.outcome) if isinstance(part, RequestedCall) else part for part in answer.parts]
-        self.transcript.append(answered(parts, self.model))
-        return answer
-
-    def say(self, text: str, *, steered: bool = False) -> None:
-        self.transcript.append(prompt(text, steered=steered))
-
-
-def attached(mime: str, url: str) -> Outcome:
-    """A result with a picture or a document."""
-    attachment: dict[str, Any] = {"mime": mime, "url": url}
-    return Outcome(output="It is attached.", attachments=(attachment,))

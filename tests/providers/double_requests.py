@@ -1,12 +1,16 @@
 """A request to a double, and its whole answer."""
 
 from contextlib import aclosing
+from datetime import date
 from typing import Any
 
 from pydantic import SecretStr
 
 from activities.model.port import Endpoint, InputMessage, ModelPort, ModelRequest, UserInput, Wire
+from activities.model.reminders import due_reminders
 from activities.model.stream import Answer, AnswerAssembler
+from workflows.domain.ids import GenerationId, TurnId
+from workflows.domain.messages import StepReminders
 from workflows.domain.tool_offer import ToolOffer
 
 READ = ToolOffer(
@@ -23,6 +27,12 @@ def request(
     """Send a request with one tool; `more` are members of `ModelRequest`."""
     endpoint = Endpoint(model=model, base_url=url, key=SecretStr(key), wire=wire)
     return ModelRequest(endpoint=endpoint, messages=messages, **{"tools": (READ,), **more})
+
+
+def last_step_reminder() -> StepReminders:
+    """As a step records it that must have no calls."""
+    (reminder,) = due_reminders((), date.min, text_only=True)[1:]
+    return StepReminders(id=GenerationId("gen_1"), turn=TurnId("trn_1"), step=2, reminders=(reminder,))
 
 
 async def collect_answer(port: ModelPort, asked: ModelRequest) -> Answer:

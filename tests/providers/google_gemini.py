@@ -2,6 +2,9 @@
 
 It refuses, in the service's words, unknown members, results without their calls, ids where there are none, and missing,
 changed or moved thought signatures.
+
+On Vertex AI it has another address, takes tokens for keys, and knows no ids; that it refuses them is believed, from the
+Vercel AI SDK, which leaves them out there.
 """
 
 import base64
@@ -13,10 +16,16 @@ from typing import Any, Final, TypeAlias
 
 from aiohttp import web
 
+from tests.providers import schema_refusals
+from tests.providers.prompt_cache import Usage
 from tests.providers.provider_double import Disconnect, ProviderDouble, RefusedRequest, StreamPause, StreamPlan, event
 
 KEY: Final = "AIza-local"
+TOKEN: Final = "ya29.local"
 _PATH: Final = re.compile(r"/v1beta/models/([^/:]+):streamGenerateContent")
+_VERTEX_PATH: Final = re.compile(
+    r"/v1beta1/projects/some-project/locations/global/publishers/google/models/([^/:]+):streamGenerateContent"
+)
 _MEMBERS: Final = frozenset(
     ["contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "safetySettings", "cachedContent"]
 )
@@ -90,17 +99,21 @@ class Answer:
 class Gemini:
     """The service; it knows the signatures that it gave."""
 
-    def __init__(self, *answers: Answer) -> None:
+    def __init__(self, *answers: Answer, vertex: bool = False) -> None:
         self.answers = list(answers)
+        self.vertex = vertex
         self.signed: dict[str, str] = {}  # what each signature came with
         self.numbers = count(1)
+        self.usage: Usage = lambda *_: USAGE
         self.double = ProviderDouble(self.check)
 
     def check(self, request: web.Request, body: dict[str, Any]) -> StreamPlan:
-        found = _PATH.fullmatch(request.path)
+        found = (_VERTEX_PATH if self.vertex else _PATH).fullmatch(request.path)
         if found is None or request.query.get("alt") != "sse":
             raise _refused("Requested entity was not found.", 404, "NOT_FOUND")
-        if request.headers.get("x-goog-api-key") != KEY:
+        if self.vertex and request.headers.get("authorization") != f"Bearer {TOKEN}":
+            raise _refused("Request had invalid authentication credentials.", 401, "UNAUTHENTICATED")
+        if not self.vertex and request.headers.get("x-goog-api-key") != KEY:
             raise _refused("API key not valid. Please pass a valid API key.")
         for name in body:
             _known(name, _MEMBERS)
@@ -109,10 +122,14 @@ class Gemini:
                 if {"parameters", "parametersJsonSchema"} <= declared.keys():
                     raise _refused("Only one of parameters and parametersJsonSchema may be set.")
                 _schema(declared.get("parameters") or {})
-        self._contents(body["contents"], signs=found[1].startswith("gemini-3"))
-        return list(self._play(self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]))
+                if wrong := schema_refusals.gemini(declared.get("parametersJsonSchema", {"type": "object"})):
+                    raise _refused(f"Invalid schema of {declared['name']}: {wrong}")
+        signs = found[1].startswith("gemini-3")
+        self._contents(body["contents"], signs=signs, ids=signs and not self.vertex)
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        return list(self._play(answer, self.usage(body, answer.output)))
 
-    def _contents(self, contents: list[dict[str, Any]], *, signs: bool) -> None:
+    def _contents(self, contents: list[dict[str, Any]], *, signs: bool, ids: bool) -> None:
         pending = 0
         for content in contents:
             parts = [{_camel(name): value for name, value in part.items()} for part in content["parts"]]
@@ -132,15 +149,15 @@ class Gemini:
             for part in parts:
                 self._signature(part)
             inner = [part.get("functionCall") or part.get("functionResponse") or {} for part in parts]
-            if any(bool(each) and ("id" in each) is not signs for each in inner):
-                raise _refused('Unknown name "id"' if not signs else "Function call is missing its id.")
+            if any(bool(each) and ("id" in each) is not ids for each in inner):
+                raise _refused('Unknown name "id"' if not ids else "Function call is missing its id.")
 
     def _signature(self, part: dict[str, Any]) -> None:
         signature = part.get("thoughtSignature", _SKIPPED)
         if signature != _SKIPPED and self.signed.get(signature) != part.get("functionCall", {}).get("name", ""):
             raise _refused("Corrupted thought signature.")
 
-    def _play(self, answer: Answer) -> Iterator[bytes | StreamPause | Disconnect]:
+    def _play(self, answer: Answer, usage: dict[str, int]) -> Iterator[bytes | StreamPause | Disconnect]:
         if answer.blocked:
             yield event({"promptFeedback": {"blockReason": answer.blocked}, "usageMetadata": {"promptTokenCount": 100}})
             return
@@ -152,7 +169,7 @@ class Gemini:
             for part in self._parts(each, signs=first):
                 content = {"role": "model", "parts": [part]}
                 yield event({"candidates": [{"content": content, "index": 0}], "modelVersion": "gemini"})
-        yield event({"candidates": [{"finishReason": answer.finish, "index": 0}], "usageMetadata": USAGE})
+        yield event({"candidates": [{"finishReason": answer.finish, "index": 0}], "usageMetadata": usage})
 
     def _parts(self, output: Thought | Text | Call, *, signs: bool) -> Iterator[dict[str, Any]]:
         match output:

@@ -15,6 +15,7 @@ from mistralai.client import models
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from tests.providers.double_outputs import Answer, Call, Output, Rule, Text, Thought, cut_text
+from tests.providers.prompt_cache import Usage
 from tests.providers.provider_double import Disconnect, ProviderDouble, RefusedRequest, StreamPause, StreamPlan, event
 
 KEY: Final = "mistral-local"
@@ -78,7 +79,12 @@ _KINDS: Final = {  # rule → the service's type and code of the error; all othe
     "name": ("invalid_function_call", "3280"),
     "nothing": ("invalid_assistant_message", "3240"),
 }
-USAGE: Final = {"prompt_tokens": 100, "completion_tokens": 30, "total_tokens": 130}
+USAGE: Final = {
+    "prompt_tokens": 100,
+    "completion_tokens": 30,
+    "total_tokens": 130,
+    "prompt_tokens_details": {"cached_tokens": 60},  # believed: Mistral's package has no type for it
+}
 DONE: Final = b"data: [DONE]\n\n"
 
 
@@ -93,6 +99,7 @@ class Mistral:
     def __init__(self, *answers: Answer) -> None:
         self.answers = list(answers)
         self.numbers = count(1)
+        self.usage: Usage = lambda *_: USAGE
         self.double = ProviderDouble(self.check)
 
     def check(self, request: web.Request, body: dict[str, Any]) -> StreamPlan:
@@ -117,7 +124,10 @@ class Mistral:
             return event({**whole, "choices": [choice]})
 
         calls = any(isinstance(each, Call) for each in answer.output)
-        end = {"finish_reason": answer.stop_reason or ("tool_calls" if calls else "stop"), "usage": USAGE}
+        end = {
+            "finish_reason": answer.stop_reason or ("tool_calls" if calls else "stop"),
+            "usage": self.usage(body, answer.output),
+        }
         yield piece({"role": "assistant", "content": ""})
         last: dict[str, Any] | None = None
         for kind, group in groupby(answer.output, type):

@@ -1,7 +1,7 @@
 """Ollama's chat API as agents use it, from the types of Ollama's package and the rules below.
 
-It refuses, in the server's words, members of another type, roles that it does not know, and models that are not there
-or cannot do what is asked. It answers in lines of JSON.
+It refuses, in the server's words, members of another type, roles that it does not know, models that are not there or
+cannot do what is asked, and prompts longer than the window if these may not be cut. It answers in lines of JSON.
 """
 
 import base64
@@ -12,7 +12,7 @@ from itertools import count
 from typing import Any, Final
 
 from aiohttp import web
-from ollama import ChatResponse, ShowResponse
+from ollama import ChatResponse
 from ollama._types import ChatRequest, Options
 from pydantic import TypeAdapter
 
@@ -21,12 +21,12 @@ from tests.providers.provider_double import Disconnect, ProviderDouble, RefusedR
 
 KIND: Final = "application/x-ndjson"
 CAPABILITIES: Final[Mapping[str, tuple[str, ...]]] = {
+    "gpt-oss": ("completion", "tools", "thinking"),
     "qwen3": ("completion", "tools", "thinking"),
     "llava": ("completion", "tools", "vision"),
     "gemma": ("completion",),
 }
 _CHAT: Final[TypeAdapter[Any]] = TypeAdapter(ChatResponse)
-_SHOW: Final[TypeAdapter[Any]] = TypeAdapter(ShowResponse)
 _GO: Final = "json: cannot unmarshal {} into Go struct field ChatRequest.{} of type {}"
 _MEMBERS: Final[Mapping[str, tuple[type, str]]] = {
     "model": (str, "string"),
@@ -34,7 +34,18 @@ _MEMBERS: Final[Mapping[str, tuple[type, str]]] = {
     "stream": (bool, "bool"),
     "tools": (list, "api.Tools"),
     "options": (dict, "map[string]interface {}"),
+    "truncate": (bool, "bool"),
+    "shift": (bool, "bool"),
 }
+_SERVERS_OWN: Final = {"truncate", "shift", "min_p"}  # in api/types.go of the server (v0.12.10), not in its package
+_OPTION_TYPES: Final[Mapping[str, tuple[type | tuple[type, ...], str]]] = {
+    **dict.fromkeys(("num_ctx", "num_predict", "num_keep", "seed", "top_k"), ((int, float), "integer")),
+    **dict.fromkeys(("temperature", "top_p", "min_p", "presence_penalty"), ((int, float), "float32")),
+    "stop": (list, "array"),
+}
+_LEVELS: Final = (True, False, "high", "medium", "low", "max")
+WINDOW: Final = 4096  # tokens, of a server with little memory
+_PER_TOKEN: Final = 4  # characters; the double's own guess
 _OF_MESSAGE: Final[Mapping[str, tuple[type, str]]] = {
     "role": (str, "string"),
     "content": (str, "string"),
@@ -56,6 +67,9 @@ RULES: Final[Mapping[str, Rule]] = {
     ),
     "role": Rule("invalid role: {}, must be one of [system, user, assistant, tool]", _CODEC),
     "image": Rule("illegal base64 data at input byte 0", _CODEC),
+    "think": Rule('think must be a boolean or string ("high", "medium", "low", "max", true, or false)', _CODEC),
+    "option": Rule('option "{}" must be of type {}', _CODEC),
+    "window": Rule("the input length exceeds the context length", "Ollama's server, runner/ollamarunner/runner.go"),
     "name": Rule("model is required", _SERVER),
     "model": Rule("model '{}' not found", _SERVER),
     "tools": Rule("registry.ollama.ai/library/{} does not support tools", _SERVER),
@@ -64,7 +78,7 @@ RULES: Final[Mapping[str, Rule]] = {
         "this model is missing data required for image input", "reports of what the server answers", believed=True
     ),
 }
-_STATUSES: Final = {"model": 404}
+_STATUSES: Final = {"model": 404, "option": 500}
 
 
 def line(**data: Any) -> bytes:
@@ -78,29 +92,23 @@ def error_line(message: str) -> bytes:
 
 
 class Ollama:
-    """The server. `ids`: newer versions name calls. `ignored`: what it was sent and does not read."""
+    """The server. `ids`: newer versions name calls. `ignored`: what it was sent and does not read. `cut`: how many
+    prompts it has cut."""
 
     def __init__(self, *answers: Answer, ids: bool = False) -> None:
         self.answers = list(answers)
         self.ids = ids
         self.ignored: set[str] = set()
+        self.cut = 0
         self.numbers = count(1)
         self.double = ProviderDouble(self.check, kind=KIND)
 
-    @property
-    def asked(self) -> list[dict[str, Any]]:
-        """The requests for answers."""
-        requests = zip(self.double.paths, self.double.asked, strict=True)
-        return [body for path, body in requests if path == "/api/chat"]
-
     def check(self, request: web.Request, body: dict[str, Any]) -> StreamPlan:
-        if request.path == "/api/show":
-            return [_show(body.get("model") or body.get("name") or "")]
         if request.path != "/api/chat":
             raise RefusedRequest(404, {"error": "404 page not found"})
         _types(body)
-        self.ignored |= body.keys() - ChatRequest.model_fields.keys()
-        self.ignored |= (body.get("options") or {}).keys() - Options.model_fields.keys()
+        self.ignored |= body.keys() - ChatRequest.model_fields.keys() - _SERVERS_OWN
+        self.ignored |= (body.get("options") or {}).keys() - Options.model_fields.keys() - _SERVERS_OWN
         model = body.get("model") or ""
         able = _capabilities(model)
         if body.get("tools") and "tools" not in able:
@@ -109,7 +117,17 @@ class Ollama:
             raise _broken("thinking", model)
         if any(message.get("images") for message in body["messages"]) and "vision" not in able:
             raise _broken("vision")
+        self._fit(body)
         return list(self._play(model, self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]))
+
+    def _fit(self, body: dict[str, Any]) -> None:
+        """Pictures count apart."""
+        texts = [{**message, "images": None} for message in body["messages"]]
+        window = (body.get("options") or {}).get("num_ctx") or WINDOW
+        if len(json.dumps([texts, body.get("tools")])) > window * _PER_TOKEN:
+            if body.get("truncate") is False:
+                raise _broken("window")
+            self.cut += 1
 
     def _play(self, model: str, answer: Answer) -> Iterator[bytes | StreamPause | Disconnect]:
         def said(done: bool = False, end: Mapping[str, Any] | None = None, **message: Any) -> bytes:
@@ -160,19 +178,14 @@ def _capabilities(model: str) -> tuple[str, ...]:
     return CAPABILITIES[model]
 
 
-def _show(model: str) -> bytes:
-    answer = {
-        "capabilities": list(_capabilities(model)),
-        "details": {"format": "gguf", "family": "qwen3", "parameter_size": "8.2B", "quantization_level": "Q4_K_M"},
-        "model_info": {"general.architecture": "qwen3", "qwen3.context_length": 40_960},
-        "template": "{{ if .Tools }}{{ .Tools }}{{ end }}{{ .Prompt }}",
-    }
-    _SHOW.validate_python(answer)
-    return line(**answer)
-
-
 def _types(body: dict[str, Any]) -> None:
     _members(body, _MEMBERS, "")
+    if body.get("think") is not None and body["think"] not in _LEVELS:
+        raise _broken("think")
+    for name, value in (body.get("options") or {}).items():
+        kinds, named = _OPTION_TYPES.get(name, (object, ""))
+        if not isinstance(value, kinds):
+            raise _broken("option", name, named)
     for message in body.get("messages") or ():
         _members(message, _OF_MESSAGE, "messages.")
         if message["role"] not in _ROLES:

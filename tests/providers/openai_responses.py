@@ -7,8 +7,9 @@ its own or were changed, and what a model does not take.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import count
-from typing import Any, Final, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
 
 from aiohttp import web
 from openai.types.responses import (
@@ -22,6 +23,8 @@ from openai.types.responses.response_create_params import ResponseCreateParamsSt
 from openai.types.responses.response_input_param import FunctionCallOutput
 from pydantic import TypeAdapter, ValidationError
 
+from tests.providers import schema_refusals
+from tests.providers.prompt_cache import Usage
 from tests.providers.provider_double import Disconnect, ProviderDouble, RefusedRequest, StreamPause, StreamPlan, event
 
 KEY: Final = "sk-local"
@@ -71,23 +74,30 @@ class Answer:
 
 
 class OpenAI:
-    """The service; it knows its items and their encrypted contents."""
+    """The service; it knows its items and their encrypted contents. `members`: further ones of each response."""
+
+    members: ClassVar[Mapping[str, Any]] = {}
 
     def __init__(self, *answers: Answer) -> None:
         self.answers = list(answers)
         self.made: dict[str, str] = {}
         self.followed: dict[str, str] = {}  # each thought's id, and what it led to
         self.numbers = count(1)
+        self.usage: Usage = lambda *_: USAGE
         self.double = ProviderDouble(self.check)
 
     def check(self, request: web.Request, body: dict[str, Any]) -> StreamPlan:
+        self.admit(request, body)
+        self._parameters(body)
+        self._input(body["input"])
+        return list(self._play(body, self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]))
+
+    def admit(self, request: web.Request, body: dict[str, Any]) -> None:
+        """Refuse a wrong address or key."""
         if request.path != "/v1/responses":
             raise RefusedRequest(404, _error(f"Invalid URL (POST {request.path})"))
         if request.headers.get("authorization") != f"Bearer {KEY}":
             raise RefusedRequest(401, _error("Incorrect API key provided.", code="invalid_api_key"))
-        self._parameters(body)
-        self._input(body["input"])
-        return list(self._play(body, self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]))
 
     def _parameters(self, body: dict[str, Any]) -> None:
         for name in body:
@@ -102,6 +112,9 @@ class OpenAI:
             _valid(f"tools[{number}]", FunctionToolParam, tool)
             if not _NAME.fullmatch(tool["name"]):
                 raise RefusedRequest(400, _error(f"Invalid 'tools[{number}].name'", code="invalid_value"))
+            if refused := schema_refusals.openai(tool["parameters"]):
+                said = f"Invalid schema for function '{tool['name']}': {refused}"
+                raise RefusedRequest(400, _error(said, f"tools[{number}].parameters", "invalid_function_parameters"))
         thinks = bool(_THINKING.match(body["model"]))
         wrong = [name for name in (("temperature", "top_p") if thinks else ("reasoning",)) if name in body]
         if wrong:
@@ -155,7 +168,14 @@ class OpenAI:
             return event(whole, kind)
 
         def response(status: str, **more: Any) -> dict[str, Any]:
-            return {**_RESPONSE, "model": body["model"], "status": status, "output": list(output), **more}
+            return {
+                **_RESPONSE,
+                **self.members,
+                "model": body["model"],
+                "status": status,
+                "output": list(output),
+                **more,
+            }
 
         yield said("response.created", response=response("in_progress"))
         yield said("response.in_progress", response=response("in_progress"))
@@ -177,10 +197,11 @@ class OpenAI:
             yield said("response.failed", response=response("failed", error={"code": code, "message": message}))
         elif answer.incomplete:
             details = {"reason": answer.incomplete}
-            cut = response("incomplete", incomplete_details=details, usage=USAGE)
+            cut = response("incomplete", incomplete_details=details, usage=self.usage(body, answer.output))
             yield said("response.incomplete", response=cut)
         else:
-            yield said("response.completed", response=response("completed", usage=USAGE))
+            usage = self.usage(body, answer.output)
+            yield said("response.completed", response=response("completed", usage=usage))
 
     def _item(
         self, output: Thought | Text | Refusal | Call, body: dict[str, Any]
@@ -279,12 +300,17 @@ def _members(form: Any) -> frozenset[str]:
     )
 
 
+@cache
+def _adapter(form: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(form)
+
+
 def _valid(place: str, form: Any, value: dict[str, Any]) -> None:
     for name in value:
         if name not in _members(form):
             raise RefusedRequest(400, _error(f"Unknown parameter: '{place}.{name}'.", place, "unknown_parameter"))
     try:
-        TypeAdapter(form).validate_python(value)
+        _adapter(form).validate_python(value)
     except ValidationError as error:
         raise RefusedRequest(400, _error(f"Invalid '{place}': {error}", place, "invalid_type")) from error
 

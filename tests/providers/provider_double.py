@@ -2,9 +2,10 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from ssl import SSLContext
 from typing import Any, TypeAlias
 
 from aiohttp import web
@@ -40,23 +41,27 @@ class ProviderDouble:
     """A provider. `check` validates a request as the provider does and returns the pieces of the answer.
 
     `split`: bytes that are sent together; None: each piece. `cut`: pieces that are sent, the last one by half; then the
-    connection ends. `played` is how many pieces the newest answer had.
+    connection ends. `played` is how many pieces the newest answer had; `received` is the newest body.
     """
 
     check: Callable[[web.Request, dict[str, Any]], StreamPlan]
     url: str = ""
     asked: list[dict[str, Any]] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
+    headers: list[Mapping[str, str]] = field(default_factory=list)
     before: StreamPause | None = None  # until the headers
     kind: str = "text/event-stream"
     split: int | None = None
     cut: int | None = None
     played: int = 0
+    received: bytes = b""
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
-        body = json.loads(await request.text())
+        self.received = await request.read()
+        body = json.loads(self.received)
         self.asked.append(body)
         self.paths.append(request.path)
+        self.headers.append(request.headers)
         if self.before:
             await asyncio.sleep(self.before.seconds)
         try:
@@ -89,14 +94,14 @@ class ProviderDouble:
 
 
 @asynccontextmanager
-async def serve_double(double: ProviderDouble) -> AsyncIterator[ProviderDouble]:
-    """Run the double; it answers every path, and checks it itself."""
+async def serve_double(double: ProviderDouble, tls: SSLContext | None = None) -> AsyncIterator[ProviderDouble]:
+    """Run the double; it answers every path, and checks it itself. With `tls`, it is `localhost`."""
     application = web.Application(client_max_size=2**28)
     application.router.add_post("/{path:.*}", double.answer)
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1, handler_cancellation=True)
     await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    double.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls).start()
+    double.url = f"{'https://localhost' if tls else 'http://127.0.0.1'}:{runner.addresses[0][1]}"
     try:
         yield double
     finally:

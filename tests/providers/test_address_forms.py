@@ -24,7 +24,7 @@ SERVED = {  # model → the path that is asked, and the ways to write what stand
         ("", "/", "/openai", "/openai/", "/openai/v1", "/openai/v1/", "/openai/v1/responses"),
     ),
     "azure/mine": (
-        "/openai/deployments/mine/chat/completions",
+        "/openai/v1/chat/completions",
         ("", "/", "/openai", "/openai/v1/", "/openai/deployments/mine", "/openai/deployments/mine/chat/completions"),
     ),
     "ollama/llama3.1": ("/api/chat", ("", "/", "/api", "/api/", "/api/chat", "/v1", "/v1/chat/completions")),

@@ -2,18 +2,26 @@
 
 import asyncio
 import json
-from collections.abc import Sequence
-from contextlib import closing
 from typing import Any, Final
 
 import pytest
-from botocore.config import Config
 from botocore.eventstream import ChecksumMismatch
 from botocore.exceptions import ClientError, EventStreamError
-from botocore.session import Session
 
-from tests.providers.bedrock_converse import ACCESS_KEY, BROKEN, CLAUDE, LLAMA, NOVA, RULES, THROTTLED, USAGE, Bedrock
+from tests.providers.bedrock_converse import (
+    ACCESS_KEY,
+    API_KEY,
+    BROKEN,
+    CLAUDE,
+    LLAMA,
+    NOVA,
+    RULES,
+    THROTTLED,
+    USAGE,
+    Bedrock,
+)
 from tests.providers.bedrock_converse import refused as service_error
+from tests.providers.botocore_client import converse, joined
 from tests.providers.double_outputs import Answer, Call, Text, Thought
 from tests.providers.event_stream_frames import event_frame
 from tests.providers.provider_double import serve_double
@@ -22,43 +30,12 @@ from tests.providers.raw_requests import refusal
 EVERYTHING: Final = Answer(
     (Thought("Zuerst die Datei."), Thought(redacted=True), Text("Grün: ✅"), Call("read", '{"path": "a"}'), Call("ls"))
 )
-GO: Final = [{"role": "user", "content": [{"text": "go"}]}]
-
-
-def client(service: Bedrock) -> Any:
-    return Session().create_client(
-        "bedrock-runtime",
-        region_name="us-east-1",
-        endpoint_url=service.double.url,
-        aws_access_key_id=ACCESS_KEY,
-        aws_secret_access_key="secret",
-        config=Config(retries={"total_max_attempts": 1}),
-    )
 
 
 async def played(service: Bedrock) -> list[dict[str, Any]]:
     """The events of an answer, by botocore."""
-
-    def ask() -> list[dict[str, Any]]:
-        with closing(client(service)) as api:
-            return list(api.converse_stream(modelId=CLAUDE, messages=GO)["stream"])
-
     async with serve_double(service.double):
-        return await asyncio.to_thread(ask)
-
-
-def joined(events: Sequence[dict[str, Any]]) -> dict[int, dict[str, Any]]:
-    """The blocks of an answer, as a client puts them together."""
-    blocks: dict[int, dict[str, Any]] = {}
-    for event in events:
-        for kind in ("contentBlockStart", "contentBlockDelta"):
-            if kind in event:
-                data = event[kind]
-                block = blocks.setdefault(data["contentBlockIndex"], {})
-                for member, value in (data.get("start") or data["delta"]).items():
-                    for name, text in value.items() if isinstance(value, dict) else [("text", value)]:
-                        block[f"{member}.{name}"] = block.get(f"{member}.{name}", type(text)()) + text
-    return blocks
+        return await asyncio.to_thread(converse, service.double.url)
 
 
 async def test_botocore_understands_every_stream() -> None:
@@ -139,9 +116,12 @@ NONE: Final[dict[str, Any]] = {**TOOLS, "toolChoice": {"none": {}}}
 CALL: Final = {"toolUse": {"toolUseId": "t1", "name": "read", "input": {}}}
 MARK: Final = {"cachePoint": {"type": "default"}}
 PDF: Final = {"document": {"format": "pdf", "name": "a  b", "source": {"bytes": "QUJD"}}}
+NAMED: Final = {"document": {**PDF["document"], "name": "a"}}
+FAILED: Final = {"toolResult": {"toolUseId": "t1", "content": [{"text": "x"}], "status": "error"}}
 FORGED: Final = {"reasoningContent": {"reasoningText": {"text": "Hm.", "signature": "forged"}}}
 THINKS: Final = {"thinking": {"type": "enabled", "budget_tokens": 2048}}
-AUTHORIZED: Final = (
+AUTHORIZED: Final = f"Bearer {API_KEY}"
+FORGED_SIGNATURE: Final = (
     f"AWS4-HMAC-SHA256 Credential={ACCESS_KEY}/20260101/us-east-1/bedrock/aws4_request, "
     f"SignedHeaders=host;x-amz-date, Signature={'0' * 64}"
 )
@@ -154,6 +134,7 @@ def talk(*messages: Any, model: str = CLAUDE, tools: Any = TOOLS, **more: Any) -
 WRONG: Final = {
     "signed": talk(user(HI)),
     "credential": talk(user(HI)),
+    "request signature": talk(user(HI)),
     "model": talk(user(HI), model="anthropic.claude-9"),
     "shape": talk(user({"text": "Hi", "cachePoint": {"type": "default"}})),
     "user first": talk(assistant(HI)),
@@ -168,6 +149,9 @@ WRONG: Final = {
     "images": talk(user(HI), assistant(HI, {"image": {"format": "png", "source": {"bytes": "QUJD"}}})),
     "document": talk(user(PDF)),
     "document name": talk(user(HI, PDF)),
+    "document names": talk(user(HI, NAMED, NAMED)),
+    "caching model": talk(user(HI, MARK), model=LLAMA),
+    "status": talk(user(HI), assistant(CALL), user(FAILED), model=LLAMA),
     "marks": talk(user(HI, MARK, HI, MARK, HI, MARK, HI, MARK, HI, MARK)),
     "reasoning role": talk(user(FORGED)),
     "reasoning model": talk(user(HI), assistant(FORGED), user(HI), model=NOVA),
@@ -182,13 +166,17 @@ WRONG: Final = {
 async def test_what_the_service_refuses_is_refused(rule: str) -> None:
     service = Bedrock(EVERYTHING)
     model, body = WRONG[rule] if rule != "order" else await reordered(service)
-    headers = {"signed": {}, "credential": {"authorization": "AWS4-HMAC-SHA256 Credential=other"}}
+    headers = {
+        "signed": {},
+        "credential": {"authorization": "AWS4-HMAC-SHA256 Credential=other"},
+        "request signature": {"authorization": FORGED_SIGNATURE, "x-amz-date": "20260101T000000Z"},
+    }
 
     status, text = await refusal(
         service.double, f"/model/{model}/converse-stream", body, headers.get(rule, {"authorization": AUTHORIZED})
     )
 
-    assert status == (403 if rule in headers else 400)
+    assert status == (403 if rule in headers or rule == "caching model" else 400)
     assert json.loads(text)["message"].startswith(RULES[rule].words.partition("{}")[0])
 
 

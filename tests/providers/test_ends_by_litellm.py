@@ -1,6 +1,5 @@
 """Ends of answers on litellm's wires: each is classified, and a cut answer is none."""
 
-import json
 from typing import Any
 
 import pytest
@@ -13,17 +12,10 @@ from tests.providers.double_requests import collect_answer, request
 from tests.providers.provider_double import Disconnect, ProviderDouble, StreamPlan, event, serve_double
 from workflows.domain.messages import TextPart
 
-CHAT = (
-    "mistral/mistral-large-latest",
-    "groq/llama-3.3-70b-versatile",
-    "openrouter/openai/gpt-4o",
-    "deepseek/deepseek-chat",
-    "xai/grok-4",
-    "moonshot/kimi-k2",
-)
-OLLAMA = "ollama_chat/llama3.1"
+pytestmark = pytest.mark.filterwarnings("ignore:.*`ReadOnly` qualifier:UserWarning")  # litellm's
+CHAT = ("mistral/mistral-large-latest", "groq/llama-3.3-70b-versatile")
 DONE = b"data: [DONE]\n\n"
-ALIVE = b": OPENROUTER PROCESSING\n\n"
+ALIVE = b": still thinking\n\n"
 ENDS = {"stop": Finish.STOP, "length": Finish.LENGTH, "content_filter": Finish.CONTENT_FILTER}
 
 
@@ -34,25 +26,11 @@ def piece(text: str | None = None, finish: str | None = None) -> bytes:
     return event({"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]})
 
 
-def line(text: str = "", **end: Any) -> bytes:
-    """A line of Ollama's."""
-    said = {
-        "model": "llama3.1",
-        "created_at": "2026-01-01T00:00:00Z",
-        "message": {"role": "assistant", "content": text},
-    }
-    return (json.dumps({**said, "done": bool(end), **end}) + "\n").encode()
-
-
-def plays(*pieces: bytes | Disconnect, kind: str = "text/event-stream") -> ProviderDouble:
+def plays(*pieces: bytes | Disconnect) -> ProviderDouble:
     def check(request: web.Request, body: dict[str, Any]) -> StreamPlan:
         return pieces
 
-    return ProviderDouble(check, kind=kind)
-
-
-def native(*pieces: bytes | Disconnect) -> ProviderDouble:
-    return plays(*pieces, kind="application/x-ndjson")
+    return ProviderDouble(check)
 
 
 async def ended(port: WireRouter, model: str, double: ProviderDouble) -> tuple[Finish, tuple[object, ...]]:
@@ -89,15 +67,3 @@ async def test_an_error_in_the_middle_is_no_end(port: WireRouter, model: str) ->
     error = event({"error": {"message": "The server is overloaded", "type": "server_error", "code": 503}})
 
     await failed(port, model, plays(piece("Half a te"), error))
-
-
-@pytest.mark.parametrize(("reason", "finish"), [("stop", Finish.STOP), ("length", Finish.LENGTH)])
-async def test_the_end_is_that_of_ollama(port: WireRouter, reason: str, finish: Finish) -> None:
-    double = native(line("Hi"), line(done_reason=reason, eval_count=1, prompt_eval_count=2))
-
-    assert await ended(port, OLLAMA, double) == (finish, (TextPart(text="Hi"),))
-
-
-@pytest.mark.parametrize("clean", [True, False])
-async def test_an_answer_of_ollama_without_an_end_is_asked_for_again(port: WireRouter, clean: bool) -> None:
-    await failed(port, OLLAMA, native(line("Half a te"), Disconnect(clean)))

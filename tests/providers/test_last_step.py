@@ -1,18 +1,16 @@
 """The last step of a turn on every wire: its history holds calls, so the tools stay, and none may be called."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from activities.model.failures import ModelError
 from activities.model.port import AssistantInput, InputMessage, ToolResultInput, UserInput, Wire
 from activities.model.wires.router import WireRouter
 from tests.providers import anthropic_messages as messages
 from tests.providers import google_gemini as gemini
 from tests.providers import openai_responses as responses
 from tests.providers.double_requests import GO, READ, collect_answer, request
-from tests.providers.provider_double import ProviderDouble, RefusedRequest, event, serve_double
+from tests.providers.provider_double import ProviderDouble, event, serve_double
 from workflows.domain.messages import RequestedCall, TextPart
 
 CALL = RequestedCall(id="call_1", name="read", arguments='{"path": "a"}')
@@ -68,8 +66,9 @@ async def test_gemini(port: WireRouter) -> None:
     ("wire", "model"),
     [
         (Wire.CHAT, "openai/llama"),
-        (Wire.LITELLM, "mistral/mistral-large-latest"),
-        (Wire.LITELLM, "openrouter/anthropic/claude-opus-4.5"),
+        (Wire.CHAT, "mistral/mistral-large-latest"),
+        (Wire.CHAT, "openrouter/anthropic/claude-opus-4.5"),
+        (Wire.LITELLM, "databricks/some-model"),
     ],
 )
 async def test_chat(port: WireRouter, wire: Wire, model: str) -> None:
@@ -83,22 +82,3 @@ async def test_chat(port: WireRouter, wire: Wire, model: str) -> None:
     body = await asked(port, double, wire, model, "k", "/v1")
 
     assert body["tool_choice"] == "none"
-
-
-async def test_bedrock_which_knows_no_such_choice(port: WireRouter, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "a-key")
-    monkeypatch.setenv("AWS_REGION_NAME", "us-east-1")
-
-    def refuse(*_: object) -> Any:
-        raise RefusedRequest(400, {"message": "No."})
-
-    async with serve_double(ProviderDouble(refuse)) as double:
-        model = "bedrock/anthropic.claude-opus-4-5-20251101-v1:0"
-        asking = request(Wire.LITELLM, model, double.url, "k", TALK, tool_choice="none")
-        with pytest.raises(ModelError):
-            await collect_answer(port, replace(asking, endpoint=asking.endpoint.model_copy(update={"key": None})))
-
-    config = double.asked[0]["toolConfig"]
-    assert [tool["toolSpec"]["name"] for tool in config["tools"] if "toolSpec" in tool] == [READ.name]
-    assert "toolChoice" not in config

@@ -3,7 +3,7 @@
 from importlib import import_module
 
 from activities.model.litellm_providers import LITELLM_PROVIDERS, TEXT_ONLY
-from activities.model.providers import PROVIDERS, check_provider
+from activities.model.providers import KNOWN, PROVIDERS, check_provider
 from activities.model.wires.router import WireRouter
 
 
@@ -11,10 +11,10 @@ async def test_what_litellm_can_ask_is_refused_nowhere_and_nothing_else_is_let_t
     await port.warm()
     library, registry = import_module("litellm"), import_module("litellm.llms.openai_like.json_loader")
     asked = {provider.value for provider in library.LlmProviders} | {*registry.JSONProviderRegistry.list_providers()}
-    ours = {provider.litellm for provider in PROVIDERS.values()}
+    by_name = {provider.litellm for provider in KNOWN.values()}
 
     for id in {*asked, *PROVIDERS} - {*TEXT_ONLY}:
         check_provider(id, {})
 
     assert asked == LITELLM_PROVIDERS, "write what litellm knows into activities/model/litellm_providers.py"
-    assert ours <= LITELLM_PROVIDERS and set(TEXT_ONLY) <= LITELLM_PROVIDERS
+    assert by_name <= LITELLM_PROVIDERS and set(TEXT_ONLY) <= LITELLM_PROVIDERS

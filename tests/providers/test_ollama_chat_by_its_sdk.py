@@ -45,16 +45,6 @@ async def test_ollamas_client_reports_a_model_that_is_not_there() -> None:
     assert caught.value.status_code == 404
 
 
-async def test_ollamas_client_is_shown_a_model() -> None:
-    service = Ollama(EVERYTHING)
-    async with serve_double(service.double), AsyncClient(host=service.double.url) as client:
-        shown = await client.show(MODEL)
-    assert (shown.capabilities, (shown.modelinfo or {})["qwen3.context_length"]) == (
-        ["completion", "tools", "thinking"],
-        40_960,
-    )
-
-
 def message(**changed: Any) -> dict[str, Any]:
     return {"messages": [{"role": "user", "content": "Hi", **changed}]}
 
@@ -64,6 +54,9 @@ WRONG: Final[dict[str, dict[str, Any]]] = {
     "arguments": message(role="assistant", tool_calls=[{"function": {"name": "read", "arguments": "{}"}}]),
     "role": message(role="developer"),
     "image": message(images=["data:image/png;base64,AAAA"]),
+    "think": {"think": "xhigh"},
+    "option": {"options": {"num_ctx": "much"}},
+    "window": {**message(content="word " * 4096), "truncate": False},
     "name": {"model": ""},
     "model": {"model": "llama9"},
     "tools": {"model": "gemma", "tools": [{"type": "function", "function": {"name": "read"}}]},
@@ -78,7 +71,7 @@ async def test_what_the_server_refuses_is_refused(rule: str) -> None:
 
     status, text = await refusal(Ollama(EVERYTHING).double, "/api/chat", body)
 
-    assert status == (404 if rule == "model" else 400)
+    assert status == {"model": 404, "option": 500}.get(rule, 400)
     assert json.loads(text)["error"].startswith(RULES[rule].words.partition("{}")[0])
 
 
@@ -89,6 +82,14 @@ async def test_what_the_server_ignores_is_known() -> None:
     assert (await refusal(service.double, "/api/chat", body))[0] == 200
 
     assert service.ignored == {"tool_choice", "max_tokens"}
+
+
+async def test_a_prompt_that_is_too_long_is_cut_in_silence_unless_that_is_forbidden() -> None:
+    service = Ollama(Answer((Text("Hi"),)))
+
+    assert (await refusal(service.double, "/api/chat", {"model": MODEL, **message(content="word " * 4096)}))[0] == 200
+
+    assert service.cut == 1
 
 
 def test_every_rule_has_its_wrong_request() -> None:

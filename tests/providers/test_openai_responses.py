@@ -53,14 +53,13 @@ async def test_an_answer_arrives_whole(port: WireRouter) -> None:
     assert answer.tokens == Tokens(total=130, input=40, output=20, reasoning=10, cache_read=60)
 
 
-async def test_the_provider_keeps_nothing_and_thinks_as_opencode_asks_it_to(port: WireRouter) -> None:
+async def test_the_provider_keeps_nothing_and_gives_thoughts_back_encrypted(port: WireRouter) -> None:
     service = OpenAI(Answer((Text("Hi"),)))
     async with serve_double(service.double):
         await collect_answer(port, request(service, (SystemInput(content="Be brief."), *GO)))
 
     body = service.double.asked[0]
     assert (body["store"], body["include"]) == (False, ["reasoning.encrypted_content"])
-    assert body["reasoning"] == {"effort": "medium", "summary": "auto"}
     assert body["instructions"] == "Be brief."
     assert body["tools"][0]["name"] == "read"
 
@@ -106,7 +105,7 @@ async def test_options_stand_where_this_api_wants_them(port: WireRouter) -> None
         await collect_answer(port, request(service, options=options, tool_choice="none"))
 
     body = service.double.asked[0]
-    assert body["reasoning"] == {"effort": "high", "summary": "auto"}
+    assert body["reasoning"] == {"effort": "high"}
     assert (body["text"], body["service_tier"], body["max_output_tokens"]) == ({"verbosity": "low"}, "flex", 9)
     assert body["tool_choice"] == "none"
 
@@ -123,7 +122,9 @@ async def test_options_stand_where_this_api_wants_them(port: WireRouter) -> None
 async def test_the_end_is_that_of_the_service(port: WireRouter, said: Answer, finish: Finish) -> None:
     service = OpenAI(said)
     async with serve_double(service.double):
-        assert (await collect_answer(port, request(service))).finish is finish
+        answer = await collect_answer(port, request(service))
+    assert answer.finish is finish
+    assert answer.parts == tuple(TextPart(text=each.text) for each in said.output if isinstance(each, Text | Refusal))
 
 
 @pytest.mark.parametrize(

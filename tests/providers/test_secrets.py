@@ -1,6 +1,7 @@
 """Keys and headers on every wire: sent without surrounding blanks, and shown nowhere."""
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from tests.providers.provider_double import ProviderDouble, RefusedRequest, Stre
 from workflows.domain.config.config import Config
 from workflows.domain.errors import UsageError
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*`ReadOnly` qualifier:UserWarning")  # litellm's
 KEY = "a-key-that-nobody-guesses-4711"
 PROCESS = "another-key-of-this-process-42"
 HEADER = "a-header-of-a-gateway-0815"
@@ -33,7 +35,8 @@ MODELS = {  # wire → a model, and what its provider is configured as
     "responses": ("openai/gpt-5.3-codex", {"npm": "@ai-sdk/openai"}),
     "anthropic": ("anthropic/claude-opus-4-5", {}),
     "gemini": ("google/gemini-2.5-pro", {}),
-    "litellm": ("mistral/mistral-large-latest", {}),
+    "ollama": ("ollama/qwen3", {}),
+    "litellm": ("cohere/command-a", {}),
 }
 every_wire = pytest.mark.parametrize("wire", MODELS)
 
@@ -129,6 +132,34 @@ async def test_a_request_that_cannot_be_written_is_not_tried_again(port: WireRou
     action = classify(failure)
     assert isinstance(action, Stop) and action.kind in (StopKind.UNSENT, StopKind.BAD_REQUEST)
     assert KEY not in shown and HEADER not in shown and echo.double.asked == []
+
+
+@pytest.mark.parametrize("wire", [wire for wire in MODELS if wire != "litellm"])
+async def test_no_redirect_takes_a_conversation_to_another_host(port: WireRouter, tmp_path: Path, wire: str) -> None:
+    async with redirecting() as (url, other):
+        failure, _ = await failed(port, await reach(port, wire, url, tmp_path))
+    assert other.asked == [] and failure.message.startswith("The address redirects to '127.0.0.1'")
+
+
+@pytest.mark.parametrize("model", ["openai/gpt-4o-audio-preview", "novita/deepseek-r1"])
+async def test_nor_does_one_where_litellm_sends_by_openais_client(port: WireRouter, model: str) -> None:
+    async with redirecting() as (url, other):
+        endpoint = Endpoint(model=model, base_url=url, key=SecretStr(KEY), headers={"x-gateway": HEADER})
+        await failed(port, endpoint)
+    assert other.asked == []
+
+
+@asynccontextmanager
+async def redirecting() -> AsyncIterator[tuple[str, ProviderDouble]]:
+    """The address of a server that sends each request to another one, and that one."""
+    other = Echo().double
+
+    def redirect(request: web.Request, body: dict[str, Any]) -> StreamPlan:
+        raise RefusedRequest(307, {}, {"location": f"{other.url}{request.path}"})
+
+    async with serve_double(other), serve_double(ProviderDouble(redirect)) as double:
+        yield double.url, other
+        assert double.asked
 
 
 @given(before=st.integers(0, 1100), quoted=st.booleans(), who=st.sampled_from([KEY, HEADER, PROCESS]))

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from pydantic import JsonValue
+from pydantic import JsonValue, SecretStr
 
 from activities.model.endpoints import EndpointResolver
 from activities.model.failures import ModelError, Stop, StopKind, classify
@@ -21,9 +21,12 @@ MODELS = {
     Wire.CHAT: "openai/llama",
     Wire.RESPONSES: "openai/gpt-5.3-codex",
     Wire.ANTHROPIC: "anthropic/claude-opus-4-5",
+    Wire.BEDROCK: "bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0",
     Wire.GEMINI: "gemini/gemini-2.5-pro",
+    Wire.OLLAMA: "ollama_chat/qwen3",
     Wire.LITELLM: "mistral/mistral-large-latest",
 }
+KEY = SecretStr("k")
 SURROGATE: dict[str, JsonValue] = {"user": "\ud800", "metadata": {"user_id": "\ud800"}}
 CONFLICT: dict[str, JsonValue] = {"reasoning": "high", "reasoning_effort": "low"}
 
@@ -55,13 +58,13 @@ async def test_a_header_with_a_name_that_is_none_is_refused_by_it(port: WireRout
 async def test_an_address_that_only_the_wire_finds_out_about_is_named(
     port: WireRouter, wire: Wire, address: str
 ) -> None:
-    assert "baseURL" in await unsent(port, Endpoint(model=MODELS[wire], base_url=address, wire=wire))
+    assert "baseURL" in await unsent(port, Endpoint(model=MODELS[wire], base_url=address, key=KEY, wire=wire))
 
 
 @pytest.mark.parametrize("wire", MODELS)
 async def test_a_header_that_only_the_wire_finds_out_about_is_named(port: WireRouter, wire: Wire) -> None:
     async with serve_double(ProviderDouble(never)) as double:
-        endpoint = Endpoint(model=MODELS[wire], base_url=double.url, wire=wire, headers={"x-gatewaé": "value"})
+        endpoint = Endpoint(model=MODELS[wire], base_url=double.url, key=KEY, wire=wire, headers={"x-gatewaé": "value"})
         assert "header" in await unsent(port, endpoint)
 
 
@@ -79,7 +82,9 @@ async def test_options_that_cannot_be_written_are_named(
     port: WireRouter, wire: Wire, options: Mapping[str, JsonValue], named: str
 ) -> None:
     async with serve_double(ProviderDouble(never)) as double:
-        assert named in await unsent(port, Endpoint(model=MODELS[wire], base_url=double.url, wire=wire), options)
+        assert named in await unsent(
+            port, Endpoint(model=MODELS[wire], base_url=double.url, key=KEY, wire=wire), options
+        )
 
 
 async def reach(port: WireRouter, model: str, keys: Path, options: dict[str, JsonValue]) -> Endpoint:
@@ -104,6 +109,6 @@ async def test_a_package_that_litellm_lacks_is_named_and_not_asked_for_again(
     port: WireRouter, monkeypatch: pytest.MonkeyPatch, model: str
 ) -> None:
     monkeypatch.setitem(sys.modules, "google.auth", None)  # Google's client brings it, for tests of its wire
-    with pytest.raises(ModelError, match=r"litellm needs the Python package of 'google\b") as caught:
+    with pytest.raises(ModelError, match=r"package of 'google\b.* install holdfast\[vertex\]") as caught:
         await collect_answer(port, request(Wire.LITELLM, model, "http://127.0.0.1:9", "k"))
     assert isinstance(classify(caught.value.failure), Stop)

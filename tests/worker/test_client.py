@@ -292,7 +292,6 @@ UNSUPPORTED = {
     ),
     "a mention": ({"parts": (AgentPart(name="explore"), TextPart(text="Go."))}, "say in the text which subagent"),
     "a subtask": ({"parts": (SubtaskPart(agent="explore", description="d", prompt="p"),)}, "say in the text which"),
-    "a variant": ({"parts": (TextPart(text="Go."),), "variant": "high"}, "set the `options` of the model"),
     "instructions": ({"parts": (TextPart(text="Go."),), "system": "Be brief."}, "or for all prompts into AGENTS.md"),
 }
 

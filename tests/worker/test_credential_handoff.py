@@ -33,6 +33,15 @@ async def test_the_worker_sees_a_key_that_a_shell_hands_over_while_it_runs(tmp_p
     assert worker.get("UNRELATED") is None
 
 
+async def test_settings_of_a_provider_are_handed_over_and_are_no_secrets(tmp_path: Path) -> None:
+    shell = settings(tmp_path, GOOGLE_CLOUD_PROJECT="team", AZURE_RESOURCE_NAME="us", OPENAI_API_KEY=SECRET)
+    given = await credential_handoff.hand_off(shell, credential_handoff.credential_variables(Config(), "a/b"))
+    worker = CredentialEnvironment(settings(tmp_path))
+
+    assert given == ("AZURE_RESOURCE_NAME", "GOOGLE_CLOUD_PROJECT", "OPENAI_API_KEY")
+    assert worker["GOOGLE_CLOUD_PROJECT"] == "team" and worker.credentials() == {"OPENAI_API_KEY": SECRET}
+
+
 async def test_a_newer_key_counts_and_another_shell_takes_none_away(tmp_path: Path) -> None:
     wanted = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
     for variables in ({"ANTHROPIC_API_KEY": "old"}, {"OPENAI_API_KEY": "other"}, {"ANTHROPIC_API_KEY": "new"}):
@@ -41,6 +50,20 @@ async def test_a_newer_key_counts_and_another_shell_takes_none_away(tmp_path: Pa
     worker = CredentialEnvironment(settings(tmp_path, ANTHROPIC_API_KEY="of the stack's own shell"))
 
     assert (worker["ANTHROPIC_API_KEY"], worker["OPENAI_API_KEY"]) == ("new", "other")
+
+
+@pytest.mark.parametrize(
+    "given", [{"AWS_PROFILE": "work"}, {"AWS_BEARER_TOKEN_BEDROCK": "key"}, {"AWS_ACCESS_KEY_ID": "a"}]
+)
+async def test_a_sign_in_to_aws_replaces_another_as_a_whole(tmp_path: Path, given: dict[str, str]) -> None:
+    first = {"AWS_ACCESS_KEY_ID": "old", "AWS_SECRET_ACCESS_KEY": "old", "AWS_SESSION_TOKEN": "old", "OTHER": "kept"}
+    await credential_handoff.hand_off(settings(tmp_path, **first), first)
+    await credential_handoff.hand_off(settings(tmp_path, **given), given)
+
+    worker = CredentialEnvironment(settings(tmp_path, AWS_SESSION_TOKEN="of the stack's own shell", PATH="/bin"))
+
+    assert {name: worker[name] for name in worker if name.startswith("AWS_")} == given
+    assert worker["OTHER"] == "kept" and worker["PATH"] == "/bin"
 
 
 async def test_only_the_owner_can_read_the_file_and_it_is_forgotten(tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 import json
 import os
+import re
 import socket
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,18 @@ from tests.worker.cli.conftest import CommandRunner
 from tests.worker.cli.conftest import bare as bare
 from worker.probe import ProbeResult, probe
 from worker.scripted.model_server import serve
-from worker.scripted.script import Refuse, Script, ScriptedAnswer, ScriptedFault, Stall, WebPage
+from worker.scripted.script import (
+    Refuse,
+    Script,
+    ScriptedAnswer,
+    ScriptedCall,
+    ScriptedFault,
+    ScriptedUsage,
+    Stall,
+    WebPage,
+)
 from workflows.domain.config.config import Config
+from workflows.domain.usage import Tokens
 
 SECRET = "very-secret-1"
 
@@ -58,9 +70,42 @@ async def test_an_answer_is_timed_and_came_by_the_key_and_the_headers_of_a_turn(
         probed = await asked(tmp_path, server.url, headers={"X-Team": "red"})
         sent = server.last_request
 
-    assert probed.answered and probed.message.startswith("own/m answered in 0.") and probed.remedy == ""
+    assert probed.answered and re.fullmatch(r"own/m answered in \d\.\d s: 'OK'", probed.message) and probed.remedy == ""
     assert sent is not None and sent.headers["Authorization"] == f"Bearer {SECRET}"
     assert sent.headers["X-Team"] == "red" and sent.body["tools"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "shown"),
+    [
+        (ScriptedAnswer(text="O\x1b[2JK\nor not " + "x" * 99), "'O\\x1b[2JK or not xxx"),
+        (ScriptedAnswer(tools=(ScriptedCall(name="nothing"),)), "a call of 'nothing'"),
+        (ScriptedAnswer(reasoning="Hm."), "thoughts alone"),
+    ],
+    ids=["text", "call", "thoughts"],
+)
+async def test_what_came_back_is_said(tmp_path: Path, answer: ScriptedAnswer, shown: str) -> None:
+    async with serve(Script(answers=(answer,))) as server:
+        probed = await asked(tmp_path, server.url)
+
+    assert probed.answered and f" s: {shown}" in probed.message and len(probed.message) < 100
+
+
+async def test_an_answer_that_does_not_end_is_one(tmp_path: Path) -> None:
+    async with serve(Script(answers=(ScriptedAnswer(text="OK", faults={1: Stall(after=2)}),))) as server:
+        probed = await asked(tmp_path, server.url)
+
+    assert probed.answered and probed.message == "own/m answers, and was not done after 1 s" and probed.cost is None
+
+
+async def test_its_tokens_and_its_price_are_known(tmp_path: Path) -> None:
+    usage = ScriptedUsage(input=1000, output=10, cached=400)
+    async with serve(Script(answers=(ScriptedAnswer(text="OK", usage=usage),) * 2)) as server:
+        priced = await asked(tmp_path, server.url, cost={"input": 2, "output": 10, "cache_read": 0.5})
+        unpriced = await asked(tmp_path, server.url)
+
+    assert priced.tokens == unpriced.tokens == Tokens(total=1010, input=600, cache_read=400, output=10)
+    assert (priced.cost, unpriced.cost) == (Decimal("0.0015"), None)
 
 
 async def test_an_empty_answer_is_none(tmp_path: Path) -> None:
@@ -121,6 +166,7 @@ async def test_doctor_asks_the_model_of_the_directory_or_the_named_one_while_no_
         lacking = await bare.run("doctor", "--model")
 
     assert configured.code == 0 and configured.out.startswith("ok  model  own/m answered in ")
+    assert re.search(r" s: 'OK' · [\d,]+ tokens · price unknown", " ".join(configured.out.split()))
     (finding,) = json.loads(named.out)
     assert named.code == 1 and finding["level"] == "failure" and "rejected the API key (401)" in finding["message"]
     assert asked is not None and asked.body["model"] == "other" and SECRET not in named.out + named.err
@@ -130,10 +176,18 @@ async def test_doctor_asks_the_model_of_the_directory_or_the_named_one_while_no_
 
 
 async def asked(
-    directory: Path, url: str, *, model: str = "m", npm: str | None = None, key: str = SECRET, **options: Any
+    directory: Path,
+    url: str,
+    *,
+    model: str = "m",
+    npm: str | None = None,
+    key: str = SECRET,
+    cost: Any = None,
+    **options: Any,
 ) -> ProbeResult:
     """The result of asking a model of an own provider."""
     settings = settings_of(directory / "home", HOME=str(directory), PATH=os.environ["PATH"], OWN_KEY=key)
-    provider = {"npm": npm, "options": {"baseURL": url, "apiKey": "{env:OWN_KEY}", **options}}
+    models = {model: {"cost": cost}} if cost else {}
+    provider = {"npm": npm, "options": {"baseURL": url, "apiKey": "{env:OWN_KEY}", **options}, "models": models}
     config = Config.model_validate({"provider": {"own": provider}})
     return await probe(settings, f"own/{model}", config, timeout=1.0)

@@ -99,6 +99,12 @@ def test_a_secret_may_stand_in_a_file(tmp_path: Path) -> None:
     assert {"sk-1", "s@cret"} <= set(settings.secrets())
 
 
+def test_the_passwords_of_proxies_are_secrets() -> None:
+    proxies = {"HTTPS_PROXY": "http://ada:p%40ss-1@proxy:1", "all_proxy": "ada:pass-2@proxy", "NO_PROXY": "localhost"}
+
+    assert {*Settings.read(_HOME | proxies).secrets()} == {"p@ss-1", "pass-2"}
+
+
 def test_what_is_set_itself_counts_more_than_its_file(tmp_path: Path) -> None:
     named = {"OPENAI_API_KEY": "own", "OPENAI_API_KEY_FILE": str(tmp_path / "missing")}
 

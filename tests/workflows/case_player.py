@@ -23,6 +23,7 @@ from workflows.domain.permissions import refusals
 from workflows.domain.permissions.replies import Reply
 
 _ERRORS: Final = {"stopped": "MessageAbortedError", "failed": "APIError"}
+_DATE: Final = re.compile(r"\A<system-reminder>\nToday's date is [^<]*</system-reminder>\s*")
 _ABORTED: Final = "aborted note"  # stands in cases for the note of an abort
 _DEFAULT_PROMPT: Final = "hi"
 
@@ -62,9 +63,14 @@ class PlayedCase:
         return len(self.harness.model.ledger.entries) - self.asked_before
 
     def sent(self) -> list[dict[str, Any]]:
-        """The newest request's messages, without the system prompt."""
+        """The newest request's messages, without the system prompt and the date."""
         assert self.harness.model.last_request is not None
-        return [message for message in self.harness.model.last_request.body["messages"] if message["role"] != "system"]
+        messages = self.harness.model.last_request.body["messages"]
+        return [
+            {**message, "content": _DATE.sub("", message["content"] or "")}
+            for message in messages
+            if message["role"] != "system"
+        ]
 
     def _known(self) -> dict[str, Callable[[], Awaitable[Any]]]:
         return {
@@ -98,12 +104,12 @@ class PlayedCase:
 
     async def _history(self) -> list[list[Any]]:
         return [
-            [each["role"], [call["function"]["name"] for call in each.get("tool_calls", ())], each["content"] or ""]
+            [each["role"], [call["function"]["name"] for call in each.get("tool_calls", ())], each["content"]]
             for each in self.sent()
         ]
 
     async def pairs(self) -> list[list[str]]:
-        return [[each["role"], each["content"] or ""] for each in self.sent()]
+        return [[each["role"], each["content"]] for each in self.sent()]
 
 
 async def messages(harness: Harness, session: SessionId) -> list[dict[str, Any]]:

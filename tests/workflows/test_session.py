@@ -77,8 +77,8 @@ async def test_calls_of_the_last_step_are_refused_and_without_a_text_the_turn_fa
     assert [entry.step for entry in harness.model.ledger.entries] == [0, 1, 2] and (len(runs) > 1) == (events == 12)
 
 
-async def test_a_text_beside_refused_calls_is_the_answer(open_harness: Open) -> None:
-    async with open_harness(touches("a", "This is all."), touches("b")) as harness, harness.running_worker():
+async def test_a_text_beside_refused_calls_is_no_answer_yet(open_harness: Open) -> None:
+    async with open_harness(touches("a", "I will touch it."), DONE) as harness, harness.running_worker():
         harness.configure(agent={"build": {"steps": 1}})
         session = await harness.start_session("Go.")
         ended = await harness.ended(session)
@@ -86,7 +86,7 @@ async def test_a_text_beside_refused_calls_is_the_answer(open_harness: Open) -> 
 
     assert isinstance(ended, TurnEnded) and ended.reason == "done"
     assert call.outcome is not None and "used all the steps" in call.outcome.output
-    assert not (harness.project / "a").exists() and len(harness.model.ledger.entries) == 1
+    assert not (harness.project / "a").exists() and len(harness.model.ledger.entries) == 2
 
 
 async def test_a_text_after_refused_calls_is_the_answer(open_harness: Open) -> None:

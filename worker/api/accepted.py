@@ -20,13 +20,14 @@ class AcceptedPrompt(Value):
 
 
 class AcceptedRetry(Value):
-    """`agent` and `model`: named by the turn's work and the retry; `delivered` as above."""
+    """`agent`, `model` and `variant`: named by the turn's work and the retry; `delivered` as above."""
 
     session: SessionId
     retry: RetryId
     failed_turn: TurnId
     agent: str | None
     model: str | None
+    variant: str | None = None
     delivered: bool
 
 

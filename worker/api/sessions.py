@@ -73,6 +73,7 @@ class SessionOrigin(Value):
 
     agent: str
     model: str | None
+    variant: str | None = None
     rules: Ruleset
     ancestors: int
     sources: ConfigSources | None

@@ -67,8 +67,49 @@ def _complete_models(
     return [name for name in known if name.startswith(incomplete)]
 
 
+def _complete_known_providers(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    from activities.model.providers import PROVIDERS  # start-up time
+
+    return sorted(id for id in PROVIDERS if id.startswith(incomplete))
+
+
+def _complete_keys(
+    context: click.Context, parameter: click.Parameter, incomplete: str, *, names: bool = False
+) -> list[str]:
+    from activities.model.keys import Keys  # start-up time
+
+    try:
+        entries = Keys(Settings.read().auth).entries()
+    except HoldfastError:
+        return []
+    wanted = context.params.get("provider")
+    found = [name for provider, name in entries if name and provider == wanted] if names else [id for id, _ in entries]
+    return sorted({each for each in found if each.startswith(incomplete)})
+
+
+def _complete_variants(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Those of the model that the line names, else of the configured one."""
+    # Start-up time.
+    from worker.cli import model_choices
+    from worker.cli.command_support import current_directory
+    from worker.project_config import effective_model, load_project_config
+
+    try:
+        settings = Settings.read()
+        turn_config = asyncio.run(load_project_config(settings, current_directory()))
+        named = effective_model(turn_config, context.params.get("model"))
+        known = model_choices.list_variants(settings, turn_config.config, named) if named else ()
+    except HoldfastError:
+        return []
+    return [name for name in known if name.startswith(incomplete)]
+
+
 session: Final = partial(_complete_ids, Prefix.SESSION)
 ask: Final = partial(_complete_ids, Prefix.ASK)
 grant: Final = partial(_complete_ids, Prefix.GRANT)
 model: Final = _complete_models
 provider: Final = partial(_complete_models, providers=True)
+known_provider: Final = _complete_known_providers
+stored_provider: Final = _complete_keys
+key_name: Final = partial(_complete_keys, names=True)
+variant: Final = _complete_variants

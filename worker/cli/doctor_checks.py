@@ -6,6 +6,7 @@ from activities.project.config_references import resolve
 from worker.cli import config_remarks
 from worker.cli.command_support import current_directory, print_note
 from worker.cli.render.escaping import escape_exact
+from worker.cli.render.formatting import format_price, format_tokens
 from worker.credential_handoff import CredentialEnvironment
 from worker.project_config import load_project_config
 from worker.settings import Settings
@@ -14,6 +15,7 @@ from worker.stack.doctor import CheckResult, Level
 from workflows.domain.config.config import Provider
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import HoldfastError
+from workflows.domain.usage import Cost, decimal_text
 
 _CHECK = "model key"
 
@@ -50,8 +52,11 @@ async def check_model_answer(settings: Settings, named: str | None) -> CheckResu
     check_provider(split_model_id(model)[0], turn_config.config.provider)
     print_note(f"Asking {escape_exact(model)} for a word.")
     probed = await probe(settings, model, turn_config.config)
-    level = Level.OK if probed.answered else Level.FAILURE
-    return CheckResult(check="model", level=level, message=probed.message, remedy=probed.remedy)
+    if not probed.answered:
+        return CheckResult(check="model", level=Level.FAILURE, message=probed.message, remedy=probed.remedy)
+    cost = Cost.of(None if probed.cost is None else decimal_text(probed.cost))
+    used = f"{format_tokens(probed.tokens.context + probed.tokens.reasoning, steps=1)} · {format_price(cost)}"
+    return CheckResult(check="model", level=Level.OK, message=f"{probed.message} · {used}")
 
 
 async def _check_model_key(settings: Settings, turn_config: TurnConfig) -> CheckResult:
@@ -70,7 +75,8 @@ async def _find_key(settings: Settings, model: str, configured: Provider) -> Che
     provider = provider_named(model.partition("/")[0])
     environment = CredentialEnvironment(settings)
     written = configured.options.api_key
-    found = find_key(provider, await resolve(written or "", environment), Keys(settings.auth), environment)
+    name = await resolve(configured.options.key_name or "", environment)
+    found = find_key(provider, await resolve(written or "", environment), Keys(settings.auth), environment, name)
     if found is not None:
         return CheckResult(check=_CHECK, level=Level.OK, message=f"there is one for {model}; `doctor --model` tries it")
     if written is not None:

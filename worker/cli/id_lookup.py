@@ -74,15 +74,15 @@ async def find_grant(client: "SessionClient", typed: str) -> GrantId:
 
 def not_found_error(wanted: Prefix, typed: str, known: Iterable[str]) -> NotFound:
     """Says if the id is of another kind, or in the wrong case."""
-    said = f"There is no {_NOUNS[wanted]} {typed!r}."
+    text = f"There is no {_NOUNS[wanted]} {typed!r}."
     other = next((noun for prefix, noun in _NOUNS.items() if typed.startswith(f"{prefix}_")), None)
     small = typed.lower()
     similar = [each for each in known if small and each.lower().startswith((small, f"{wanted}_{small}"))]
     if other not in (None, _NOUNS[wanted]):
-        said = f"{typed!r} is the id of {_article(other)}, but {_article(_NOUNS[wanted])} is meant here."
+        text = f"{typed!r} is the id of {_article(other)}, but {_article(_NOUNS[wanted])} is meant here."
     elif similar:
-        said += f" Upper and lower case count: is {similar[0]} meant?"
-    return NotFound(f"{said} {_WAYS[wanted]}")
+        text += f" Upper and lower case count: is {similar[0]} meant?"
+    return NotFound(f"{text} {_WAYS[wanted]}")
 
 
 def _article(noun: str | None) -> str:

@@ -6,6 +6,7 @@ from datetime import date
 from activities.model import catalogue
 from activities.model.catalogue import ModelChoice
 from activities.model.keys import Keys
+from activities.model.model_options import unknown_variant_error
 from activities.model.model_table import ModelTables
 from worker.credential_handoff import CredentialEnvironment
 from worker.settings import Settings
@@ -31,3 +32,15 @@ def list_models(
         except UsageError as error:
             warn(f"Left out: {error}")
     return found
+
+
+def list_variants(settings: Settings, config: Config, model: str) -> tuple[str, ...]:
+    """Of a model, by its name as `-m` takes it. Raises UsageError for one that cannot be asked."""
+    return catalogue.variants_of(model, config.provider, ModelTables(settings.models_file))
+
+
+def check_variant(settings: Settings, config: Config, model: str, variant: str) -> None:
+    """Raises UsageError for a variant that the model lacks; it names those that there are."""
+    known = list_variants(settings, config, model)
+    if variant not in known:
+        raise unknown_variant_error(model, variant, known)

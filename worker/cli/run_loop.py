@@ -41,7 +41,7 @@ class FollowOptions(Value):
     """How a session is followed after event `seq`.
 
     `turn`: its open turn. `no_wait`: end at a question. `stay_open`: on a terminal, ask for more prompts after a turn,
-    for `model` and `agent`. `configuration`: the last one shown.
+    for `model`, `variant` and `agent`. `configuration`: the last one shown.
     """
 
     seq: int = 0
@@ -49,6 +49,7 @@ class FollowOptions(Value):
     no_wait: bool = False
     stay_open: bool = True
     model: str | None = None
+    variant: str | None = None
     agent: str | None = None
     configuration: TurnConfigId | None = None
     thinking: bool = False
@@ -195,7 +196,13 @@ class RunLoop(FollowLoop):
                 for each in SLASH_HELP:
                     self._print_note(each)
             case SlashCommand.RETRY:
-                self._untaken.add((await self._client.retry(self._session, model=self._options.model)).retry)
+                self._untaken.add(
+                    (
+                        await self._client.retry(
+                            self._session, model=self._options.model, variant=self._options.variant
+                        )
+                    ).retry
+                )
             case None if text.strip():
                 self._untaken.add(await self._send(text))
         return None
@@ -203,7 +210,9 @@ class RunLoop(FollowLoop):
     async def _send(self, text: str) -> MessageId:
         if self._unsent is None or self._unsent[0] != text:
             self._unsent = text, MessageId(new_id(Prefix.MESSAGE))
-        prompt = Prompt.of_text(text, agent=self._options.agent, model=self._options.model)
+        prompt = Prompt.of_text(
+            text, agent=self._options.agent, model=self._options.model, variant=self._options.variant
+        )
         accepted = await self._client.prompt(self._session, prompt, prompt=self._unsent[1])
         self._unsent = None
         if not accepted.delivered:

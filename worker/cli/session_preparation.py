@@ -8,7 +8,7 @@ import click
 
 from worker import credential_handoff
 from worker.api.sessions import Overview
-from worker.cli import completers, config_remarks
+from worker.cli import completers, config_remarks, model_choices
 from worker.cli.command_support import print_note
 from worker.cli.render.escaping import escape_exact
 from worker.client import SessionClient
@@ -45,6 +45,14 @@ def model_option(summary: str) -> Callable[[C], C]:
     )
 
 
+variant_option: Final = click.option(
+    "--variant",
+    metavar="NAME",
+    shell_complete=completers.variant,
+    help="A variant of the model, such as how much it thinks; `holdfast models --verbose` lists them.",
+)
+
+
 class PreparedSession(Value):
     """The configuration of the session's next turn; empty if its files are on another host.
 
@@ -71,13 +79,14 @@ async def prepare_session(
     overview: Overview,
     model: str | None,
     *,
+    variant: str | None = None,
     agent: str | None = None,
     config: str | None = None,
 ) -> PreparedSession:
     """Read the directory's configuration as the session's next turn will, and hand over this shell's keys.
 
-    `model` and `agent` default to the session's. Raises UsageError, also for an agent that cannot work there and,
-    unless the prompt joins an open turn, for a model that no worker can use.
+    `model` and `agent` default to the session's. Raises UsageError, also for an agent that cannot work there, for an
+    unknown variant and, unless the prompt joins an open turn, for a model that no worker can use.
     """
     if overview.host != client.settings.host:
         if config is not None:
@@ -89,9 +98,11 @@ async def prepare_session(
         _warn_about_differences(client.settings, origin.sources)
     role = Role(agent or origin.agent, origin.rules, origin.ancestors)
     turn_config = await load_project_config(client.settings, Path(overview.directory), role, here or origin.sources)
-    needed = model is not None or overview.turn_state != "open"
+    needed = model is not None or variant is not None or overview.turn_state != "open"
     named = turn_config.named_model(model, origin.model, other_agent=role.agent != origin.agent)
     chosen = config_remarks.choose_model(client.settings, turn_config, named) if needed else origin.model
+    if variant is not None and chosen is not None:
+        model_choices.check_variant(client.settings, turn_config.config, chosen, variant)
     await credential_handoff.hand_off(
         client.settings, credential_handoff.credential_variables(turn_config.config, chosen)
     )

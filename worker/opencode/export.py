@@ -59,6 +59,7 @@ class AssistantInfo(Shape):
     parent_id: MessageId
     provider_id: str
     model_id: str
+    variant: str | None = None
     agent: str
     mode: str
     path: Paths
@@ -144,6 +145,7 @@ class Exporter:
             self._time(message, details),
             body.agent,
             body.model,
+            variant=body.variant,
             cost=shapes.cost_number(body.cost),
             tokens=shapes.tokens_shape(body.tokens),
             finish=body.finish,

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, JsonValue
 
-from workflows.domain.ids import MessageId, PartId, SessionId, TurnId
+from workflows.domain.ids import GenerationId, MessageId, PartId, SessionId, TurnId
 from workflows.domain.usage import Tokens
 from workflows.domain.value import Value
 
@@ -140,6 +140,7 @@ class AnswerMetadata(Value):
     finish: str
     agent: str
     model: str
+    variant: str | None = None
     tokens: Tokens
     cost: str | None
 
@@ -174,5 +175,32 @@ class AssistantMessage(Value):
     parts: tuple[Part, ...] = ()
 
 
+class ReminderName(StrEnum):
+    """Of a file in prompts/reminders/."""
+
+    DATE = "date"
+    LAST_STEP = "last_step"
+
+
+class Reminder(Value):
+    """What Holdfast tells a model besides prompts and results, in the words that were sent."""
+
+    name: ReminderName
+    text: str
+
+
+class StepReminders(Value):
+    """The reminders of a step's first request; `id`: its generation's."""
+
+    id: GenerationId
+    turn: TurnId
+    step: int
+    reminders: tuple[Reminder, ...]
+
+    @property
+    def text(self) -> str:
+        return "\n\n".join(reminder.text for reminder in self.reminders)
+
+
 Message: TypeAlias = Annotated[UserMessage | AssistantMessage, Field(discriminator="role")]
-Transcript: TypeAlias = tuple[Message, ...]
+Transcript: TypeAlias = tuple[Message | StepReminders, ...]

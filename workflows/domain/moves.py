@@ -38,7 +38,8 @@ def _ends_turn(turn: TurnState) -> bool:
     if turn.finish is None:
         return False
     if turn.max_steps is not None and turn.step >= turn.max_steps:
-        return turn.has_text is not False or turn.step > turn.max_steps  # without text, ask once more
+        # Without text, or with calls behind it, ask once more. `has_text` is None if calls were not refused.
+        return turn.step > turn.max_steps or turn.has_text is None or (turn.has_text and not turn.calls)
     if turn.calls:
         return False
     return turn.empty_answers == 0 or turn.empty_answers > MAX_EMPTY_ANSWERS

@@ -35,9 +35,15 @@ class Prompt(PromptContent):
 
     @classmethod
     def of_text(
-        cls, text: str, *, agent: str | None = None, model: str | None = None, mode: PromptMode = PromptMode.STEER
+        cls,
+        text: str,
+        *,
+        agent: str | None = None,
+        model: str | None = None,
+        variant: str | None = None,
+        mode: PromptMode = PromptMode.STEER,
     ) -> Self:
-        return cls(parts=(TextPart(text=text),), agent=agent, model=model, mode=mode)
+        return cls(parts=(TextPart(text=text),), agent=agent, model=model, variant=variant, mode=mode)
 
     @property
     def content(self) -> PromptContent:

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
+from urllib.parse import quote
 
-from activities.model.identity_cache import IdentityCache
+from activities.model.encoded_messages import Encoded, EncodedTurn, Group
 from activities.model.output_limit import DEFAULT_OUTPUT_LIMIT
 from activities.model.port import (
     AnswerPart,
@@ -15,82 +16,67 @@ from activities.model.port import (
     InputMessage,
     ModelRequest,
     Piece,
-    SystemInput,
     TextPiece,
     ToolResultInput,
     UserInput,
+    Wire,
 )
 from activities.model.request_json import JsonDict, encode_body, encode_json, parse_arguments, sendable_id, utf8_safe
 from activities.model.turn_thoughts import answers_of_turn, without_thoughts
+from activities.model.vertex import VERTEX
 from activities.model.wires.anthropic_options import merge_message_options, refuses_thoughts
-from activities.model.wires.http_wire import WireRequest
+from activities.model.wires.wire_request import WireRequest
 from workflows.domain.messages import ReasoningPart, RequestedCall, TextPart
 
 _ADDRESS: Final = "https://api.anthropic.com"
 _VERSION: Final = {"anthropic-version": "2023-06-01"}
+_VERTEX_VERSION: Final = "vertex-2023-10-16"
 _ID: Final = re.compile(r"[a-zA-Z0-9_-]+")
 _CACHE_CONTROL: Final = {"type": "ephemeral"}
 _MARK: Final = b',"cache_control":%b}' % encode_json(_CACHE_CONTROL)
 _MARKED: Final = 2  # messages: the last one, and the one that was last a request ago
-_OPENING: Final = {role: b'{"role":"%b","content":[' % role.encode() for role in ("user", "assistant")}
+_USER: Final = Group(b'{"role":"user","content":[')  # the results of all calls belong together
+_ASSISTANT: Final = Group(b'{"role":"assistant","content":[')
 _THOUGHTS: Final = ("thinking", "redacted_thinking")
 _TOOL_CHOICES: Final = {"auto": "auto", "none": "none", "required": "any"}
 
-_Encoded: TypeAlias = tuple[str, bytes]  # a message's role and its blocks, in JSON
 
-
-class MessagesRequestBuilder:
-    """Writes requests; encodes only what a conversation has gained since its last request."""
-
-    def __init__(self) -> None:
-        self._encoded: IdentityCache[InputMessage, _Encoded] = IdentityCache()
-
-    def prepare(self, request: ModelRequest) -> WireRequest:
-        endpoint = request.endpoint
-        key = {"x-api-key": endpoint.secret} if endpoint.secret else {}
-        parameters, messages = _parameters(request), request.messages
-        if refuses_thoughts(parameters):
-            messages = without_thoughts(messages, answers_of_turn(messages))
-        turns = _merge_turns(self._encoded.get_all(messages, None, _encode))
-        _mark_cache_points(turns)
-        encoded = [_OPENING[role] + b",".join(blocks) + b"]}" for role, blocks in turns]
-        return WireRequest(
-            _url(endpoint),
-            {**key, **_VERSION, **endpoint.headers},
-            encode_body("messages", encoded, parameters),
-        )
-
-
-def _merge_turns(encoded: Iterable[_Encoded]) -> list[tuple[str, list[bytes]]]:
-    """Neighbours of one role are one message: the results of all calls belong together."""
-    turns: list[tuple[str, list[bytes]]] = []
-    newest = ""
-    for role, blocks in encoded:
-        if not blocks:
-            continue
-        if role == newest:
-            turns[-1][1].append(blocks)
-        else:
-            turns.append((role, [blocks]))
-            newest = role
-    return turns
+def prepare(request: ModelRequest) -> WireRequest:
+    endpoint = request.endpoint
+    key = {"x-api-key": endpoint.secret} if endpoint.secret else {}
+    parameters, messages = _parameters(request), request.messages
+    if refuses_thoughts(parameters):
+        messages = without_thoughts(messages, answers_of_turn(messages))
+    if on_vertex := endpoint.provider == VERTEX:  # the address names the model there
+        parameters = {name: value for name, value in parameters.items() if name != "model"}
+        parameters["anthropic_version"] = _VERTEX_VERSION
+    known, last = request.encoder.turns(messages, Wire.ANTHROPIC, _encode)
+    _mark_cache_points(last)
+    return WireRequest(
+        _vertex_url(endpoint) if on_vertex else _url(endpoint),
+        {**key, **({} if on_vertex else _VERSION), **endpoint.headers},
+        encode_body("messages", (*known, *(turn.json for turn in last)), parameters),
+    )
 
 
 def _url(endpoint: Endpoint) -> str:
     return f"{endpoint.base_url or _ADDRESS}/v1/messages"
 
 
-def _mark_cache_points(turns: list[tuple[str, list[bytes]]]) -> None:
+def _vertex_url(endpoint: Endpoint) -> str:
+    return f"{endpoint.base_url}/{quote(endpoint.name, safe='@')}:streamRawPredict"
+
+
+def _mark_cache_points(turns: list[EncodedTurn]) -> None:
     """Anthropic looks back 20 blocks from a mark, and a step may add more: so the mark before stays."""
-    for blocks in [blocks for role, blocks in turns if role == "user"][-_MARKED:]:
-        blocks[-1] = blocks[-1][:-1] + _MARK
+    for turn in [turn for turn in turns if turn.group == _USER][-_MARKED:]:
+        turn.contents[-1] = turn.contents[-1][:-1] + _MARK
 
 
 def _parameters(request: ModelRequest) -> JsonDict:
-    system = "\n".join(message.content for message in request.messages if isinstance(message, SystemInput))
-    block = {"type": "text", "text": utf8_safe(system), "cache_control": _CACHE_CONTROL}
+    block = {"type": "text", "text": utf8_safe(request.system), "cache_control": _CACHE_CONTROL}
     parameters: dict[str, Any] = {
-        "system": [block] if system.strip() else None,
+        "system": [block] if request.system.strip() else None,
         "tools": [
             {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
             for tool in request.tools
@@ -112,9 +98,8 @@ def _began_without_thought(messages: tuple[InputMessage, ...]) -> bool:
     return bool(answers) and not any(_is_thought(block) for answer in reversed(answers) for block in answer.details)
 
 
-def _encode(message: InputMessage) -> _Encoded:
-    role = "assistant" if isinstance(message, AssistantInput) else "user"
-    return role, b",".join(map(encode_json, _blocks(message)))
+def _encode(message: InputMessage) -> Encoded:
+    return _ASSISTANT if isinstance(message, AssistantInput) else _USER, b",".join(map(encode_json, _blocks(message)))
 
 
 def _blocks(message: InputMessage) -> Iterable[JsonDict]:

@@ -1,34 +1,209 @@
-"""OpenAI's chat completions, also of other providers that speak exactly them."""
+"""OpenAI's chat completions, as it and many others send them: their chunks as our events."""
 
-from typing import Final
+import json
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any, Final
 
-from pydantic_core import to_json
+from activities.model.chat_format import CALL_EXTRA, CHUNK, DETAIL, FIELD, REASONING
+from activities.model.failures import reported_error
+from activities.model.port import Finish, PartDelta, ReasoningDelta, ToolCallDelta
+from activities.model.request_json import JsonDict
+from activities.model.wires.answer_reader import AnswerReader, count_tokens, require_text
+from activities.model.wires.think_tags import ThinkTags
+from workflows.domain.usage import ReportedUsage, Tokens
 
-from activities.model.chat_format import build_message, build_parameters
-from activities.model.chat_forms import arrange, is_mistral
-from activities.model.identity_cache import IdentityCache
-from activities.model.port import InputMessage, ModelRequest
-from activities.model.request_json import encode_body
-from activities.model.wires.http_wire import WireRequest
+_FINISHES: Final = {
+    "stop": Finish.STOP,
+    "eos": Finish.STOP,  # Together
+    "tool_calls": Finish.TOOL_CALLS,
+    "tool-calls": Finish.TOOL_CALLS,
+    "function_call": Finish.TOOL_CALLS,
+    "length": Finish.LENGTH,
+    "model_length": Finish.LENGTH,  # Mistral
+    "content_filter": Finish.CONTENT_FILTER,
+    "content-filter": Finish.CONTENT_FILTER,
+    "sensitive": Finish.CONTENT_FILTER,  # Z.ai
+}
+_NATIVE_FINISHES: Final = {  # `native_finish_reason` of OpenRouter, where it says more than `finish_reason`
+    **dict.fromkeys(("refusal", "SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "RECITATION"), Finish.CONTENT_FILTER),
+    **dict.fromkeys(("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"), Finish.UNKNOWN),
+}
+_BROKEN_OFF: Final = ("error", "network_error", "insufficient_system_resource")  # OpenRouter; Z.ai; DeepSeek
+_CONTEXT_FULL: Final = "model_context_window_exceeded"  # Z.ai, and Claude behind gateways
+_MAX_PLAUSIBLE_COST: Final = 10_000  # upper bound of a believable answer
+_TICKS: Final = 10**10  # of xAI's, in a dollar
+_JOINED: Final = ("text", "summary")  # members of a detail of reasoning that come in pieces
+_ENCRYPTED: Final = "data"  # comes whole
 
-_PATH: Final = "/chat/completions"
+
+class ChatReader(AnswerReader):
+    """Reads one answer's chunks."""
+
+    def __init__(self, provider: str) -> None:
+        super().__init__(provider)
+        self._thought: list[str] = []
+        self._field: str | None = None
+        self._detail: JsonDict | None = None  # of reasoning, unfinished
+        self._tags = ThinkTags()
+        self._refused = False
+
+    def events(self, event: Any) -> Iterator[PartDelta]:
+        if error := reported_error(event):
+            raise self.reported_failure(error)
+        if event.get("object") == "error":  # Mistral
+            raise self.reported_failure(event)
+        self._set_usage(event.get("usage"))
+        for choice in (event.get("choices") or ())[:1]:  # some end with a chunk of tokens alone
+            if error := choice.get("error"):  # OpenRouter
+                raise self.reported_failure(error)
+            self._set_usage(choice.get("usage"))  # Moonshot
+            yield from self._delta(choice.get("delta") or {})  # some say null where nothing is added
+            if reason := choice.get("finish_reason"):
+                yield from self._end_reasoning()
+                yield from self._tags.end()
+                self._set_finish(reason, choice.get("native_finish_reason"))
+
+    def _set_finish(self, reason: str, native: str | None) -> None:
+        if _CONTEXT_FULL in (reason, native):
+            message = "The answer has filled the model's context window."
+            raise self.failure(message, retryable=False, code="context_length_exceeded")
+        if reason in _BROKEN_OFF:
+            raise self.failure(f"The provider broke the answer off ({native or reason}).", retryable=True)
+        finish = _NATIVE_FINISHES.get(native or "") or _FINISHES.get(reason, Finish.UNKNOWN)
+        self.finish_reason = Finish.CONTENT_FILTER if self._refused else finish
+
+    def _set_usage(self, usage: Any) -> None:
+        if usage:
+            self.tokens = _tokens(usage)
+            self.reported_cost = _reported_cost(usage)
+
+    def _delta(self, delta: JsonDict) -> Iterator[PartDelta]:
+        yield from self._reasoning(delta)
+        for detail in delta.get(DETAIL) or ():
+            yield from self._add_detail(detail)
+            if not any(delta.get(name) for name in REASONING):  # MiniMax
+                yield ReasoningDelta(next((detail[name] for name in _JOINED if detail.get(name)), ""))
+        yield from self._blocks(delta.get("thinking_blocks") or ())
+        if content := delta.get("content"):
+            yield from self._end_reasoning()
+            yield from self._content(content)
+        if refusal := delta.get("refusal"):
+            self._refused = True
+            yield from self._content(refusal)
+        legacy = delta.get("function_call")
+        for call in delta.get("tool_calls") or ([{"function": legacy}] if legacy else ()):
+            yield from self._end_reasoning()
+            yield from self._tags.end()
+            if extra := call.get(CALL_EXTRA):
+                yield ReasoningDelta("", {CALL_EXTRA: extra})
+            yield _call_delta(call)
+
+    def _content(self, content: str | list[JsonDict]) -> Iterator[PartDelta]:
+        """Mistral may send a list of chunks."""
+        chunks: list[JsonDict] = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        for chunk in chunks:
+            match chunk["type"]:
+                case "text":
+                    yield from self._tags.feed(require_text(chunk["text"]) or "")
+                case "thinking":
+                    text = "".join(each.get("text", "") for each in chunk["thinking"])
+                    signed = {"signature": chunk["signature"]} if chunk.get("signature") else {}
+                    yield self._thinking(text, CHUNK, signed)
+
+    def _reasoning(self, delta: JsonDict) -> Iterator[PartDelta]:
+        name = next((name for name in REASONING if delta.get(name)), None)
+        if name and (text := require_text(delta[name])):
+            self._thought.append(text)
+            yield self._thinking(text, name)
+
+    def _thinking(self, text: str, field: str, more: JsonDict | None = None) -> ReasoningDelta:
+        """Reasoning of another name than the usual one goes back under its own: some providers refuse the other."""
+        unusual = field != REASONING[0] and self._field != field
+        self._field = field
+        return ReasoningDelta(text, {FIELD: field, **(more or {})} if unusual or more else None)
+
+    def _add_detail(self, detail: JsonDict) -> Iterator[PartDelta]:
+        """Its pieces become one: it goes back as a whole."""
+        whole = self._detail
+        if whole is None or _identity(whole) != _identity(detail) or _ENCRYPTED in detail:
+            yield from self._end_reasoning()
+            self._detail = dict(detail)
+            return
+        for name, value in detail.items():
+            if value is not None:
+                whole[name] = (whole.get(name) or "") + value if name in _JOINED else value
+
+    def _end_reasoning(self) -> Iterator[PartDelta]:
+        if self._detail is not None:
+            yield ReasoningDelta("", {DETAIL: self._detail})
+            self._detail = None
+
+    def _blocks(self, blocks: Any) -> Iterator[PartDelta]:
+        """litellm's, of Claude, who signs a block of thinking at its end: it is returned with all of its text."""
+        for block in blocks:
+            if block.get("signature"):
+                whole = {"type": "thinking", "thinking": "".join(self._thought), "signature": block["signature"]}
+                self._thought.clear()
+                yield ReasoningDelta("", whole)
+            elif block.get("type") == "redacted_thinking":
+                yield ReasoningDelta("", dict(block))
 
 
-class ChatRequestBuilder:
-    """Writes requests; encodes only what a conversation has gained since its last request."""
+def _identity(detail: JsonDict) -> tuple[Any, Any]:
+    return detail.get("type"), detail.get("index")
 
-    def __init__(self) -> None:
-        self._encoded: IdentityCache[InputMessage, bytes] = IdentityCache()
 
-    def prepare(self, request: ModelRequest) -> WireRequest:
-        endpoint = request.endpoint
-        kind = endpoint.provider, is_mistral(endpoint)
-        messages = self._encoded.get_all(
-            arrange(endpoint, request.messages), kind, lambda message: to_json(build_message(request, message))
-        )
-        others = {**build_parameters(request), "model": endpoint.name, "stream": True}
-        return WireRequest(
-            f"{endpoint.base_url}{_PATH}",
-            {**endpoint.authorization, **endpoint.headers},
-            encode_body("messages", messages, others),
-        )
+def _call_delta(call: JsonDict) -> ToolCallDelta:
+    """Some endpoints send the arguments as an object."""
+    function = call["function"]
+    arguments = function.get("arguments")
+    if not isinstance(arguments, str):
+        arguments = "" if arguments is None else json.dumps(arguments)
+    return ToolCallDelta(
+        call.get("index") or 0, require_text(call.get("id")), require_text(function.get("name")), arguments
+    )
+
+
+def _tokens(usage: Any) -> Tokens:
+    """Counts of another form become 0: no reason to lose an answer."""
+    try:
+        return count_tokens(_reported_usage(usage))
+    except (AttributeError, LookupError, TypeError, ValueError):
+        return Tokens()
+
+
+def _reported_cost(usage: Any) -> Decimal | None:
+    """The US dollars that OpenRouter and other gateways took (`cost`), or xAI (`cost_in_usd_ticks`).
+
+    None if that may not be all: with the person's own key for the company behind it (`is_byok`) a gateway takes only
+    its fee, often 0.
+    """
+    if not isinstance(usage, dict) or usage.get("is_byok"):
+        return None
+    cost, ticks = usage.get("cost"), usage.get("cost_in_usd_ticks")
+    if cost is None and isinstance(ticks, int):
+        return Decimal(ticks) / _TICKS
+    return Decimal(str(cost)) if isinstance(cost, int | float) and 0 < cost < _MAX_PLAUSIBLE_COST else None
+
+
+def _reported_usage(usage: JsonDict) -> ReportedUsage:
+    prompt = usage.get("prompt_tokens_details") or {}
+    completion = usage.get("completion_tokens_details") or {}
+    input, output, total = usage["prompt_tokens"], usage["completion_tokens"], usage.get("total_tokens")
+    reasoning = completion.get("reasoning_tokens")
+    if reasoning and total == input + output + reasoning:  # xAI
+        output += reasoning
+    return ReportedUsage(
+        input=input,
+        output=output,
+        total=total,
+        reasoning=reasoning,
+        cache_read=prompt.get("cached_tokens")
+        or usage.get("prompt_cache_hit_tokens")  # DeepSeek
+        or usage.get("cached_tokens")  # Moonshot
+        or usage.get("cache_read_input_tokens"),  # Anthropic's name, behind proxies
+        cache_write=prompt.get("cache_creation_tokens")
+        or prompt.get("cache_write_tokens")  # OpenRouter
+        or usage.get("cache_creation_input_tokens"),
+    )

@@ -8,7 +8,14 @@ from typing import Any, Final
 
 import httpx
 
-from activities.model.failures import ModelError, ProviderFailure, error_message, from_response, status_phrase
+from activities.model.failures import (
+    ModelError,
+    ProviderFailure,
+    error_message,
+    from_response,
+    reported_error,
+    status_phrase,
+)
 from activities.model.litellm_failures import from_exception, from_unsendable, is_transient_status
 from activities.model.port import Endpoint
 from activities.model.wires import sse
@@ -42,10 +49,14 @@ def translate_request_errors(provider: str) -> Iterator[None]:
 
 
 async def _raise_for_status(response: httpx.Response, endpoint: Endpoint, received: AsyncIterator[bytes]) -> None:
-    if response.status_code < HTTPStatus.BAD_REQUEST:
+    status = response.status_code
+    if status < HTTPStatus.MULTIPLE_CHOICES:
         return
-    status, text = response.status_code, await _read_prefix(received)
+    text = await _read_prefix(received)
     message = error_message(text) or status_phrase(status)
+    if response.has_redirect_location:
+        host = response.url.join(response.headers["location"]).host
+        message = f"The address redirects to {host!r}, and no redirect is followed: see baseURL in opencode.json."
     raise ModelError(
         from_response(
             endpoint.provider, status, message, text, dict(response.headers), retryable=is_transient_status(status)
@@ -54,14 +65,14 @@ async def _raise_for_status(response: httpx.Response, endpoint: Endpoint, receiv
 
 
 async def open_events(
-    response: httpx.Response, endpoint: Endpoint, timeouts: StreamTimeouts
+    response: httpx.Response, endpoint: Endpoint, timeouts: StreamTimeouts, splitter: sse.Splitter
 ) -> AsyncGenerator[list[dict[str, Any]], None]:
     """The objects of a stream of events, those of each read together. Raises ModelError for anything else."""
     received = timeouts.iter_bytes(endpoint.provider, response.aiter_bytes())
     await _raise_for_status(response, endpoint, received)
     if _content_type(response) in _PAGES:
         raise ModelError(await _failure_of_page(response, endpoint, received))
-    return sse.json_objects(endpoint.provider, received)
+    return sse.json_objects(endpoint.provider, splitter, received)
 
 
 async def _failure_of_page(
@@ -98,4 +109,4 @@ def _is_error_body(text: str) -> bool:
         content = json.loads(text)
     except ValueError:
         return False
-    return isinstance(content, Mapping) and bool(content.get("error"))
+    return isinstance(content, Mapping) and bool(reported_error(content))

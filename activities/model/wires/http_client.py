@@ -1,33 +1,62 @@
 """The wires' HTTP client and its connections."""
 
+import ssl
 from collections.abc import AsyncIterator
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import httpx
 
+from activities.model.port import Route
+from workflows.domain.errors import UsageError
+
 _CONNECTIONS: Final = 1000
 _IDLE_CONNECTIONS: Final = 100
+_OF_LIBRARY: Final = b"x-stainless-"  # OpenAI's client describes itself and this machine in such headers
+
+
+ENVIRONMENT: Final = Route()  # HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY, SSL_CERT_FILE, SSL_CERT_DIR
+_Client = TypeVar("_Client", httpx.Client, "BodyReleasingClient")
+
+
+def open_client(kind: type[_Client], route: Route, options: dict[str, Any]) -> _Client:
+    """A client that takes this route. Raises UsageError, without quoting what may hold a password."""
+    try:
+        trusted = httpx.create_ssl_context()
+        if route.ca_file:
+            trusted.load_verify_locations(route.ca_file)
+    except (OSError, ssl.SSLError) as error:
+        named = repr(route.ca_file) if route.ca_file else "SSL_CERT_FILE or SSL_CERT_DIR"
+        raise UsageError(f"Certificates cannot be read from {named}: {error.strerror or error}.") from None
+    proxy = route.proxy.get_secret_value() if route.proxy else None
+    try:
+        return kind(verify=trusted, proxy=proxy, **options)
+    except (ValueError, ImportError, httpx.InvalidURL):
+        where = "the option `proxy`" if proxy else "HTTPS_PROXY, HTTP_PROXY or ALL_PROXY"
+        raise UsageError(f"The proxy in {where} cannot be used: write it as http://host:port.") from None
 
 
 class BodyReleasingClient(httpx.AsyncClient):
-    """Keeps a request's body only until the response's headers arrive.
+    """Keeps a request's body only until the response's headers arrive, and sends no library's own headers.
 
     httpx links requests and responses in reference cycles: megabytes would wait for the garbage collector.
     """
 
     async def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
         body = _ReleasableBody(await request.aread())
+        headers = [(name, value) for name, value in request.headers.raw if not name.lower().startswith(_OF_LIBRARY)]
         released = httpx.Request(
-            request.method, request.url, headers=request.headers, stream=body, extensions=request.extensions
+            request.method, request.url, headers=headers, stream=body, extensions=request.extensions
         )
         try:
-            return await super().send(released, **options)
+            response = await super().send(released, **options)
         finally:
             body.release()
+        response.request.headers.update(request.headers)  # OpenAI's client reads there how it is to read the response
+        return response
 
 
 class _ReleasableBody(httpx.AsyncByteStream):
-    """Can be sent again, after a redirect, until released."""
+    """Can be sent until released."""
 
     def __init__(self, content: bytes) -> None:
         self._content = content
@@ -42,19 +71,19 @@ class _ReleasableBody(httpx.AsyncByteStream):
 class Connections:
     """Connections to providers, kept open between requests; `StreamTimeouts` watches their silences."""
 
-    def __init__(self, *, follow_redirects: bool = False) -> None:
-        self._client: BodyReleasingClient | None = None
-        self._follow_redirects = follow_redirects
+    def __init__(self) -> None:
+        self._clients: dict[Route, BodyReleasingClient] = {}
 
-    @property
-    def client(self) -> BodyReleasingClient:
-        """A new one after `close`."""
-        if self._client is None:
+    def client(self, route: Route = ENVIRONMENT) -> BodyReleasingClient:
+        """A new one after `close`. Raises UsageError for a route that cannot be taken."""
+        if route not in self._clients:
             limits = httpx.Limits(max_connections=_CONNECTIONS, max_keepalive_connections=_IDLE_CONNECTIONS)
-            self._client = BodyReleasingClient(timeout=None, limits=limits, follow_redirects=self._follow_redirects)
-        return self._client
+            # no redirect is followed: prompts and configured headers would go to whatever host it names
+            options: dict[str, Any] = {"timeout": None, "limits": limits, "follow_redirects": False}
+            self._clients[route] = open_client(BodyReleasingClient, route, options)
+        return self._clients[route]
 
     async def close(self) -> None:
-        client, self._client = self._client, None
-        if client is not None:
+        clients, self._clients = self._clients, {}
+        for client in clients.values():
             await client.aclose()

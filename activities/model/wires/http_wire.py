@@ -1,57 +1,69 @@
 """A protocol of requests with JSON bodies, answered by a stream of events."""
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
+from typing import Final
 
 import httpx
 
-from activities.model.port import ModelEvent, ModelRequest
+from activities.model.headers import request_headers
+from activities.model.port import Endpoint, ModelEvent, ModelRequest, RequestAccepted
 from activities.model.wires import exchange
 from activities.model.wires.answer_reader import AnswerReader
 from activities.model.wires.http_client import Connections
+from activities.model.wires.sse import EventSplitter, Splitter
 from activities.model.wires.timeouts import StreamTimeouts
+from activities.model.wires.wire_request import WireRequest
+
+# A person's own servers: many send their headers with an answer's first piece, once the prompt is read (llama.cpp
+# before its pull request 23884, FastFlowLM, Ollama), and some nothing while they collect a call.
+_OWN_SERVERS: Final = ("compatible", "ollama_chat")
 
 
-@dataclass(frozen=True)
-class WireRequest:
-    """A request as sent."""
-
-    url: str
-    headers: dict[str, str]
-    body: bytes
+async def _as_prepared(_: Endpoint, prepared: WireRequest) -> WireRequest:
+    return prepared
 
 
 @dataclass(frozen=True)
 class HttpWire:
-    """Asks models in one protocol: `prepare` makes its requests, a `reader` reads one answer."""
+    """Asks models in one protocol: `prepare` makes its requests, a `reader` reads one answer, split by `splitter`.
+
+    `authorize`: adds what cannot be had at once, such as a signature.
+    """
 
     connections: Connections
     timeouts: StreamTimeouts
     prepare: Callable[[ModelRequest], WireRequest]
     reader: Callable[[str], AnswerReader]
+    splitter: Callable[[str], Splitter] = EventSplitter
+    authorize: Callable[[Endpoint, WireRequest], Awaitable[WireRequest]] = _as_prepared
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """See `ModelPort.stream`."""
         endpoint = request.endpoint
+        timeouts = self.timeouts.with_pauses() if endpoint.provider in _OWN_SERVERS else self.timeouts
         reader = self.reader(endpoint.provider)
-        response = await self._send(request)
+        response, splitter = await self._send(request, timeouts), self.splitter(endpoint.provider)
         with exchange.translate_errors(endpoint.provider):
             async with (
                 aclosing(response),
-                aclosing(await exchange.open_events(response, endpoint, self.timeouts)) as batches,
+                aclosing(await exchange.open_events(response, endpoint, timeouts, splitter)) as batches,
             ):
+                yield RequestAccepted()
                 async for events in batches:
                     for event in events:
                         for each in reader.read(event):
                             yield each
         yield reader.finish()
 
-    async def _send(self, request: ModelRequest) -> httpx.Response:
-        provider, client = request.endpoint.provider, self.connections.client
+    async def _send(self, request: ModelRequest, timeouts: StreamTimeouts) -> httpx.Response:
+        provider, client = request.endpoint.provider, self.connections.client(request.endpoint.route)
         with exchange.translate_request_errors(provider):
-            prepared = self.prepare(request)
-            headers = {"content-type": "application/json", **prepared.headers}
+            prepared = await self.authorize(request.endpoint, self.prepare(request))
+            headers = httpx.Headers({"content-type": "application/json"})
+            for name, value in (*prepared.headers.items(), *request_headers(request.endpoint).items()):
+                headers[name] = value  # the last one wins, however it is written
             http_request = client.build_request("POST", prepared.url, headers=headers, content=prepared.body)
         with exchange.translate_errors(provider):
-            return await self.timeouts.await_headers(provider, client.send(http_request, stream=True))
+            return await timeouts.await_headers(provider, client.send(http_request, stream=True))

@@ -18,12 +18,12 @@ from workflows.domain.usage import ReportedUsage
 _REASONING_MODELS: Final = re.compile(
     r"(gpt-([5-9]|\d\d)|o\d|codex|gpt-daybreak)(?!.*-chat)"
 )  # others refuse `reasoning`
-_DEFAULT_EFFORT_MODELS: Final = re.compile(r"gpt-([5-9]|\d\d)(?!.*-(chat|pro))")  # asked to think as OpenCode asks them
 _INCOMPLETE_FINISHES: Final = {"max_output_tokens": port.Finish.LENGTH, "content_filter": port.Finish.CONTENT_FILTER}
 _ID: Final = re.compile(r"(?s).{1,64}")  # of a call
 _OPTION_PATHS: Final = {  # options of the chat protocol, and of OpenCode's packages → their paths here
     "reasoning_effort": ("reasoning", "effort"),
     "reasoningEffort": ("reasoning", "effort"),
+    "reasoning_summary": ("reasoning", "summary"),
     "reasoningSummary": ("reasoning", "summary"),
     "verbosity": ("text", "verbosity"),
     "textVerbosity": ("text", "verbosity"),
@@ -39,23 +39,20 @@ _ITEM: Final = "item"  # of reasoning
 def build_parameters(request: port.ModelRequest) -> JsonDict:
     """The request without its model and its input."""
     form: JsonDict = {"store": False, "stream": True}
-    system = [message.content for message in request.messages if isinstance(message, port.SystemInput)]
     parameters = {
-        "instructions": utf8_safe("\n".join(system)) or None,
+        "instructions": utf8_safe(request.system) or None,
         "tools": [_tool(tool) for tool in request.tools] or None,
         "tool_choice": request.tool_choice if request.tools else None,
         "temperature": request.temperature,
         "max_output_tokens": request.max_output,
+        "prompt_cache_key": request.cache_key,
     }
     form |= {name: value for name, value in parameters.items() if value is not None}
     return merge_options(form | _thinking(request.endpoint.name), request.options, _OPTION_PATHS)
 
 
 def _thinking(model: str) -> JsonDict:
-    if not _REASONING_MODELS.match(model):
-        return {}
-    effort = {"reasoning": {"effort": "medium", "summary": "auto"}} if _DEFAULT_EFFORT_MODELS.match(model) else {}
-    return {"include": ["reasoning.encrypted_content"], **effort}
+    return {"include": ["reasoning.encrypted_content"]} if _REASONING_MODELS.match(model) else {}
 
 
 def _tool(tool: ToolOffer) -> JsonDict:
@@ -131,9 +128,10 @@ class ResponsesReader(AnswerReader):
 
     def events(self, event: Any) -> Iterator[port.PartDelta]:
         match event["type"]:
-            case "response.output_text.delta":
+            case "response.output_text.delta" | "response.refusal.delta":
+                self._refused = self._refused or event["type"] == "response.refusal.delta"
                 yield port.TextDelta(require_text(event["delta"]) or "")
-            case "response.refusal.delta" | "response.refusal.done":
+            case "response.refusal.done":
                 self._refused = True
             case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
                 yield port.ReasoningDelta(require_text(event["delta"]) or "")

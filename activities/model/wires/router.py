@@ -3,23 +3,36 @@
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, MutableMapping
 from contextlib import aclosing
+from dataclasses import replace
+from http import HTTPStatus
 from typing import Final
 
-from activities.model.chat_format import ChunkReader
+from activities.model.aws import AwsProfiles
 from activities.model.failures import ModelError
 from activities.model.headers import redact_failure
 from activities.model.litellm_model import LiteLLM
 from activities.model.model_table import ModelTables
 from activities.model.port import ModelEvent, ModelFacts, ModelRequest, Wire
+from activities.model.tool_schemas import clean_tools
+from activities.model.wires import (
+    anthropic_request,
+    bedrock_request,
+    chat_request,
+    gemini_request,
+    ollama_request,
+    responses,
+)
 from activities.model.wires.anthropic import AnthropicReader
-from activities.model.wires.anthropic_request import MessagesRequestBuilder
-from activities.model.wires.chat import ChatRequestBuilder
+from activities.model.wires.bedrock import ConverseReader, FrameSplitter
+from activities.model.wires.chat import ChatReader
 from activities.model.wires.gemini import GeminiReader
-from activities.model.wires.gemini_request import GeminiRequestBuilder
+from activities.model.wires.google_tokens import GoogleTokens
 from activities.model.wires.http_client import Connections
 from activities.model.wires.http_wire import HttpWire
-from activities.model.wires.responses import ResponsesRequestBuilder
+from activities.model.wires.ollama import OllamaReader
+from activities.model.wires.ollama_advice import advise
 from activities.model.wires.responses_format import ResponsesReader
+from activities.model.wires.sse import LineSplitter
 from activities.model.wires.timeouts import StreamTimeouts
 from activities.redact import Redactor
 
@@ -47,11 +60,20 @@ class WireRouter:
         self._facts: dict[tuple[str, int], ModelFacts] = {}  # by a model's name and the tables' version
         self._litellm = LiteLLM(environment, timeouts)
         self._connections = Connections()
+        self._google = GoogleTokens(timeouts)
+        self._aws = AwsProfiles()
         self._wires: Mapping[Wire, HttpWire] = {
-            Wire.CHAT: HttpWire(self._connections, timeouts, ChatRequestBuilder().prepare, ChunkReader),
-            Wire.RESPONSES: HttpWire(self._connections, timeouts, ResponsesRequestBuilder().prepare, ResponsesReader),
-            Wire.ANTHROPIC: HttpWire(self._connections, timeouts, MessagesRequestBuilder().prepare, AnthropicReader),
-            Wire.GEMINI: HttpWire(self._connections, timeouts, GeminiRequestBuilder().prepare, GeminiReader),
+            Wire.CHAT: HttpWire(self._connections, timeouts, chat_request.prepare, ChatReader),
+            Wire.RESPONSES: HttpWire(self._connections, timeouts, responses.prepare, ResponsesReader),
+            Wire.ANTHROPIC: HttpWire(self._connections, timeouts, anthropic_request.prepare, AnthropicReader),
+            Wire.GEMINI: HttpWire(self._connections, timeouts, gemini_request.prepare, GeminiReader),
+            Wire.OLLAMA: HttpWire(
+                self._connections, timeouts, ollama_request.prepare, OllamaReader, splitter=LineSplitter
+            ),
+            Wire.BEDROCK: HttpWire(
+                *(self._connections, timeouts, bedrock_request.prepare, ConverseReader, FrameSplitter),
+                authorize=self._aws.authorize,
+            ),
         }
 
     async def warm(self, wire: Wire = Wire.LITELLM) -> None:
@@ -61,14 +83,20 @@ class WireRouter:
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """See `ModelPort.stream`. No failure shows the endpoint's key or headers."""
-        wire: HttpWire | LiteLLM = self._wires.get(request.endpoint.wire, self._litellm)
+        endpoint = request.endpoint
+        wire: HttpWire | LiteLLM = self._wires.get(endpoint.wire, self._litellm)
+        request = replace(request, tools=clean_tools(endpoint, request.tools))
         try:
-            async with aclosing(wire.stream(request)) as events:
+            endpoint = await self._google.authorize(endpoint)
+            async with aclosing(wire.stream(replace(request, endpoint=endpoint))) as events:
                 async for event in events:
                     yield event
         except ModelError as error:
+            if error.failure.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+                self._google.forget(endpoint)
+            failure = advise(error.failure) if endpoint.wire is Wire.OLLAMA else error.failure
             # without its cause, whose text may show them
-            raise ModelError(redact_failure(error.failure, request.endpoint, self._redactor)) from None
+            raise ModelError(redact_failure(failure, endpoint, self._redactor, self._aws.secrets)) from None
 
     async def facts(self, model: str) -> ModelFacts:
         """See `ModelPort.facts`; from files: a person's own endpoint needs no litellm."""

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 from activities.model.failures import ModelError, ProviderFailure
@@ -26,6 +26,10 @@ class StreamTimeouts:
     def longest(self) -> float:
         """For libraries that measure one limit for all reads."""
         return max(self.first_byte, self.idle)
+
+    def with_pauses(self) -> "StreamTimeouts":
+        """For a server that sends its headers with an answer's first piece, and nothing while it collects a call."""
+        return replace(self, headers=max(self.headers, self.first_byte), idle=self.longest)
 
     async def await_headers(self, provider: str, opening: Awaitable[T]) -> T:
         """The opened response. Raises ModelError after too long a silence."""

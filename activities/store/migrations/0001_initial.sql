@@ -8,6 +8,7 @@ CREATE TABLE session (
     title       text        NOT NULL,
     agent       text        NOT NULL,
     model       text,
+    variant     text,                               -- of its model; none: the agent's
     environment json        NOT NULL,               -- of the shell that started it: variables of the allow-list
     parent      text REFERENCES session,            -- the session whose agent started it; none: a person did
     rules       json        NOT NULL DEFAULT '[]',  -- of a subagent, besides those of its agent
@@ -71,6 +72,7 @@ CREATE TABLE turn (
     turn_config text      NOT NULL REFERENCES turn_config,
     agent     text        NOT NULL,
     model     text        NOT NULL,
+    variant   text,                                 -- as named for it, or by the session; none: the agent's
     state     text        NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'ended')),
     step      integer     NOT NULL DEFAULT 0,       -- the highest registered one
     reason    text,
@@ -114,7 +116,8 @@ CREATE TABLE retry (                                -- a request to retry a fail
     id           text PRIMARY KEY REFERENCES work,
     failed_turn  text        NOT NULL REFERENCES turn,
     agent        text,                              -- that the failed turn's work named
-    model        text
+    model        text,
+    variant      text
 );
 CREATE INDEX retry_failed_turn ON retry (failed_turn);
 
@@ -152,6 +155,9 @@ CREATE TABLE generation (                           -- a request for an answer: 
     kind      text,                                 -- of the newest failure: an HTTP status, or network
     paused_at timestamptz,                          -- of that failure
     next_at   timestamptz,                          -- the next request waits until then
+    reminders json,                                 -- what its first request told the model besides prompts and results
+    reminders_salt bytea,
+    reminders_seal text,                            -- for the event of its answer
     UNIQUE (turn, step),
     CHECK (num_nonnulls(turn, step) = CASE purpose WHEN 'step' THEN 2 ELSE 0 END)
 );

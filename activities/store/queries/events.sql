@@ -28,6 +28,9 @@ UNION ALL
 SELECT id || '/outcome', outcome::text, outcome_salt FROM call WHERE id = ANY(%(ids)s) AND outcome IS NOT NULL
 UNION ALL
 SELECT id || '/feedback', feedback::text, feedback_salt FROM ask WHERE id = ANY(%(ids)s) AND feedback_salt IS NOT NULL
+UNION ALL
+SELECT id || '/reminders', reminders::text, reminders_salt FROM generation
+WHERE id = ANY(%(ids)s) AND reminders_salt IS NOT NULL
 
 -- name: contents
 -- Stored contents that events name by id.
@@ -40,3 +43,5 @@ UNION ALL
 SELECT id, body FROM note WHERE id = ANY(%(ids)s)
 UNION ALL
 SELECT id, json_build_object('request', body, 'feedback', feedback, 'author', author) FROM ask WHERE id = ANY(%(ids)s)
+UNION ALL
+SELECT id, reminders FROM generation WHERE id = ANY(%(ids)s)

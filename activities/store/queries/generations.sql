@@ -1,7 +1,7 @@
 -- name: step_status
 -- A turn with the generation of one of its steps: fence, failures, remaining pause in seconds, and the stored answer.
-SELECT t.state, t.turn_config, t.agent, t.model, t.number,
-       EXISTS (SELECT 1 FROM stop WHERE stop.turn = t.id) AS stopped, g.id, g.fence, g.failures, g.waited_ms,
+SELECT t.state, t.turn_config, t.agent, t.model, t.variant, t.number,
+       EXISTS (SELECT 1 FROM stop WHERE stop.turn = t.id) AS stopped, g.id, g.fence, g.failures, g.waited_ms, g.reminders_seal,
        -- a pause that begins later is of a clock that was ahead
        CASE WHEN g.paused_at <= now() THEN extract(epoch FROM g.next_at - now())::float8 END AS pause, m.body AS answer
 FROM turn t
@@ -11,7 +11,7 @@ WHERE t.id = %(turn)s AND t.session = %(session)s
 
 -- name: status
 -- A generation of a session, as above.
-SELECT g.id, g.fence, g.failures, g.waited_ms,
+SELECT g.id, g.fence, g.failures, g.waited_ms, g.reminders_seal,
        CASE WHEN g.paused_at <= now() THEN extract(epoch FROM g.next_at - now())::float8 END AS pause, m.body AS answer
 FROM generation g LEFT JOIN message m ON m.generation = g.id
 WHERE g.id = %(generation)s AND g.session = %(session)s
@@ -34,6 +34,11 @@ INSERT INTO generation (id, session, purpose, turn, step, fence)
 VALUES (%(id)s, %(session)s, %(purpose)s, %(turn)s, %(step)s, %(fence)s)
 ON CONFLICT (id) DO UPDATE SET fence = excluded.fence, paused_at = NULL, next_at = NULL
 WHERE generation.session = excluded.session
+
+-- name: remind
+-- Record what a generation's first request tells the model.
+UPDATE generation SET reminders = %(reminders)s, reminders_salt = %(salt)s, reminders_seal = %(seal)s
+WHERE id = %(generation)s
 
 -- name: record_failure
 -- Count a failure and pause the generation.

@@ -1,13 +1,14 @@
 -- name: find
 -- A retry by its id.
-SELECT failed_turn, agent, model FROM retry WHERE id = %(id)s
+SELECT failed_turn, agent, model, variant FROM retry WHERE id = %(id)s
 
 -- name: newest_turn
--- The newest turn of a session: agent and model that its first work item named, and whether newer work waits.
+-- The newest turn of a session: agent, model and variant that its first work item named, and whether newer work waits.
 SELECT t.id, t.number, t.state, t.reason, (SELECT parent FROM session s WHERE s.id = t.session) AS parent,
-       opener.agent, opener.model, EXISTS (SELECT 1 FROM work w WHERE w.session = t.session AND w.state = 'accepted') AS waiting
+       opener.agent, opener.model, opener.variant,
+       EXISTS (SELECT 1 FROM work w WHERE w.session = t.session AND w.state = 'accepted') AS waiting
 FROM turn t LEFT JOIN LATERAL (
-    SELECT coalesce(r.agent, p.agent) AS agent, coalesce(r.model, p.model) AS model
+    SELECT coalesce(r.agent, p.agent) AS agent, coalesce(r.model, p.model) AS model, coalesce(r.variant, p.variant) AS variant
     FROM work w LEFT JOIN retry r ON r.id = w.id LEFT JOIN prompt p ON p.id = w.id
     WHERE w.turn = t.id ORDER BY w.accepted_seq LIMIT 1
 ) opener ON true
@@ -15,4 +16,5 @@ WHERE t.session = %(session)s ORDER BY t.number DESC LIMIT 1
 
 -- name: accept
 -- Store what a retry names.
-INSERT INTO retry (id, failed_turn, agent, model) VALUES (%(id)s, %(failed_turn)s, %(agent)s, %(model)s)
+INSERT INTO retry (id, failed_turn, agent, model, variant)
+VALUES (%(id)s, %(failed_turn)s, %(agent)s, %(model)s, %(variant)s)

@@ -1,9 +1,9 @@
 -- name: create
 -- Create a session and the head of its log; no row if it exists.
 WITH created AS (
-    INSERT INTO session (id, host, directory, title, agent, model, environment, sources, parent, rules)
-    VALUES (%(id)s, %(host)s, %(directory)s, %(title)s, %(agent)s, %(model)s, %(environment)s, %(sources)s,
-            %(parent)s, %(rules)s)
+    INSERT INTO session (id, host, directory, title, agent, model, variant, environment, sources, parent, rules)
+    VALUES (%(id)s, %(host)s, %(directory)s, %(title)s, %(agent)s, %(model)s, %(variant)s, %(environment)s,
+            %(sources)s, %(parent)s, %(rules)s)
     ON CONFLICT (id) DO NOTHING
     RETURNING id
 )
@@ -63,7 +63,7 @@ WITH RECURSIVE line AS (
     UNION ALL
     SELECT s.parent, s.sources FROM session s JOIN line ON s.id = line.parent
 )
-SELECT host, directory, title, environment, agent, model, rules, directory_identity,
+SELECT host, directory, title, environment, agent, model, variant, rules, directory_identity,
        (SELECT count(*) - 1 FROM line) AS ancestors,
        (SELECT sources FROM line WHERE parent IS NULL) AS sources
 FROM session WHERE id = %(session)s

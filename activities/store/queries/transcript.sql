@@ -26,10 +26,12 @@ SELECT id, message, position, body FROM part WHERE message = ANY(%(messages)s)
 SELECT c.id, c.message, c.position, c.provider_id, c.tool, c.arguments, c.state, c.outcome, c.claimed_at, c.settled_at
 FROM message m JOIN call c ON c.turn = m.turn AND c.step = m.step WHERE m.id = ANY(%(messages)s)
 
--- name: answers_from
--- The answers of a session, from a turn and step on if there is such a turn.
-SELECT m.id, m.body, m.turn, m.step, m.created_at, t.number
-FROM turn t JOIN message m ON m.turn = t.id AND m.step >= CASE WHEN t.id = %(turn)s THEN %(step)s ELSE 0 END
+-- name: steps_from
+-- The steps of a session with answers and reminders, from a turn and a step's answer on if there is such a turn.
+SELECT m.id, m.body, g.id AS generation, g.turn, g.step, m.created_at, t.number,
+       CASE WHEN t.id = %(turn)s AND g.step = %(step)s THEN NULL ELSE g.reminders END AS reminders
+FROM turn t JOIN generation g ON g.turn = t.id AND g.step >= CASE WHEN t.id = %(turn)s THEN %(step)s ELSE 0 END
+LEFT JOIN message m ON m.generation = g.id
 WHERE t.session = %(session)s AND t.number >= coalesce((SELECT number FROM turn WHERE id = %(turn)s), 0)
 
 -- name: prompts_from

@@ -1,17 +1,18 @@
 -- name: open_turn
 -- The open turn of a session.
-SELECT id, number, turn_config, agent, model, step, error FROM turn WHERE session = %(session)s AND state = 'open'
+SELECT id, number, turn_config, agent, model, variant, step, error FROM turn WHERE session = %(session)s AND state = 'open'
 
 -- name: open
 -- Open a turn under the session's next number.
-INSERT INTO turn (id, session, number, turn_config, agent, model, error)
+INSERT INTO turn (id, session, number, turn_config, agent, model, variant, error)
 VALUES (%(id)s, %(session)s, 1 + (SELECT coalesce(max(number), 0) FROM turn WHERE session = %(session)s),
-        %(turn_config)s, %(agent)s, %(model)s, %(error)s)
-RETURNING id, number, turn_config, agent, model, step, error
+        %(turn_config)s, %(agent)s, %(model)s, %(variant)s, %(error)s)
+RETURNING id, number, turn_config, agent, model, variant, step, error
 
 -- name: status
 -- A turn of this session, and whether a stop names it.
-SELECT t.state, t.turn_config, t.agent, t.model, t.number, EXISTS (SELECT 1 FROM stop WHERE stop.turn = t.id) AS stopped
+SELECT t.state, t.turn_config, t.agent, t.model, t.variant, t.number,
+       EXISTS (SELECT 1 FROM stop WHERE stop.turn = t.id) AS stopped
 FROM turn t WHERE t.id = %(turn)s AND t.session = %(session)s
 
 -- name: why_over

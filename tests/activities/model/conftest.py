@@ -19,7 +19,7 @@ from worker.scripted.script import Script, ScriptedAnswer
 @pytest.fixture
 async def adapter() -> AsyncIterator[WireRouter]:
     """An adapter that gives up on a silent provider after an hour."""
-    adapter = WireRouter(os.environ, timeouts=StreamTimeouts(3600, 3600, 3600))
+    adapter = WireRouter(os.environ, timeouts=StreamTimeouts(200, 200, 200))
     yield adapter
     await adapter.close()
 

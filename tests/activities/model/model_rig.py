@@ -1,8 +1,9 @@
 """A turn whose next step asks a scripted model."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
+from datetime import date
 from typing import Any
 
 import pytest
@@ -40,6 +41,7 @@ class ModelRig:
         self.adapter = adapter
         self.retry_budget = RetryBudget(DAY)
         self.worker: Model | None = None  # by default, a newly started worker for each attempt
+        self.today = date(2026, 1, 31)
 
     def request(self, **changed: Any) -> GenerateRequest:
         minted = GenerationId(new_id(Prefix.GENERATION))
@@ -54,7 +56,15 @@ class ModelRig:
         endpoints = EndpointResolver(Keys(self.rig.project / "auth.json"), {}, self.adapter)
         attempts = Attempts(self.rig.database, Redactor(), self.retry_budget)
         answers = AnswerStream(self.adapter)
-        return Model(attempts, answers, endpoints, self.rig.loader, SameTools(TOOLS), describe_nothing)
+        return Model(
+            attempts,
+            answers,
+            endpoints,
+            self.rig.loader,
+            SameTools(TOOLS),
+            describe_nothing,
+            today=lambda: self.today,
+        )
 
     async def failure(self, request: GenerateRequest | None = None, attempt: int = 1) -> ApplicationError:
         with pytest.raises(ApplicationError) as failed:
@@ -85,11 +95,15 @@ class ModelRig:
         return [list(message.parts) for message in messages if isinstance(message, AssistantMessage)]
 
     async def prompts_seen(self) -> list[JsonValue]:
-        """The person's texts in the newest request."""
+        """The person's texts in the newest request, the first one without the date."""
+        texts = [message["content"] for message in self.sent["messages"] if message["role"] == "user"]
+        return [texts[0].partition("</system-reminder>\n\n")[2], *texts[1:]]
+
+    @property
+    def sent(self) -> Mapping[str, Any]:
+        """The newest request's body."""
         assert self.server.last_request is not None
-        return [
-            message["content"] for message in self.server.last_request.body["messages"] if message["role"] == "user"
-        ]
+        return self.server.last_request.body
 
 
 Open = Callable[..., AbstractAsyncContextManager[ModelRig]]

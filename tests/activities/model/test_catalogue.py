@@ -60,7 +60,9 @@ class TablePort:
 
 class EveryKey(dict[str, str]):
     def get(self, name: str, default: Any = None) -> Any:
-        return "k" if name.endswith(("_KEY", "_TOKEN")) else default
+        region = "sa-east-1"  # where Bedrock's models have the names of the table
+        keyed = name.endswith(("_KEY", "_TOKEN", "_CLOUD_PROJECT", "_RESOURCE_NAME"))
+        return region if name == "AWS_REGION" else "k" if keyed else default
 
 
 @pytest.mark.parametrize(
@@ -119,6 +121,7 @@ def test_a_wrong_package_is_reported() -> None:
         ((), (), {}, []),
         (("own",), (), {}, ["own"]),
         ((), (), {"GEMINI_API_KEY": "k", "OPENAI_API_KEY": ""}, ["google"]),
+        ((), (), {"GOOGLE_CLOUD_PROJECT": "p"}, ["google-vertex"]),
         ((), ("gemini",), {"GEMINI_API_KEY": "k"}, ["google", "gemini"]),
         (("lmstudio", "gemini"), (), {"OPENAI_API_KEY": "k", "GEMINI_API_KEY": "k"}, ["gemini", "lmstudio", "openai"]),
         ((), ("novita", "nobody"), {"TOGETHER_AI_API_KEY": "k"}, ["novita", "together_ai"]),
@@ -133,8 +136,8 @@ def test_providers_are_those_with_a_key_or_a_configuration(
 def test_all_providers_are_each_there_once_and_none_that_no_agent_can_work_with() -> None:
     every = list_providers((), (), {}, every=True)
 
-    assert {"anthropic", "google", "together", "novita", "ollama"} <= {*every}
-    assert not {"gemini", "together_ai", "fireworks-ai", "ollama_chat", "replicate"} & {*every}
+    assert {"anthropic", "google", "together", "novita-ai", "ollama"} <= {*every}
+    assert not {"gemini", "together_ai", "fireworks-ai", "ollama_chat", "novita", "replicate"} & {*every}
 
 
 async def test_every_listed_model_of_the_installed_table_is_reached_by_its_entry(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ import pytest
 from aiohttp import web
 from pydantic import JsonValue, SecretStr
 
-from activities.model.chat_format import ChunkReader, build_message
+from activities.model.chat_dialects import dialect_of
+from activities.model.chat_format import build_message
 from activities.model.failures import FailureAction, ModelError, Overflow, Retry, Stop, classify
 from activities.model.port import (
     AssistantInput,
@@ -23,6 +24,7 @@ from activities.model.port import (
     Wire,
 )
 from activities.model.stream import Answer, AnswerAssembler
+from activities.model.wires.chat import ChatReader
 from activities.model.wires.router import WireRouter
 from workflows.domain.messages import ReasoningPart, RequestedCall, TextPart
 from workflows.domain.tool_offer import ToolOffer
@@ -93,14 +95,14 @@ async def test_a_refusal_keeps_its_own_words(
 
 def returned(*deltas: dict[str, Any]) -> dict[str, Any]:
     """The message that gives an answer of these pieces back to its endpoint."""
-    reader, assembly = ChunkReader("compatible"), AnswerAssembler()
+    reader, assembly = ChatReader("compatible"), AnswerAssembler()
     for delta in deltas:
         for event in reader.read({"choices": [{"delta": delta}]}):
             assembly.add(event)
     reader.read({"choices": [{"delta": {}, "finish_reason": "stop"}]})
     assembly.add(reader.finish())
     endpoint = Endpoint(model="openai/m", base_url="http://127.0.0.1:9", wire=Wire.CHAT)
-    return build_message(ModelRequest(endpoint=endpoint, messages=()), AssistantInput(parts=assembly.answer().parts))
+    return build_message(dialect_of(endpoint), AssistantInput(parts=assembly.answer().parts))
 
 
 @pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])

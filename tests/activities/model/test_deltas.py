@@ -42,6 +42,44 @@ async def test_what_is_left_is_sent_at_the_end_in_one_batch() -> None:
     assert watcher.batches == [DeltaBatch("attempt", 0, (text("abc"),))]
 
 
+async def test_the_first_delta_waits_for_no_batch_and_the_next_ones_do() -> None:
+    watcher = Watcher()
+
+    async with DeltaBatcher("attempt", watcher.send, always, interval=NEVER) as batcher:
+        batcher.add(text("a"))
+        await watcher.got.wait()
+        for word in ("b", "c"):
+            batcher.add(text(word))
+            await asyncio.sleep(0)
+
+    assert [batch.deltas for batch in watcher.batches] == [(text("a"),), (text("bc"),)]
+
+
+async def test_a_sign_without_text_delays_no_text() -> None:
+    watcher, sign = Watcher(), Delta(0, PartKind.REASONING, "")
+
+    async with DeltaBatcher("attempt", watcher.send, always, interval=NEVER) as batcher:
+        batcher.add(sign)
+        await watcher.got.wait()
+        watcher.got.clear()
+        batcher.add(text("a"))
+        await watcher.got.wait()
+        batcher.add(text("b"))
+        batcher.add(text("c"))
+
+    assert [batch.deltas for batch in watcher.batches] == [(sign,), (text("a"),), (text("bc"),)]
+
+
+async def test_thinking_of_which_nothing_is_shown_does_not_become_text() -> None:
+    watcher, thinking = Watcher(), Delta(0, PartKind.REASONING, "")
+
+    async with DeltaBatcher("attempt", watcher.send, always, interval=NEVER) as batcher:
+        batcher.add(thinking)
+        batcher.add(text("a"))
+
+    assert watcher.batches[0].deltas == (thinking, text("a"))
+
+
 async def test_a_batch_is_sent_when_its_time_has_come() -> None:
     watcher = Watcher()
 

@@ -20,10 +20,16 @@ from activities.redact import Redactor
 from workflows.domain.config.config import Config, Provider
 from workflows.domain.config.merge import deep_merge
 from workflows.domain.errors import UsageError
+from workflows.domain.ids import SessionId
 from workflows.domain.usage import Price, PriceTier
 
 AZURE = {"options": {"baseURL": "https://us.openai.azure.com/"}}
 LOCAL = {"options": {"baseURL": "http://127.0.0.1:9/v1"}}
+
+
+class EveryKey(dict[str, str]):
+    def get(self, name: str, default: Any = None) -> Any:
+        return "k"
 
 
 class Catalogue:
@@ -47,7 +53,7 @@ async def test_a_known_provider_needs_only_its_key(keys: Keys) -> None:
 
     assert (resolved.endpoint.model, resolved.endpoint.base_url) == ("anthropic/claude", None)
     assert key(resolved) == "k"
-    assert not resolved.endpoint.compatible
+    assert resolved.endpoint.provider == "anthropic"
     assert resolved.price == Price(input=Decimal(3))
     assert resolved.facts.context == 200_000
 
@@ -63,7 +69,7 @@ async def test_an_own_endpoint_speaks_openais_protocol_and_needs_no_key(keys: Ke
 
     assert resolved.endpoint.model == "openai/llama"
     assert resolved.endpoint.base_url == "http://127.0.0.1:9/v1"
-    assert resolved.endpoint.compatible
+    assert resolved.endpoint.provider == "compatible"
     assert resolved.endpoint.key is None
 
 
@@ -117,6 +123,31 @@ async def test_references_in_a_models_options_are_looked_up_at_any_depth_and_kep
     assert not [each for each in said.removeprefix("no: ").split(", ") if each in failure.message]
 
 
+async def test_the_configuration_chooses_a_key_by_its_name(keys: Keys) -> None:
+    keys.set("anthropic", "of-work", "work")
+    with pytest.raises(UsageError, match=r"Stored by name, for provider\.anthropic\.options\.keyName: work\."):
+        await reach(keys, "anthropic/claude", {})
+
+    configured = {"anthropic": {"options": {"keyName": "{env:TEAM}"}}}
+    resolved = await reach(keys, "anthropic/claude", configured, {"TEAM": "work"})
+
+    assert key(resolved) == "of-work"
+
+
+async def test_a_key_name_from_an_unset_variable_takes_no_other_key(keys: Keys) -> None:
+    keys.set("anthropic", "personal")
+    with pytest.raises(UsageError, match=r"options\.keyName is '\{env:TEAM\}', which is empty here"):
+        await reach(keys, "anthropic/claude", {"anthropic": {"options": {"keyName": "{env:TEAM}"}}})
+
+
+async def test_a_missing_key_that_opencode_has_is_named(keys: Keys, tmp_path: Path) -> None:
+    (folder := tmp_path / "opencode").mkdir()
+    (folder / "auth.json").write_text('{"groq": {"type": "api", "key": "gsk_secret"}}')
+    with pytest.raises(UsageError, match="OpenCode has one: `holdfast auth login groq --from opencode`") as caught:
+        await reach(keys, "groq/some-model", {}, {"XDG_DATA_HOME": str(tmp_path)})
+    assert "gsk_secret" not in str(caught.value)
+
+
 async def test_an_unknown_model_has_no_price_and_one_that_costs_nothing_has_one(keys: Keys) -> None:
     free = {"models": {"llama": {"cost": {"input": 0, "output": 0}}}}
 
@@ -129,7 +160,7 @@ async def test_a_package_names_the_protocol(keys: Keys) -> None:
 
     resolved = await reach(keys, "proxy/claude", {"proxy": proxy})
 
-    assert (resolved.endpoint.model, resolved.endpoint.compatible) == ("anthropic/claude", False)
+    assert (resolved.endpoint.model, resolved.endpoint.provider) == ("anthropic/claude", "anthropic")
 
 
 async def test_a_known_provider_keeps_its_protocol_at_another_address(keys: Keys) -> None:
@@ -140,20 +171,20 @@ async def test_a_known_provider_keeps_its_protocol_at_another_address(keys: Keys
 
 
 @pytest.mark.parametrize(
-    ("model", "address", "compatible"),
+    ("model", "address", "provider"),
     [
-        ("lmstudio/qwen", "http://127.0.0.1:1234/v1", True),
-        ("llamafile/any", "http://127.0.0.1:8080/v1", True),
-        ("ollama/llama3", "http://127.0.0.1:11434", False),
-        ("openai/gpt-5", "https://api.openai.com/v1", False),
+        ("lmstudio/qwen", "http://127.0.0.1:1234/v1", "compatible"),
+        ("llamafile/any", "http://127.0.0.1:8080/v1", "compatible"),
+        ("ollama/llama3", "http://127.0.0.1:11434", "ollama_chat"),
+        ("openai/gpt-5", "https://api.openai.com/v1", "openai"),
     ],
 )
 async def test_a_provider_without_a_configured_address_has_its_own(
-    keys: Keys, model: str, address: str, compatible: bool
+    keys: Keys, model: str, address: str, provider: str
 ) -> None:
     endpoint = (await reach(keys, model, {}, {"OPENAI_API_KEY": "k"})).endpoint
 
-    assert (endpoint.base_url, endpoint.compatible) == (address, compatible)
+    assert (endpoint.base_url, endpoint.provider) == (address, provider)
 
 
 @pytest.mark.parametrize(
@@ -161,22 +192,30 @@ async def test_a_provider_without_a_configured_address_has_its_own(
     [
         ("openai/gpt-4o", {}, Wire.RESPONSES, OPENAI_URL),
         ("openai/gpt-6-sol", {}, Wire.RESPONSES, OPENAI_URL),
-        ("openai/gpt-4o-search-preview", {}, Wire.LITELLM, OPENAI_URL),
+        ("openai/gpt-4o-search-preview", {}, Wire.CHAT, OPENAI_URL),
         ("openai/some-codex", {"openai": LOCAL}, Wire.RESPONSES, "http://127.0.0.1:9/v1"),
         ("openai/gpt-4o", {"openai": LOCAL}, Wire.CHAT, "http://127.0.0.1:9/v1"),
         ("local/some-codex", {"local": LOCAL}, Wire.CHAT, "http://127.0.0.1:9/v1"),
         ("local/some-codex", {"local": {"npm": "@ai-sdk/openai", **LOCAL}}, Wire.RESPONSES, "http://127.0.0.1:9/v1"),
         ("azure/some-codex", {"azure": AZURE}, Wire.RESPONSES, "https://us.openai.azure.com/openai/v1"),
         ("azure/gpt-5.4", {"azure": AZURE}, Wire.RESPONSES, "https://us.openai.azure.com/openai/v1"),
-        ("azure/my-deployment", {"azure": AZURE}, Wire.LITELLM, "https://us.openai.azure.com"),
+        ("azure/my-deployment", {"azure": AZURE}, Wire.CHAT, "https://us.openai.azure.com/openai/v1"),
         ("xai/some-codex", {}, Wire.RESPONSES, "https://api.x.ai/v1"),
-        ("xai/grok-4", {}, Wire.LITELLM, None),
+        ("xai/grok-4", {}, Wire.CHAT, "https://api.x.ai/v1"),
+        ("opencode/claude-opus-4-5", {}, Wire.ANTHROPIC, "https://opencode.ai/zen"),
+        ("opencode/gemini-3-pro", {}, Wire.GEMINI, "https://opencode.ai/zen/v1"),
+        ("opencode/gpt-5.1-codex", {}, Wire.RESPONSES, "https://opencode.ai/zen/v1"),
+        ("opencode/kimi-k2", {}, Wire.CHAT, "https://opencode.ai/zen/v1"),
+        ("minimax/MiniMax-M2", {}, Wire.ANTHROPIC, "https://api.minimax.io/anthropic"),
+        ("together_ai/some", {}, Wire.CHAT, "https://api.together.xyz/v1"),
+        ("novita/some", {}, Wire.CHAT, "https://api.novita.ai/openai"),
+        ("databricks/some", {}, Wire.LITELLM, None),
     ],
 )
 async def test_a_model_is_asked_in_the_protocol_that_reaches_it(
     keys: Keys, model: str, provider: dict[str, Any], wire: Wire, address: str | None
 ) -> None:
-    environment = {"OPENAI_API_KEY": "k", "AZURE_API_KEY": "k", "XAI_API_KEY": "k"}
+    environment = EveryKey()
 
     endpoint = (await reach(keys, model, provider, environment)).endpoint
 
@@ -196,6 +235,11 @@ async def test_a_model_is_asked_in_the_protocol_that_reaches_it(
         ("gemini", "https://here/v1", "https://here/v1"),
         ("azure", "https://us.openai.azure.com/openai", "https://us.openai.azure.com"),
         ("azure", "https://us.openai.azure.com/openai/v1/", "https://us.openai.azure.com"),
+        (
+            "azure",
+            "https://us.openai.azure.com/openai/deployments/d/chat/completions?api-version=2024-10-21",
+            "https://us.openai.azure.com?api-version=2024-10-21",
+        ),
         ("ollama_chat", "http://127.0.0.1:11434/api", "http://127.0.0.1:11434"),
         ("mistral", "https://here/v1/", "https://here/v1"),
     ],
@@ -209,7 +253,10 @@ async def test_a_known_provider_configured_as_compatible_stays_at_its_address(ke
 
     resolved = await reach(keys, "deepseek/deepseek-chat", written, {"DEEPSEEK_API_KEY": "k"})
 
-    assert (resolved.endpoint.model, resolved.endpoint.base_url) == ("deepseek/deepseek-chat", None)
+    assert (resolved.endpoint.model, resolved.endpoint.base_url) == (
+        "deepseek/deepseek-chat",
+        "https://api.deepseek.com",
+    )
 
 
 async def test_the_package_of_a_company_names_its_address(keys: Keys) -> None:
@@ -273,7 +320,7 @@ async def reach(
     keys: Keys, model: str, provider: dict[str, Any], environment: Mapping[str, str] | None = None
 ) -> ResolvedModel:
     config = Config.model_validate({"provider": provider})
-    return await EndpointResolver(keys, environment or {}, Catalogue()).resolve(model, config)
+    return await EndpointResolver(keys, {} if environment is None else environment, Catalogue()).resolve(model, config)
 
 
 def key(resolved: ResolvedModel) -> str | None:
@@ -286,3 +333,24 @@ async def test_a_header_of_ones_own_replaces_that_of_the_key(keys: Keys) -> None
     endpoint = (await reach(keys, "mine/llama", {"mine": {"options": options}})).endpoint
 
     assert {**endpoint.authorization, **endpoint.headers} == {"Authorization": "Basic x"}
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "keyed"),
+    [
+        ("openai/gpt-5", {}, True),
+        ("openai/gpt-5", {"setCacheKey": False}, False),
+        ("anthropic/claude", {}, False),
+        ("local/llama", {}, False),
+        ("local/llama", {"setCacheKey": True}, True),
+    ],
+)
+async def test_the_session_is_the_cache_key_where_a_provider_takes_one(
+    keys: Keys, model: str, options: dict[str, Any], keyed: bool
+) -> None:
+    id = model.partition("/")[0]
+    address = LOCAL["options"] if id == "local" else {}
+    provider = {id: {"options": {**address, **options}}}
+    resolved = await reach(keys, model, provider, {"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"})
+
+    assert resolved.request((), session=SessionId("ses_1")).cache_key == ("ses_1" if keyed else None)

@@ -21,9 +21,7 @@ from activities.model.failures import (
     error_message,
     from_response,
     from_stream,
-    overflows,
     retry_delay,
-    retry_reason,
 )
 from tests.cases import Case, load
 
@@ -208,8 +206,13 @@ def test_a_page_of_a_gateway_is_not_shown_as_it_stands() -> None:
     assert "portal" not in failure.message
 
 
+def retry_reason(failure: ProviderFailure) -> str | None:
+    action = classify(failure)
+    return action.reason if isinstance(action, Retry) else None
+
+
 def shown(failure: ProviderFailure) -> dict[str, Any]:
-    if overflows(failure):
+    if isinstance(classify(failure), Overflow):
         return {"type": "context_overflow", "message": failure.message, "isRetryable": None}
     return {"type": "api_error", "message": failure.message, "isRetryable": failure.retryable}
 
@@ -249,9 +252,35 @@ def test_the_error_of_the_provider_behind_openrouter_is_shown(raw: object, said:
         ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "soon"}, "", 2),
         ({}, "Try again in a while.", 2),
         ({}, '{"retryDelay": "0s"}', 2),
+        ({}, "Please retry after 34 seconds.", 34),
+        ({}, f'{{"headers": {{"X-RateLimit-Reset": "{(NOW.timestamp() + 40) * 1000:.0f}"}}}}', 40),
+        ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "34"}, "", 34),
+        ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "0"}, "", 2),
         ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": f"{(NOW.timestamp() + 40) * 1000:.0f}"}, "", 40),
         ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": f"{NOW.timestamp() + 40:.0f}"}, "", 40),
         ({"x-ratelimit-remaining": "3", "x-ratelimit-reset": f"{NOW.timestamp() + 40:.0f}"}, "", 2),
+        ({}, "Please try again in 20.5s. Visit https://platform.openai.com", 20.5),
+        ({}, "Please try again in 1m26.4s. Need more tokens?", 86.4),  # Groq
+        ({}, "exceeded token rate limit of your current S0 pricing tier. Please retry after 26 seconds.", 26),  # Azure
+        ({}, "Please retry in 34.074824224s.", 34.074824224),  # Gemini
+        ({}, "Please try again in 3 minutes", 180),
+        ({}, f'{{"headers":{{"X-RateLimit-Reset":"{(NOW.timestamp() + 40) * 1000:.0f}"}}}}', 40),  # OpenRouter
+        ({}, '{"metadata":{"headers":{"X-RateLimit-Reset":"1741305600000"}}}', 2),
+        (
+            {
+                "anthropic-ratelimit-input-tokens-remaining": "0",
+                "anthropic-ratelimit-input-tokens-reset": "2026-01-01T12:00:09Z",
+            },
+            "",
+            9,
+        ),
+        ({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "6m0s"}, "", 360),
+        ({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "2025-01-01T00:00:00Z"}, "", 2),
+        ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "nan"}, "", 2),
+        ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "-40"}, "", 2),
+        ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "9" * 20}, "", MAX_DELAY),
+        ({"retry-after": "0001-01-01T00:00:00+23:59"}, "", 2),
+        ({"retry-after": "Mon, 01 Jan 9999 00:00:00 GMT"}, "", MAX_DELAY),
     ],
 )
 def test_a_hint_is_found_wherever_a_provider_writes_it(headers: dict[str, str], text: str, seconds: float) -> None:

@@ -1,6 +1,7 @@
 """Model.generate: an answer is paid and stored once, and only while its turn is open."""
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from pathlib import Path
@@ -192,6 +193,19 @@ async def test_no_more_than_five_answers_of_a_step_are_begun_and_paid(open_model
     assert len(model.server.ledger.entries) == 5
 
 
+async def test_a_refusal_in_words_of_a_passing_fault_is_asked_again_five_times_at_most(open_model: Open) -> None:
+    refused = Refuse(status=400, body={"error": {"message": "Internal error: try again later"}})
+    async with open_model(ScriptedAnswer(text="x", faults=dict.fromkeys(range(1, 9), refused))) as model:
+        request = model.request()
+        for attempt in range(1, 5):
+            assert (await model.failure(request, attempt)).type == "ProviderFailed"
+            await model.rested()
+        last = await model.failure(request, attempt=5)
+    assert (last.type, last.non_retryable) == ("ModelFailed", True)
+    assert "has refused the request 5 times, the last time: Internal error: try again later" in last.message
+    assert len(model.server.ledger.entries) == 5
+
+
 async def test_what_fails_before_an_answer_begins_is_waited_out_longer(open_model: Open) -> None:
     busy = ScriptedAnswer(text="Hello.", faults=dict.fromkeys(range(1, 7), StreamError()))
     async with open_model(busy) as model:
@@ -316,21 +330,41 @@ async def test_watchers_see_an_answer_grow_and_its_pieces_are_gone_when_it_is_st
         rig = model.rig
         request = model.request()
         running = asyncio.create_task(model.generate(request))
-        piece = await first_piece(rig)
-        assert piece.source == answer_id(request.generation)
-        assert piece.attempt.startswith(f"{request.epoch}-{request.sequence}-1-")
-        assert piece.body["text"] == "Hello there, all"
+        pieces = await pieces_of(rig, "Hello there, all")
+        assert {piece.source for piece in pieces} == {answer_id(request.generation)}
+        assert all(piece.attempt.startswith(f"{request.epoch}-{request.sequence}-1-") for piece in pieces)
         (tmp_path / "gate").touch()
         await running
         assert await deltas.since(rig.database, rig.session, 0) == []
 
 
-async def first_piece(rig: ActivityRig) -> DeltaRow:
-    """The first piece of an answer for watchers."""
+@pytest.mark.parametrize(("thinks", "kind"), [(True, "reasoning"), (False, "text")])
+async def test_watchers_see_before_the_first_piece_whether_the_model_is_known_to_think(
+    open_model: Open, tmp_path: Path, thinks: bool, kind: str
+) -> None:
+    silent = ScriptedAnswer(text="Hello.", faults={1: Hold(after=0, path=str(tmp_path / "gate"))})
+    async with open_model(silent) as model:
+        file = model.rig.config / "opencode.json"
+        config = json.loads(file.read_text())
+        config["provider"]["scripted"]["models"] = {"model": {"reasoning": thinks}}
+        file.write_text(json.dumps(config))
+        await model.rig.close()
+        await model.rig.open_turn()
+        running = asyncio.create_task(model.generate())
+        (piece,) = await pieces_of(model.rig, "")
+        (tmp_path / "gate").touch()
+        await running
+
+    assert (piece.body["kind"], piece.body["text"]) == (kind, "")
+
+
+async def pieces_of(rig: ActivityRig, text: str) -> list[DeltaRow]:
+    """The pieces for watchers, once they have this text."""
     async with aclosing(events.ticks(rig.database, rig.session, read_nothing(rig.session))) as ticks:
         async for _ in ticks:
-            if pieces := await deltas.since(rig.database, rig.session, 0):
-                return pieces[0]
+            pieces = await deltas.since(rig.database, rig.session, 0)
+            if pieces and "".join(str(piece.body["text"]) for piece in pieces) == text:
+                return pieces
     raise AssertionError("the log ticks for ever")
 
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from activities.model import port
 from activities.model.input_messages import INTERRUPTED, AnswerCache, to_input_messages
-from workflows.domain.ids import MessageId, PartId, TurnId
+from workflows.domain.ids import GenerationId, MessageId, PartId, TurnId
 from workflows.domain.messages import (
     AnswerMetadata,
     AssistantMessage,
@@ -12,7 +12,10 @@ from workflows.domain.messages import (
     Outcome,
     Part,
     ReasoningPart,
+    Reminder,
+    ReminderName,
     RequestedCall,
+    StepReminders,
     TextPart,
     ToolPart,
     UserMessage,
@@ -26,6 +29,11 @@ GIF = "data:image/gif;base64,R0lGODlhAQABAAAA"
 
 def said(text: str, step: int = 1) -> UserMessage:
     return UserMessage(id=MessageId("msg_u"), turn=TURN, step=step, parts=(TextPart(text=text),), at=NOW)
+
+
+def reminded(text: str, step: int) -> StepReminders:
+    reminder = Reminder(name=ReminderName.DATE, text=text)
+    return StepReminders(id=GenerationId("gen_1"), turn=TURN, step=step, reminders=(reminder,))
 
 
 def answered(*parts: Part, model: str = "a/b") -> AssistantMessage:
@@ -65,11 +73,11 @@ def test_an_empty_answer_is_left_out() -> None:
     assert len(to_input_messages("", (said("x"), answered(ReasoningPart(text="hm"))), "a/b")) == 2
 
 
-def test_a_steered_prompt_is_wrapped_until_it_was_answered() -> None:
+def test_a_steered_prompt_is_wrapped_also_once_it_was_answered() -> None:
     unseen = to_input_messages("", (said("x"), answered(TextPart(text="y")), said("also z", step=2)), "a/b")[-1]
     seen = to_input_messages("", (said("also z", step=2), answered(TextPart(text="y"))), "a/b")[1]
     assert isinstance(unseen, port.UserInput) and "system-reminder" in str(unseen.content)
-    assert seen == port.UserInput(content="also z")
+    assert seen == unseen
 
 
 def test_signed_thinking_goes_back_to_its_own_model_only() -> None:
@@ -89,9 +97,18 @@ def test_parts_stay_in_order_without_blank_texts() -> None:
     assert answer == port.AssistantInput(parts=(thoughts[0], sent, thoughts[1], TextPart(text="y")))
 
 
-def test_the_last_step_has_its_instruction() -> None:
-    last = to_input_messages("", (said("x"),), "a/b", text_only=True)[-1]
-    assert isinstance(last, port.UserInput) and "no more tools" in str(last.content)
+def test_reminders_stand_where_they_were_sent_first() -> None:
+    opening = (reminded("Monday.", step=1), said("x"), answered(TextPart(text="y")))
+    later = (reminded("Tuesday.", step=2), said("also z", step=2), answered(TextPart(text="y")))
+    shown = to_input_messages("", (*opening, *later, reminded("No more.", step=3)), "a/b")
+    texts = [str(message.content) for message in shown if isinstance(message, port.UserInput)]
+    assert texts[:2] == ["Monday.\n\nx", "Tuesday."] and "also z" in texts[2] and texts[3:] == ["No more."]
+
+
+def test_a_reminder_of_a_turn_without_a_prompt_stands_alone() -> None:
+    other = said("x").model_copy(update={"turn": TurnId("trn_2")})
+    shown = to_input_messages("", (reminded("Monday.", step=1), other), "a/b")[1:]
+    assert shown == (port.UserInput(content="Monday."), port.UserInput(content="x"))
 
 
 def test_what_calls_have_read_follows_them_where_the_model_can_see_it() -> None:
@@ -117,3 +134,19 @@ def test_an_answer_is_made_into_messages_once_for_each_kind_of_model_as_long_as_
     assert len(answer_cache) == len(kinds)
     del transcript
     assert len(answer_cache) == 0
+
+
+def test_a_longer_conversation_begins_with_all_messages_of_a_shorter_one() -> None:
+    picture = Outcome(output="a picture", attachments=({"mime": "image/gif", "url": GIF},))
+    answers = (answered(call(picture), call(Outcome(output=""))), answered(TextPart(text="y")), answered())
+    transcript = (
+        *(reminded("Monday.", step=1), said("x"), said("and y"), answers[0]),
+        *(reminded("Tuesday.", step=2), said("also z", step=2), answers[1]),
+        *(reminded("No more.", step=3), answers[2]),
+        *(said("again"), answered(call(picture))),
+    )
+    whole = to_input_messages("", transcript, "a/b", port.ModelFacts(images=True))
+    for count, entry in enumerate(transcript):
+        if isinstance(entry, AssistantMessage):
+            part = to_input_messages("", transcript[:count], "a/b", port.ModelFacts(images=True))
+            assert whole[: len(part)] == part

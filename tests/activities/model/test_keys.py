@@ -1,7 +1,9 @@
 """The file of keys."""
 
+import multiprocessing
 import os
 import stat
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -27,6 +29,20 @@ def test_a_key_is_kept_listed_and_forgotten(keys: Keys) -> None:
     assert keys.remove("openai")
     assert not keys.remove("openai")
     assert keys.list() == ("anthropic",)
+
+
+def test_an_empty_name_forgets_no_key(keys: Keys) -> None:
+    keys.set("anthropic", "sk-1")
+    with pytest.raises(UsageError, match="A key's name"):
+        keys.remove("anthropic", "")
+    assert keys.list() == ("anthropic",)
+
+
+def test_parallel_logins_lose_no_key(keys: Keys) -> None:
+    names = [f"provider-{number}" for number in range(20)]
+    with ProcessPoolExecutor(4, multiprocessing.get_context("spawn")) as programs:
+        list(programs.map(Keys.set, [keys] * len(names), names, names))
+    assert set(keys.list()) == set(names)
 
 
 def test_without_a_file_there_are_no_keys(keys: Keys) -> None:
@@ -94,6 +110,22 @@ def test_the_configuration_comes_first_then_the_file_then_the_environment(
     found = find_key(ANTHROPIC, configured, keys, {"ANTHROPIC_API_KEY": variable})
 
     assert (found.get_secret_value() if found else None) == expected
+
+
+def test_a_key_with_a_name_is_apart_from_the_others_and_only_it_is_found_by_it(keys: Keys) -> None:
+    keys.set("anthropic", "sk-1")
+    keys.set("anthropic", "sk-2", "work")
+    environment = {"ANTHROPIC_API_KEY": "variable"}
+
+    named = find_key(ANTHROPIC, None, keys, environment, "work")
+    configured = find_key(ANTHROPIC, "config", keys, environment, "work")
+
+    assert keys.list() == ("anthropic",) and keys.entries() == (("anthropic", None), ("anthropic", "work"))
+    assert (secret(keys, "anthropic"), {*keys.values()}) == ("sk-1", {"sk-1", "sk-2"})
+    assert named and configured and [each.get_secret_value() for each in (named, configured)] == ["sk-2", "config"]
+    with pytest.raises(UsageError, match="auth login anthropic --name home"):
+        find_key(ANTHROPIC, None, keys, environment, "home")
+    assert keys.remove("anthropic") and keys.entries() == (("anthropic", "work"),)
 
 
 def secret(keys: Keys, provider: str) -> str | None:

@@ -67,13 +67,15 @@ async def run(model: str, ending: str, directory: Path) -> list[str]:
     return str(ended.stdout).split()
 
 
-@pytest.mark.parametrize("model", ["own/m", "anthropic/claude-opus-5-5", "google/gemini-3.1-pro", "openai/gpt-6"])
+@pytest.mark.parametrize(
+    "model", ["own/m", "anthropic/claude-opus-5-5", "google/gemini-3.1-pro", "openai/gpt-6", "ollama/qwen3", "groq/m"]
+)
 async def test_wires_of_our_own_need_no_litellm(tmp_path: Path, model: str) -> None:
     assert await run(model, _LOADED, tmp_path) == []
 
 
 async def test_nothing_of_litellm_and_the_libraries_below_it_is_replaced(tmp_path: Path) -> None:
-    assert await run("groq/some-model", _REPLACED, tmp_path) == ["True"]
+    assert await run("cohere/some-model", _REPLACED, tmp_path) == ["True"]
 
 
 @pytest.mark.parametrize(
@@ -83,8 +85,10 @@ async def test_nothing_of_litellm_and_the_libraries_below_it_is_replaced(tmp_pat
         (("openai",), {"OPENAI_API_KEY": "k"}, False),
         (("own",), {}, False),
         (("anthropic",), {"GEMINI_API_KEY": "k"}, False),
-        (("groq",), {}, True),
-        ((), {"MISTRAL_API_KEY": "k"}, True),
+        (("groq",), {}, False),
+        (("cohere",), {}, True),
+        ((), {"MISTRAL_API_KEY": "k"}, False),
+        ((), {"CO_API_KEY": "k"}, True),
     ],
 )
 def test_it_is_imported_beforehand_where_there_is_a_key_for_it(

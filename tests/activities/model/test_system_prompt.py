@@ -1,5 +1,3 @@
-from datetime import date
-
 from activities.model.system_prompt import system_prompt
 from workflows.domain.agents.selection import available_agents
 from workflows.domain.config.config import Config
@@ -9,7 +7,7 @@ BARE = TurnConfig(directory="/ws/proj/sub", worktree="/ws/proj", config=Config()
 
 
 def written(turn_config: TurnConfig, model: str = "a/org/model") -> str:
-    return system_prompt(turn_config, model, platform="linux", today=date(2026, 1, 31))
+    return system_prompt(turn_config, model, platform="linux")
 
 
 def test_the_layers_stand_in_their_order() -> None:
@@ -23,10 +21,10 @@ def test_the_layers_stand_in_their_order() -> None:
     assert places == sorted(places)
 
 
-def test_the_environment_says_where_and_on_which_day_the_model_works() -> None:
+def test_the_environment_says_where_the_model_works() -> None:
     prompt = written(BARE)
 
-    for line in ("/ws/proj/sub", "Workspace root: /ws/proj\n", "Git repository: yes", "linux", "2026-01-31"):
+    for line in ("/ws/proj/sub", "Workspace root: /ws/proj\n", "Git repository: yes", "linux"):
         assert line in prompt
     assert "org/model (id: a/org/model)" in prompt
 

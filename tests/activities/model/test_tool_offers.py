@@ -1,6 +1,6 @@
 """The tools that a model is offered."""
 
-from activities.model.tool_offers import offer_tools
+from activities.model.tool_offers import offer_tools, tool_choice
 from activities.tools.registry import TOOLS
 from workflows.domain.agents.delegation import Delegation
 from workflows.domain.agents.selection import available_agents
@@ -46,3 +46,11 @@ def test_no_subagent_is_offered_below_the_deepest_session_or_without_any() -> No
     deep = EVERYBODY.model_copy(update={"ancestors": 1})
     for delegation in (deep, Delegation()):
         assert "task" not in offers(delegation=delegation)
+
+
+def test_a_step_of_text_only_forbids_calls_where_that_leaves_the_cache_as_it_is() -> None:
+    for claude in ("anthropic/claude-opus-5-5", "openrouter/anthropic/claude-opus-5.5", "openai/claude-of-a-proxy"):
+        assert tool_choice(claude, text_only=True, again=False) is None
+        assert tool_choice(claude, text_only=True, again=True) == "none"
+    assert tool_choice("openai/gpt-6-sol", text_only=True, again=False) == "none"
+    assert tool_choice("openai/gpt-6-sol", text_only=False, again=True) is None

@@ -11,7 +11,7 @@ from activities.calls import outcomes
 from activities.project.config_loader import PRIMARY_ROLE, Role
 from activities.project.project_loader import DirectoryConfig, ProjectLoader
 from activities.session.open_turn import NO_MODEL
-from activities.store import calls, suspensions, turns
+from activities.store import calls, retries, suspensions, turns
 from activities.store.generations import NewAnswer, NewPart
 from tests.activities.rig import BODY, ActivityRig
 from workflows.domain.config.sources import ConfigSources
@@ -19,7 +19,7 @@ from workflows.domain.errors import UnknownEpoch
 from workflows.domain.events.prompts import PromptTaken
 from workflows.domain.events.sessions import SessionSuspended
 from workflows.domain.events.turns import TurnOpened
-from workflows.domain.ids import PartId
+from workflows.domain.ids import PartId, RetryId
 from workflows.domain.messages import CallState, TextPart
 from workflows.domain.open_call import CallPhase
 from workflows.domain.permissions.loop_guard import GUARD_REQUEST
@@ -27,7 +27,7 @@ from workflows.domain.permissions.replies import Reply
 from workflows.domain.permissions.rules import Action
 from workflows.domain.prompt import PromptMode
 from workflows.domain.suspension import SuspendReason
-from workflows.domain.wire import LoadResult, OpenTurn
+from workflows.domain.wire import CloseReason, LoadResult, OpenTurn
 
 WRITE = {"filePath": "a.txt", "content": "x"}
 
@@ -88,6 +88,42 @@ async def test_the_sessions_own_model_yields_to_that_of_another_agent_only(rig: 
 
     opened = [event.model for event in await rig.events() if isinstance(event, TurnOpened)]
     assert opened == ["own/model", "scripted/model", "scripted/model", "scripted/model"]
+
+
+async def test_a_turn_has_the_variant_that_is_named_else_the_sessions_with_the_sessions_model(rig: ActivityRig) -> None:
+    await rig.database.rows(b"UPDATE session SET model = 'scripted/model', variant = 'high'")
+    rig.file("opencode.json", json.dumps({"agent": REVIEWER | {"tester": {"variant": "low"}}}))
+    named = (
+        (None, None, None),
+        (None, None, "max"),
+        (None, "other/model", None),
+        (None, "other/model", "max"),
+        (None, "scripted/model", None),
+        ("reviewer", None, None),
+        ("tester", None, None),
+    )
+    for agent, model, variant in named:
+        await rig.prompt(agent=agent, model=model, variant=variant)
+        rig.turn = (await loaded(rig)).id
+        await rig.close()
+
+    opened = [event.variant for event in await rig.events() if isinstance(event, TurnOpened)]
+    assert opened == ["high", "max", None, "max", "high", None, "high"]
+
+
+async def test_a_retry_keeps_the_variant_with_the_model_and_may_name_another(rig: ActivityRig) -> None:
+    found: list[str | None] = []
+    for model, variant in ((None, None), (None, "low"), ("other/model", None)):
+        await rig.prompt(model="scripted/model", variant="high")
+        rig.turn = (await loaded(rig)).id
+        await rig.close(CloseReason.FAILED)
+        async with rig.journal() as journal:
+            found.append((await retries.accept(journal, RetryId(f"rty_{len(found)}"), model, variant)).variant)
+        rig.turn = (await loaded(rig)).id
+        await rig.close()
+
+    opened = [event.variant for event in await rig.events() if isinstance(event, TurnOpened)]
+    assert found == ["high", "low", None] and opened == ["high", "high", "high", "low", "high", None]
 
 
 @pytest.mark.parametrize("agent", ["reviewer", "explore", "plan", "nope"])

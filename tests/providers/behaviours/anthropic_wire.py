@@ -4,6 +4,7 @@ from typing import Any
 
 from activities.model.port import Wire
 from tests.providers import anthropic_messages as service
+from tests.providers import bills
 from tests.providers.behaviours.script import Answer, Call, End, Failure, Output, Text, Thought
 from tests.providers.behaviours.wire_under_test import WireUnderTest
 from tests.providers.provider_double import ProviderDouble, event
@@ -65,6 +66,10 @@ class AnthropicWire(WireUnderTest):
     @property
     def double(self) -> ProviderDouble:
         return self.service.double
+
+    def bill(self) -> bool:
+        self.service.usage = bills.anthropic()
+        return True
 
     def play(self, *answers: Answer) -> None:
         self.service.answers = [

@@ -1,6 +1,7 @@
 """OpenAI's chat completions."""
 
 from activities.model.port import Wire
+from tests.providers import bills
 from tests.providers import openai_chat as service
 from tests.providers.behaviours.openai_failures import FAILURES, HINTS, error
 from tests.providers.behaviours.script import Answer, Call, End, Failure, Output, Text, Thought
@@ -26,12 +27,16 @@ class ChatWire(WireUnderTest):
     }
     hints = HINTS
 
-    def __init__(self) -> None:
-        self.service = service.OpenAIChat()
+    def __init__(self, double: service.OpenAIChat | None = None) -> None:
+        self.service = double or service.OpenAIChat()
 
     @property
     def double(self) -> ProviderDouble:
         return self.service.double
+
+    def bill(self) -> bool:
+        self.service.usage = bills.openai_chat()
+        return True
 
     def play(self, *answers: Answer) -> None:
         self.service.answers = [*map(self._answer, answers)]
@@ -49,6 +54,6 @@ def _output(output: Output) -> service.Output:
             return service.Text(text)
         case Call(name, arguments):
             return service.Call(name, arguments)
-        case Thought():
-            raise ValueError("chat completions show no thoughts")
+        case Thought(text):
+            return service.Thought(text)
     return output

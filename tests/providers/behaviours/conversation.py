@@ -9,8 +9,9 @@ from typing import Any, Final
 from activities.model.input_messages import to_input_messages
 from activities.model.port import ModelFacts, ModelPort
 from activities.model.stream import Answer
+from activities.model.tool_offers import tool_choice
 from tests.providers.behaviours.wire_under_test import WireUnderTest
-from tests.providers.double_requests import collect_answer
+from tests.providers.double_requests import collect_answer, last_step_reminder
 from workflows.domain.ids import MessageId, PartId, TurnId
 from workflows.domain.messages import (
     AnswerMetadata,
@@ -20,6 +21,7 @@ from workflows.domain.messages import (
     Outcome,
     Part,
     RequestedCall,
+    StepReminders,
     TextPart,
     ToolPart,
     UserMessage,
@@ -37,7 +39,7 @@ class Conversation:
 
     port: ModelPort
     wire: WireUnderTest
-    transcript: list[Message] = field(default_factory=list)
+    transcript: list[Message | StepReminders] = field(default_factory=list)
 
     def prompt(self, text: str = "go", step: int = 1) -> None:
         parts = (TextPart(text=text),)
@@ -45,9 +47,10 @@ class Conversation:
 
     async def ask(self, *, last_step: bool = False, **more: Any) -> Answer:
         """The next answer, which the transcript then has; `more`: members of `ModelRequest`."""
-        messages = to_input_messages(SYSTEM, tuple(self.transcript), self.wire.model, FACTS, text_only=last_step)
         if last_step:
-            more["tool_choice"] = "none"
+            self.transcript.append(last_step_reminder())
+            more["tool_choice"] = tool_choice(self.wire.model, text_only=True, again=False)
+        messages = to_input_messages(SYSTEM, tuple(self.transcript), self.wire.model, FACTS)
         answer = await collect_answer(self.port, self.wire.request(messages, **more))
         body = AnswerMetadata(finish=answer.finish, agent="a", model=self.wire.model, tokens=answer.tokens, cost=None)
         parts = tuple(map(_stored, answer.parts))
@@ -59,6 +62,7 @@ class Conversation:
     def settle(self, outcome: Outcome) -> None:
         """Give the newest answer's calls this outcome."""
         newest = self.transcript[-1]
+        assert isinstance(newest, AssistantMessage)
         settled = {"outcome": outcome, "state": CallState.FAILED if outcome.error else CallState.DONE}
         parts = [part.model_copy(update=settled) if isinstance(part, ToolPart) else part for part in newest.parts]
         self.transcript[-1] = newest.model_copy(update={"parts": tuple(parts)})

@@ -1,6 +1,7 @@
 """OpenAI's Responses."""
 
 from activities.model.port import Wire
+from tests.providers import bills
 from tests.providers import openai_responses as service
 from tests.providers.behaviours.openai_failures import FAILURES, HINTS, error
 from tests.providers.behaviours.script import Answer, Call, End, Failure, Output, Text, Thought
@@ -35,12 +36,16 @@ class ResponsesWire(WireUnderTest):
     }
     hints = HINTS
 
-    def __init__(self) -> None:
-        self.service = service.OpenAI()
+    def __init__(self, double: service.OpenAI | None = None) -> None:
+        self.service = double or service.OpenAI()
 
     @property
     def double(self) -> ProviderDouble:
         return self.service.double
+
+    def bill(self) -> bool:
+        self.service.usage = bills.openai_responses()
+        return True
 
     def play(self, *answers: Answer) -> None:
         self.service.answers = [*map(self._answer, answers)]

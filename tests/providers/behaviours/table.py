@@ -5,14 +5,33 @@ from typing import Final
 
 from tests.providers.behaviours import answers, failing
 from tests.providers.behaviours.anthropic_wire import AnthropicWire
+from tests.providers.behaviours.azure_wire import AzureChatWire, AzureResponsesWire
+from tests.providers.behaviours.bedrock_wire import BedrockWire
 from tests.providers.behaviours.chat_wire import ChatWire
+from tests.providers.behaviours.compatible_wires import SloppyWire, StrictWire
 from tests.providers.behaviours.gemini_wire import GeminiWire
+from tests.providers.behaviours.mistral_wire import MistralWire
+from tests.providers.behaviours.ollama_wire import OllamaWire
+from tests.providers.behaviours.openrouter_wire import OpenRouterWire
 from tests.providers.behaviours.reasons import BELIEVED, REASONS
 from tests.providers.behaviours.responses_wire import ResponsesWire
 from tests.providers.behaviours.rows import ROWS
 from tests.providers.behaviours.wire_under_test import WireUnderTest
 
-WIRES: Final[tuple[type[WireUnderTest], ...]] = (AnthropicWire, GeminiWire, ResponsesWire, ChatWire)
+WIRES: Final[tuple[type[WireUnderTest], ...]] = (
+    AnthropicWire,
+    GeminiWire,
+    BedrockWire,
+    ResponsesWire,
+    ChatWire,
+    AzureResponsesWire,
+    AzureChatWire,
+    OpenRouterWire,
+    MistralWire,
+    StrictWire,
+    SloppyWire,
+    OllamaWire,
+)
 _MODULES: Final = (answers.__name__, failing.__name__)  # they fill ROWS, in whatever order they are imported
 NAMES: Final = [name for module in _MODULES for name, behaviour in ROWS.items() if behaviour.__module__ == module]
 PAGE: Final = Path(__file__).parents[3] / "docs" / "models.md"

@@ -1,7 +1,9 @@
 """The doubles are checked: their vendors' clients understand what they play, and they refuse what vendors forbid."""
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import httpx
@@ -10,18 +12,26 @@ from anthropic import AsyncAnthropic
 from anthropic.types.message_create_params import MessageCreateParamsStreaming
 from google import genai
 from google.genai import types
+from ollama import AsyncClient as AsyncOllama
 from openai import AsyncOpenAI
 from pydantic import TypeAdapter
 
 from activities.model.wires.router import WireRouter
 from tests.providers.behaviours.anthropic_wire import AnthropicWire
+from tests.providers.behaviours.azure_wire import AzureChatWire, AzureResponsesWire
+from tests.providers.behaviours.bedrock_wire import BedrockWire
 from tests.providers.behaviours.chat_wire import ChatWire
+from tests.providers.behaviours.compatible_wires import SloppyWire, StrictWire
 from tests.providers.behaviours.gemini_wire import GeminiWire
+from tests.providers.behaviours.mistral_wire import MistralWire
+from tests.providers.behaviours.ollama_wire import OllamaWire
+from tests.providers.behaviours.openrouter_wire import OpenRouterWire
 from tests.providers.behaviours.responses_wire import ResponsesWire
 from tests.providers.behaviours.rows import ROWS, Rig
 from tests.providers.behaviours.script import Answer, Call, End, Text, Thought
 from tests.providers.behaviours.table import WIRES
 from tests.providers.behaviours.wire_under_test import WireUnderTest
+from tests.providers.botocore_client import converse, joined
 from tests.providers.provider_double import serve_double
 
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")  # Google's
@@ -77,15 +87,49 @@ async def by_openai_chat(wire: WireUnderTest) -> tuple[list[Any], str]:
     return [*([text] if text else []), *calls], choice.finish_reason
 
 
+async def by_ollama(wire: WireUnderTest) -> tuple[list[Any], str]:
+    async with AsyncOllama(host=wire.double.url) as client:
+        stream = await client.chat(model=wire.model_name, messages=[{"role": "user", "content": "go"}], stream=True)
+        pieces = [piece async for piece in stream]
+    calls = [call.function for piece in pieces for call in piece.message.tool_calls or ()]
+    text = "".join(piece.message.content or "" for piece in pieces)
+    return [text, *((call.name, dict(call.arguments)) for call in calls)], str(pieces[-1].done_reason)
+
+
+async def by_botocore(wire: WireUnderTest) -> tuple[list[Any], str]:
+    events = await asyncio.to_thread(converse, wire.double.url)
+    names = {"toolUse.name": lambda block: (block["toolUse.name"], json.loads(block["toolUse.input"] or "{}"))}
+    shown: dict[str, Shown] = {"text.text": lambda block: block["text.text"], **names}
+    items = [show(block) for block in joined(events).values() for name, show in shown.items() if name in block]
+    return items, next(event["messageStop"]["stopReason"] for event in events if "messageStop" in event)
+
+
 CLIENTS: Final[Mapping[type[WireUnderTest], Callable[[WireUnderTest], Awaitable[tuple[list[Any], str]]]]] = {
     AnthropicWire: by_anthropic,
     GeminiWire: by_google,
     ResponsesWire: by_openai_responses,
     ChatWire: by_openai_chat,
+    OllamaWire: by_ollama,
+    BedrockWire: by_botocore,
 }
 
 
-@pytest.mark.parametrize("kind", WIRES, ids=lambda kind: kind.name)
+ELSEWHERE: Final[Mapping[type[WireUnderTest], str]] = {
+    AzureChatWire: "test_azure_openai_by_its_sdk.py",
+    AzureResponsesWire: "test_azure_openai_by_its_sdk.py",
+    OpenRouterWire: "test_openrouter_chat_by_its_sdk.py",
+    StrictWire: "test_strict_chat.py",
+    SloppyWire: "test_sloppy_servers.py",
+    MistralWire: "test_mistral_chat_by_its_sdk.py",
+}
+
+
+def test_the_double_of_every_wire_is_checked() -> None:
+    assert {*CLIENTS, *ELSEWHERE} == {*WIRES}
+    assert all((Path(__file__).parents[1] / file).exists() for file in ELSEWHERE.values())
+
+
+@pytest.mark.parametrize("kind", CLIENTS, ids=lambda kind: kind.name)
 async def test_its_vendors_client_understands_an_answer(kind: type[WireUnderTest]) -> None:
     wire = kind()
     thought = (Thought("Look."),) if wire.thinks else ()
@@ -94,7 +138,7 @@ async def test_its_vendors_client_understands_an_answer(kind: type[WireUnderTest
         assert (await CLIENTS[kind](wire))[0] == WHOLE
 
 
-@pytest.mark.parametrize("kind", WIRES, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", CLIENTS, ids=lambda kind: kind.name)
 async def test_its_vendors_client_understands_each_end(kind: type[WireUnderTest]) -> None:
     for end in (End.STOP, End.LENGTH, End.FILTER):
         wire = kind()
@@ -134,6 +178,7 @@ _THINKING: Final = {"type": "enabled", "budget_tokens": 2048}
 _CALL: Final = {"functionCall": {"id": "a", "name": "read", "args": {}}}
 _SKIP: Final = {"thoughtSignature": "skip_thought_signature_validator"}
 _CHAT_CALL: Final = {"id": "a", "type": "function", "function": {"name": "read", "arguments": "{}"}}
+_PIECE: Final = {"type": "text", "text": "x"}
 _ITEM: Final = {"type": "function_call", "call_id": "a", "name": "read", "arguments": "{}"}
 _OUTPUT: Final = {"type": "function_call_output", "call_id": "a", "output": "x"}
 
@@ -175,6 +220,8 @@ WRONG: Final[list[tuple[type[WireUnderTest], str, dict[str, Any]]]] = [
     (ChatWire, "expected a string, got null", _chat({"role": "assistant", "content": None})),
     (ChatWire, "only allowed when 'tools'", _chat(tool_choice="none")),
     (ChatWire, "Invalid type", _chat({"role": "user", "content": 7})),
+    (ChatWire, "[0].cache_control'", _chat({"role": "user", "content": [{**_PIECE, "cache_control": {}}]})),
+    (ChatWire, "[0].extra_content'", _chat({"role": "assistant", "tool_calls": [{**_CHAT_CALL, "extra_content": {}}]})),
 ]
 
 
@@ -211,7 +258,7 @@ def _by_google(body: dict[str, Any]) -> None:
 VALIDATORS: Final[Mapping[type[WireUnderTest], Callable[[dict[str, Any]], object]]] = {
     AnthropicWire: _by_anthropic,
     GeminiWire: _by_google,
-}  # the doubles of OpenAI do so with each request
+}  # the doubles of OpenAI and Bedrock do so with each request
 SENT: Final = (
     "reasoning, and its return unchanged",
     "a picture and a PDF in a prompt",

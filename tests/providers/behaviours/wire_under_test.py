@@ -18,7 +18,8 @@ class WireUnderTest(ABC):
 
     `endpoint` and `headers`: where and with what a request goes.
 
-    `thinks`: whether answers show thoughts; `thinking`: options with which they do. `ends`: those that answers have.
+    `thinks`: whether answers show thoughts; `thinking`: options with which they do; `signs`: whether the provider wants
+    more of them back than their text. `caches`: whether it reports cached tokens. `ends`: those that answers have.
     `hints`: headers and bodies of 429 that ask for a pause of 34 s, at the beginning of 2026.
     """
 
@@ -31,6 +32,8 @@ class WireUnderTest(ABC):
     headers: ClassVar[Mapping[str, str]]
     thinks: ClassVar[bool] = True
     thinking: ClassVar[Mapping[str, JsonValue]] = {}
+    signs: ClassVar[bool] = True
+    caches: ClassVar[bool] = True
     keep_alive: ClassVar[bytes] = b": still thinking\n\n"
     ends: ClassVar[Mapping[End, str]]
     failures: ClassVar[Mapping[Failure, tuple[int, Any]]]
@@ -57,6 +60,10 @@ class WireUnderTest(ABC):
             self.double.check = lambda *_: [body]
         else:
             self.refuse(status, body, {})
+
+    def bill(self) -> bool:
+        """Bill requests as the provider does; False: it caches nothing for a price."""
+        return False
 
     def refuse(self, status: int, body: Any, headers: Mapping[str, str]) -> None:
         def check(*_: object) -> Any:

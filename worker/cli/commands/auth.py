@@ -5,10 +5,21 @@ import sys
 
 import click
 
+from activities.model.foreign_keys import (
+    BY_SIGN_IN,
+    CLAUDE_CODE,
+    OPENCODE,
+    PROGRAMS,
+    SIGN_INS,
+    ForeignKey,
+    find_foreign_keys,
+)
+from activities.model.key_forms import check_key, check_provider_id, key_page, sign_in_note
 from activities.model.keys import Keys
 from activities.model.litellm_providers import LITELLM_PROVIDERS
-from activities.model.providers import PROVIDERS, nearest_name
+from activities.model.providers import PROVIDERS, nearest_name, provider_named
 from worker import credential_handoff
+from worker.cli import completers
 from worker.cli.command_support import async_command, print_note
 from worker.cli.render.escaping import escape_exact
 from worker.settings import Settings
@@ -20,7 +31,8 @@ def auth() -> None:
     """Keep the keys of model providers.
 
     The worker reads them; no tool, log or history gets to see one. A key that is set in the shell of a run, as in
-    ANTHROPIC_API_KEY, is handed over by itself, for as long as the stack runs.
+    ANTHROPIC_API_KEY, is handed over by itself, for as long as the stack runs. `auth list` names OpenCode's keys, too;
+    they are copied only where you ask for it.
 
     \b
     Examples:
@@ -30,62 +42,120 @@ def auth() -> None:
     """
 
 
+_provider = click.argument("provider", shell_complete=completers.known_provider)
+
+
 @auth.command()
-@click.argument("provider")
+@_provider
+@click.option("--name", help="A name for one of several keys; `provider.<id>.options.keyName` chooses it.")
+@click.option(
+    "--from", "program", type=click.Choice([OPENCODE, CLAUDE_CODE]), help="Copy the key that this program has stored."
+)
 @async_command
-async def login(settings: Settings, provider: str) -> None:
+async def login(settings: Settings, provider: str, name: str | None, program: str | None) -> None:
     """Store a provider's key, from a hidden prompt or standard input.
 
     \b
-    Example:
+    Examples:
       holdfast auth login anthropic
+      holdfast auth login anthropic --name work
+      holdfast auth login openai --from opencode
     """
+    check_provider_id(provider)
     if provider not in LITELLM_PROVIDERS | PROVIDERS.keys():
         near = nearest_name(provider)
         meant = f" Did you mean {near!r}?" if near else ""
         print_note(
             f"No provider {escape_exact(provider)!r} is known by name: the key is for one that you configure.{meant}"
         )
-    asked = sys.stdin.isatty()
-    key = click.prompt(f"Key of {escape_exact(provider)}", hide_input=True, err=True) if asked else sys.stdin.readline()
-    if not key.strip():
-        raise UsageError("The key is empty: nothing was stored.")
-    Keys(settings.auth).set(provider, key.strip())
-    click.echo(f"Stored for {escape_exact(provider)}, in {escape_exact(str(settings.auth))}.")
+    if provider in BY_SIGN_IN:
+        raise UsageError(f"{provider} has no keys: {SIGN_INS[provider]}.")
+    key, remark = check_key(provider, _foreign_key(settings, provider, program) if program else _ask(provider))
+    Keys(settings.auth).set(provider, key, name)
+    if remark:
+        print_note(escape_exact(remark))
+    click.echo(f"Stored for {_label(provider, name)}, in {escape_exact(str(settings.auth))}.")
+
+
+def _ask(provider: str) -> str:
+    if not sys.stdin.isatty():
+        return sys.stdin.readline()
+    for note in (sign_in_note(provider, needs_key=provider_named(provider).needs_key), _page_note(provider)):
+        if note:
+            print_note(escape_exact(note))
+    key: str = click.prompt(f"Key of {escape_exact(provider)}", hide_input=True, err=True)
+    return key
+
+
+def _page_note(provider: str) -> str | None:
+    page = key_page(provider)
+    return f"Keys are made at {page}." if page else None
+
+
+def _foreign_key(settings: Settings, provider: str, program: str) -> str:
+    """Raises NotFound, and UsageError for a sign-in."""
+    found = [each for each in find_foreign_keys(settings.environment) if each.provider == provider]
+    ours = next((each for each in found if each.program == program), None)
+    if ours is None:
+        raise NotFound(f"{PROGRAMS[program]} has no key for {provider!r} here.")
+    if ours.key is None:
+        raise UsageError(f"{PROGRAMS[program]} has a sign-in by browser for {provider!r}, and no key: {ours.reason}.")
+    return ours.key.get_secret_value()
 
 
 @auth.command("list", short_help="List the providers that have a key.")
-@click.option("--json", "as_json", is_flag=True, help="As a JSON object: providers, and variables.")
+@click.option("--json", "as_json", is_flag=True, help="As a JSON object: providers, variables, other programs.")
 @async_command
 async def list_(settings: Settings, as_json: bool) -> None:
-    """List the providers that have a key, and the variables that were handed over.
+    """List the providers that have a key, the variables that were handed over, and what other programs have.
 
     \b
     Example:
       holdfast auth list
     """
-    stored, given = Keys(settings.auth).list(), credential_handoff.handed_off_names(settings)
+    keys, given = Keys(settings.auth), credential_handoff.handed_off_names(settings)
+    stored, foreign = keys.entries(), find_foreign_keys(settings.environment)
     if as_json:
-        click.echo(json.dumps({"stored": list(stored), "handed_over": list(given)}, indent=2))
+        named = {id: [name for provider, name in stored if provider == id and name] for id in keys.list()}
+        elsewhere = [{"provider": each.provider, "program": each.program, "key": bool(each.key)} for each in foreign]
+        content = {"stored": keys.list(), "named": named, "handed_over": given, "elsewhere": elsewhere}
+        click.echo(json.dumps(content, indent=2))
         return
-    for provider in stored:
-        click.echo(f"{escape_exact(provider)}  stored")
+    for provider, name in stored:
+        click.echo(f"{_label(provider, name)}  stored")
     for variable in given:
         click.echo(f"{escape_exact(variable)}  handed over by a shell, until `holdfast down`")
+    for each in foreign:
+        click.echo(_describe_foreign(each, stored=(each.provider, None) in stored))
     if not stored and not given:
         print_note("No key is stored, and no shell has handed one over: `holdfast auth login PROVIDER` stores one.")
 
 
+def _describe_foreign(found: ForeignKey, *, stored: bool) -> str:
+    provider, program = escape_exact(found.provider), PROGRAMS[found.program]
+    if found.key is None:
+        return f"{provider}  signed in by {program}, not used: {found.reason}"
+    if stored:
+        return f"{provider}  also in {program}"
+    return f"{provider}  in {program}, not used: `holdfast auth login {provider} --from {found.program}` copies it"
+
+
 @auth.command()
-@click.argument("provider")
+@click.argument("provider", shell_complete=completers.stored_provider)
+@click.option("--name", shell_complete=completers.key_name, help="The name of one of several keys.")
 @async_command
-async def logout(settings: Settings, provider: str) -> None:
+async def logout(settings: Settings, provider: str, name: str | None) -> None:
     """Forget a provider's key.
 
     \b
     Example:
       holdfast auth logout anthropic
     """
-    if not Keys(settings.auth).remove(provider):
-        raise NotFound(f"There is no key for {provider!r}. `holdfast auth list` lists those there are.")
-    click.echo(f"Forgotten: {escape_exact(provider)}")
+    if not Keys(settings.auth).remove(provider, name):
+        wanted = f"{name!r} for {provider!r}" if name else f"for {provider!r}"
+        raise NotFound(f"There is no key {wanted}. `holdfast auth list` lists those there are.")
+    click.echo(f"Forgotten: {_label(provider, name)}")
+
+
+def _label(provider: str, name: str | None) -> str:
+    return escape_exact(f"{provider} ({name})" if name else provider)

@@ -24,18 +24,20 @@ from workflows.domain.usage import Price, Rates
 
 _UNKNOWN = "?"
 _HEADINGS = ("context", "output", "$ in", "$ out")
-_MORE_HEADINGS = ("$ cached", "$ caching", "above", "sees", "thinks")
+_MORE_HEADINGS = ("$ cached", "$ caching", "above", "sees", "thinks", "variants")
 _EXPLAINED = "Context and output are tokens, prices US dollars for a million tokens; ? is not known."
 _MORE_EXPLAINED = (
     "Cached is a token read from the provider's cache, caching one written to it; a prompt of more tokens than above "
-    "costs more."
+    "costs more. A variant is chosen by --variant."
 )
 
 
 @click.command()
 @click.argument("provider", required=False, shell_complete=completers.provider)
 @click.option("--all", "every", is_flag=True, help="Those of providers without a key here, too.")
-@click.option("--verbose", is_flag=True, help="Also the rates of caches and long prompts, and what each sees.")
+@click.option(
+    "--verbose", is_flag=True, help="Also the rates of caches and long prompts, what each sees, and its variants."
+)
 @click.option(
     "--refresh",
     "address",
@@ -114,7 +116,13 @@ def _more_cells(choice: ModelChoice) -> tuple[str, ...]:
     above = min((tier.above for tier in price.tiers), default=0) if price else 0
     sees = ", ".join(name for name, seen in (("pictures", facts.images), ("PDF", facts.documents)) if seen)
     rates = (_UNKNOWN if rate is None else _dollars(rate) for rate in cache)
-    return (*rates, f"{above:,}" if above else "", sees, "yes" if facts.reasoning else "")
+    return (
+        *rates,
+        f"{above:,}" if above else "",
+        sees,
+        "yes" if facts.reasoning else "",
+        ", ".join(map(one_line, choice.variants)),
+    )
 
 
 def _tokens(limit: int) -> str:
@@ -138,6 +146,7 @@ def _json(choice: ModelChoice) -> dict[str, Any]:
         "pictures": facts.images,
         "pdf": facts.documents,
         "reasoning": facts.reasoning,
+        "variants": choice.variants,
     }
 
 

@@ -16,6 +16,7 @@ from worker.settings import Settings
 @click.command()
 @click.argument("session", shell_complete=completers.session)
 @session_preparation.model_option("Another model, for this turn only")
+@session_preparation.variant_option
 @session_preparation.config_option
 @click.option("--detach", is_flag=True, help="Do not follow the task: it goes on in the background.")
 @click.option("--no-wait", is_flag=True, help="End with code 4 when the task waits for an answer.")
@@ -27,6 +28,7 @@ async def retry(
     settings: Settings,
     session: str,
     model: str | None,
+    variant: str | None,
     config: str | None,
     detach: bool,
     no_wait: bool,
@@ -48,10 +50,10 @@ async def retry(
     async with open_client(settings, with_worker=True) as client:
         overview = await client.sessions.get(await id_lookup.find_session(client, session))
         prepared = await session_preparation.prepare_session(
-            client, overview, model or overview.model, agent=overview.turn_agent, config=config
+            client, overview, model or overview.model, variant=variant, agent=overview.turn_agent, config=config
         )
         with InterruptGuard() as guard:
-            accepted = await client.retry(overview.id, model=model, sources=prepared.sources)
+            accepted = await client.retry(overview.id, model=model, variant=variant, sources=prepared.sources)
             prepared.report()
             _print_header(overview, accepted, model, session_preparation.configuration_suffix(prepared.configuration))
             if detach and not guard.interrupted:

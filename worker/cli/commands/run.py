@@ -7,7 +7,15 @@ import click
 from activities.shell.environment import session_environment
 from worker import credential_handoff
 from worker.api.accepted import AcceptedPrompt
-from worker.cli import completers, config_remarks, id_lookup, other_sessions, prompt_input, session_preparation
+from worker.cli import (
+    completers,
+    config_remarks,
+    id_lookup,
+    model_choices,
+    other_sessions,
+    prompt_input,
+    session_preparation,
+)
 from worker.cli.command_support import async_command, current_directory, open_client, print_note, thinking_option
 from worker.cli.exit_codes import ExitCode
 from worker.cli.first_prompt import read_first_prompt
@@ -30,6 +38,7 @@ from workflows.domain.value import Value
 class RunArguments(Value):
     text: str
     model: str | None
+    variant: str | None
     agent: str | None
     session: str | None
     config: str | None
@@ -51,6 +60,7 @@ class StartedRun(Value):
 @click.command()
 @click.argument("words", nargs=-1, metavar="[PROMPT]...")
 @session_preparation.model_option("The model, instead of the configured one")
+@session_preparation.variant_option
 @click.option("--agent", metavar="NAME", help="The agent, instead of the configured one or the session's.")
 @click.option(
     "-s",
@@ -73,6 +83,7 @@ async def run(
     settings: Settings,
     words: tuple[str, ...],
     model: str | None,
+    variant: str | None,
     agent: str | None,
     session: str | None,
     again: bool,
@@ -102,7 +113,9 @@ async def run(
     own, session = prompt_input.parse_prompt_id(identity), _session_argument(session, again)
     here = not (words or edit or own or detach or no_wait or as_json) and is_interactive()
     text = "" if here else prompt_input.read_prompt(words, edit=edit)
-    request = RunArguments(text=text, model=model, agent=agent, session=session, config=config, prompt=own)
+    request = RunArguments(
+        text=text, model=model, variant=variant, agent=agent, session=session, config=config, prompt=own
+    )
     turn_config = await _load_config(settings, request) if session is None else None
     if turn_config is not None and here:
         chosen = config_remarks.choose_model(settings, turn_config, model)
@@ -110,9 +123,7 @@ async def run(
         if first is None:
             return ExitCode.DONE
         request = request.model_copy(update={"text": first})
-    options = FollowOptions(
-        no_wait=no_wait, stay_open=not exit_, model=model, agent=agent, thinking=thinking, as_json=as_json
-    )
+    options = FollowOptions(no_wait=no_wait, stay_open=not exit_, thinking=thinking, as_json=as_json)
     async with open_client(settings, with_worker=True) as client:
         with InterruptGuard() as guard:
             started = await (
@@ -125,9 +136,16 @@ async def run(
             if detach and accepted is not None and not guard.interrupted:
                 _print_detached(accepted, started.configuration, as_json)
                 return ExitCode.DONE
-            state = {"seq": started.seq, "turn": started.turn, "configuration": started.configuration}
             prompt = accepted.prompt if accepted is not None else None
-            return await follow_session(client, started.session, prompt, guard, options.model_copy(update=state))
+            state = options.model_copy(update=_state(request, started))
+            return await follow_session(client, started.session, prompt, guard, state)
+
+
+def _state(request: RunArguments, started: StartedRun) -> dict[str, str | int | None]:
+    return {
+        **request.model_dump(include={"model", "variant", "agent"}),
+        **started.model_dump(include={"seq", "turn", "configuration"}),
+    }
 
 
 def _session_argument(session: str | None, again: bool) -> str | None:
@@ -141,6 +159,8 @@ async def _load_config(settings: Settings, request: RunArguments) -> TurnConfig:
     turn_config = await load_project_config(settings, current_directory(), Role(request.agent), sources_of(settings))
     _print_remarks(settings, turn_config, request)
     model = config_remarks.choose_model(settings, turn_config, request.model)
+    if request.variant is not None:
+        model_choices.check_variant(settings, turn_config.config, model, request.variant)
     await credential_handoff.hand_off(settings, credential_handoff.credential_variables(turn_config.config, model))
     return turn_config
 
@@ -163,7 +183,7 @@ async def _start_session(client: SessionClient, request: RunArguments, turn_conf
         )
     accepted = await client.start(
         str(directory),
-        Prompt.of_text(request.text, agent=request.agent, model=request.model),
+        Prompt.of_text(request.text, agent=request.agent, model=request.model, variant=request.variant),
         environment=session_environment(client.settings.environment),
         sources=sources_of(client.settings),
         turn_config=turn_config,
@@ -184,13 +204,13 @@ async def _continue_session(client: SessionClient, request: RunArguments) -> Sta
     """Raises UsageError, NotFound; Conflict if the session has ended."""
     overview = await client.sessions.get(await id_lookup.find_session(client, request.session or "last"))
     prepared = await session_preparation.prepare_session(
-        client, overview, request.model, agent=request.agent, config=request.config
+        client, overview, request.model, variant=request.variant, agent=request.agent, config=request.config
     )
     if prepared.turn_config is not None:
         _print_remarks(client.settings, prepared.turn_config, request)
     accepted = turn = None
     if request.text:
-        prompt = Prompt.of_text(request.text, agent=request.agent, model=request.model)
+        prompt = Prompt.of_text(request.text, agent=request.agent, model=request.model, variant=request.variant)
         accepted = await client.prompt(
             overview.id, prompt, prompt=request.prompt, sources=prepared.sources, turn_config=prepared.turn_config
         )

@@ -15,6 +15,7 @@ from workflows.domain.prompt import Prompt, PromptMode
 @click.argument("words", nargs=-1, metavar="[PROMPT]...")
 @click.option("--queue", is_flag=True, help="In a turn of its own, after the running one.")
 @session_preparation.model_option("The model, if a turn begins with this prompt")
+@session_preparation.variant_option
 @session_preparation.agent_option
 @session_preparation.config_option
 @click.option("--edit", is_flag=True, help="Write the prompt in your editor.")
@@ -27,6 +28,7 @@ async def send(
     words: tuple[str, ...],
     queue: bool,
     model: str | None,
+    variant: str | None,
     agent: str | None,
     config: str | None,
     edit: bool,
@@ -45,9 +47,11 @@ async def send(
     text, own = prompt_input.read_prompt(words, edit=edit), prompt_input.parse_prompt_id(identity)
     async with open_client(settings, with_worker=True) as client:
         overview = await client.sessions.get(await id_lookup.find_session(client, session))
-        prepared = await session_preparation.prepare_session(client, overview, model, agent=agent, config=config)
+        prepared = await session_preparation.prepare_session(
+            client, overview, model, variant=variant, agent=agent, config=config
+        )
         mode = PromptMode.QUEUE if queue else PromptMode.STEER
-        prompt = Prompt.of_text(text, agent=agent, model=model, mode=mode)
+        prompt = Prompt.of_text(text, agent=agent, model=model, variant=variant, mode=mode)
         accepted = await client.prompt(
             overview.id, prompt, prompt=own, sources=prepared.sources, turn_config=prepared.turn_config
         )

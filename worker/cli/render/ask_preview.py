@@ -124,5 +124,5 @@ def _notes(entry: InboxEntry) -> Iterator[str]:
     programs = dict.fromkeys(pattern.split(" ", 1)[0] for each in commands for pattern in each.patterns)
     for note in find_foreign_letters(list(programs), _effect_text(entry)):
         yield f"  Careful: {note}"
-    if _is_command(entry) and isinstance(said := entry.arguments.get("description"), str):
-        yield f"  Agent's description: {one_line(said)}"
+    if _is_command(entry) and isinstance(description := entry.arguments.get("description"), str):
+        yield f"  Agent's description: {one_line(description)}"

@@ -19,7 +19,7 @@ from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.event_contents import actor_of, call_of, describe_answer, prompt_of
 from worker.cli.render.formatting import format_rule, format_upcoming
 from worker.cli.render.session_status import retry_hint
-from worker.cli.render.status_line import StatusLine
+from worker.cli.render.status_line import THINKING, WAITING, StatusLine
 from worker.cli.render.streamed_answer import StreamedAnswer, render_answer
 from worker.cli.render.terminal_writer import TerminalWriter
 from worker.cli.render.wrap import wrap_text, wrap_words
@@ -96,7 +96,8 @@ class EventRenderer:
         match event := seen.record.event:
             case TurnOpened():
                 self._working = True
-                self._print(f"Turn {event.number} · {one_line(event.agent)} · {escape_exact(event.model)}", _DIM)
+                model = " ".join(escape_exact(each) for each in (event.model, event.variant) if each)
+                self._print(f"Turn {event.number} · {one_line(event.agent)} · {model}", _DIM)
             case TurnEnded():
                 self._end_turn(event, seen)
             case ModelRetry() if event.turn is not None:
@@ -224,7 +225,8 @@ class EventRenderer:
         match body:
             case {"kind": "text" | "reasoning" as kind, "text": str(text), "part": int(part)}:
                 self.writer.stream(self._streamed.append(kind, part, escape_prose(text)))
-                self._status_line.set_activity("answers" if kind == "text" else "thinks")
+                growing = "answers" if text else WAITING
+                self._status_line.set_activity(growing if kind == "text" else THINKING)
             case {"kind": "call", "name": str(name)}:
                 self._status_line.set_activity(f"prepares {one_line(name, 30)}")
             case {"title": str(title), "metadata": {"output": str(output)}}:

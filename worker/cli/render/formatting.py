@@ -56,6 +56,13 @@ def format_duration(seconds: float) -> str:
     return f"{whole} s"
 
 
+def format_clock(duration: timedelta) -> str:
+    """The duration as `2:10`, `1:02:10`."""
+    minutes, seconds = divmod(max(round(duration.total_seconds()), 0), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+
+
 def format_past(at: datetime, known: datetime | None = None) -> str:
     """In local time, with the day unless `known` is on it."""
     here = at.astimezone()

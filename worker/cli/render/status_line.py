@@ -9,6 +9,7 @@ from worker.api.events import EventWithContents
 from worker.cli.render.escaping import escape_prose, one_line
 from worker.cli.render.event_contents import call_of
 from worker.cli.render.formatting import (
+    format_clock,
     format_duration,
     format_price,
     format_queued_prompts,
@@ -26,6 +27,9 @@ from workflows.domain.usage import Cost
 _SPINNER: Final = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _TAIL: Final = 4  # lines of a running command's output
 _ASKING: Final = "asks the model"
+THINKING: Final = "thinking"
+WAITING: Final = "waits for the answer"
+_TIMED: Final = frozenset({THINKING, WAITING})  # activities that are shown with their duration
 
 
 class StatusLine:
@@ -38,6 +42,7 @@ class StatusLine:
         self._begun: datetime | None = None
         self._working = False
         self._activity = ""
+        self._last_event = self._since = now()  # of the activity
         self._running: dict[PartId, str] = {}
         self._written: tuple[PartId, list[str]] = PartId(""), []
         self._pause: datetime | None = None
@@ -50,6 +55,8 @@ class StatusLine:
 
     def set_activity(self, what: str) -> None:
         """Set an activity that no event reports, such as a growing answer."""
+        if what != self._activity:
+            self._since = self._now() if self._activity else self._last_event
         self._activity, self._pause = what, None
 
     def set_output(self, call: str, title: str, output: str) -> None:
@@ -75,11 +82,13 @@ class StatusLine:
             case AskAnswered() | AskClosed():
                 self._asks.pop(event.ask, None)
             case ModelRetry() if event.turn is not None:
-                self._pause = datetime.fromisoformat(event.next_at)
+                self._pause = self._last_event = datetime.fromisoformat(event.next_at)
+                self._activity = ""
             case _ if seen.record.session == self._session:
                 self._own(seen, datetime.fromisoformat(seen.record.at))
 
     def _own(self, seen: EventWithContents, at: datetime) -> None:
+        self._last_event = at
         match event := seen.record.event:
             case TurnOpened():
                 self._begun, self._working, self._activity, self._running = at, True, "", {}
@@ -121,9 +130,11 @@ class StatusLine:
             yield f"waits for the provider until {format_upcoming(self._pause, now)}"
         elif not self._working:
             yield "begins"
+        elif self._activity in _TIMED:
+            yield f"{self._activity} for {format_clock(now - self._since)}"
         else:
             yield one_line(self._activity or next(reversed(self._running.values()), _ASKING), 40)
         if self._begun is not None and self.steps:
             yield f"{format_tokens(self.tokens, self.steps)} · {format_price(self.cost)}"
-        if said := self.queued_prompts():
-            yield said
+        if queued := self.queued_prompts():
+            yield queued

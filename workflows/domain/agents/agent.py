@@ -1,18 +1,25 @@
 """Agent: who works in a turn (opencode.md 1)."""
 
+from pydantic import JsonValue
+
 from workflows.domain.config.config import AgentMode, AgentSettings
 from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.value import Value
 
 
 class Agent(Value):
-    """`prompt_file`: in `prompts/agents/` (None: `prompts/system/base.md`). `rules` come after those of every agent and
-    before the configuration's. `named_permissions`: those that its settings in the user's own files name."""
+    """`variant`: of any model that has one of this name. `options` go to the model, over its own. `prompt_file`: in
+    `prompts/agents/` (None: `prompts/system/base.md`). `rules` come after those of every agent and before the
+    configuration's. `named_permissions`: those that its settings in the user's own files name."""
 
     name: str
     mode: AgentMode = AgentMode.ALL
     description: str | None = None
     model: str | None = None
+    variant: str | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    options: dict[str, JsonValue] = {}
     steps: int | None = None
     prompt_file: str | None = None
     rules: Ruleset = ()
@@ -31,7 +38,8 @@ class Agent(Value):
     def with_settings(self, settings: AgentSettings, own: AgentSettings) -> "Agent":
         """`own`: from the user's own files."""
         settings_given = settings.model_dump(
-            include={"mode", "hidden", "description", "model", "steps"}, exclude_none=True
+            include={"mode", "hidden", "description", "model", "variant", "temperature", "top_p", "options", "steps"},
+            exclude_none=True,
         )
         named = (*self.named_permissions, *own.permission)
         return self.model_copy(update={**settings_given, "named_permissions": tuple(dict.fromkeys(named))})

@@ -39,14 +39,38 @@ class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
+class GoogleAuthOptions(Section):
+    model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True)
+
+    key_filename: str | None = None
+
+
 class ProviderOptions(Section):
-    """`{env:…}`, `{file:…}` and `{config:…}` are resolved at use."""
+    """`{env:…}`, `{file:…}` and `{config:…}` are resolved at use. `set_cache_key`: whether requests have one.
+
+    `key_name`: of `holdfast auth login --name`. `project`, `location` and `google_auth_options` are those of Google's
+    Vertex AI; `resource_name`, `api_version` and `use_deployment_based_urls` those of Azure; `region`, `profile` and
+    `endpoint` those of Bedrock.
+    """
 
     model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True)
 
     api_key: str | None = None
+    key_name: str | None = None
     base_url: str | None = Field(None, alias="baseURL")
     headers: dict[str, str] = {}
+    project: str | None = None
+    location: str | None = None
+    google_auth_options: GoogleAuthOptions = GoogleAuthOptions()
+    proxy: str | None = None
+    ca_file: str | None = None
+    resource_name: str | None = None
+    api_version: str | None = None
+    use_deployment_based_urls: bool | None = None
+    set_cache_key: bool | None = None
+    region: str | None = None
+    profile: str | None = None
+    endpoint: str | None = None
 
 
 class Prices(Section):
@@ -67,14 +91,18 @@ class ModelLimits(Section):
 
 
 class ProviderModel(Section):
-    """`id` is its name at the provider, if it differs from the key."""
+    """`id` is its name at the provider, if it differs from the key. `reasoning` and `temperature`: whether it thinks,
+    and takes sampling. `variants`: options by a variant's name; `disabled` there removes one."""
 
     id: str | None = None
     name: str | None = None
     attachment: bool | None = None
+    reasoning: bool | None = None
+    temperature: bool | None = None
     cost: Prices | None = None
     limit: ModelLimits | None = None
     options: dict[str, JsonValue] = {}
+    variants: dict[str, dict[str, JsonValue]] = {}
     headers: dict[str, str] = {}
 
 
@@ -103,6 +131,10 @@ class AgentSettings(Section):
     disable: bool = False
     hidden: bool | None = None
     model: str | None = None
+    variant: str | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    options: dict[str, JsonValue] = {}
     permission: PermissionSettings = {}
     tools: dict[str, bool] = {}
     steps: PositiveInt | None = Field(None, validation_alias=AliasChoices("steps", "maxSteps"))

@@ -24,8 +24,8 @@ from workflows.domain.config.fields import (
 
 ReferenceKind = Literal["env", "file", "config"]
 _RESOLVED_FIELDS: Final = field_paths(
-    """model agent.*.model provider.*.options.apiKey provider.*.options.baseURL provider.*.options.headers
-    provider.*.models.*.headers provider.*.models.*.options"""
+    """model agent.*.model agent.*.options provider.*.options provider.*.models.*.headers provider.*.models.*.options
+    provider.*.models.*.variants"""
 )
 _REFERENCE: Final = re.compile(r"\{(env|file|config):([^}]*)\}")
 
@@ -34,10 +34,13 @@ def used_references(config: Config) -> frozenset[tuple[ReferenceKind, str]]:
     """Kind and name of the references resolved at use. Only the user's own files decide those fields: no repository can
     name a variable to read."""
     texts = [config.model, *(agent.model for agent in config.agent.values())]
+    options = [agent.options for agent in config.agent.values()]
     for provider in config.provider.values():
-        texts += [provider.options.api_key, provider.options.base_url, *provider.options.headers.values()]
+        texts += [text for _, text in iter_texts(provider.options.model_dump())]
         for model in provider.models.values():
-            texts += [*model.headers.values(), *(text for _, text in iter_texts(model.options))]
+            texts += model.headers.values()
+            options += [model.options, *model.variants.values()]
+    texts += [text for each in options for _, text in iter_texts(each)]
     hits = chain.from_iterable(_REFERENCE.finditer(text) for text in texts if text)
     return frozenset((cast(ReferenceKind, hit[1]), hit[2]) for hit in hits)
 

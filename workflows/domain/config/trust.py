@@ -30,11 +30,14 @@ _MOST_RULES: Final = 200  # of one project file: checking them takes quadratic t
 # What a project's file may set; permissions are checked one by one.
 _UNRESTRICTED: Final = field_paths(
     """agent.*.description agent.*.disable agent.*.hidden agent.*.maxSteps agent.*.mode agent.*.model agent.*.steps
-    compaction default_agent experimental.continue_loop_on_deny instructions model
+    agent.*.temperature agent.*.top_p agent.*.variant compaction default_agent experimental.continue_loop_on_deny
+    instructions model
     provider.*.models.*.attachment provider.*.models.*.name provider.*.models.*.reasoning
     provider.*.models.*.temperature provider.*.models.*.tool_call provider.*.name tool_output username"""
 )
-_ENDPOINT: Final = "endpoints, keys, prices, limits and names of models are read only from your own configuration"
+_ENDPOINT: Final = (
+    "endpoints, keys, options, prices, limits and names of models are read only from your own configuration"
+)
 _REFERENCE: Final = "a reference in what a provider gets to see counts from your own configuration only"
 _DEPTH: Final = "how deep subagents may go counts from your own configuration only"
 _PRIMARY: Final = "other agents get this one's help only where your own configuration says so"

@@ -65,6 +65,15 @@ class TurnConfig(Value):
             return None
         return model or (None if other_agent and self.agent.model else of_session)
 
+    def named_variant(
+        self, work: tuple[str | None, str | None], session: tuple[str | None, str | None], *, other_agent: bool
+    ) -> str | None:
+        """The variant that the turn's `work` names, else the session's where the turn has the session's model; None:
+        the agent's. Each with its model."""
+        (model, variant), (of_session, session_variant) = work, session
+        own_model = other_agent and self.agent.model is not None and model is None
+        return variant or (None if own_model or model not in (None, of_session) else session_variant)
+
     @property
     def digest(self) -> str:
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()

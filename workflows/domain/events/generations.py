@@ -30,7 +30,8 @@ class PartSeal(Value):
 
 
 class MessageCompleted(Value):
-    """An answer was stored; `cost`: decimal string in US dollars, None if unknown."""
+    """An answer was stored; `cost`: decimal string in US dollars, None if unknown. `reminders_seal`: of what its
+    request told the model besides prompts and results, if anything."""
 
     type: Literal["message.completed"] = "message.completed"
     generation: GenerationId
@@ -42,3 +43,4 @@ class MessageCompleted(Value):
     tokens: Tokens
     cost: str | None
     parts: tuple[PartSeal, ...] = ()
+    reminders_seal: str | None = None

@@ -14,6 +14,7 @@ class SessionCreated(Value):
     directory: str
     agent: str
     model: str | None = None
+    variant: str | None = None
     parent: SessionId | None = None
     sources: str | None = None
 

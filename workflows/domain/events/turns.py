@@ -15,6 +15,7 @@ class TurnOpened(Value):
     turn_config: TurnConfigId
     agent: str
     model: str
+    variant: str | None = None
     retry: RetryId | None = None
 
 
@@ -35,6 +36,7 @@ class RetryAccepted(Value):
     retry: RetryId
     turn: TurnId
     model: str | None = None
+    variant: str | None = None
     agent: str | None = None
 
 

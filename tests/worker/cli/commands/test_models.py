@@ -64,6 +64,7 @@ async def test_json_has_what_is_known_of_each_model(bare: CommandRunner) -> None
         "pictures": False,
         "pdf": False,
         "reasoning": False,
+        "variants": [],
     }
     assert (second["context"], second["price"]) == (None, None)
 
@@ -136,6 +137,20 @@ async def test_more_is_said_where_it_is_asked_for(bare: CommandRunner) -> None:
     ended = await bare.run("models", "anthropic", "--verbose")
 
     heading, *rows = ended.out.splitlines()
-    assert " ".join(heading.split()) == "model context output $ in $ out $ cached $ caching above sees thinks"
-    assert any("claude-sonnet-4-5 " in row and "pictures, PDF" in row and row.endswith("yes") for row in rows)
+    assert " ".join(heading.split()) == "model context output $ in $ out $ cached $ caching above sees thinks variants"
+    sonnet = next(row for row in rows if "claude-sonnet-4-5 " in row)
+    assert "pictures, PDF" in sonnet and sonnet.split()[-3:] == ["yes", "high,", "max"]
     assert "read from the provider's cache" in ended.err
+
+
+async def test_variants_are_listed_and_completed(bare: CommandRunner) -> None:
+    thinks = {"reasoning": True, "variants": {"high": {"disabled": True}, "fast": {"temperature": 0}}}
+    person = configured(bare, provider={"own": {**OWN, "models": {"qwq": {}, "o9": thinks}}}, model="own/o9")
+    listed = json.loads((await person.run("models", "own", "--json")).out)
+    tab = {"_HOLDFAST_COMPLETE": "bash_complete", "COMP_CWORD": "5"}
+    named = await person.with_(**tab, COMP_WORDS="holdfast run -m anthropic/claude-opus-4-6 --variant m").run()
+    own = await person.with_(**tab | {"COMP_CWORD": "3"}, COMP_WORDS="holdfast run --variant ").run()
+
+    assert [each["variants"] for each in listed] == [[], ["low", "medium", "fast"]]
+    assert named.out.split() == ["plain,medium", "plain,max"] and named.err == own.err == ""
+    assert own.out.split() == ["plain,low", "plain,medium", "plain,fast"]

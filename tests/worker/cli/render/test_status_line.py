@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from tests.worker.cli.render.test_event_renderer import CALL, NOON, TURN, call, completed, finished, seen, titled
-from worker.cli.render.status_line import StatusLine
+from worker.cli.render.status_line import THINKING, WAITING, StatusLine
 from workflows.domain.events.asks import AskAnswered, AskRaised
 from workflows.domain.events.calls import CallClaimed
 from workflows.domain.events.event import Event
@@ -60,6 +60,27 @@ def test_it_tells_how_long_the_turn_takes_what_it_does_and_what_it_has_cost(stat
     assert begun == "1 min 12 s · asks the model"
     assert running == "1 min 12 s · bash pytest -q · tokens unknown · $0.0123"
     assert line_of(status_line) == "1 min 12 s · asks the model · tokens unknown · $0.0123"
+
+
+def test_it_says_how_long_the_model_thinks(status_line: StatusLine) -> None:
+    note(status_line, OPENED)
+    status_line.set_activity(WAITING)
+    waits = line_of(status_line)
+    note(status_line, OPENED)
+    status_line.set_activity(THINKING)
+    from_the_beginning = line_of(status_line)
+    status_line.set_activity("answers")
+    status_line.set_activity(THINKING)
+    again = line_of(status_line)
+    note(status_line, retry(NOON + timedelta(seconds=62)))
+    asks = line_of(status_line)
+    status_line.set_activity(THINKING)
+
+    assert waits == "1 min 12 s · waits for the answer for 1:12"
+    assert from_the_beginning == "1 min 12 s · thinking for 1:12"
+    assert again == "1 min 12 s · thinking for 0:00"
+    assert asks == "1 min 12 s · asks the model"
+    assert line_of(status_line) == "1 min 12 s · thinking for 0:10"
 
 
 def test_an_answer_beside_the_turn_counts_as_cost_only(status_line: StatusLine) -> None:

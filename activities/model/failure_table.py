@@ -1,0 +1,196 @@
+"""What follows from a provider's failure: the action of the first row that fits (opencode.md 4.5)."""
+
+import re
+from collections.abc import Collection, Container
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, TypeAlias
+
+UNSENT: Final = "unsent"  # our code for a request that could not be written
+
+
+class StopKind(StrEnum):
+    """Why asking again is of no use."""
+
+    AUTH = "auth"
+    QUOTA = "quota"
+    NOT_FOUND = "not-found"
+    CONTENT = "content"
+    BAD_REQUEST = "bad-request"
+    UNSENT = "unsent"
+
+
+class Remedy(StrEnum):
+    """What may help."""
+
+    WAIT = "wait"  # until the provider's hint, or longer each time; a day in all (setting)
+    FEW = "few"  # the same, five times at most: it may never succeed
+    COMPACT = "compact"  # a shorter conversation
+
+
+Action: TypeAlias = StopKind | Remedy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """Fits a failure that has all that the row names. `status`: None is a failure without one, as within a stream.
+
+    `message`: in the provider's message; `anywhere`: there or in the body. `passing`: by the network or the transport.
+    `text`: for people, instead of the provider's.
+    """
+
+    action: Action
+    code: Collection[str] | None = None
+    status: Container[int | None] | None = None
+    message: re.Pattern[str] | None = None
+    anywhere: re.Pattern[str] | None = None
+    provider: str = ""
+    passing: bool = False
+    text: str = ""
+
+    def fits(
+        self, provider: str, status: int | None, code: str | None, message: str, body: str, *, passing: bool
+    ) -> bool:
+        return (
+            (self.code is None or code in self.code)
+            and (self.status is None or status in self.status)
+            and (passing or not self.passing)
+            and provider.startswith(self.provider)
+            and (self.message is None or bool(self.message.search(message)))
+            and (self.anywhere is None or bool(self.anywhere.search(message) or self.anywhere.search(body)))
+        )
+
+
+def _phrases(text: str) -> re.Pattern[str]:
+    return re.compile(text, re.IGNORECASE | re.VERBOSE)
+
+
+_REDIRECT: Final = range(300, 400)
+_CLIENT: Final = range(400, 500)
+_SERVER: Final = range(500, 1000)
+_THROTTLED: Final = _phrases(
+    r"^(throttling\ error|service\ unavailable): | rate\ limit | too\ many\ requests | please\ wait | \bTPM\b"
+    r"| tokens\ per\ minute"
+)
+_TOO_LONG: Final = _phrases(
+    r"""
+    (prompt|input)\ is\ too\ long | prompt\ too\ long | request_too_large | request\ entity\ too\ large
+    | exceeds\ the\ (context\ window|available\ context\ size|limit\ of\ \d)
+    | exceeds\ (the\ )?(model'?s?\ )?(maximum\ context\ length|maximum\ allowed\ input\ length)
+    | input\ token\ count.*exceeds\ the\ maximum | tokens\ in\ request\ more\ than\ max\ tokens\ allowed
+    | maximum\ prompt\ length\ is\ \d | reduce\ the\ length\ of\ the\ messages | maximum\ context\ length\ is\ \d
+    | input\ \(.*tokens\)\ is\ longer\ than\ the\ model'?s?\ context\ length | greater\ than\ the\ context\ length
+    | context\ window\ exceeds\ limit | exceeded\ model\ token\ limit | context[ _]length\ exceeded
+    | exceeds?\ (the\ )?context\ limit | context\ length\ (is|of)\ only\ \d | input\ length.*exceeds.*context\ length
+    | exceeded\ (max\ )?context\ length | too\ large\ for\ model\ with\ \d+\ maximum\ context\ length
+    | prompt\ has\ [\d,]+\ tokens,\ but\ the\ configured\ context\ size\ is | model_context_window_exceeded
+    | prompt\ exceeds\ max\ length | range\ of\ input\ length\ should\ be
+    | `inputs`\ tokens\ \+\ `max_new_tokens`\ must\ be
+    | too\ many\ tokens | token\ limit\ exceeded | ^4(00|13)\ (status\ code\ )?\(no\ body\)
+    """
+)
+_MAY_PASS: Final = _phrases(
+    r"""
+    (?<!\.)\b(429|500|502|503|504|524)\b(?!\.\w) | rate\ increased\ too\ quickly | rate[ _-]?limit | too\ many\ requests
+    | overloaded | service\ unavailable | internal\ (server\ )?error | server\ error | provider\ returned\ error
+    | terminated | fetch\ failed | network\ error | upstream\ connect | connection\ (error|refused|lost)
+    | socket\ (closed|hang\ up|connection\ was\ closed) | reset\ before\ headers | getaddrinfo | ENOTFOUND | EAI_AGAIN
+    | ECONNREFUSED | ECONNRESET | ETIMEDOUT | ^\s*timeout\s*$
+    | (request|response|connection|network|stream|read)\ (timeout|timed\ out|time-out|time\ out)
+    | (try|retry)\ your\ request\ again | resource\ exhausted | (try|retry)\ again\ (later|in\b)
+    | (currently|temporarily)\ at\ capacity
+    """
+)
+_USED_UP: Final = _phrases(
+    r"""
+    credit\ balance\ is\ too\ low | insufficient[ _]balance | regain\ access\ on | Requests?PerDay
+    | exceeded_current_quota | (weekly|monthly)\ (usage\ limit|limit\ exhausted)
+    | extra\ usage\ is\ required | key\ limit\ exceeded
+    | (used\ all\ available|insufficient|doesn't\ have\ any)\ credits | (reached|exceeded).{0,30}\ spending\ limit
+    """
+)
+
+TABLE: Final = (
+    # ours
+    Row(action=StopKind.UNSENT, code={UNSENT}),
+    # too long, whatever else is said
+    Row(action=Remedy.COMPACT, code={"context_length_exceeded", "request_too_large"}),
+    # no limit grows by waiting: OpenAI, Groq
+    Row(action=Remedy.COMPACT, message=_phrases(r"request\ too\ large\b.*\blimit:?\ [\d,]+,\ requested:?\ [\d,]+")),
+    # the account: OpenAI, ChatGPT, Anthropic, Moonshot, DashScope, Bedrock; then by status, and by words, of Anthropic,
+    # DeepSeek, Gemini (a day's requests), Ollama's cloud, OpenRouter, xAI
+    Row(
+        action=StopKind.QUOTA,
+        code={
+            *("insufficient_quota", "usage_not_included", "billing_error", "exceeded_current_quota_error"),
+            *("Arrearage", "ServiceQuotaExceededException"),
+        },
+    ),
+    Row(action=StopKind.QUOTA, status={402}),
+    Row(action=StopKind.QUOTA, anywhere=_USED_UP),
+    Row(  # Gemini and xAI: status 400; MiniMax: 200
+        action=StopKind.AUTH,
+        anywhere=_phrases(r"API\ key\ not\ valid | API_KEY_INVALID | incorrect\ API\ key | login\ fail"),
+    ),
+    Row(action=StopKind.AUTH, status={None}, code={"authentication_error", "permission_error"}),
+    # what the request is
+    Row(
+        action=StopKind.CONTENT,
+        code={"content_filter", "content_policy_violation", "image_content_policy_violation", "bio_policy"},
+    ),
+    Row(action=StopKind.CONTENT, status={403}, message=_phrases(r"input\ was\ flagged")),  # OpenRouter
+    Row(action=StopKind.NOT_FOUND, code={"model_not_found", "DeploymentNotFound"}),  # OpenAI; Azure
+    Row(action=StopKind.NOT_FOUND, status={None}, code={"not_found_error"}),  # Anthropic
+    Row(
+        action=StopKind.NOT_FOUND, status={404}, message=_phrases(r"no\ endpoints|no\ allowed\ providers")
+    ),  # OpenRouter
+    Row(action=StopKind.BAD_REQUEST, code={"invalid_prompt"}),
+    Row(  # OpenAI: openai.types.responses.ResponseError
+        action=StopKind.BAD_REQUEST,
+        status={None},
+        code={
+            *("data_residency_mismatch", "empty_image_file", "image_file_not_found", "image_file_too_large"),
+            *("image_parse_error", "image_too_large", "image_too_small", "invalid_base64_image", "invalid_image"),
+            *("invalid_image_format", "invalid_image_mode", "invalid_image_url", "unsupported_image_media_type"),
+        },
+    ),
+    # throttling, whose words speak of tokens too
+    Row(action=Remedy.WAIT, message=re.compile("Overloaded"), text="Provider is overloaded"),
+    Row(action=Remedy.WAIT, status={429, 503, 529}),
+    Row(action=Remedy.WAIT, code={"rate_limit_exceeded", "ThrottlingException"}),
+    Row(action=Remedy.FEW, status=_CLIENT, message=_THROTTLED),
+    Row(action=Remedy.WAIT, message=_THROTTLED),
+    # too long
+    Row(action=Remedy.COMPACT, status={413}),
+    Row(action=Remedy.COMPACT, message=_TOO_LONG),
+    # what may pass, and what never does although its words speak of it
+    Row(action=StopKind.BAD_REQUEST, status=_REDIRECT),
+    Row(  # OpenRouter, of the company behind it
+        action=StopKind.BAD_REQUEST,
+        status={400},
+        message=_phrases(r"provider\ returned\ error"),
+        anywhere=_phrases(r"invalid | schema | unsupported | not\ supported"),
+    ),
+    Row(action=StopKind.BAD_REQUEST, status={None}, code={"invalid_request_error"}),
+    Row(action=Remedy.FEW, code={"tool_use_failed"}),  # Groq: a malformed call
+    Row(action=Remedy.FEW, status={404}, provider="openai"),
+    Row(action=Remedy.WAIT, status={408, 409, 424, 425}),  # 424: a model of Bedrock's failed
+    Row(action=Remedy.WAIT, status=_SERVER),
+    Row(action=Remedy.WAIT, passing=True),
+    Row(action=Remedy.FEW, status=_CLIENT, anywhere=_MAY_PASS),
+    Row(action=Remedy.WAIT, anywhere=_MAY_PASS),
+    Row(action=Remedy.WAIT, status={None}, message=re.compile(r"^\s*\{.*too_many_requests"), text="Too Many Requests"),
+    Row(
+        action=Remedy.WAIT,
+        status={None},
+        message=re.compile(r"^\s*\{.*(exhausted|unavailable)"),
+        text="Provider is overloaded",
+    ),
+    # all else
+    Row(action=StopKind.AUTH, status={401, 403}),
+    Row(action=StopKind.NOT_FOUND, status={404}),
+    Row(action=StopKind.BAD_REQUEST),
+)
+STOPPING_CODES: Final = frozenset(
+    code for row in TABLE if isinstance(row.action, StopKind) for code in row.code or ()
+)  # of an error within a stream; all others may pass

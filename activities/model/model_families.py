@@ -1,0 +1,228 @@
+"""What families of models get unless a person says otherwise, and their variants.
+
+The constants are those of OpenCode's transform (`packages/opencode/src/provider/transform.ts`), where no other source
+stands. A row names services, "WIRE:PROVIDER" by our name of the wire and litellm's of the provider, and models.
+"""
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Final, NamedTuple, TypeAlias
+
+from pydantic import JsonValue
+
+from activities.model.port import Endpoint
+
+Options: TypeAlias = Mapping[str, JsonValue]
+Variants: TypeAlias = Mapping[str, Options]
+
+
+class _Row(NamedTuple):
+    services: re.Pattern[str]
+    models: re.Pattern[str]
+    options: Options
+
+
+class _VariantRow(NamedTuple):
+    services: re.Pattern[str]
+    models: re.Pattern[str]
+    variants: Variants
+
+
+def _row(services: str, models: str, **options: JsonValue) -> _Row:
+    return _Row(re.compile(services), re.compile(models), options)
+
+
+def _variants(services: str, models: str, variants: Variants) -> _VariantRow:
+    return _VariantRow(re.compile(services), re.compile(models), variants)
+
+
+def _efforts(names: str, **more: JsonValue) -> Variants:
+    return {name: {"reasoning_effort": name, **more} for name in names.split()}
+
+
+def _gateway_efforts(names: str) -> Variants:
+    """As OpenRouter has them for every model."""
+    return {name: {"reasoning": {"effort": name}} for name in names.split()}
+
+
+def _adaptive(names: str) -> Variants:
+    return {name: {"thinking": {"type": "adaptive", "display": "summarized"}, "effort": name} for name in names.split()}
+
+
+def _budgets(**tokens: int) -> Variants:
+    return {name: {"thinking": {"type": "enabled", "budget_tokens": budget}} for name, budget in tokens.items()}
+
+
+def _levels(names: str) -> Variants:
+    return {name: {"thinkingConfig": {"includeThoughts": True, "thinkingLevel": name}} for name in names.split()}
+
+
+def _gemini_budgets(**tokens: int) -> Variants:
+    return {
+        name: {"thinkingConfig": {"includeThoughts": True, "thinkingBudget": budget}} for name, budget in tokens.items()
+    }
+
+
+_ANY: Final = ""
+_LOW_TO_HIGH: Final = "low medium high"
+_ALL_EFFORTS: Final = "none minimal low medium high xhigh"
+_GEMINI_SAMPLED: Final = r"gemini-(2[.-]5|3-(flash|pro)|3[.-]1|3[.-]5-flash(?!-lite))([.:-]|$)"
+_CLAUDE_ADAPTIVE: Final = r"claude-(opus|sonnet|haiku)-(4[-.]([7-9]|\d\d)|[5-9]|\d\d)(?!\d)|claude-(fable|mythos)-"
+_GPT_5: Final = r"(^|/)gpt-([5-9]|\d\d)(?!.*-(chat|pro))"  # and later ones
+_TAKES_TOP_K: Final = r"^(anthropic|bedrock|gemini|ollama):|:openrouter$"  # all others lack it, or refuse it
+
+# The first row that fits counts.
+_SAMPLING: Final = (
+    _row(_ANY, "claude"),
+    _row(_ANY, "north-mini-code", temperature=1.0),
+    _row(_ANY, _GEMINI_SAMPLED, temperature=1.0, top_p=0.95, top_k=64),
+    _row(_ANY, r"glm-4\.[67]", temperature=1.0),
+    _row(_ANY, r"minimax-m2(\.|5|1)", temperature=1.0, top_p=0.95, top_k=40),
+    _row(_ANY, "minimax-m2", temperature=1.0, top_p=0.95, top_k=20),
+    _row(_ANY, r"kimi-k2[.p-]5", temperature=1.0, top_p=0.95),
+    _row(_ANY, r"kimi-k2(.*thinking|\.|p)", temperature=1.0),
+    _row(_ANY, "kimi-k2", temperature=0.6),
+    _row(_ANY, r"deepseek-v4-flash.0731", top_p=0.95),
+    _row(r":(deepseek|opencode.*)$", "deepseek-v4-flash", top_p=0.95),
+)
+# OpenAI: "Unsupported parameter: 'temperature' is not supported with this model"; see also anthropic_options
+REFUSES_SAMPLING: Final = re.compile(r"(^|/)(gpt-([5-9]|\d\d)|o\d|codex)(?!.*-chat)")
+
+# All rows that fit count.
+_DEFAULTS: Final = (
+    _row("^responses:(openai|azure|opencode)$", _GPT_5, reasoning_effort="medium", reasoning_summary="auto"),
+    _row("^responses:(openai|opencode)$", r"^gpt-5\.(?!.*(codex|-chat))", verbosity="low"),
+    # OpenAI's later ones refuse an effort beside tools in this protocol
+    _row(r"^chat:(?!openrouter$)", r"(^|/)gpt-5(\.[1-3])?(?![\d.])(?!.*-(chat|pro))", reasoning_effort="medium"),
+    _row(r":openrouter$", r"(^|/)gpt-5(?!.*-(chat|pro))", reasoning={"effort": "medium"}),
+    _row(r":openrouter$", "gemini-3", reasoning={"effort": "high"}),
+    _row("^gemini:", "gemini-3", thinkingConfig={"thinkingLevel": "high"}),
+    _row("^anthropic:", "minimax-m3", thinking={"type": "adaptive"}),
+    _row("^chat:(zai|zhipuai)", _ANY, thinking={"type": "enabled", "clear_thinking": False}),
+    _row("^chat:baseten$", _ANY, chat_template_args={"enable_thinking": True}),
+)
+_DEFAULTS_OF_THINKERS: Final = (  # the same, for models that the table knows to think
+    _row("^anthropic:", "kimi", thinking={"type": "adaptive", "display": "summarized"}, effort="high"),
+    _row("^chat:(dashscope|alibaba-.*-cn)$", "^(?!.*kimi-k2-thinking)", enable_thinking=True),
+)
+
+_OPENAI_EFFORTS: Final = (  # model → efforts, the first that fits
+    ("deep-research", "medium"),
+    (r"gpt-5-chat", ""),
+    (r"gpt-5[.-]\d+.*-chat", "medium"),
+    (r"gpt-5[.-]?pro", "high"),
+    (r"gpt-5[.-]([3-9]|\d\d).*codex", "none low medium high xhigh"),
+    (r"gpt-5[.-]2.*codex|gpt-5.*codex-max", "low medium high xhigh"),
+    (r"gpt-5.*codex", _LOW_TO_HIGH),
+    (r"gpt-5[.-]\d+-pro", "medium high xhigh"),
+    (r"gpt-5[.-]1(?!\d)", "none low medium high"),
+    (r"gpt-5[.-]\d", "none low medium high xhigh"),
+    (r"gpt-5(?!\d)", "minimal low medium high"),
+    (r"gpt-([6-9]|\d\d)", "none low medium high xhigh"),
+    (r"(^|/)o\d", _LOW_TO_HIGH),
+)
+
+# The first row that fits counts, for models that think.
+_VARIANTS: Final = (
+    _variants(
+        "^(anthropic|chat):(?!nvidia)",
+        "minimax-m3",
+        {
+            "none": {"thinking": {"type": "disabled"}},
+            "thinking": {"thinking": {"type": "adaptive"}},
+        },
+    ),
+    _variants(
+        ":nvidia",
+        "minimax-m3",
+        {
+            "none": {"chat_template_kwargs": {"thinking_mode": "disabled"}},
+            "thinking": {"chat_template_kwargs": {"thinking_mode": "enabled"}},
+        },
+    ),
+    _variants(":openrouter$", r"glm-5[.p-]2", _gateway_efforts("high xhigh")),
+    _variants("^anthropic:", r"glm-5[.p-]2", {name: {"effort": name} for name in ("high", "max")}),
+    _variants("^chat:", r"glm-5[.p-]2", _efforts("high max")),
+    _variants("^anthropic:", "kimi", _adaptive("low medium high xhigh max")),
+    _variants(_ANY, r"deepseek-(chat|reasoner|r1|v3)|minimax|glm|kimi|k2p|qwen|big-pickle", {}),
+    _variants(":openrouter$", "grok-3-mini", _gateway_efforts("low high")),
+    _variants(_ANY, "grok-3-mini", _efforts("low high")),
+    _variants("^(anthropic|bedrock):", _CLAUDE_ADAPTIVE, _adaptive("low medium high xhigh max")),
+    _variants("^(anthropic|bedrock):", r"claude-(opus|sonnet)-4[-.]6(?!\d)", _adaptive("low medium high max")),
+    _variants(
+        "^(anthropic|bedrock):",
+        r"claude-opus-4[-.]5(?!\d)",
+        {
+            name: {"thinking": {"type": "enabled", "budget_tokens": 16_000}, "effort": name}
+            for name in _LOW_TO_HIGH.split()
+        },
+    ),
+    _variants("^bedrock:", "^(?!.*(claude|nova))", _efforts(_LOW_TO_HIGH)),
+    _variants(
+        "^bedrock:",
+        "nova",
+        {name: {"reasoningConfig": {"type": "enabled", "maxReasoningEffort": name}} for name in _LOW_TO_HIGH.split()},
+    ),
+    _variants("^(anthropic|bedrock):", _ANY, _budgets(high=16_000, max=31_999)),
+    _variants("^gemini:", r"gemini-2[.-]5-pro", _gemini_budgets(high=16_000, max=32_768)),
+    _variants("^gemini:", r"gemini-2[.-]5", _gemini_budgets(high=16_000, max=24_576)),
+    _variants("^gemini:", "gemini-3.*flash", _levels("minimal low medium high")),
+    _variants("^gemini:", "gemini-3", _levels(_LOW_TO_HIGH)),
+    _variants("^gemini:", _ANY, _levels("low high")),
+    *(_variants(":openrouter$", models, _gateway_efforts(names)) for models, names in _OPENAI_EFFORTS),
+    _variants(":openrouter$", "gpt", _gateway_efforts(_ALL_EFFORTS)),
+    _variants(":openrouter$", _ANY, _gateway_efforts(_LOW_TO_HIGH)),
+    *(
+        _variants("^responses:(openai|azure|opencode)$", models, _efforts(names, reasoning_summary="auto"))
+        for models, names in _OPENAI_EFFORTS
+    ),
+    *(_variants("^(chat|litellm):azure$", models, _efforts(names)) for models, names in _OPENAI_EFFORTS),
+    _variants(":mistral$", r"mistral-(small-(2603|latest)|medium-(3\.5|2604))", _efforts("high")),
+    _variants(
+        ":cohere",
+        _ANY,
+        {
+            "none": {"thinking": {"type": "disabled"}},
+            "high": {"thinking": {"type": "enabled"}},
+        },
+    ),
+    _variants(":(mistral|perplexity)$", _ANY, {}),
+    # docs.x.ai, "Reasoning": the others refuse an effort
+    _variants(_ANY, r"grok-4\.[3-9](?!\d)|grok.*multi-agent", _efforts(_LOW_TO_HIGH)),
+    _variants(_ANY, "grok", {}),
+    _variants(":groq$", "gpt-oss", _efforts(_LOW_TO_HIGH)),  # console.groq.com/docs/reasoning
+    _variants(":groq$", _ANY, _efforts("none low medium high")),
+    _variants(_ANY, "north-mini-code", _efforts("none high")),
+    _variants(_ANY, "deepseek-v4", _efforts("low medium high max")),
+    _variants(_ANY, _ANY, _efforts(_LOW_TO_HIGH)),
+)
+
+
+def default_options(endpoint: Endpoint, *, thinks: bool) -> dict[str, JsonValue]:
+    """The options of a model's family; `thinks`: whether it can."""
+    return dict(_default_options(*_names(endpoint), thinks))
+
+
+@lru_cache(maxsize=256)
+def _default_options(service: str, model: str, thinks: bool) -> Options:
+    sampling = next((row.options for row in _SAMPLING if _fits(row, service, model)), {})
+    if not re.search(_TAKES_TOP_K, service):
+        sampling = {name: value for name, value in sampling.items() if name != "top_k"}
+    known = (*_DEFAULTS, *_DEFAULTS_OF_THINKERS) if thinks else _DEFAULTS
+    rows = [row.options for row in known if _fits(row, service, model)]
+    return {name: value for options in (sampling, *rows) for name, value in options.items()}
+
+
+def built_in_variants(endpoint: Endpoint) -> Variants:
+    """Of a model that thinks."""
+    service, model = _names(endpoint)
+    return next(row.variants for row in _VARIANTS if _fits(row, service, model))
+
+
+def _names(endpoint: Endpoint) -> tuple[str, str]:
+    return f"{endpoint.wire}:{endpoint.model.partition('/')[0]}", endpoint.name.lower()
+
+
+def _fits(row: _Row | _VariantRow, service: str, model: str) -> bool:
+    return bool(row.services.search(service) and row.models.search(model))

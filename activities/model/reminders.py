@@ -1,0 +1,34 @@
+"""What a step's request tells the model besides prompts and results.
+
+It is recorded with the step and sent again with all later requests: each extends the one before, for the provider's
+cache of prefixes.
+"""
+
+from datetime import date
+
+from prompts import render_prompt
+from workflows.domain.ids import TurnId
+from workflows.domain.messages import Message, Reminder, ReminderName, StepReminders, Transcript
+
+
+def due_reminders(transcript: Transcript, today: date, *, text_only: bool) -> tuple[Reminder, ...]:
+    """The date, where the conversation has none or another; and that no tools are left."""
+    current = Reminder(name=ReminderName.DATE, text=render_prompt("reminders/date", date=today.isoformat()))
+    due = () if current == _newest(transcript, ReminderName.DATE) else (current,)
+    if not text_only:
+        return due
+    return *due, Reminder(name=ReminderName.LAST_STEP, text=render_prompt("reminders/last_step"))
+
+
+def is_asked_again(transcript: Transcript, turn: TurnId) -> bool:
+    """Whether the turn has had a last step before its newest one."""
+    return sum(_has(entry, ReminderName.LAST_STEP) for entry in reversed(transcript) if entry.turn == turn) > 1
+
+
+def _has(entry: Message | StepReminders, name: ReminderName) -> bool:
+    return isinstance(entry, StepReminders) and any(each.name is name for each in entry.reminders)
+
+
+def _newest(transcript: Transcript, name: ReminderName) -> Reminder | None:
+    steps = (entry for entry in reversed(transcript) if isinstance(entry, StepReminders))
+    return next((each for step in steps for each in step.reminders if each.name is name), None)

@@ -1,0 +1,123 @@
+"""Bedrock's ConverseStream: its frames, and its events as ours."""
+
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any, Final
+
+from activities.model.failures import ModelError, ProviderFailure
+from activities.model.port import Finish, PartDelta, ReasoningDelta, TextDelta, ToolCallDelta
+from activities.model.request_json import encode_json
+from activities.model.wires.answer_reader import AnswerReader, count_tokens, require_text
+from workflows.domain.usage import ReportedUsage
+
+REASONING: Final = "reasoningContent"
+_FINISHES: Final = {  # malformed_model_output, malformed_tool_use: unknown ones
+    "end_turn": Finish.STOP,
+    "stop_sequence": Finish.STOP,
+    "tool_use": Finish.TOOL_CALLS,
+    "max_tokens": Finish.LENGTH,
+    "content_filtered": Finish.CONTENT_FILTER,
+    "guardrail_intervened": Finish.CONTENT_FILTER,
+    "refusal": Finish.CONTENT_FILTER,  # Anthropic's word, which the service's model lacks
+}
+_CONTEXT_FULL: Final = "model_context_window_exceeded"
+_LASTING: Final = frozenset({"ValidationException", "AccessDeniedException", "ResourceNotFoundException"})
+
+
+class FrameSplitter:
+    """Reads AWS's event streams by botocore: each event is an object with one member, as in the service's model."""
+
+    def __init__(self, provider: str) -> None:
+        self._provider = provider
+        library = import_module("botocore.eventstream")
+        self._frames, self._broken = library.EventStreamBuffer(), library.ParserError
+
+    def feed(self, received: bytes) -> list[bytes]:
+        """The events that these bytes complete, in JSON. Raises ModelError for bytes that are no frame."""
+        self._frames.add_data(received)
+        try:
+            return [_event(frame.headers, frame.payload) for frame in self._frames]
+        except self._broken as error:
+            message = f"The provider sent something that is no piece of an answer ({error})"
+            raise ModelError(
+                ProviderFailure(provider=self._provider, message=message, retryable=True, begun=True)
+            ) from error
+
+
+def _event(headers: dict[str, Any], payload: bytes) -> bytes:
+    if name := headers.get(":event-type"):
+        return b'{"%b":%b}' % (name.encode(), payload or b"{}")
+    code = headers.get(":exception-type") or headers.get(":error-code") or ""
+    details = {"code": f"{code[:1].upper()}{code[1:]}", "message": headers.get(":error-message")}
+    return b'{"failure":[%b,%b]}' % (encode_json(details), payload or b"{}")  # our name
+
+
+class ConverseReader(AnswerReader):
+    """Reads one message's events."""
+
+    def __init__(self, provider: str) -> None:
+        super().__init__(provider)
+        self._thoughts: dict[int, dict[str, str]] = {}
+
+    def events(self, event: Any) -> Iterator[PartDelta]:
+        for name, content in event.items():
+            match name:
+                case "contentBlockDelta":
+                    yield from self._delta(content["contentBlockIndex"], content["delta"])
+                case "contentBlockStart":
+                    yield from _start(content["contentBlockIndex"], content["start"])
+                case "contentBlockStop":
+                    yield from self._stop(content["contentBlockIndex"])
+                case "messageStop":
+                    self._set_finish(content["stopReason"])
+                case "metadata":
+                    self._set_usage(content["usage"])
+                case "failure":
+                    raise self._reported(*content)
+
+    def _delta(self, index: int, delta: dict[str, Any]) -> Iterator[PartDelta]:
+        if "text" in delta:
+            yield TextDelta(require_text(delta["text"]) or "")
+        elif call := delta.get("toolUse"):
+            yield ToolCallDelta(index, None, None, require_text(call["input"]) or "")
+        elif thought := delta.get(REASONING):
+            yield from self._thought(index, thought)
+
+    def _thought(self, index: int, thought: dict[str, Any]) -> Iterator[PartDelta]:
+        if encrypted := thought.get("redactedContent"):
+            yield ReasoningDelta("", {REASONING: {"redactedContent": encrypted}})
+            return
+        known = self._thoughts.setdefault(index, {"text": "", "signature": ""})
+        for member in known:
+            known[member] += require_text(thought.get(member)) or ""
+        if text := thought.get("text"):
+            yield ReasoningDelta(text)
+
+    def _stop(self, index: int) -> Iterator[PartDelta]:
+        """A thought is signed at its end: it must be returned with all of its text."""
+        thought = self._thoughts.pop(index, None)
+        if thought and thought["signature"]:
+            yield ReasoningDelta("", {REASONING: {"reasoningText": dict(thought)}})
+
+    def _set_usage(self, usage: dict[str, Any]) -> None:
+        read, written = (usage.get(f"cache{kind}InputTokens") or 0 for kind in ("Read", "Write"))
+        prompt, answer = usage["inputTokens"] + read + written, usage["outputTokens"]
+        self.tokens = count_tokens(
+            ReportedUsage(input=prompt, output=answer, total=prompt + answer, cache_read=read, cache_write=written)
+        )
+
+    def _set_finish(self, reason: str) -> None:
+        if reason == _CONTEXT_FULL:
+            message = "The answer has filled the model's context window."
+            raise self.failure(message, retryable=False, code="context_length_exceeded")
+        self.finish_reason = _FINISHES.get(reason, Finish.UNKNOWN)
+
+    def _reported(self, details: dict[str, Any], content: dict[str, Any]) -> ModelError:
+        code = details["code"]
+        message = details["message"] or content.get("message") or code
+        return self.failure(message, retryable=code not in _LASTING, code=code)
+
+
+def _start(index: int, start: dict[str, Any]) -> Iterator[PartDelta]:
+    if call := start.get("toolUse"):
+        yield ToolCallDelta(index, require_text(call["toolUseId"]), require_text(call["name"]), "")

@@ -1,0 +1,46 @@
+"""Ollama's answers as our events."""
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final
+from uuid import uuid4
+
+from activities.model.port import Finish, PartDelta, ReasoningDelta, TextDelta, ToolCallDelta
+from activities.model.wires.answer_reader import AnswerReader, count_tokens, require_text
+from workflows.domain.usage import ReportedUsage
+
+_FINISHES: Final = {"stop": Finish.STOP, "length": Finish.LENGTH}  # any other, as "load", ends no answer: ask again
+
+
+class OllamaReader(AnswerReader):
+    """Reads one answer's lines; calls come whole."""
+
+    def __init__(self, provider: str) -> None:
+        super().__init__(provider)
+        self._calls = 0
+
+    def events(self, event: Any) -> Iterator[PartDelta]:
+        if error := event.get("error"):
+            raise self.reported_failure({"message": error})
+        message = event["message"]
+        if thought := require_text(message.get("thinking")):
+            yield ReasoningDelta(thought)
+        if content := require_text(message.get("content")):
+            yield TextDelta(content)
+        for call in message.get("tool_calls") or ():
+            yield self._call(call)
+        if event.get("done"):
+            self._end(event)
+
+    def _call(self, call: dict[str, Any]) -> ToolCallDelta:
+        """Older servers give calls no ids."""
+        id = require_text(call.get("id")) or f"call_{uuid4().hex[:24]}"
+        function, index = call["function"], self._calls
+        self._calls += 1
+        return ToolCallDelta(index, id, require_text(function["name"]), json.dumps(function.get("arguments") or {}))
+
+    def _end(self, event: dict[str, Any]) -> None:
+        finish = _FINISHES.get(event.get("done_reason", ""), Finish.UNKNOWN)
+        self.finish_reason = Finish.TOOL_CALLS if finish is Finish.STOP and self._calls else finish
+        prompt, answer = event.get("prompt_eval_count"), event.get("eval_count")
+        self.tokens = count_tokens(ReportedUsage(input=prompt, output=answer))

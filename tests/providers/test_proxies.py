@@ -1,0 +1,185 @@
+"""A user's proxy and certificate authority, by the environment and by the configuration, on every wire."""
+
+import base64
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+from pydantic import SecretStr
+
+from activities.model.endpoints import EndpointResolver
+from activities.model.failures import ModelError, ProviderFailure
+from activities.model.headers import redact_failure
+from activities.model.keys import Keys
+from activities.model.port import Endpoint, ModelRequest, Route
+from activities.model.wires.router import WireRouter
+from activities.project.config_references import detach_from_file
+from activities.redact import Redactor
+from tests.providers.connect_proxy import LOGIN, Authority, ConnectProxy, make_authority, serve_proxy
+from tests.providers.double_requests import GO, collect_answer
+from tests.providers.provider_double import ProviderDouble, RefusedRequest, serve_double
+from workflows.domain.config.config import Config
+from workflows.domain.errors import UsageError
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*`ReadOnly` qualifier:UserWarning")  # litellm's
+
+MODELS = {  # of each wire
+    "chat": "mistral/mistral-large-latest",
+    "responses": "openai/gpt-5.3-codex",
+    "anthropic": "anthropic/claude-opus-4-5",
+    "gemini": "google/gemini-2.5-pro",
+    "ollama": "ollama/llama3.1",
+    "litellm": "cohere/command-a-03-2025",
+}
+OWN = [wire for wire in MODELS if wire != "litellm"]
+PASSWORD = LOGIN.partition(":")[2]
+REACHED = "reached through everything"
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Authority:
+    return make_authority(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def no_proxy_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+
+
+@pytest.fixture
+async def provider(authority: Authority) -> AsyncIterator[ProviderDouble]:
+    """It says that it was reached."""
+
+    def check(request: web.Request, body: Any) -> Any:
+        raise RefusedRequest(400, {"error": {"message": REACHED}, "message": REACHED})
+
+    async with serve_double(ProviderDouble(check), authority.server) as double:
+        yield double
+
+
+async def reach(port: WireRouter, wire: str, url: str, **options: str) -> Endpoint:
+    model = MODELS[wire]
+    written = {"baseURL": f"{url}/v1" if wire != "ollama" else url, "apiKey": "k", **options}
+    config = Config.model_validate({"provider": {model.partition("/")[0]: {"options": written}}})
+    return (await EndpointResolver(Keys(Path("nowhere.json")), dict(os.environ), port).resolve(model, config)).endpoint
+
+
+async def fail(port: WireRouter, endpoint: Endpoint) -> ProviderFailure:
+    with pytest.raises(ModelError) as caught:
+        await collect_answer(port, ModelRequest(endpoint=endpoint, messages=GO))
+    assert PASSWORD not in f"{caught.value!r} {caught.getrepr(chain=True)} {caught.value.failure!r}"
+    return caught.value.failure
+
+
+@pytest.mark.parametrize("wire", MODELS)
+async def test_the_environments_proxy_and_authority_count(
+    wire: str, provider: ProviderDouble, authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with serve_proxy(ConnectProxy(LOGIN)) as proxy:
+        monkeypatch.setenv("HTTPS_PROXY", proxy.url)
+        monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
+        port = WireRouter(os.environ)
+        failure = await fail(port, await reach(port, wire, provider.url))
+        await port.close()
+    assert REACHED in failure.message and proxy.asked == [provider.url.removeprefix("https://")]
+
+
+@pytest.mark.parametrize("wire", MODELS)
+async def test_what_needs_no_proxy_is_reached_straight(
+    wire: str, provider: ProviderDouble, authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with serve_proxy(ConnectProxy()) as proxy:
+        monkeypatch.setenv("HTTPS_PROXY", proxy.url)
+        monkeypatch.setenv("NO_PROXY", "localhost")
+        monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
+        port = WireRouter(os.environ)
+        failure = await fail(port, await reach(port, wire, provider.url))
+        await port.close()
+    assert REACHED in failure.message and proxy.asked == []
+
+
+@pytest.mark.parametrize("wire", OWN)
+async def test_a_provider_has_a_proxy_and_an_authority_of_its_own(
+    port: WireRouter, wire: str, provider: ProviderDouble, authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with serve_proxy(ConnectProxy(LOGIN)) as proxy:
+        monkeypatch.setenv("THE_PROXY", proxy.url)
+        options = {"proxy": "{env:THE_PROXY}", "caFile": str(authority.file)}
+        failure = await fail(port, await reach(port, wire, provider.url, **options))
+    assert REACHED in failure.message and proxy.asked == [provider.url.removeprefix("https://")]
+
+
+async def test_litellm_takes_no_proxy_of_one_provider_and_says_so(port: WireRouter) -> None:
+    with pytest.raises(UsageError, match="set HTTPS_PROXY and SSL_CERT_FILE in place of the options"):
+        asked = await reach(port, "litellm", "https://localhost:1", proxy="http://localhost:2")
+        await collect_answer(port, ModelRequest(endpoint=asked, messages=GO))
+
+
+async def test_a_certificate_that_is_not_trusted_is_named_with_what_to_do(
+    provider: ProviderDouble, authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = WireRouter(os.environ)
+    failure = await fail(port, await reach(port, "anthropic", provider.url))
+    assert "not trusted here" in (failure.connect_error or "") and "SSL_CERT_FILE" in (failure.connect_error or "")
+    await port.close()
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
+    assert REACHED in (await fail(port, await reach(port, "anthropic", provider.url))).message
+    await port.close()
+
+
+async def test_a_proxy_that_refuses_is_named_without_its_password(port: WireRouter, provider: ProviderDouble) -> None:
+    async with serve_proxy(ConnectProxy("another:login")) as proxy:
+        url = proxy.url.replace("another:login", LOGIN)
+        failure = await fail(port, await reach(port, "anthropic", provider.url, proxy=url))
+    assert "the proxy answers 407 Proxy Authentication Required" in (failure.connect_error or "")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"proxy": f"gopher://{LOGIN}@localhost:1"}, "The proxy in the option `proxy` cannot be used"),
+        ({"caFile": "/no/such/file.pem"}, "'/no/such/file.pem': No such file"),
+        ({"caFile": __file__}, "Certificates cannot be read"),
+    ],
+)
+async def test_an_option_that_cannot_be_used_is_named(port: WireRouter, options: dict[str, str], words: str) -> None:
+    endpoint = await reach(port, "anthropic", "https://localhost:1", **options)
+    with pytest.raises(UsageError, match=words) as caught:
+        await collect_answer(port, ModelRequest(endpoint=endpoint, messages=GO))
+    assert PASSWORD not in str(caught.getrepr(chain=True)).replace(str(options), "")
+
+
+async def test_a_variable_that_cannot_be_used_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", f"gopher://{LOGIN}@localhost:1")
+    port = WireRouter(os.environ)
+    with pytest.raises(UsageError, match="The proxy in HTTPS_PROXY") as caught:
+        asked = await reach(port, "anthropic", "https://localhost:1")
+        await collect_answer(port, ModelRequest(endpoint=asked, messages=GO))
+    assert PASSWORD not in str(caught.value)
+
+
+@pytest.mark.parametrize("login", [LOGIN, PASSWORD])
+def test_a_proxy_with_a_password_is_stored_nowhere(tmp_path: Path, login: str) -> None:
+    tree: Any = {"provider": {"own": {"options": {"proxy": f"http://{login}@proxy:1"}}}}
+    assert PASSWORD not in str(detach_from_file(tree, tmp_path / "opencode.json", tmp_path))
+
+
+def test_a_proxy_without_a_login_may_stand_in_a_variable(tmp_path: Path) -> None:
+    """A variable is no file: it could not be read again."""
+    tree: Any = {"provider": {"own": {"options": {"proxy": "http://proxy:1"}}}}
+    assert detach_from_file(tree, tmp_path / "OPENCODE_CONFIG_CONTENT", tmp_path) == tree
+
+
+@pytest.mark.parametrize(
+    "told", ["a-token-as-user", "pass/word-of-it", base64.b64encode(b"a-token-as-user:pass/word-of-it").decode()]
+)
+def test_no_failure_shows_a_proxys_login_in_any_form(told: str) -> None:
+    proxy = SecretStr("http://a-token-as-user:pass%2Fword-of-it@proxy:1")
+    failure = ProviderFailure(provider="p", message=f"refused: {told}")
+    shown = redact_failure(failure, Endpoint(model="openai/m", route=Route(proxy=proxy)), Redactor()).message
+    assert told not in shown and "[redacted]" in shown

@@ -70,6 +70,14 @@ class PtySession:
     def type(self, text: str) -> None:
         os.write(self.master, text.encode())
 
+    async def type_until(self, key: str, pattern: str) -> None:
+        """Type a key until the pattern appears: a pager drops what is typed while it draws."""
+        async with asyncio.timeout(WAIT_TIMEOUT):
+            while re.search(pattern, self.text) is None:
+                self.type(key)
+                await asyncio.sleep(0.2)
+        await self.until(pattern)
+
     def hang_up(self) -> None:
         """Close the terminal, as closing its window does."""
         asyncio.get_running_loop().remove_reader(self.master)

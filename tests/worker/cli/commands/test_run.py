@@ -20,6 +20,7 @@ from workflows.domain.events.turns import TurnEnded
 
 HELLO = ScriptedAnswer(text="Hello to you.")
 PAGER_PROMPT = r"\n:"
+BELL = "\x07"
 TOUCH = ScriptedAnswer(text="I run it.", tools=(ScriptedCall(name="bash", arguments={"command": "touch ran"}),))
 MAKE = ScriptedAnswer(tools=(ScriptedCall(name="bash", arguments={"command": "mkdir -p made"}),))
 REMOVE = ScriptedAnswer(tools=(ScriptedCall(name="bash", arguments={"command": "rm ran"}),))
@@ -256,12 +257,12 @@ async def test_a_long_effect_is_viewed_in_a_pager_and_asked_about_again(open_har
             terminal.type("v\n")
             if not pager:
                 await terminal.until(PAGER_PROMPT)
-                terminal.type(CTRL_C)  # for the pager: it shows the page again
-                await terminal.until(PAGER_PROMPT)
-                terminal.type("G")
-            await terminal.until("400 .*line 400")
-            if not pager:
+                terminal.type(CTRL_C)  # for the pager: it rings, and stays
+                await terminal.until(BELL)
+                await terminal.type_until("G", "400 .*line 400")
                 terminal.type("q")
+            else:
+                await terminal.until("400 .*line 400")
             if pager != "no-such-pager":
                 await terminal.until("lines hidden")  # the question again
             await terminal.until("once .*this time only")

@@ -127,7 +127,9 @@ class EndpointResolver:
         written: list[JsonValue] = [entry.options, agent_options(agent, behind, entry), variants.get(chosen or "", {})]
         endpoint, layers = await self._resolve_options(endpoint, written)
         own, options = split_options(merge_layers([default_options(behind, thinks=facts.reasoning), *layers]))
-        limit = own or output_limit(protocol, facts.max_output, options, configured=entry.limit is not None)
+        limit = own or output_limit(
+            endpoint, facts.max_output, options, configured=entry.limit is not None, thinks=facts.reasoning
+        )
         keyed = configured.options.set_cache_key
         return ResolvedModel(
             name=model,

@@ -5,9 +5,12 @@ from typing import Final
 
 from pydantic import JsonValue
 
+from activities.model.port import Endpoint
+
 DEFAULT_OUTPUT_LIMIT: Final = 32_000  # tokens, unless the configuration or the model has less (opencode.md 4.4)
 # protocols that refuse a request without a limit, or cut its answer where litellm or the provider assumes one
 _WANT_ONE: Final = frozenset({"anthropic", "bedrock", "gemini", "ollama_chat", "vertex_ai"})
+_UNKNOWN_THOUGHTS: Final = 25_000  # tokens to reserve (OpenAI's guide to reasoning, "Allocating space for reasoning")
 _OPTIONS: Final = ("max_tokens", "maxOutputTokens", "max_output_tokens")  # one thing, by each protocol's name
 _AS_WRITTEN: Final = ("max_completion_tokens", "num_predict")  # other names of it, sent as they are
 # tokens for models that think by budget, as litellm has them (DEFAULT_REASONING_EFFORT_…)
@@ -21,17 +24,20 @@ def split_options(options: Mapping[str, JsonValue]) -> tuple[int | None, dict[st
     return next(iter(named.values()), None), others
 
 
-def output_limit(protocol: str, cap: int, options: Mapping[str, JsonValue], *, configured: bool) -> int | None:
+def output_limit(
+    endpoint: Endpoint, cap: int, options: Mapping[str, JsonValue], *, configured: bool, thinks: bool
+) -> int | None:
     """The limit to ask for; None: the provider's.
 
-    `protocol`: litellm's name. `cap`: the model's most tokens (0: unknown); `configured`: by the configuration. Adds a
-    budget for thinking as far as the cap allows.
+    `cap`: the model's most tokens (0: unknown); `configured`: by the configuration. Adds what thoughts may take, as far
+    as the cap allows.
     """
-    if any(name in options for name in _AS_WRITTEN) or not (configured or protocol in _WANT_ONE):
+    wanted_one = endpoint.model.partition("/")[0] in _WANT_ONE
+    known = cap and endpoint.provider != "compatible"  # what a server of one's own has by a known name may differ
+    if any(name in options for name in _AS_WRITTEN) or not (configured or known or wanted_one):
         return None
-    wanted = min(cap or DEFAULT_OUTPUT_LIMIT, DEFAULT_OUTPUT_LIMIT) + (
-        _thinking_budget(options) if protocol in _WANT_ONE else 0
-    )
+    thoughts = _thinking_budget(options) if wanted_one else _UNKNOWN_THOUGHTS if thinks else 0
+    wanted = min(cap or DEFAULT_OUTPUT_LIMIT, DEFAULT_OUTPUT_LIMIT) + thoughts
     return min(cap or wanted, wanted)
 
 

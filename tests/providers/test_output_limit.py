@@ -112,17 +112,17 @@ async def test_gemini_has_the_limit_in_its_generation_config(
 
 
 LIMITS = [
-    ({}, None),
     (limited(8192), 8192),
-    (limited(128_000), 32_000),
+    (limited(128_000), 57_000),  # 25,000 of it for thoughts
+    (limited(128_000, reasoning=False), 32_000),
     ({"options": {"max_tokens": 50_000}}, 50_000),
     (limited(8192, options={"maxOutputTokens": 50_000}), 50_000),
 ]
 
 
-@pytest.mark.parametrize(("entry", "tokens"), LIMITS)
-async def test_responses_have_a_limit_where_one_is_configured(
-    ask: Ask, entry: dict[str, Any], tokens: int | None
+@pytest.mark.parametrize(("entry", "tokens"), [({}, 57_000), *LIMITS])
+async def test_responses_have_the_limit_that_is_known_or_configured(
+    ask: Ask, entry: dict[str, Any], tokens: int
 ) -> None:
     service = openai_responses.OpenAI(openai_responses.Answer((openai_responses.Text("Hi"),)))
 
@@ -131,7 +131,7 @@ async def test_responses_have_a_limit_where_one_is_configured(
     assert body.get("max_output_tokens") == tokens
 
 
-@pytest.mark.parametrize(("entry", "tokens"), LIMITS)
+@pytest.mark.parametrize(("entry", "tokens"), [({}, None), *LIMITS])
 async def test_an_endpoint_of_ones_own_has_a_limit_where_one_is_configured(
     ask: Ask, entry: dict[str, Any], tokens: int | None
 ) -> None:
@@ -174,8 +174,20 @@ async def test_bedrock_has_the_limit_in_its_inference_config(
     assert body["inferenceConfig"]["maxTokens"] == tokens
 
 
-async def test_a_hosted_provider_that_needs_no_limit_gets_none(ask: Ask) -> None:
-    assert "max_tokens" not in await refused(ask, "mistral/mistral-large-latest", {})
+@pytest.mark.parametrize(
+    ("model", "entry", "tokens"),
+    [
+        ("mistral/mistral-large-latest", {}, 32_000),
+        ("cerebras/gpt-oss-120b", {}, 32_768),  # all that it can write
+        ("deepseek/deepseek-reasoner", {}, 57_000),  # it thinks, and could write 65,536
+        ("mistral/nobody-knows-it", {}, None),
+        ("mistral/nobody-knows-it", limited(8192), 8192),
+    ],
+)
+async def test_a_hosted_provider_has_the_limit_that_is_known_or_configured(
+    ask: Ask, model: str, entry: dict[str, Any], tokens: int | None
+) -> None:
+    assert (await refused(ask, model, entry)).get("max_tokens") == tokens
 
 
 async def refused(ask: Ask, model: str, entry: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A server that sends one answer per wire, whatever it is asked, and tells what it was sent last.
+"""A server that sends one answer per wire, in its provider's form, and tells what it was sent last.
 
 python -P -m bench.canned_answers     prints its address
 """
@@ -21,9 +21,18 @@ _USAGE: Final = {"input_tokens": 9, "output_tokens": 9, "total_tokens": 18}
 
 
 def _chat() -> Iterable[dict[str, Any]]:
+    chunk = {
+        **{"id": "chatcmpl-B9MHDbslfkBeAs8l4bebGdFOJ6PeG", "object": "chat.completion.chunk", "created": 1741570283},
+        **{"model": "gpt-4.1-2025-04-14", "service_tier": "default", "system_fingerprint": "fp_fc9f1d7035"},
+        **{"usage": None, "obfuscation": "ZKaqV"},
+    }
     for _ in range(PIECES):
-        yield {"choices": [{"index": 0, "delta": {"content": _TEXT}}]}
-    yield {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+        yield {**chunk, "choices": [_choice({"content": _TEXT})]}
+    yield {**chunk, "choices": [_choice({}, "stop")]}
+
+
+def _choice(delta: Mapping[str, Any], finish: str | None = None) -> Mapping[str, Any]:
+    return {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
 
 
 def _responses() -> Iterable[dict[str, Any]]:
@@ -31,9 +40,10 @@ def _responses() -> Iterable[dict[str, Any]]:
         **{"id": "resp_1", "object": "response", "created_at": 1, "model": "m", "status": "completed", "output": []},
         **{"parallel_tool_calls": True, "tool_choice": "auto", "tools": [], "usage": _USAGE},
     }
-    place = {"item_id": "msg_1", "output_index": 0, "content_index": 0}
+    place = {"item_id": "msg_67c9fdcf37fc8190ba82116e33fb28c5", "output_index": 0, "content_index": 0}
+    piece = {**place, "delta": _TEXT, "logprobs": [], "obfuscation": "ZKaqV"}
     for number in range(PIECES):
-        yield {"type": "response.output_text.delta", "sequence_number": number, **place, "delta": _TEXT, "logprobs": []}
+        yield {"type": "response.output_text.delta", "sequence_number": number, **piece}
     yield {"type": "response.completed", "sequence_number": PIECES, "response": response}
 
 
@@ -49,15 +59,20 @@ def _messages() -> Iterable[dict[str, Any]]:
 
 
 def _gemini() -> Iterable[dict[str, Any]]:
+    modality = [{"modality": "TEXT", "tokenCount": 9}]
+    usage = {"promptTokenCount": 9, "candidatesTokenCount": 9, "totalTokenCount": 18, "promptTokensDetails": modality}
+    more = {"usageMetadata": usage, "modelVersion": "gemini-2.5-pro", "responseId": "bWFkZSB1cCBmb3IgdGhpcw"}
     for _ in range(PIECES):
-        yield {"candidates": [{"content": {"role": "model", "parts": [{"text": _TEXT}]}}]}
-    yield {"candidates": [{"finishReason": "STOP"}], "usageMetadata": {"promptTokenCount": 9, "totalTokenCount": 18}}
+        yield {"candidates": [{"content": {"parts": [{"text": _TEXT}], "role": "model"}, "index": 0}], **more}
+    yield {"candidates": [{"content": {"parts": [], "role": "model"}, "finishReason": "STOP", "index": 0}], **more}
 
 
 def _ollama() -> Iterable[dict[str, Any]]:
+    piece = {"model": "qwen3", "created_at": "2025-08-04T08:52:19.385406455-07:00"}
     for _ in range(PIECES):
-        yield {"model": "m", "message": {"role": "assistant", "content": _TEXT}, "done": False}
-    yield {"model": "m", "message": {"role": "assistant", "content": ""}, "done": True, "done_reason": "stop"}
+        yield {**piece, "message": {"role": "assistant", "content": _TEXT}, "done": False}
+    counts = {"total_duration": 4883583458, "prompt_eval_count": 9, "eval_count": 9}
+    yield {**piece, "message": {"role": "assistant", "content": ""}, "done": True, "done_reason": "stop", **counts}
 
 
 def _converse() -> bytes:
@@ -70,15 +85,17 @@ def _converse() -> bytes:
     return b"".join(frames)
 
 
-def _encoded(events: Iterable[dict[str, Any]]) -> bytes:
-    return b"".join(f"data: {json.dumps(event)}\n\n".encode() for event in events)
+def _encoded(events: Iterable[dict[str, Any]], *, named: bool = False, end: str = "\n\n") -> bytes:
+    """`named`: each behind a line with its type."""
+    texts = ((f"event: {event['type']}\n" if named else "", json.dumps(event)) for event in events)
+    return "".join(f"{name}data: {data}{end}" for name, data in texts).encode()
 
 
 ANSWERS: Final[Mapping[Wire, bytes]] = {
     Wire.CHAT: _encoded(_chat()) + b"data: [DONE]\n\n",
-    Wire.RESPONSES: _encoded(_responses()),
-    Wire.ANTHROPIC: _encoded(_messages()),
-    Wire.GEMINI: _encoded(_gemini()),
+    Wire.RESPONSES: _encoded(_responses(), named=True),
+    Wire.ANTHROPIC: _encoded(_messages(), named=True),
+    Wire.GEMINI: _encoded(_gemini(), end="\r\n\r\n"),
     Wire.OLLAMA: b"".join(json.dumps(line).encode() + b"\n" for line in _ollama()),
     Wire.BEDROCK: _converse(),
     Wire.LITELLM: _encoded(_chat()) + b"data: [DONE]\n\n",

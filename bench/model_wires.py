@@ -128,7 +128,7 @@ async def _plain(client: httpx.AsyncClient, url: str, body: bytes) -> None:
             return
         async for line in response.aiter_lines():
             data = line.removeprefix("data: ")
-            if data and data != "[DONE]":
+            if data and data != "[DONE]" and not data.startswith("event: "):
                 json.loads(data)
 
 

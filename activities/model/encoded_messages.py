@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 _OPEN_TURNS: Final = 4  # at the end: marks of caches move on
+_MOST_PIECES: Final = 64  # of a beginning: joining copies all of it
 
 T = TypeVar("T")
 
@@ -78,8 +79,10 @@ class MessageEncoder:
             end -= 1
         closed, last = turns[:end], turns[end:]
         if closed:
-            encoded = b",".join((*known.encoded, *(turn.json for turn in closed)))
-            known = self._prefix = _Prefix(form, messages[: last[0].start], closed[-1].group, (encoded,))
+            encoded = (*known.encoded, *(turn.json for turn in closed))
+            if len(encoded) > _MOST_PIECES:
+                encoded = (b",".join(encoded),)
+            known = self._prefix = _Prefix(form, messages[: last[0].start], closed[-1].group, encoded)
         return known.encoded, last
 
 

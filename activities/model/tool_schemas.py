@@ -7,15 +7,14 @@ goes into the description.
 
 import json
 import logging
-import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
 from activities.model.port import Endpoint
 from activities.model.request_json import JsonDict, utf8_safe
 from activities.model.schema_draft import kinds_of, modern, value_kind
+from activities.model.schema_rules import COMMON_RULES, SchemaRules, rules_for
 from workflows.domain.tool_offer import ToolOffer
 
 _LOG: Final = logging.getLogger(__name__)
@@ -42,51 +41,14 @@ _WITHIN: Final = "the references that led to a property"  # another such word; i
 _UNIONS: Final = ("anyOf", "oneOf")
 
 
-@dataclass(frozen=True)
-class SchemaRules:
-    """What a family of models refuses of the common form.
-
-    `keywords`: the ones that it takes, of those that bound a value (None: all). `text_values`: only texts can be listed
-    (`enum`). `names`: of properties (None: any). `default_type`: of properties and items that may be anything, where
-    each must have a type.
-    """
-
-    keywords: frozenset[str] | None = None
-    text_values: bool = False
-    names: re.Pattern[str] | None = None
-    default_type: str | None = None
-
-
-_COMMON: Final = SchemaRules()
-# ai.google.dev/gemini-api/docs/structured-output#json_schema_support; texts only: OpenCode's transform
-_GEMINI: Final = SchemaRules(
-    keywords=frozenset({"minimum", "maximum", "minItems", "maxItems", "default"}), text_values=True
-)
-# "property names outside letters, digits, underscores, dots, and hyphens (1-64 characters)" are refused
-_CLAUDE: Final = SchemaRules(names=re.compile(r"[a-zA-Z0-9_.-]{1,64}"))
-# "At path 'properties.x': type is not defined"
-_KIMI: Final = SchemaRules(default_type="string")
-_FAMILIES: Final = (
-    (re.compile("gemini"), _GEMINI),
-    (re.compile("kimi|moonshot"), _KIMI),
-    (re.compile("claude|anthropic"), _CLAUDE),
-)
-
-
-def rules_for(endpoint: Endpoint) -> SchemaRules:
-    """By the wire, and by the model's name: many providers serve a family."""
-    name = f"{endpoint.wire}/{endpoint.model}".lower()
-    return next((rules for pattern, rules in _FAMILIES if pattern.search(name)), _COMMON)
-
-
 def clean_tools(endpoint: Endpoint, tools: tuple[ToolOffer, ...]) -> tuple[ToolOffer, ...]:
     """The tools with schemas that the endpoint's model takes. One that cannot have such a schema is left out, and
     logged by its name."""
     rules = rules_for(endpoint)
     cleaned = []
     for tool in tools:
-        parameters = clean_schema(tool.parameters, rules)
-        if (wrong := _refused_name(parameters, rules)) is None:
+        parameters, wrong = _clean(tool.parameters, rules)
+        if wrong is None:
             words = {"description": utf8_safe(tool.description), "parameters": parameters}
             cleaned.append(tool.model_copy(update=words))
         else:
@@ -96,17 +58,23 @@ def clean_tools(endpoint: Endpoint, tools: tuple[ToolOffer, ...]) -> tuple[ToolO
     return tuple(cleaned)
 
 
-def clean_schema(schema: Mapping[str, Any], rules: SchemaRules = _COMMON) -> JsonDict:
+def clean_schema(schema: Mapping[str, Any], rules: SchemaRules = COMMON_RULES) -> JsonDict:
     """The schema of an object; the result is shared."""
+    return _clean(schema, rules)[0]
+
+
+def _clean(schema: Mapping[str, Any], rules: SchemaRules) -> tuple[JsonDict, str | None]:
+    """The same, and a parameter's name that is refused, if any."""
     try:
         return _clean_text(utf8_safe(json.dumps(schema, ensure_ascii=False)), rules)
     except RecursionError:  # nested a thousand times
-        return _Cleaner({}, rules).clean_root()
+        return _Cleaner({}, rules).clean_root(), None
 
 
 @lru_cache(maxsize=512)  # a turn's tools are the same in each step
-def _clean_text(text: str, rules: SchemaRules) -> JsonDict:
-    return _Cleaner(json.loads(text), rules).clean_root()
+def _clean_text(text: str, rules: SchemaRules) -> tuple[JsonDict, str | None]:
+    cleaned = _Cleaner(json.loads(text), rules).clean_root()
+    return cleaned, _refused_name(cleaned, rules)
 
 
 def _refused_name(node: Any, rules: SchemaRules) -> str | None:

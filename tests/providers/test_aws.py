@@ -78,7 +78,7 @@ async def test_keys_of_the_environment_sign(port: WireRouter, tmp_path: Path) ->
 async def test_a_session_token_goes_along(port: WireRouter, tmp_path: Path) -> None:
     headers = await ask(port, tmp_path, {**KEYS, "AWS_SESSION_TOKEN": TOKEN}, region="sa-east-1")
 
-    assert headers["X-Amz-Security-Token"] == TOKEN
+    assert headers["x-amz-security-token"] == TOKEN
     assert "x-amz-security-token" in headers["Authorization"]
 
 

@@ -9,7 +9,8 @@ from aiohttp import web
 from jsonschema import Draft202012Validator
 
 from activities.model.port import Wire
-from activities.model.tool_schemas import clean_schema, rules_for
+from activities.model.schema_rules import rules_for
+from activities.model.tool_schemas import clean_schema
 from activities.model.wires.router import WireRouter
 from tests.providers import anthropic_messages as anthropic
 from tests.providers import google_gemini as gemini

@@ -11,27 +11,35 @@ from workflows.domain.usage import ReportedUsage, Tokens, normalize_usage
 
 MAX_ANSWER_CHARS: Final = 16_000_000  # characters of an answer: only a broken model writes more
 _MOST_TOKENS: Final = 10**12
+_MALFORMED: Final = (AttributeError, LookupError, TypeError, ValueError)
 
 
 class AnswerReader(ABC):
-    """Takes each event of a stream; `finish_reason`, `tokens` and `reported_cost` are the provider's, so far."""
+    """Takes each event of a stream; `finish_reason` and `usage` are the provider's, so far."""
 
     def __init__(self, provider: str) -> None:
         self.provider = provider
         self.finish_reason: Finish | None = None
-        self.tokens = Tokens()
-        self.reported_cost: Decimal | None = None
+        self.usage: Any = None  # in the protocol's form; many say it with each piece
         self._length = 0
 
     @abstractmethod
     def events(self, event: Any) -> Iterator[PartDelta]:
         """What an event of the protocol adds; any exception means malformed."""
 
+    @abstractmethod
+    def reported_usage(self, usage: Any) -> ReportedUsage:
+        """The counts of `usage`; any exception means another form."""
+
+    def reported_cost(self, usage: Any) -> Decimal | None:
+        """US dollars, if the provider says any."""
+        return None
+
     def read(self, event: Any) -> list[PartDelta]:
         """The same; raises ModelError for a malformed event, and for an answer that does not end."""
         try:
             added = list(self.events(event))
-        except (AttributeError, LookupError, TypeError, ValueError) as error:
+        except _MALFORMED as error:
             message = f"The provider sent something that is no piece of an answer ({error})"
             raise self.failure(message, retryable=True, begun=True, quote=repr(event)) from error
         for each in added:
@@ -45,8 +53,17 @@ class AnswerReader(ABC):
     def finish(self) -> Finished:
         """The end of the answer. Raises ModelError for a stream that stopped before."""
         if self.finish_reason is not None:
-            return Finished(self.finish_reason, self.tokens, self.reported_cost)
+            return Finished(self.finish_reason, self._tokens(), self.reported_cost(self.usage))
         raise self.broken_off()
+
+    def _tokens(self) -> Tokens:
+        """Impossible counts, and those of another form, become 0: no reason to lose an answer."""
+        try:
+            counts = self.reported_usage(self.usage) if self.usage else ReportedUsage()
+        except _MALFORMED:
+            return Tokens()
+        possible = all(0 <= count < _MOST_TOKENS for count in dict(counts).values() if count is not None)
+        return normalize_usage(counts) if possible else Tokens()
 
     def broken_off(self) -> ModelError:
         """For a stream that ended before its answer."""
@@ -63,12 +80,6 @@ class AnswerReader(ABC):
         """For an error event."""
         failure = from_stream(self.provider, {"type": "error", "error": error})
         return ModelError(failure) if failure else self.failure(str(error), retryable=True)
-
-
-def count_tokens(usage: ReportedUsage) -> Tokens:
-    """Impossible counts become 0: no reason to lose an answer."""
-    counts = [count for count in dict(usage).values() if count is not None]
-    return normalize_usage(usage) if all(0 <= count < _MOST_TOKENS for count in counts) else Tokens()
 
 
 def require_text(value: Any) -> str | None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from activities.model.port import Finish, PartDelta, ReasoningDelta, TextDelta, ToolCallDelta
-from activities.model.wires.answer_reader import AnswerReader, count_tokens, require_text
+from activities.model.wires.answer_reader import AnswerReader, require_text
 from workflows.domain.usage import ReportedUsage
 
 _FINISHES: Final = {
@@ -23,7 +23,6 @@ class AnthropicReader(AnswerReader):
 
     def __init__(self, provider: str) -> None:
         super().__init__(provider)
-        self._usage: dict[str, Any] = {}
         self._thoughts: dict[int, dict[str, Any]] = {}
 
     def events(self, event: Any) -> Iterator[PartDelta]:
@@ -35,9 +34,9 @@ class AnthropicReader(AnswerReader):
             case "content_block_stop":
                 yield from self._stop(event["index"])
             case "message_start":
-                self._set_usage(event["message"].get("usage"))
+                self._add_usage(event["message"].get("usage"))
             case "message_delta":
-                self._set_usage(event.get("usage"))
+                self._add_usage(event.get("usage"))
                 self._set_finish(event["delta"].get("stop_reason"))
             case "error":
                 raise self.reported_failure(event["error"])
@@ -73,13 +72,13 @@ class AnthropicReader(AnswerReader):
         if thought and thought["signature"]:
             yield ReasoningDelta("", thought)
 
-    def _set_usage(self, usage: dict[str, Any] | None) -> None:
-        self._usage |= {name: count for name, count in (usage or {}).items() if isinstance(count, int)}
-        read, written = (self._usage.get(f"cache_{kind}_input_tokens", 0) for kind in ("read", "creation"))
-        prompt, answer = self._usage.get("input_tokens", 0) + read + written, self._usage.get("output_tokens", 0)
-        self.tokens = count_tokens(
-            ReportedUsage(input=prompt, output=answer, total=prompt + answer, cache_read=read, cache_write=written)
-        )
+    def _add_usage(self, usage: dict[str, Any] | None) -> None:
+        self.usage = {**(self.usage or {}), **{name: n for name, n in (usage or {}).items() if isinstance(n, int)}}
+
+    def reported_usage(self, usage: Any) -> ReportedUsage:
+        read, written = (usage.get(f"cache_{kind}_input_tokens", 0) for kind in ("read", "creation"))
+        prompt, answer = usage.get("input_tokens", 0) + read + written, usage.get("output_tokens", 0)
+        return ReportedUsage(input=prompt, output=answer, total=prompt + answer, cache_read=read, cache_write=written)
 
     def _set_finish(self, reason: str | None) -> None:
         if reason == _CONTEXT_FULL:

@@ -7,7 +7,7 @@ from typing import Any, Final
 from activities.model.failures import ModelError, ProviderFailure
 from activities.model.port import Finish, PartDelta, ReasoningDelta, TextDelta, ToolCallDelta
 from activities.model.request_json import encode_json
-from activities.model.wires.answer_reader import AnswerReader, count_tokens, require_text
+from activities.model.wires.answer_reader import AnswerReader, require_text
 from workflows.domain.usage import ReportedUsage
 
 REASONING: Final = "reasoningContent"
@@ -71,7 +71,7 @@ class ConverseReader(AnswerReader):
                 case "messageStop":
                     self._set_finish(content["stopReason"])
                 case "metadata":
-                    self._set_usage(content["usage"])
+                    self.usage = content["usage"]
                 case "failure":
                     raise self._reported(*content)
 
@@ -99,12 +99,10 @@ class ConverseReader(AnswerReader):
         if thought and thought["signature"]:
             yield ReasoningDelta("", {REASONING: {"reasoningText": dict(thought)}})
 
-    def _set_usage(self, usage: dict[str, Any]) -> None:
+    def reported_usage(self, usage: Any) -> ReportedUsage:
         read, written = (usage.get(f"cache{kind}InputTokens") or 0 for kind in ("Read", "Write"))
         prompt, answer = usage["inputTokens"] + read + written, usage["outputTokens"]
-        self.tokens = count_tokens(
-            ReportedUsage(input=prompt, output=answer, total=prompt + answer, cache_read=read, cache_write=written)
-        )
+        return ReportedUsage(input=prompt, output=answer, total=prompt + answer, cache_read=read, cache_write=written)
 
     def _set_finish(self, reason: str) -> None:
         if reason == _CONTEXT_FULL:

@@ -9,9 +9,9 @@ from activities.model.chat_format import CALL_EXTRA, CHUNK, DETAIL, FIELD, REASO
 from activities.model.failures import reported_error
 from activities.model.port import Finish, PartDelta, ReasoningDelta, ToolCallDelta
 from activities.model.request_json import JsonDict
-from activities.model.wires.answer_reader import AnswerReader, count_tokens, require_text
+from activities.model.wires.answer_reader import AnswerReader, require_text
 from activities.model.wires.think_tags import ThinkTags
-from workflows.domain.usage import ReportedUsage, Tokens
+from workflows.domain.usage import ReportedUsage
 
 _FINISHES: Final = {
     "stop": Finish.STOP,
@@ -53,12 +53,15 @@ class ChatReader(AnswerReader):
             raise self.reported_failure(error)
         if event.get("object") == "error":  # Mistral
             raise self.reported_failure(event)
-        self._set_usage(event.get("usage"))
+        if usage := event.get("usage"):
+            self.usage = usage
         for choice in (event.get("choices") or ())[:1]:  # some end with a chunk of tokens alone
             if error := choice.get("error"):  # OpenRouter
                 raise self.reported_failure(error)
-            self._set_usage(choice.get("usage"))  # Moonshot
-            yield from self._delta(choice.get("delta") or {})  # some say null where nothing is added
+            if usage := choice.get("usage"):  # Moonshot
+                self.usage = usage
+            if delta := choice.get("delta"):  # some say null where nothing is added
+                yield from self._delta(delta)
             if reason := choice.get("finish_reason"):
                 yield from self._end_reasoning()
                 yield from self._tags.end()
@@ -73,24 +76,58 @@ class ChatReader(AnswerReader):
         finish = _NATIVE_FINISHES.get(native or "") or _FINISHES.get(reason, Finish.UNKNOWN)
         self.finish_reason = Finish.CONTENT_FILTER if self._refused else finish
 
-    def _set_usage(self, usage: Any) -> None:
-        if usage:
-            self.tokens = _tokens(usage)
-            self.reported_cost = _reported_cost(usage)
+    def reported_usage(self, usage: Any) -> ReportedUsage:
+        prompt = usage.get("prompt_tokens_details") or {}
+        completion = usage.get("completion_tokens_details") or {}
+        input, output, total = usage["prompt_tokens"], usage["completion_tokens"], usage.get("total_tokens")
+        reasoning = completion.get("reasoning_tokens")
+        if reasoning and total == input + output + reasoning:  # xAI
+            output += reasoning
+        return ReportedUsage(
+            input=input,
+            output=output,
+            total=total,
+            reasoning=reasoning,
+            cache_read=prompt.get("cached_tokens")
+            or usage.get("prompt_cache_hit_tokens")  # DeepSeek
+            or usage.get("cached_tokens")  # Moonshot
+            or usage.get("cache_read_input_tokens"),  # Anthropic's name, behind proxies
+            cache_write=prompt.get("cache_creation_tokens")
+            or prompt.get("cache_write_tokens")  # OpenRouter
+            or usage.get("cache_creation_input_tokens"),
+        )
+
+    def reported_cost(self, usage: Any) -> Decimal | None:
+        """The US dollars that OpenRouter and other gateways took (`cost`), or xAI (`cost_in_usd_ticks`).
+
+        None if that may not be all: with the person's own key for the company behind it (`is_byok`) a gateway takes
+        only its fee, often 0.
+        """
+        if not isinstance(usage, dict) or usage.get("is_byok"):
+            return None
+        cost, ticks = usage.get("cost"), usage.get("cost_in_usd_ticks")
+        if cost is None and isinstance(ticks, int):
+            return Decimal(ticks) / _TICKS
+        return Decimal(str(cost)) if isinstance(cost, int | float) and 0 < cost < _MAX_PLAUSIBLE_COST else None
 
     def _delta(self, delta: JsonDict) -> Iterator[PartDelta]:
-        yield from self._reasoning(delta)
+        thought = next(filter(delta.get, REASONING), None)
+        if thought and (text := require_text(delta[thought])):
+            self._thought.append(text)
+            yield self._thinking(text, thought)
         for detail in delta.get(DETAIL) or ():
             yield from self._add_detail(detail)
-            if not any(delta.get(name) for name in REASONING):  # MiniMax
+            if thought is None:  # MiniMax
                 yield ReasoningDelta(next((detail[name] for name in _JOINED if detail.get(name)), ""))
-        yield from self._blocks(delta.get("thinking_blocks") or ())
+        if blocks := delta.get("thinking_blocks"):
+            yield from self._blocks(blocks)
         if content := delta.get("content"):
-            yield from self._end_reasoning()
-            yield from self._content(content)
+            if self._detail is not None:
+                yield from self._end_reasoning()
+            yield from self._tags.feed(content) if isinstance(content, str) else self._chunks(content)
         if refusal := delta.get("refusal"):
             self._refused = True
-            yield from self._content(refusal)
+            yield from self._tags.feed(require_text(refusal) or "")
         legacy = delta.get("function_call")
         for call in delta.get("tool_calls") or ([{"function": legacy}] if legacy else ()):
             yield from self._end_reasoning()
@@ -99,10 +136,9 @@ class ChatReader(AnswerReader):
                 yield ReasoningDelta("", {CALL_EXTRA: extra})
             yield _call_delta(call)
 
-    def _content(self, content: str | list[JsonDict]) -> Iterator[PartDelta]:
-        """Mistral may send a list of chunks."""
-        chunks: list[JsonDict] = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        for chunk in chunks:
+    def _chunks(self, content: list[JsonDict]) -> Iterator[PartDelta]:
+        """Mistral may send a list of them."""
+        for chunk in content:
             match chunk["type"]:
                 case "text":
                     yield from self._tags.feed(require_text(chunk["text"]) or "")
@@ -110,12 +146,6 @@ class ChatReader(AnswerReader):
                     text = "".join(each.get("text", "") for each in chunk["thinking"])
                     signed = {"signature": chunk["signature"]} if chunk.get("signature") else {}
                     yield self._thinking(text, CHUNK, signed)
-
-    def _reasoning(self, delta: JsonDict) -> Iterator[PartDelta]:
-        name = next((name for name in REASONING if delta.get(name)), None)
-        if name and (text := require_text(delta[name])):
-            self._thought.append(text)
-            yield self._thinking(text, name)
 
     def _thinking(self, text: str, field: str, more: JsonDict | None = None) -> ReasoningDelta:
         """Reasoning of another name than the usual one goes back under its own: some providers refuse the other."""
@@ -162,48 +192,4 @@ def _call_delta(call: JsonDict) -> ToolCallDelta:
         arguments = "" if arguments is None else json.dumps(arguments)
     return ToolCallDelta(
         call.get("index") or 0, require_text(call.get("id")), require_text(function.get("name")), arguments
-    )
-
-
-def _tokens(usage: Any) -> Tokens:
-    """Counts of another form become 0: no reason to lose an answer."""
-    try:
-        return count_tokens(_reported_usage(usage))
-    except (AttributeError, LookupError, TypeError, ValueError):
-        return Tokens()
-
-
-def _reported_cost(usage: Any) -> Decimal | None:
-    """The US dollars that OpenRouter and other gateways took (`cost`), or xAI (`cost_in_usd_ticks`).
-
-    None if that may not be all: with the person's own key for the company behind it (`is_byok`) a gateway takes only
-    its fee, often 0.
-    """
-    if not isinstance(usage, dict) or usage.get("is_byok"):
-        return None
-    cost, ticks = usage.get("cost"), usage.get("cost_in_usd_ticks")
-    if cost is None and isinstance(ticks, int):
-        return Decimal(ticks) / _TICKS
-    return Decimal(str(cost)) if isinstance(cost, int | float) and 0 < cost < _MAX_PLAUSIBLE_COST else None
-
-
-def _reported_usage(usage: JsonDict) -> ReportedUsage:
-    prompt = usage.get("prompt_tokens_details") or {}
-    completion = usage.get("completion_tokens_details") or {}
-    input, output, total = usage["prompt_tokens"], usage["completion_tokens"], usage.get("total_tokens")
-    reasoning = completion.get("reasoning_tokens")
-    if reasoning and total == input + output + reasoning:  # xAI
-        output += reasoning
-    return ReportedUsage(
-        input=input,
-        output=output,
-        total=total,
-        reasoning=reasoning,
-        cache_read=prompt.get("cached_tokens")
-        or usage.get("prompt_cache_hit_tokens")  # DeepSeek
-        or usage.get("cached_tokens")  # Moonshot
-        or usage.get("cache_read_input_tokens"),  # Anthropic's name, behind proxies
-        cache_write=prompt.get("cache_creation_tokens")
-        or prompt.get("cache_write_tokens")  # OpenRouter
-        or usage.get("cache_creation_input_tokens"),
     )

@@ -6,7 +6,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 from activities.model.port import Finish, PartDelta, ReasoningDelta, TextDelta, ToolCallDelta
-from activities.model.wires.answer_reader import AnswerReader, count_tokens, require_text
+from activities.model.wires.answer_reader import AnswerReader, require_text
 from workflows.domain.usage import ReportedUsage
 
 SIGNATURE: Final = "thoughtSignature"
@@ -32,7 +32,7 @@ class GeminiReader(AnswerReader):
     def events(self, event: Any) -> Iterator[PartDelta]:
         if error := event.get("error"):
             raise self.reported_failure(error)
-        self._set_usage(event.get("usageMetadata"))
+        self.usage = event.get("usageMetadata") or self.usage
         if (event.get("promptFeedback") or {}).get("blockReason"):
             self.finish_reason = Finish.CONTENT_FILTER
         for candidate in (event.get("candidates") or ())[:1]:
@@ -59,16 +59,12 @@ class GeminiReader(AnswerReader):
         finish_reason = _FINISHES.get(reason, Finish.UNKNOWN)
         self.finish_reason = Finish.TOOL_CALLS if finish_reason is Finish.STOP and self._calls else finish_reason
 
-    def _set_usage(self, usage: dict[str, Any] | None) -> None:
-        if not usage:
-            return
+    def reported_usage(self, usage: Any) -> ReportedUsage:
         thoughts = usage.get("thoughtsTokenCount") or 0
-        self.tokens = count_tokens(
-            ReportedUsage(
-                input=(usage.get("promptTokenCount") or 0) + (usage.get("toolUsePromptTokenCount") or 0),
-                output=(usage.get("candidatesTokenCount") or 0) + thoughts,
-                total=usage.get("totalTokenCount"),
-                reasoning=thoughts,
-                cache_read=usage.get("cachedContentTokenCount"),
-            )
+        return ReportedUsage(
+            input=(usage.get("promptTokenCount") or 0) + (usage.get("toolUsePromptTokenCount") or 0),
+            output=(usage.get("candidatesTokenCount") or 0) + thoughts,
+            total=usage.get("totalTokenCount"),
+            reasoning=thoughts,
+            cache_read=usage.get("cachedContentTokenCount"),
         )

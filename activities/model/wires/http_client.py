@@ -1,7 +1,7 @@
 """The wires' HTTP client and its connections."""
 
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final, TypeVar
 
 import httpx
@@ -41,18 +41,28 @@ class BodyReleasingClient(httpx.AsyncClient):
     httpx links requests and responses in reference cycles: megabytes would wait for the garbage collector.
     """
 
+    def build_post(self, url: str, headers: Mapping[str, str], content: bytes) -> httpx.Request:
+        """A request that needs no second one to let go of its body."""
+        length = {"content-length": str(len(content))}
+        return self.build_request("POST", url, headers={**headers, **length}, content=_ReleasableBody(content))
+
     async def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
+        if isinstance(request.stream, _ReleasableBody):
+            return await self._send(request, request.stream, options)
         body = _ReleasableBody(await request.aread())
         headers = [(name, value) for name, value in request.headers.raw if not name.lower().startswith(_OF_LIBRARY)]
         released = httpx.Request(
             request.method, request.url, headers=headers, stream=body, extensions=request.extensions
         )
-        try:
-            response = await super().send(released, **options)
-        finally:
-            body.release()
+        response = await self._send(released, body, options)
         response.request.headers.update(request.headers)  # OpenAI's client reads there how it is to read the response
         return response
+
+    async def _send(self, request: httpx.Request, body: "_ReleasableBody", options: dict[str, Any]) -> httpx.Response:
+        try:
+            return await super().send(request, **options)
+        finally:
+            body.release()
 
 
 class _ReleasableBody(httpx.AsyncByteStream):

@@ -19,6 +19,7 @@ from activities.model.wires.wire_request import WireRequest
 # A person's own servers: many send their headers with an answer's first piece, once the prompt is read (llama.cpp
 # before its pull request 23884, FastFlowLM, Ollama), and some nothing while they collect a call.
 _OWN_SERVERS: Final = ("compatible", "ollama_chat")
+_JSON: Final = {"content-type": "application/json"}
 
 
 async def _as_prepared(_: Endpoint, prepared: WireRequest) -> WireRequest:
@@ -61,9 +62,9 @@ class HttpWire:
         provider, client = request.endpoint.provider, self.connections.client(request.endpoint.route)
         with exchange.translate_request_errors(provider):
             prepared = await self.authorize(request.endpoint, self.prepare(request))
-            headers = httpx.Headers({"content-type": "application/json"})
-            for name, value in (*prepared.headers.items(), *request_headers(request.endpoint).items()):
-                headers[name] = value  # the last one wins, however it is written
-            http_request = client.build_request("POST", prepared.url, headers=headers, content=prepared.body)
+            # the last one wins, however it is written
+            named = (*_JSON.items(), *prepared.headers.items(), *request_headers(request.endpoint).items())
+            headers = {name.lower(): value for name, value in named}
+            http_request = client.build_post(prepared.url, headers, prepared.body)
         with exchange.translate_errors(provider):
             return await timeouts.await_headers(provider, client.send(http_request, stream=True))

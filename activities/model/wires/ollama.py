@@ -6,7 +6,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 from activities.model.port import Finish, PartDelta, ReasoningDelta, TextDelta, ToolCallDelta
-from activities.model.wires.answer_reader import AnswerReader, count_tokens, require_text
+from activities.model.wires.answer_reader import AnswerReader, require_text
 from workflows.domain.usage import ReportedUsage
 
 _FINISHES: Final = {"stop": Finish.STOP, "length": Finish.LENGTH}  # any other, as "load", ends no answer: ask again
@@ -42,5 +42,7 @@ class OllamaReader(AnswerReader):
     def _end(self, event: dict[str, Any]) -> None:
         finish = _FINISHES.get(event.get("done_reason", ""), Finish.UNKNOWN)
         self.finish_reason = Finish.TOOL_CALLS if finish is Finish.STOP and self._calls else finish
-        prompt, answer = event.get("prompt_eval_count"), event.get("eval_count")
-        self.tokens = count_tokens(ReportedUsage(input=prompt, output=answer))
+        self.usage = event
+
+    def reported_usage(self, usage: Any) -> ReportedUsage:
+        return ReportedUsage(input=usage.get("prompt_eval_count"), output=usage.get("eval_count"))

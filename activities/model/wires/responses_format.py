@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from activities.model import port
 from activities.model.request_json import JsonDict, merge_options, sendable_id, utf8_safe
-from activities.model.wires.answer_reader import AnswerReader, count_tokens, require_text
+from activities.model.wires.answer_reader import AnswerReader, require_text
 from workflows.domain.messages import ReasoningPart, RequestedCall, TextPart
 from workflows.domain.tool_offer import ToolOffer
 from workflows.domain.usage import ReportedUsage
@@ -157,7 +157,7 @@ class ResponsesReader(AnswerReader):
     def _set_finish(self, event: JsonDict) -> None:
         match event["type"]:
             case "response.completed" | "response.incomplete":
-                self._set_usage(event["response"].get("usage") or {})
+                self.usage = event["response"].get("usage")
                 self.finish_reason = self._end(event["response"])
             case "response.failed":
                 raise self.reported_failure(event["response"].get("error") or {})
@@ -172,15 +172,13 @@ class ResponsesReader(AnswerReader):
             return _INCOMPLETE_FINISHES.get(details.get("reason", ""), port.Finish.UNKNOWN)
         return port.Finish.TOOL_CALLS if self._calls else port.Finish.STOP
 
-    def _set_usage(self, usage: JsonDict) -> None:
+    def reported_usage(self, usage: Any) -> ReportedUsage:
         details: JsonDict = usage.get("input_tokens_details") or {}
-        self.tokens = count_tokens(
-            ReportedUsage(
-                input=usage.get("input_tokens"),
-                output=usage.get("output_tokens"),
-                total=usage.get("total_tokens"),
-                reasoning=(usage.get("output_tokens_details") or {}).get("reasoning_tokens"),
-                cache_read=details.get("cached_tokens"),
-                cache_write=details.get("cache_write_tokens"),
-            )
+        return ReportedUsage(
+            input=usage.get("input_tokens"),
+            output=usage.get("output_tokens"),
+            total=usage.get("total_tokens"),
+            reasoning=(usage.get("output_tokens_details") or {}).get("reasoning_tokens"),
+            cache_read=details.get("cached_tokens"),
+            cache_write=details.get("cache_write_tokens"),
         )

@@ -1,7 +1,7 @@
 """The JSON objects in a stream of bytes: of server-sent events, or one on each line."""
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
 from typing import Any, Final, Protocol
 
 from pydantic_core import from_json
@@ -31,7 +31,7 @@ async def json_objects(
     async for received in source:
         objects: list[dict[str, Any]] = []
         try:
-            objects.extend(_object(provider, data) for data in splitter.feed(received) if data.strip() not in _NOTHING)
+            objects.extend(_objects(provider, splitter.feed(received)))
         except ModelError:
             yield objects  # what came before is a part of the answer, which is paid for
             raise
@@ -68,13 +68,14 @@ class EventSplitter:
         self._data: list[bytes] = []  # lines of an unfinished event
 
     def feed(self, received: bytes) -> list[bytes]:
-        events = []
+        events, data = [], self._data
         for line in self._lines.feed(received):
             if line.startswith(b"data:"):
-                self._data.append(line.removesuffix(b"\r")[5:].removeprefix(b" "))
-            elif self._data and line in _BLANK:
-                events.append(b"\n".join(self._data))
-                self._data.clear()
+                data.append(line)
+            elif data and line in _BLANK:
+                # the rest of its lines is white space
+                events.append(data[0][5:] if len(data) == 1 else b"\n".join(each[5:] for each in data))
+                data.clear()
         if max(sum(map(len, self._data)), max(map(len, events), default=0)) > MAX_EVENT_BYTES:
             raise _too_long(self._provider)
         return events
@@ -85,24 +86,23 @@ def _too_long(provider: str) -> ModelError:
     return ModelError(ProviderFailure(provider=provider, message=message, retryable=False))
 
 
-def _object(provider: str, data: bytes) -> dict[str, Any]:
-    content = _parse(data)
-    if not isinstance(content, dict):
-        message, sent = "The provider sent something that is no piece of an answer", data.decode("utf-8", "replace")
-        raise ModelError(ProviderFailure(provider=provider, message=message, retryable=True, quote=sent))
-    return content
-
-
-def _parse(data: bytes) -> Any:
-    """None for what is no JSON."""
-    try:
-        return from_json(data)
-    except ValueError:
-        return _parse_patiently(data)
+def _objects(provider: str, events: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+    for data in events:
+        try:
+            content = from_json(data)
+        except ValueError:
+            if data.strip() in _NOTHING:
+                continue
+            content = _parse_patiently(data)
+        if not isinstance(content, dict):
+            message = "The provider sent something that is no piece of an answer"
+            sent = data.strip().decode("utf-8", "replace")
+            raise ModelError(ProviderFailure(provider=provider, message=message, retryable=True, quote=sent))
+        yield content
 
 
 def _parse_patiently(data: bytes) -> Any:
-    """A piece may end within a surrogate pair."""
+    """A piece may end within a surrogate pair. None for what is no JSON."""
     try:
         return json.loads(data.decode())
     except ValueError:

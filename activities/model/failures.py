@@ -127,7 +127,7 @@ def retry_delay(
 ) -> float:
     """Seconds to wait after the n-th failure; the server's hint, in its headers or its `text`, wins, without jitter."""
     hinted = hinted_seconds(headers or {}, text, now)
-    if hinted is not None:
+    if hinted is not None and (hinted > 0 or attempt == 1):  # "at once" each time would ask without a pause for a day
         return min(hinted, MAX_DELAY)
     guessed = first * BACKOFF_FACTOR ** (attempt - 1) * (1 + JITTER * jitter)
     return min(guessed, MAX_DELAY_WITHOUT_HEADERS if headers is None else MAX_DELAY)

@@ -82,6 +82,12 @@ def test_the_policy_has_the_constants_of_the_case_and_no_maximum(case: Case) -> 
     assert [Retry(reason="x").pause_seconds(attempt, NOW, 0) for attempt in (6, 7, 1000)] == [30, 30, 30]
 
 
+def test_a_hint_of_no_time_counts_once() -> None:
+    retry = Retry(reason="Overloaded", headers={"retry-after": "0"})
+
+    assert [retry.pause_seconds(attempt, NOW, 0) for attempt in (1, 2, 3)] == [0, 4, 8]
+
+
 def test_a_delay_without_a_retry_after_stops_growing_at_minutes() -> None:
     retry = Retry(reason="Overloaded", headers={"content-type": "text/html"})
 

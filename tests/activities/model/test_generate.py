@@ -4,9 +4,12 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from temporalio.api.failure.v1 import Failure
+from temporalio.converter import DataConverter
 
 from activities.model.retry_budget import RetryBudget
 from activities.store import deltas, events, faults
@@ -166,6 +169,15 @@ async def test_a_provider_failure_is_an_event_and_a_pause_that_counts(open_model
     assert [failure.type for failure in failures] == ["ProviderFailed"] * 2
     assert [delay.total_seconds() for failure in failures if (delay := failure.next_retry_delay)] == [42.0, 42.0]
     assert [(event.attempt, event.kind) for event in retries] == [(1, "429"), (2, "429")]
+
+
+async def test_a_hint_of_no_time_starts_the_next_attempt_at_once(open_model: Open) -> None:
+    busy = Refuse(status=503, headers={"retry-after": "0"})
+    async with open_model(ScriptedAnswer(text="x", faults={1: busy})) as model:
+        failed, sent = await model.failure(), Failure()
+    await DataConverter.default.encode_failure(failed, sent)
+    delay = sent.application_failure_info.next_retry_delay.ToTimedelta()
+    assert timedelta(0) < delay < timedelta(seconds=0.01)  # the engine follows its policy where none is given
 
 
 async def test_b14_an_answer_that_breaks_off_leaves_nothing_but_its_retry(open_model: Open) -> None:

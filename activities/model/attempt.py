@@ -161,10 +161,11 @@ class Attempt:
             case Stop():
                 return model_failed(refusal_text(model.name, action, failure.status))
             case Retry():
-                if action.few and self.status.failures + 1 >= MAX_DOUBTFUL_ATTEMPTS:
+                if action.few and await self._count("doubtful refusals") >= MAX_DOUBTFUL_ATTEMPTS:
                     return model_failed(doubtful_text(model.name, action.reason))
-                text = await self._broken_answers_text(model, action) if failure.begun else None
-                return model_failed(text) if text is not None else await self._pause(model, action)
+                if failure.begun and (broken := await self._count("answers broken off")) >= MAX_BROKEN_ANSWERS:
+                    return model_failed(broken_answers_text(model.name, broken, action.reason))
+                return await self._pause(model, action)
 
     async def _unreachable_text(self, model: ResolvedModel, failure: ProviderFailure) -> str | None:
         """None: wait, as in an outage."""
@@ -173,19 +174,23 @@ class Attempt:
         if failure.connect_error is None or address in reached:
             reached.add(address)
             return None
-        if self.status.failures + 1 < MAX_CONNECT_ATTEMPTS:
+        refused = await self._count("failed connections")
+        if self.status.failures >= refused:  # another failure came from the address
+            reached.add(address)
+            return None
+        if refused < MAX_CONNECT_ATTEMPTS:
             return None
         if await retry_while_unavailable(lambda: generations.provider_has_answered(self.database, provider)):
             reached.add(address)
             return None
         return unreachable_text(provider, model.endpoint.base_url, failure.connect_error)
 
-    async def _broken_answers_text(self, model: ResolvedModel, action: Retry) -> str | None:
-        work = f"answers broken off of {self.generation.id}"
-        broken = await retry_while_unavailable(
+    async def _count(self, what: str) -> int:
+        """This failure is one more of its kind: how many the generation has had."""
+        work = f"{what} of {self.generation.id}"
+        return await retry_while_unavailable(
             lambda: faults.count_failed_attempt(self.database, self.request.session, work, self.fence)
         )
-        return broken_answers_text(model.name, broken, action.reason) if broken >= MAX_BROKEN_ANSWERS else None
 
     async def _pause(self, model: ResolvedModel, action: Retry) -> ApplicationError:
         """Record a pause before it begins; the engine's retry timer survives restarts."""

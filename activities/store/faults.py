@@ -1,4 +1,4 @@
-"""Counts attempts that failed by our fault or in mid-answer, across restarts."""
+"""Counts failed attempts by what failed, across restarts: each kind has a limit of its own."""
 
 from typing import Final
 

@@ -205,17 +205,21 @@ async def test_no_more_than_five_answers_of_a_step_are_begun_and_paid(open_model
     assert len(model.server.ledger.entries) == 5
 
 
-async def test_a_refusal_in_words_of_a_passing_fault_is_asked_again_five_times_at_most(open_model: Open) -> None:
+@pytest.mark.parametrize("busy", [0, 4])
+async def test_a_refusal_in_words_of_a_passing_fault_is_asked_again_five_times_at_most(
+    open_model: Open, busy: int
+) -> None:
     refused = Refuse(status=400, body={"error": {"message": "Internal error: try again later"}})
-    async with open_model(ScriptedAnswer(text="x", faults=dict.fromkeys(range(1, 9), refused))) as model:
+    faults = {**dict.fromkeys(range(1, 10), refused), **dict.fromkeys(range(1, busy + 1), Refuse(status=503))}
+    async with open_model(ScriptedAnswer(text="x", faults=faults)) as model:
         request = model.request()
-        for attempt in range(1, 5):
+        for attempt in range(1, busy + 5):
             assert (await model.failure(request, attempt)).type == "ProviderFailed"
             await model.rested()
-        last = await model.failure(request, attempt=5)
+        last = await model.failure(request, attempt=busy + 5)
     assert (last.type, last.non_retryable) == ("ModelFailed", True)
     assert "has refused the request 5 times, the last time: Internal error: try again later" in last.message
-    assert len(model.server.ledger.entries) == 5
+    assert len(model.server.ledger.entries) == busy + 5
 
 
 async def test_what_fails_before_an_answer_begins_is_waited_out_longer(open_model: Open) -> None:

@@ -83,12 +83,15 @@ async def test_an_address_that_answered_in_any_session_is_waited_for(rig: Activi
         assert await tries(model, 6) == [False] * 6
 
 
-async def test_an_address_that_only_refused_to_work_is_waited_for(rig: ActivityRig, adapter: WireRouter) -> None:
+@pytest.mark.parametrize("one_worker", [True, False])
+async def test_an_address_that_only_refused_to_work_is_waited_for(
+    rig: ActivityRig, adapter: WireRouter, one_worker: bool
+) -> None:
     async with asked_at(rig, adapter, "", BUSY) as model:
-        model.worker, request = model.started(), model.request()
+        model.worker, request = model.started() if one_worker else None, model.request()
         said = [str(await model.failure(request))]
         await model.rested()
-    for attempt in (2, 3, 4):
+    for attempt in (2, 3, 4, 5):
         failed = await model.failure(request, attempt)
         said.append(str(failed))
         assert not failed.non_retryable

@@ -142,7 +142,7 @@ class Model:
         )
 
     def _encoder(self, transcript: Transcript, model: str) -> MessageEncoder | None:
-        """One for each conversation and model, as long as the cached transcript lives."""
+        """One for each conversation, for the newest model, as long as the cached transcript lives."""
         first = next((message for message in transcript if isinstance(message, AssistantMessage)), None)
         return self.encoders.get(first, model, lambda _: MessageEncoder()) if first else None
 

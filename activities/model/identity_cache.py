@@ -9,18 +9,20 @@ V = TypeVar("V")
 
 
 class IdentityCache(Generic[T, V]):
-    """Keyed by identity: comparing values would cost as much as deriving anew."""
+    """One result for each value, of the newest kind. Keyed by identity: comparing values would cost as much as deriving
+    anew.
+    """
 
     def __init__(self) -> None:
-        self._made: dict[tuple[int, Hashable], tuple[V, ref[Any]]] = {}
+        self._made: dict[int, tuple[Hashable, V, ref[Any]]] = {}
 
     def get(self, value: T, kind: Hashable, make: Callable[[T], V]) -> V:
-        """The result of `make`, dropped with the value."""
-        key = id(value), kind
-        if key in self._made:
-            return self._made[key][0]
+        """The result of `make`, dropped with the value, or for another kind."""
+        key = id(value)
+        if (found := self._made.get(key)) is not None and found[0] == kind:
+            return found[1]
         made = make(value)
-        self._made[key] = made, ref(value, lambda _: self._made.pop(key))
+        self._made[key] = kind, made, ref(value, lambda _: self._made.pop(key))
         return made
 
     def __len__(self) -> int:

@@ -19,6 +19,7 @@ from activities.model.litellm_providers import LITELLM_PROVIDERS
 from activities.model.model_families import default_options
 from activities.model.model_options import agent_options, find_variants, merge_layers, spell, unknown_variant_error
 from activities.model.output_limit import output_limit, split_options
+from activities.model.own_files import absolute_file
 from activities.model.port import Endpoint, InputMessage, ModelFacts, ModelPort, ModelRequest, Route, Wire
 from activities.model.providers import (
     OPENAI_COMPATIBLE,
@@ -180,7 +181,8 @@ class EndpointResolver:
         )
         if options.proxy or options.ca_file:
             proxy = SecretStr(options.proxy) if options.proxy else None
-            endpoint = endpoint.model_copy(update={"route": Route(proxy=proxy, ca_file=options.ca_file or None)})
+            file = absolute_file(f"provider.{id}.options.caFile", options.ca_file) if options.ca_file else None
+            endpoint = endpoint.model_copy(update={"route": Route(proxy=proxy, ca_file=file)})
         if protocol == BEDROCK:
             return await self._aws.place(endpoint, options, self.environment)
         return place_on_vertex(endpoint, id, options, self.environment) if protocol == VERTEX else endpoint

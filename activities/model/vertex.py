@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
+from activities.model.own_files import absolute_file
 from activities.model.port import Endpoint, GoogleSignIn, Wire
 from workflows.domain.config.config import ProviderOptions
 from workflows.domain.errors import UsageError
@@ -46,20 +47,27 @@ def place_on_vertex(endpoint: Endpoint, id: str, options: ProviderOptions, envir
     """`endpoint` with the model's address in the user's project, and the credentials that its tokens come from.
 
     An API key reaches Gemini without a project ("express mode"), or whatever is at an address of the user's own.
-    Raises UsageError without a project, and as `vertex_wire` does.
+    Raises UsageError without a project, for a relative file of credentials, and as `vertex_wire` does.
     """
     publisher = _publisher(id, endpoint.name)
     keyed = endpoint.key is not None and (publisher.wire is Wire.GEMINI or endpoint.base_url is not None)
     signed = any(name.lower() == "authorization" for name in endpoint.headers)
-    file = options.google_auth_options.key_filename or environment.get(_CREDENTIALS)
     return endpoint.model_copy(
         update={
             "base_url": endpoint.base_url
             or (_express_address(publisher) if keyed else _address(publisher, id, options, environment)),
             "key": endpoint.key if keyed else None,
-            "google": None if keyed or signed else GoogleSignIn(credentials_file=file or None),
+            "google": None if keyed or signed else _sign_in(id, options, environment),
         }
     )
+
+
+def _sign_in(id: str, options: ProviderOptions, environment: Mapping[str, str]) -> GoogleSignIn:
+    if file := options.google_auth_options.key_filename:
+        setting = f"provider.{id}.options.googleAuthOptions.keyFilename"
+        return GoogleSignIn(credentials_file=absolute_file(setting, file))
+    file = environment.get(_CREDENTIALS)
+    return GoogleSignIn(credentials_file=absolute_file(_CREDENTIALS, file) if file else None)
 
 
 def _publisher(id: str, name: str) -> _Publisher:

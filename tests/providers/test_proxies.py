@@ -114,6 +114,19 @@ async def test_a_provider_has_a_proxy_and_an_authority_of_its_own(
     assert REACHED in failure.message and proxy.asked == [provider.url.removeprefix("https://")]
 
 
+async def test_an_authority_is_found_in_the_home(
+    port: WireRouter, provider: ProviderDouble, authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(authority.file.parent))
+    failure = await fail(port, await reach(port, "chat", provider.url, caFile=f"~/{authority.file.name}"))
+    assert REACHED in failure.message
+
+
+async def test_a_relative_file_of_authorities_is_refused(port: WireRouter) -> None:
+    with pytest.raises(UsageError, match="mistral.options.caFile is the relative path 'ca.pem': write it from / or ~"):
+        await reach(port, "chat", "https://localhost:1", caFile="ca.pem")
+
+
 async def test_litellm_takes_no_proxy_of_one_provider_and_says_so(port: WireRouter) -> None:
     with pytest.raises(UsageError, match="set HTTPS_PROXY and SSL_CERT_FILE in place of the options"):
         asked = await reach(port, "litellm", "https://localhost:1", proxy="http://localhost:2")

@@ -223,6 +223,30 @@ async def test_what_cannot_be_reached_is_named(
         await resolve(model, {}, environment, port)
 
 
+KEY_FILENAME = {"googleAuthOptions": {"keyFilename": "FILE"}}
+OF_ENVIRONMENT = {"GOOGLE_APPLICATION_CREDENTIALS": "FILE"}
+
+
+@pytest.mark.parametrize(
+    ("options", "environment", "name"),
+    [
+        (KEY_FILENAME, {}, "provider.google-vertex.options.googleAuthOptions.keyFilename"),
+        ({}, OF_ENVIRONMENT, "GOOGLE_APPLICATION_CREDENTIALS"),
+    ],
+)
+async def test_a_file_of_credentials_is_in_the_home_or_absolute(
+    port: WireRouter, options: dict[str, Any], environment: dict[str, str], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def named(file: str) -> Endpoint:
+        written, variables = json.loads(json.dumps([options, environment]).replace("FILE", file))
+        return await resolve("google-vertex/gemini-2.5-pro", written, {**variables, "GOOGLE_CLOUD_PROJECT": "p"}, port)
+
+    monkeypatch.setenv("HOME", "/home/ada")
+    assert (await named("~/key.json")).google == GoogleSignIn(credentials_file="/home/ada/key.json")
+    with pytest.raises(UsageError, match=f"{name} is the relative path 'key.json'"):
+        await named("key.json")
+
+
 async def ask(port: WireRouter, wire: WireUnderTest, credentials: Path) -> Any:
     """As a session asks: the address from the configuration, the credentials from the environment."""
     model = f"google-vertex/{wire.model_name}"

@@ -2,8 +2,10 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from datetime import date
+from difflib import get_close_matches
 
 from activities.model import litellm_table
+from activities.model.azure import AZURE
 from activities.model.endpoints import merge_facts, protocol_of
 from activities.model.litellm_providers import LITELLM_PROVIDERS, TEXT_ONLY
 from activities.model.litellm_table import ModelTable
@@ -96,6 +98,22 @@ def variants_of(model: str, providers: Mapping[str, Provider], tables: ModelTabl
         family = f"{protocol}/{name}"
         known = tables.facts(family)
     return _variants(id, family, configured, entry, merge_facts(entry, known))
+
+
+def nearest_model(model: str, providers: Mapping[str, Provider], tables: ModelTables, today: date) -> str | None:
+    """The model that was probably meant by a name ("provider/model") that neither the configuration nor a table has;
+    None for a name that is known, or that resembles none.
+
+    Raises UsageError for a provider that cannot be asked.
+    """
+    id, name = split_model_id(model)
+    configured = providers.get(id) or Provider()
+    protocol = protocol_of(id, configured, configured.options.base_url)
+    own_names = protocol == AZURE  # of deployments
+    if own_names or name in configured.models or tables.facts(f"{protocol}/{name}") != ModelFacts():
+        return None
+    names = [choice.model for choice in list_models(id, providers, tables.all(), today)]
+    return next(iter(get_close_matches(model.lower(), names, n=1)), None)
 
 
 def _variants(id: str, family: str, configured: Provider, entry: ProviderModel, facts: ModelFacts) -> tuple[str, ...]:

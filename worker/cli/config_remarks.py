@@ -5,7 +5,9 @@ from typing import Final
 
 from activities.model.providers import check_provider, split_model_id
 from worker import credential_handoff
-from worker.cli.render.escaping import escape_prose, one_line
+from worker.cli import model_choices
+from worker.cli.command_support import print_note
+from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.formatting import pluralize
 from worker.project_config import effective_model
 from worker.settings import Settings
@@ -71,3 +73,9 @@ def choose_model(settings: Settings, turn_config: TurnConfig, named: str | None)
             f"opencode.json or in {str(settings.config / 'opencode.json')!r}."
         )
     return model
+
+
+def warn_of_unknown_model(settings: Settings, turn_config: TurnConfig, model: str) -> None:
+    """For a model that a person has named. It may be newer than the tables: the provider decides."""
+    if (near := model_choices.nearest_model(settings, turn_config.config, model)) is not None:
+        print_note(f"Warning: {escape_exact(model)!r} is in no table of models. Did you mean {escape_exact(near)!r}?")

@@ -50,6 +50,7 @@ async def check_model_answer(settings: Settings, named: str | None) -> CheckResu
     turn_config = await load_project_config(settings, current_directory())
     model = await resolve(config_remarks.choose_model(settings, turn_config, named), CredentialEnvironment(settings))
     check_provider(split_model_id(model)[0], turn_config.config.provider)
+    config_remarks.warn_of_unknown_model(settings, turn_config, model)
     print_note(f"Asking {escape_exact(model)} for a word.")
     probed = await probe(settings, model, turn_config.config)
     if not probed.answered:

@@ -34,6 +34,11 @@ def list_models(
     return found
 
 
+def nearest_model(settings: Settings, config: Config, model: str) -> str | None:
+    """The model that was probably meant by a name that is not known here, if it resembles one."""
+    return catalogue.nearest_model(model, config.provider, ModelTables(settings.models_file), date.today())
+
+
 def list_variants(settings: Settings, config: Config, model: str) -> tuple[str, ...]:
     """Of a model, by its name as `-m` takes it. Raises UsageError for one that cannot be asked."""
     return catalogue.variants_of(model, config.provider, ModelTables(settings.models_file))

@@ -101,6 +101,8 @@ async def prepare_session(
     needed = model is not None or variant is not None or overview.turn_state != "open"
     named = turn_config.named_model(model, origin.model, other_agent=role.agent != origin.agent)
     chosen = config_remarks.choose_model(client.settings, turn_config, named) if needed else origin.model
+    if model is not None and chosen == model:
+        config_remarks.warn_of_unknown_model(client.settings, turn_config, model)
     if variant is not None and chosen is not None:
         model_choices.check_variant(client.settings, turn_config.config, chosen, variant)
     await credential_handoff.hand_off(

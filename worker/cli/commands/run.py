@@ -159,6 +159,8 @@ async def _load_config(settings: Settings, request: RunArguments) -> TurnConfig:
     turn_config = await load_project_config(settings, current_directory(), Role(request.agent), sources_of(settings))
     _print_remarks(settings, turn_config, request)
     model = config_remarks.choose_model(settings, turn_config, request.model)
+    if model == request.model:
+        config_remarks.warn_of_unknown_model(settings, turn_config, model)
     if request.variant is not None:
         model_choices.check_variant(settings, turn_config.config, model, request.variant)
     await credential_handoff.hand_off(settings, credential_handoff.credential_variables(turn_config.config, model))

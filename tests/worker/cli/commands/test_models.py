@@ -79,6 +79,19 @@ async def test_a_provider_is_listed_by_its_name_whether_there_is_a_key_or_not(ba
     assert wrong.code == 2 and "There is no provider 'gropq'. Did you mean 'groq'?" in wrong.err
 
 
+async def test_a_name_that_no_table_has_is_answered_with_the_nearest(bare: CommandRunner) -> None:
+    person = configured(bare, provider={"own": OWN, "anthropic": {"models": {"my-claude-sonnet": {}}}})
+    names = ["anthropic/claude-sonet-4-5", "own/quen", "anthropic/claude-sonnet-4-5", "anthropic/my-claude-sonnet"]
+    wrong, described, right, own = [await person.run("doctor", "--model", each) for each in names]
+    others = [await bare.run("doctor", "--model", name) for name in ("azure/gpt-5-x", "groq/x")]
+    run = await bare.run("run", "-m", names[0], "--variant", "none", "hello")
+    remark = "'anthropic/claude-sonet-4-5' is in no table of models. Did you mean 'anthropic/claude-sonnet-4-5'?"
+
+    assert remark in wrong.err and remark in run.err and run.code == 2
+    assert "Did you mean 'own/qwen'?" in described.err
+    assert all("Did you mean" not in each.err for each in (right, own, *others))
+
+
 async def test_without_keys_the_way_to_get_one_is_shown_and_nothing_is_started(bare: CommandRunner) -> None:
     ended = await bare.run("models")
 

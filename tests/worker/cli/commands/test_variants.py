@@ -42,6 +42,7 @@ async def test_a_variant_stays_with_the_session_and_a_prompt_or_a_retry_may_name
         refused = [
             await person.run(*command, "--variant", "no") for command in (("send", "last", "x"), ("retry", "last"))
         ]
+        unknown = await person.run("send", "last", "-m", "scripted/modell", "--variant", "no", "x")
         (session,) = await harness.client.sessions.list_recent()
         opened = [event.variant for event in await harness.events(session.id) if isinstance(event, TurnOpened)]
         exported = json.loads((await person.run("export", "last")).out)
@@ -49,6 +50,7 @@ async def test_a_variant_stays_with_the_session_and_a_prompt_or_a_retry_may_name
     assert seeds == [7, 7, 1, 7, 1]
     assert opened == ["deep", "deep", "fast", "deep", "fast"]
     assert [each.code for each in refused] == [2, 2] and "It has: deep, fast." in refused[0].err
+    assert "Did you mean 'scripted/model'?" in unknown.err
     assert "scripted/model deep" in shown and "scripted/model fast" in shown
     variants = [each["info"].get("variant") for each in exported["messages"] if each["info"]["role"] == "assistant"]
     assert variants == ["deep", "deep", "fast", None, "fast"]  # the fourth turn has failed, without an answer

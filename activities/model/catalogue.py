@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from activities.model import litellm_table
 from activities.model.azure import AZURE
 from activities.model.endpoints import merge_facts, protocol_of
+from activities.model.foreign_keys import BY_SIGN_IN
 from activities.model.litellm_providers import LITELLM_PROVIDERS, TEXT_ONLY
 from activities.model.litellm_table import ModelTable
 from activities.model.model_options import find_variants
@@ -35,7 +36,7 @@ def list_providers(
 ) -> list[str]:
     """The providers with a configuration, a key or settings, or all; each by its first name."""
     found = {id: _provider_identity(id) for id in sorted(configured)}
-    for id in (*PROVIDERS, *sorted(LITELLM_PROVIDERS.difference(PROVIDERS, TEXT_ONLY))):
+    for id in (*PROVIDERS, *sorted(LITELLM_PROVIDERS.difference(PROVIDERS, TEXT_ONLY, BY_SIGN_IN))):
         provider = provider_named(id)
         variables = provider.variables if provider.needs_key else (*provider.variables, *provider.settings)
         keyed = every or any(map(environment.get, variables))

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from pydantic import SecretStr
 
+from workflows.domain.errors import UsageError
 from workflows.domain.value import Value
 
 OPENCODE: Final = "opencode"
@@ -38,6 +39,12 @@ class ForeignKey(Value):
     def reason(self) -> str:
         """Why a sign-in is not used."""
         return SIGN_INS.get(self.provider, _OTHER_SIGN_IN)
+
+
+def check_has_keys(provider: str) -> None:
+    """Raises UsageError for one that has nothing but a sign-in by browser."""
+    if provider in BY_SIGN_IN:
+        raise UsageError(f"{provider!r} has no keys: {SIGN_INS[provider]}.")
 
 
 def find_foreign_keys(environment: Mapping[str, str]) -> tuple[ForeignKey, ...]:

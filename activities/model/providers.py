@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from activities.model import azure, vertex
 from activities.model.extras import check_extra
+from activities.model.foreign_keys import check_has_keys
 from activities.model.litellm_providers import LITELLM_PROVIDERS, TEXT_ONLY
 from activities.model.port import Wire
 from workflows.domain.config.config import Provider
@@ -198,6 +199,7 @@ def check_provider(id: str, configured: Mapping[str, Provider]) -> None:
         raise UsageError(f"provider.{id}.npm is {own.npm!r}, which Holdfast does not know. It knows: {known}.")
     if own.options.base_url or own.npm not in (None, OPENAI_COMPATIBLE) or id in PROVIDERS:
         return
+    check_has_keys(id)
     if id in TEXT_ONLY:
         raise no_tools_error(id)
     if id not in LITELLM_PROVIDERS:

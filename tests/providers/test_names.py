@@ -2,6 +2,7 @@
 
 from importlib import import_module
 
+from activities.model.foreign_keys import BY_SIGN_IN
 from activities.model.litellm_providers import LITELLM_PROVIDERS, TEXT_ONLY
 from activities.model.providers import KNOWN, PROVIDERS, check_provider
 from activities.model.wires.router import WireRouter
@@ -13,7 +14,7 @@ async def test_what_litellm_can_ask_is_refused_nowhere_and_nothing_else_is_let_t
     asked = {provider.value for provider in library.LlmProviders} | {*registry.JSONProviderRegistry.list_providers()}
     by_name = {provider.litellm for provider in KNOWN.values()}
 
-    for id in {*asked, *PROVIDERS} - {*TEXT_ONLY}:
+    for id in {*asked, *PROVIDERS} - {*TEXT_ONLY, *BY_SIGN_IN}:
         check_provider(id, {})
 
     assert asked == LITELLM_PROVIDERS, "write what litellm knows into activities/model/litellm_providers.py"

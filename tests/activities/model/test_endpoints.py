@@ -283,6 +283,17 @@ async def test_the_package_of_a_company_names_its_address(keys: Keys) -> None:
         ("mine/x", {"mine": {"options": {"baseURL": "{env:EMPTY}"}}}, r"'mine' has no address"),
         ("novita/x", {}, r"NOVITA_API_KEY.*holdfast auth login novita"),
         ("petals/x", {}, r"'petals', without tools"),
+        (
+            "github-copilot/gpt-5",
+            {},
+            "'github-copilot' has no keys: GitHub lets only programs that it has an agreement",
+        ),
+        (
+            "github_copilot/gpt-5",
+            {},
+            "'github_copilot' has no keys: GitHub lets only programs that it has an agreement",
+        ),
+        ("chatgpt/gpt-5", {}, "log in to 'openai' with an API key"),
         ("local/x", {"local": {"options": {**LOCAL["options"], "apiKey": "{env:MY_KEY}"}}}, r"\{env:MY_KEY\}"),
         ("local/x", {"local": {"npm": "left-pad", **LOCAL}}, "left-pad"),
         ("local/x", {"local": {"npm": "@ai-sdk/openai-compatible"}}, r"local.*no address.*baseURL.*Nothing was sent"),

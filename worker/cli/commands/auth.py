@@ -6,12 +6,11 @@ import sys
 import click
 
 from activities.model.foreign_keys import (
-    BY_SIGN_IN,
     CLAUDE_CODE,
     OPENCODE,
     PROGRAMS,
-    SIGN_INS,
     ForeignKey,
+    check_has_keys,
     find_foreign_keys,
 )
 from activities.model.key_forms import check_key, check_provider_id, key_page, sign_in_note
@@ -62,14 +61,13 @@ async def login(settings: Settings, provider: str, name: str | None, program: st
       holdfast auth login openai --from opencode
     """
     check_provider_id(provider)
+    check_has_keys(provider)
     if provider not in LITELLM_PROVIDERS | PROVIDERS.keys():
         near = nearest_name(provider)
         meant = f" Did you mean {near!r}?" if near else ""
         print_note(
             f"No provider {escape_exact(provider)!r} is known by name: the key is for one that you configure.{meant}"
         )
-    if provider in BY_SIGN_IN:
-        raise UsageError(f"{provider} has no keys: {SIGN_INS[provider]}.")
     key, remark = check_key(provider, _foreign_key(settings, provider, program) if program else _ask(provider))
     Keys(settings.auth).set(provider, key, name)
     if remark:

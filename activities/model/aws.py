@@ -1,22 +1,23 @@
 """AWS as people configure it: regions, profiles, credentials. By botocore, an extra that is imported once it is needed.
 
-botocore reads files, runs programs and asks services for credentials: all of it on threads.
+botocore reads files, runs programs and asks services for credentials, and some of these hang: each look-up has a thread
+of its own.
 """
 
 import asyncio
 import logging
-from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from http import HTTPStatus
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, Final
+from threading import Thread
+from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
 
 from pydantic import SecretStr
 
+from activities.model.aws_failures import no_answer, no_credentials
 from activities.model.bedrock_regions import DEFAULT_REGION, check_region, regional_name
 from activities.model.extras import import_extra
-from activities.model.failure_table import UNSENT
-from activities.model.failures import ModelError, ProviderFailure
+from activities.model.failures import ModelError
 from activities.model.port import AwsSignIn, Endpoint
 from activities.model.wires.wire_request import WireRequest
 from workflows.domain.config.config import ProviderOptions
@@ -25,60 +26,80 @@ from workflows.domain.errors import UsageError
 EXTRA: Final = "bedrock"
 _SERVICE: Final = "bedrock"  # that requests are signed for
 _TIMEOUT: Final = 60.0  # seconds for credentials: a role behind single sign-on takes several requests
-_THREADS: Final = 4
 _FILES: Final = ("credentials_file", "config_file")
-# botocore's classes for a service that is not reached, or that fails; by name: the extra may be missing
-_PASSING: Final = frozenset({"HTTPClientError", "ConnectionError", "MetadataRetrievalError"})
-_THROTTLED: Final = ("Throttl", "TooManyRequests")  # in codes; STS has them with a status of 400
-_NONE: Final = (
-    "there are none. Name a profile (provider.amazon-bedrock.options.profile, or AWS_PROFILE), set AWS_ACCESS_KEY_ID "
-    "and AWS_SECRET_ACCESS_KEY, or give an API key of Bedrock's (AWS_BEARER_TOKEN_BEDROCK)."
-)
+_Who: TypeAlias = tuple[str | None, str | None]  # profile, region
+
+
+class _Credentials(NamedTuple):
+    """As botocore's, with which it signs."""
+
+    access_key: str
+    secret_key: str
+    token: str | None
+
+
+async def place_on_aws(
+    endpoint: Endpoint,
+    options: ProviderOptions,
+    environment: Mapping[str, str],
+    region_of: Callable[[str | None], Awaitable[str]],
+) -> Endpoint:
+    """The endpoint in a region, with who signs in: as configured, else by AWS's variables, else by its files.
+
+    `region_of`: a profile's. Raises UsageError for a profile that is not there, and for a region that can be none.
+    """
+    region = options.region or environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION")
+    profile = options.profile
+    keys: dict[str, Any] = {}
+    if not profile and environment.get("AWS_ACCESS_KEY_ID") and environment.get("AWS_SECRET_ACCESS_KEY"):
+        token = environment.get("AWS_SESSION_TOKEN")
+        keys = {
+            "access_key": environment["AWS_ACCESS_KEY_ID"],
+            "secret_key": SecretStr(environment["AWS_SECRET_ACCESS_KEY"]),
+            "token": SecretStr(token) if token else None,
+        }
+    profile = profile or (None if keys else environment.get("AWS_PROFILE"))
+    sign_in = AwsSignIn(region=check_region(region or await region_of(profile)), profile=profile, **keys)
+    model = f"{endpoint.provider}/{regional_name(endpoint.name, sign_in.region)}"
+    return endpoint.model_copy(update={"model": model, "aws": sign_in})
 
 
 class AwsProfiles:
     """The profiles of the person whose process this is, with their credentials, as AWS's files have them now."""
 
-    def __init__(self) -> None:
-        self._sessions: dict[str | None, tuple[tuple[int, ...], Any]] = {}
-        self._credentials: dict[str | None, Any] = {}  # by profile, those that requests were signed with last
-        # of its own: a service of credentials that hangs delays requests to Bedrock, and nothing else
-        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="aws")
+    def __init__(self, timeout: float = _TIMEOUT) -> None:
+        self._timeout = timeout
+        self._sessions: dict[_Who, tuple[tuple[int, ...], Any]] = {}
+        self._look_ups: dict[_Who, Future[_Credentials]] = {}  # the newest ones
+        self._credentials: dict[_Who, _Credentials] = {}  # those that requests were signed with last
 
-    async def place(self, endpoint: Endpoint, options: ProviderOptions, environment: Mapping[str, str]) -> Endpoint:
-        """The endpoint in a region, with who signs in: as configured, else by AWS's variables, else by its files.
+    async def region(self, profile: str | None) -> str:
+        """As AWS's files have it. Raises UsageError for a profile that is not there."""
 
-        Raises UsageError for a profile that is not there, and for a region that can be none.
-        """
-        region = options.region or environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION")
-        profile = options.profile
-        keys: dict[str, Any] = {}
-        if not profile and environment.get("AWS_ACCESS_KEY_ID") and environment.get("AWS_SECRET_ACCESS_KEY"):
-            token = environment.get("AWS_SESSION_TOKEN")
-            keys = {
-                "access_key": environment["AWS_ACCESS_KEY_ID"],
-                "secret_key": SecretStr(environment["AWS_SECRET_ACCESS_KEY"]),
-                "token": SecretStr(token) if token else None,
-            }
-        profile = profile or (None if keys else environment.get("AWS_PROFILE"))
-        region = check_region(region or await self._region(profile))
-        sign_in = AwsSignIn(region=region, profile=profile, **keys)
-        model = f"{endpoint.provider}/{regional_name(endpoint.name, sign_in.region)}"
-        return endpoint.model_copy(update={"model": model, "aws": sign_in})
+        def configured() -> str:
+            return self._session((profile, None)).get_config_variable("region") or DEFAULT_REGION
+
+        try:
+            return await asyncio.to_thread(configured)
+        except UsageError:
+            raise
+        except Exception as error:  # botocore's
+            raise UsageError(f"AWS's configuration cannot be used: {error}") from error
 
     async def authorize(self, endpoint: Endpoint, prepared: WireRequest) -> WireRequest:
         """The request, signed; one that has an authorization stays as it is. Raises ModelError, and UsageError."""
-        loop = asyncio.get_running_loop()
+        sign_in = endpoint.aws or AwsSignIn(region=DEFAULT_REGION)
+        authorized = any(name.lower() == "authorization" for name in prepared.headers)
         try:
-            async with asyncio.timeout(_TIMEOUT):
-                return await loop.run_in_executor(self._threads, self._authorize, endpoint, prepared)
+            credentials = None if authorized else _given(sign_in) or await self._find(sign_in)
+            return await asyncio.to_thread(_sign, prepared, credentials, sign_in.region)
         except UsageError:
             raise  # the extra is missing
         except TimeoutError:
-            message = f"AWS has given no credentials in {_TIMEOUT:g} s."
-            raise ModelError(ProviderFailure(provider=endpoint.provider, message=message, retryable=True)) from None
+            failure = no_answer(endpoint.provider, self._timeout, sign_in.profile)
         except Exception as error:  # botocore's
-            raise ModelError(_failure(endpoint, error)) from error
+            failure = no_credentials(endpoint.provider, error, sign_in.profile)
+        raise ModelError(failure)  # without its cause, which may quote a program
 
     def secrets(self) -> Iterator[str]:
         """What no failure may show."""
@@ -86,76 +107,79 @@ class AwsProfiles:
             yield credentials.secret_key
             yield credentials.token or ""
 
-    async def _region(self, profile: str | None) -> str:
-        def configured() -> str:
-            return self._session(profile).get_config_variable("region") or DEFAULT_REGION
+    async def _find(self, sign_in: AwsSignIn) -> _Credentials:
+        """New ones, if those that were found last end soon. Requests share a look-up that is under way.
 
-        try:
-            return await asyncio.get_running_loop().run_in_executor(self._threads, configured)
-        except UsageError:
-            raise
-        except Exception as error:  # botocore's
-            raise UsageError(f"AWS's configuration cannot be used: {error}") from error
+        One that hangs is never begun again beside itself, and delays those of its own profile only.
+        """
+        who = sign_in.profile, sign_in.region
+        if who not in self._look_ups or self._look_ups[who].done():
+            self._look_ups[who] = _on_its_own_thread(lambda: self._look_up(who))
+        async with asyncio.timeout(self._timeout):
+            return await asyncio.wrap_future(self._look_ups[who])
 
-    def _authorize(self, endpoint: Endpoint, prepared: WireRequest) -> WireRequest:
-        import_extra(EXTRA, "botocore.eventstream")  # reads the answer
-        if any(name.lower() == "authorization" for name in prepared.headers):
-            return prepared
-        sign_in = endpoint.aws or AwsSignIn(region=DEFAULT_REGION)
-        self._credentials[sign_in.profile] = credentials = self._find(sign_in)
-        request = import_extra(EXTRA, "botocore.awsrequest").AWSRequest("POST", prepared.url, data=prepared.body)
-        import_extra(EXTRA, "botocore.auth").SigV4Auth(credentials, _SERVICE, sign_in.region).add_auth(request)
-        return WireRequest(prepared.url, {**prepared.headers, **dict(request.headers.items())}, prepared.body)
-
-    def _find(self, sign_in: AwsSignIn) -> Any:
-        """New ones, if those that were found last end soon."""
-        if sign_in.access_key and sign_in.secret_key:
-            token = sign_in.token.get_secret_value() if sign_in.token else None
-            kind = import_extra(EXTRA, "botocore.credentials").Credentials
-            return kind(sign_in.access_key, sign_in.secret_key.get_secret_value(), token)
-        session = self._session(sign_in.profile)
-        session.set_config_variable("region", sign_in.region)  # for a service that is asked for them
-        found = session.get_credentials()
+    def _look_up(self, who: _Who) -> _Credentials:
+        found = self._session(who).get_credentials()
         if found is None:
-            raise LookupError(_NONE)
-        return found.get_frozen_credentials()
+            raise import_extra(EXTRA, "botocore.exceptions").NoCredentialsError
+        frozen = found.get_frozen_credentials()
+        self._credentials[who] = _Credentials(frozen.access_key, frozen.secret_key, frozen.token)
+        return self._credentials[who]
 
-    def _session(self, profile: str | None) -> Any:
+    def _session(self, who: _Who) -> Any:
         """botocore's session, which keeps what it has read: a new one once AWS's files have changed."""
-        stamps, session = self._sessions.get(profile, ((), None))
+        stamps, session = self._sessions.get(who, ((), None))
         if session is None or stamps != _stamps(session):
-            logging.getLogger("botocore").setLevel(logging.ERROR)  # else it logs what it signs
-            session = import_extra(EXTRA, "botocore.session").Session(profile=profile)
-            self._sessions[profile] = _stamps(session), session
+            session = _new_session(*who)
+            self._sessions[who] = _stamps(session), session
         return session
+
+
+def _given(sign_in: AwsSignIn) -> _Credentials | None:
+    if not (sign_in.access_key and sign_in.secret_key):
+        return None
+    token = sign_in.token.get_secret_value() if sign_in.token else None
+    return _Credentials(sign_in.access_key, sign_in.secret_key.get_secret_value(), token)
+
+
+def _sign(prepared: WireRequest, credentials: _Credentials | None, region: str) -> WireRequest:
+    import_extra(EXTRA, "botocore.eventstream")  # reads the answer
+    if credentials is None:
+        return prepared
+    request = import_extra(EXTRA, "botocore.awsrequest").AWSRequest("POST", prepared.url, data=prepared.body)
+    import_extra(EXTRA, "botocore.auth").SigV4Auth(credentials, _SERVICE, region).add_auth(request)
+    return WireRequest(prepared.url, {**prepared.headers, **dict(request.headers.items())}, prepared.body)
+
+
+def _on_its_own_thread(look_up: Callable[[], _Credentials]) -> Future[_Credentials]:
+    """No pool's, for it may never end; the process does not wait for it."""
+    future: Future[_Credentials] = Future()
+    future.set_running_or_notify_cancel()  # who no longer waits does not end it for the others
+
+    def run() -> None:
+        try:
+            future.set_result(look_up())
+        except Exception as error:
+            future.set_exception(error)
+
+    Thread(target=run, name="aws", daemon=True).start()
+    return future
+
+
+def _new_session(profile: str | None, region: str | None) -> Any:
+    logging.getLogger("botocore").setLevel(logging.ERROR)  # else it logs what it signs
+    session = import_extra(EXTRA, "botocore.session").Session(profile=profile)
+    if region:  # of a service that is asked for credentials
+        session.set_config_variable("region", region)
+        # it would read a code from the worker's terminal
+        session.get_component("credential_provider").get_provider("assume-role")._prompter = _refuse_to_prompt
+    return session
+
+
+def _refuse_to_prompt(_: str) -> NoReturn:
+    raise import_extra(EXTRA, "botocore.exceptions").RefreshWithMFAUnsupportedError
 
 
 def _stamps(session: Any) -> tuple[int, ...]:
     files = (Path(session.get_config_variable(name)).expanduser() for name in _FILES)
     return tuple(file.stat().st_mtime_ns if file.exists() else 0 for file in files)
-
-
-def _failure(endpoint: Endpoint, error: Exception) -> ProviderFailure:
-    """Credentials that are not there will not be there the next time, unless a service could not be asked for them."""
-    passing = any(_is_passing(each) for each in _chain(error))
-    message = f"AWS's credentials cannot be had: {str(error) or type(error).__name__}"
-    code = None if passing else UNSENT
-    return ProviderFailure(provider=endpoint.provider, message=message, code=code, retryable=passing)
-
-
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """botocore tells of some failures by another, raised while the first was handled."""
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
-
-
-def _is_passing(error: BaseException) -> bool:
-    response = getattr(error, "response", None) or {}  # of a service that refuses to give any
-    status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-    code = response.get("Error", {}).get("Code") or ""
-    return (
-        (status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR)
-        or any(word in code for word in _THROTTLED)
-        or any(each.__name__ in _PASSING for each in type(error).__mro__)
-    )

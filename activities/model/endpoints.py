@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from pydantic import JsonValue, SecretStr
 
 from activities.model.addresses import normalise_address
-from activities.model.aws import AwsProfiles
+from activities.model.aws import place_on_aws
 from activities.model.azure import AZURE, resource_address, with_version
 from activities.model.bedrock_regions import BEDROCK
 from activities.model.encoded_messages import MessageEncoder
@@ -98,7 +98,6 @@ class EndpointResolver:
         self.keys = keys
         self.environment = environment
         self.port = port
-        self._aws = AwsProfiles()
 
     async def resolve(
         self, model: str, config: Config, *, agent: Agent | None = None, variant: str | None = None
@@ -184,7 +183,7 @@ class EndpointResolver:
             file = absolute_file(f"provider.{id}.options.caFile", options.ca_file) if options.ca_file else None
             endpoint = endpoint.model_copy(update={"route": Route(proxy=proxy, ca_file=file)})
         if protocol == BEDROCK:
-            return await self._aws.place(endpoint, options, self.environment)
+            return await place_on_aws(endpoint, options, self.environment, self.port.aws_region)
         return place_on_vertex(endpoint, id, options, self.environment) if protocol == VERTEX else endpoint
 
     async def _headers(self, section: str, written: Mapping[str, str]) -> dict[str, str]:

@@ -292,3 +292,7 @@ class ModelPort(Protocol):
     async def facts(self, model: str) -> ModelFacts:
         """A model's facts, by its name in `Endpoint.model`; for an unknown one no price and no limits."""
         ...
+
+    async def aws_region(self, profile: str | None) -> str:
+        """The region that AWS's files have for a profile (None: as AWS finds it)."""
+        ...

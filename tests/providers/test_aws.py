@@ -1,5 +1,6 @@
 """AWS as people configure it: who signs a request to Bedrock, and where it goes."""
 
+import asyncio
 import os
 import sys
 from collections.abc import Mapping
@@ -10,13 +11,15 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
+from activities.model.aws import AwsProfiles
 from activities.model.bedrock_regions import regional_name
 from activities.model.endpoints import EndpointResolver
-from activities.model.failures import ModelError, Retry, Stop, StopKind, classify
+from activities.model.failures import FailureAction, ModelError, ProviderFailure, Retry, Stop, StopKind, classify
 from activities.model.keys import Keys
-from activities.model.port import Endpoint, ModelRequest, Wire
+from activities.model.port import AwsSignIn, Endpoint, ModelRequest, Wire
 from activities.model.providers import check_provider
 from activities.model.wires.router import WireRouter
+from activities.model.wires.wire_request import WireRequest
 from tests.providers.bedrock_converse import ACCESS_KEY, API_KEY, CLAUDE, SECRET_KEY, Bedrock
 from tests.providers.double_outputs import Answer, Text
 from tests.providers.double_requests import GO, collect_answer
@@ -114,15 +117,13 @@ async def test_credentials_that_are_renewed_in_their_file_sign_from_then_on(port
 async def test_credentials_of_a_program_are_renewed_before_they_end(port: WireRouter, tmp_path: Path) -> None:
     """As those of single sign-on and of roles are."""
     count = tmp_path / "count"
-    program = tmp_path / "credentials.sh"
-    program.write_text(
-        "#!/bin/sh\n"
+    credential_process(
+        tmp_path,
+        "work",
         f'echo x >> "{count}"\n'
         f'echo \'{{"Version": 1, "AccessKeyId": "{ACCESS_KEY}", "SecretAccessKey": "{SECRET_KEY}", '
-        f'"SessionToken": "{TOKEN}", "Expiration": "\'"$(date -u -d "+2 minutes" +%Y-%m-%dT%H:%M:%SZ)"\'"}}\'\n'
+        f'"SessionToken": "{TOKEN}", "Expiration": "\'"$(date -u -d "+2 minutes" +%Y-%m-%dT%H:%M:%SZ)"\'"}}\'',
     )
-    program.chmod(0o700)
-    write(tmp_path / "config", "profile work", credential_process=str(program), region="sa-east-1")
 
     for _ in range(2):
         await ask(port, tmp_path, {}, profile="work")
@@ -146,11 +147,7 @@ async def test_a_configured_authorization_goes_out_as_it_is(port: WireRouter, tm
 async def test_without_credentials_nothing_is_sent_and_the_ways_to_give_some_are_named(
     port: WireRouter, tmp_path: Path
 ) -> None:
-    with pytest.raises(ModelError, match="AWS_PROFILE") as caught:
-        await ask(port, tmp_path, {}, region="sa-east-1")
-
-    action = classify(caught.value.failure)
-    assert isinstance(action, Stop) and action.kind is StopKind.UNSENT
+    assert "AWS_PROFILE" in (await refused(port, tmp_path, region="sa-east-1")).message
 
 
 async def test_a_session_of_single_sign_on_that_has_ended_says_how_to_begin_one(
@@ -160,10 +157,7 @@ async def test_a_session_of_single_sign_on_that_has_ended_says_how_to_begin_one(
     session = {"sso_start_url": "https://x", "sso_region": "us-east-1", "sso_account_id": "1", "sso_role_name": "r"}
     write(tmp_path / "config", "profile work", region="sa-east-1", **session)
 
-    with pytest.raises(ModelError, match="SSO") as caught:
-        await ask(port, tmp_path, {}, profile="work")
-
-    assert isinstance(classify(caught.value.failure), Stop)
+    assert "`aws sso login --profile work`" in (await refused(port, tmp_path, profile="work")).message
 
 
 async def test_a_service_of_credentials_that_is_not_reached_is_asked_again(
@@ -211,6 +205,111 @@ async def test_a_containers_service_that_is_not_reached_is_asked_again(
         await ask(port, tmp_path, {}, region="sa-east-1")
 
     assert isinstance(classify(caught.value.failure), Retry)
+
+
+@pytest.mark.parametrize("mfa", ["work", "base"])
+async def test_a_profile_that_asks_for_a_code_of_mfa_is_refused_with_what_to_do(
+    port: WireRouter, tmp_path: Path, mfa: str
+) -> None:
+    """botocore would read one from the worker's terminal, and tells of it by another error the next time."""
+    roles = {"work": "base", "base": "keys"}
+    write(tmp_path / "credentials", "keys", aws_access_key_id=ACCESS_KEY, aws_secret_access_key=SECRET_KEY)
+    for name, source in roles.items():
+        device = {"mfa_serial": "arn:aws:iam::123456789012:mfa/me"} if name == mfa else {}
+        role = f"arn:aws:iam::123456789012:role/{name}"
+        write(tmp_path / "config", f"profile {name}", role_arn=role, source_profile=source, **device)
+
+    for _ in range(2):
+        failure = await refused(port, tmp_path, profile="work", region="sa-east-1")
+        assert "mfa_serial" in failure.message and "export-credentials --format env --profile work" in failure.message
+
+
+async def refused(port: WireRouter, folder: Path, **options: Any) -> ProviderFailure:
+    """A failure that ends the turn, before anything is sent."""
+    with pytest.raises(ModelError) as caught:
+        await ask(port, folder, {}, **options)
+    action = classify(caught.value.failure)
+    assert isinstance(action, Stop) and action.kind is StopKind.UNSENT
+    return caught.value.failure
+
+
+def credential_process(folder: Path, profile: str, script: str) -> None:
+    """A profile with a program for its credentials."""
+    program = folder / f"{profile}.sh"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o700)
+    write(folder / "config", f"profile {profile}", credential_process=str(program), region="sa-east-1")
+
+
+async def test_a_program_that_hangs_is_run_once_and_delays_no_other_profile(port: WireRouter, tmp_path: Path) -> None:
+    credential_process(tmp_path, "hung", f"echo x >> {tmp_path}/count; exec sleep 4")
+    write(tmp_path / "credentials", "work", aws_access_key_id=ACCESS_KEY, aws_secret_access_key=SECRET_KEY)
+
+    waiting = [asyncio.create_task(ask(port, tmp_path, {}, profile="hung")) for _ in range(8)]
+    await asyncio.sleep(0.5)
+    async with asyncio.timeout(3):
+        await ask(port, tmp_path, {}, profile="work", region="sa-east-1")
+        await ask(port, tmp_path, KEYS, region="sa-east-1")
+    for task in waiting:
+        task.cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
+
+    assert (tmp_path / "count").read_text().split() == ["x"]
+
+
+async def test_a_look_up_that_takes_too_long_says_what_to_do(tmp_path: Path) -> None:
+    credential_process(tmp_path, "hung", "exec sleep 2")
+    sign_in = AwsSignIn(region="sa-east-1", profile="hung")
+    endpoint = Endpoint(model=f"bedrock/{CLAUDE}", wire=Wire.BEDROCK, aws=sign_in)
+
+    with pytest.raises(ModelError, match="aws sts get-caller-identity --profile hung") as caught:
+        await AwsProfiles(timeout=0.2).authorize(endpoint, WireRequest("https://x.example.com", {}, b"{}"))
+
+    assert isinstance(classify(caught.value.failure), Retry)
+
+
+async def test_what_a_program_for_credentials_writes_is_not_shown(port: WireRouter, tmp_path: Path) -> None:
+    credential_process(tmp_path, "work", f"echo 'the login {SECRET_KEY}x has ended' >&2; exit 1")
+
+    failure = await refused(port, tmp_path, profile="work")
+
+    assert "credential_process" in failure.message and "--profile work" in failure.message
+    assert "has ended" not in failure.model_dump_json()
+
+
+@pytest.mark.parametrize(("status", "expected"), [(403, Stop), (404, Stop), (429, Retry), (503, Retry)])
+async def test_a_containers_service_is_asked_again_where_it_may_answer_another_time(
+    port: WireRouter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int, expected: type[FailureAction]
+) -> None:
+    async def refuse(_: web.Request) -> web.Response:
+        return web.Response(status=status, text="AccessDenied: no role for this pod")
+
+    application = web.Application()
+    application.router.add_get("/", refuse)
+    async with TestServer(application) as server:
+        monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", str(server.make_url("/")))
+        with pytest.raises(ModelError, match="no role for this pod") as caught:
+            await ask(port, tmp_path, {}, region="sa-east-1")
+
+    assert isinstance(classify(caught.value.failure), expected)
+
+
+async def test_a_refused_role_says_what_to_try(
+    port: WireRouter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(_: web.Request) -> web.Response:
+        text = "<ErrorResponse><Error><Code>ExpiredToken</Code><Message>It has ended</Message></Error></ErrorResponse>"
+        return web.Response(status=403, text=text, content_type="text/xml")
+
+    application = web.Application()
+    application.router.add_post("/", refuse)
+    async with TestServer(application) as server:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_STS", str(server.make_url("/")))
+        write(tmp_path / "credentials", "base", aws_access_key_id=ACCESS_KEY, aws_secret_access_key=SECRET_KEY)
+        write(tmp_path / "config", "profile work", role_arn="arn:aws:iam::123456789012:role/r", source_profile="base")
+        failure = await refused(port, tmp_path, profile="work", region="sa-east-1")
+
+    assert "ExpiredToken" in failure.message and "aws sts get-caller-identity --profile work" in failure.message
 
 
 @pytest.mark.parametrize("region", ["x.example.com/", "us-east-1.example.com#", "us east", "us-east-1@x", "US-EAST-1"])

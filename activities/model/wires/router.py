@@ -105,6 +105,10 @@ class WireRouter:
             self._facts[known] = await asyncio.to_thread(self._tables.facts, model)
         return self._facts[known]
 
+    async def aws_region(self, profile: str | None) -> str:
+        """See `ModelPort.aws_region`."""
+        return await self._aws.region(profile)
+
     async def close(self) -> None:
         await self._connections.close()
         await self._litellm.close()

@@ -55,7 +55,7 @@ class TablePort:
     async def facts(self, model: str) -> ModelFacts:
         return litellm_table.find_facts(self.table, model)
 
-    stream = None
+    stream = aws_region = None
 
 
 class EveryKey(dict[str, str]):

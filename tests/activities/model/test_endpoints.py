@@ -42,6 +42,9 @@ class Catalogue:
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         raise NotImplementedError
 
+    async def aws_region(self, profile: str | None) -> str:
+        raise NotImplementedError
+
 
 @pytest.fixture
 def keys(tmp_path: Path) -> Keys:

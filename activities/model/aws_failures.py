@@ -1,0 +1,96 @@
+"""Why AWS gives no credentials, and what to do about it.
+
+By the names of botocore's classes: the package is an extra, and may be missing.
+"""
+
+import re
+import shlex
+from collections.abc import Iterator
+from http import HTTPStatus
+from typing import Any, Final
+
+from activities.model.failure_table import UNSENT
+from activities.model.failures import ProviderFailure
+
+# of a service that is not reached, or that fails
+_PASSING: Final = frozenset({"HTTPClientError", "ConnectionError", "MetadataRetrievalError"})
+_THROTTLED: Final = ("Throttl", "TooManyRequests")  # in codes; STS has them with a status of 400
+_REFUSED: Final = re.compile(r"non 200 response 4(?!08|29)")  # by the service of a container or a pod
+_PROGRAM: Final = "custom-process"  # botocore's name of `credential_process`
+_OF_THE_PROGRAM: Final = "the program in credential_process has failed."  # what it writes may hold a secret
+_NONE: Final = (
+    "there are none. Name a profile (provider.amazon-bedrock.options.profile, or AWS_PROFILE), set AWS_ACCESS_KEY_ID "
+    "and AWS_SECRET_ACCESS_KEY, or give an API key of Bedrock's (AWS_BEARER_TOKEN_BEDROCK)."
+)
+_NO_CODES: Final = (
+    "the profile asks for an MFA code (mfa_serial), and a worker cannot type one. Name another profile, such as one of "
+    'single sign-on, or set keys in your shell by `eval "$(aws configure export-credentials --format env{profile})"`, '
+    "and name no profile in opencode.json."
+)
+_TEXTS: Final = {"NoCredentialsError": _NONE, "RefreshWithMFAUnsupportedError": _NO_CODES}  # instead of botocore's
+_ADVICE: Final = {  # the first class that fits; {profile}: as AWS's program takes it
+    "SSOError": "Sign in: `aws sso login{profile}`.",
+    "TokenRetrievalError": "Sign in: `aws sso login{profile}`.",
+    "LoginError": "Sign in: `aws login{profile}`.",
+    "ProfileNotFound": "`aws configure list-profiles` has those that there are.",
+    **dict.fromkeys(_TEXTS, ""),
+    "Exception": "`aws sts get-caller-identity{profile}` shows whether AWS's own program has them.",
+}
+
+
+def no_answer(provider: str, seconds: float, profile: str | None) -> ProviderFailure:
+    """A look-up that takes too long: a service that hangs, or a program that waits for an answer."""
+    message = f"AWS has given no credentials in {seconds:g} s. {_advice(('Exception',), profile)}"
+    return ProviderFailure(provider=provider, message=message, retryable=True)
+
+
+def no_credentials(provider: str, error: Exception, profile: str | None) -> ProviderFailure:
+    """Credentials that are not there will not be there the next time, unless a service could not be asked for them."""
+    passing = any(_is_passing(each) for each in _chain(error))
+    classes = tuple(each.__name__ for each in type(error).__mro__)
+    message = f"AWS's credentials cannot be had: {_text(error, classes, profile)}"
+    if not passing and (advice := _advice(classes, profile)):
+        message = f"{message.removesuffix('.')}. {advice}"
+    return ProviderFailure(provider=provider, message=message, code=None if passing else UNSENT, retryable=passing)
+
+
+def _text(error: Exception, classes: tuple[str, ...], profile: str | None) -> str:
+    if text := _TEXTS.get(classes[0]):
+        return text.format(profile=_option(profile))
+    if _details(error).get("provider") == _PROGRAM:
+        return _OF_THE_PROGRAM
+    return str(error) or classes[0]
+
+
+def _advice(classes: tuple[str, ...], profile: str | None) -> str:
+    return next(advice for name, advice in _ADVICE.items() if name in classes).format(profile=_option(profile))
+
+
+def _option(profile: str | None) -> str:
+    return f" --profile {shlex.quote(profile)}" if profile else ""
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """botocore tells of some failures by another, raised while the first was handled."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _is_passing(error: BaseException) -> bool:
+    response = getattr(error, "response", None) or {}  # of a service that refuses to give any
+    status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    code = response.get("Error", {}).get("Code") or ""
+    return (
+        (status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR)
+        or any(word in code for word in _THROTTLED)
+        or (
+            any(each.__name__ in _PASSING for each in type(error).__mro__)
+            and not _REFUSED.search(str(_details(error).get("error_msg")))
+        )
+    )
+
+
+def _details(error: BaseException) -> dict[str, Any]:
+    """What botocore's errors are filled with."""
+    return getattr(error, "kwargs", {})

@@ -173,6 +173,7 @@ TABLE: Final = (
     ),
     Row(action=StopKind.BAD_REQUEST, status={None}, code={"invalid_request_error"}),
     Row(action=Remedy.FEW, code={"tool_use_failed"}),  # Groq: a malformed call
+    Row(action=Remedy.FEW, message=_phrases(r"invalid\ sequence\ as\ part\ of\ ToolUse")),  # Nova: the same
     Row(action=Remedy.FEW, status={404}, provider="openai"),
     Row(action=Remedy.WAIT, status={408, 409, 424, 425}),  # 424: a model of Bedrock's failed
     Row(action=Remedy.WAIT, status=_SERVER),

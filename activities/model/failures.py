@@ -40,9 +40,10 @@ _OF_GATEWAYS: Final = {
 class ProviderFailure(Value):
     """What went wrong, as far as the provider or the network says.
 
-    `status`, `headers`: of the response, if any. `code`: the provider's. `retryable`: the transport's view, None if
-    unknown. `connect_error`: why there was no connection, if there was none. `begun`: the answer had begun, and is
-    paid. `quote`: what came instead of an answer; appended to the message once redacted.
+    `status`, `headers`: of the response, if any; the status is that of a service behind it, if it names one. `code`:
+    the provider's. `retryable`: the transport's view, None if unknown. `connect_error`: why there was no connection, if
+    there was none. `begun`: the answer had begun, and is paid. `quote`: what came instead of an answer; appended to the
+    message once redacted.
     """
 
     provider: str
@@ -137,14 +138,17 @@ def from_response(
     provider: str, status: int, message: str, body: str | None, headers: Mapping[str, str] | None, retryable: bool
 ) -> ProviderFailure:
     """`retryable`: what the transport makes of the response's status."""
+    error_object = _error_object(body or "")
+    original = original_status(error_object)
+    passing = retryable or (status == HTTPStatus.NOT_FOUND and provider.startswith("openai"))
     return ProviderFailure(
         provider=provider,
         message=_readable_message(message, status, body),
-        status=status,
-        code=_code(_error_object(body or "")) or _amazon_code(headers or {}),
+        status=original or status,
+        code=_code(error_object) or _amazon_code(headers or {}),
         body=body,
         headers=None if headers is None else dict(headers),
-        retryable=retryable or (status == HTTPStatus.NOT_FOUND and provider.startswith("openai")),
+        retryable=passing and original is None,
     )
 
 
@@ -177,11 +181,23 @@ def status_phrase(status: int) -> str:
 
 def error_message(body: str) -> str | None:
     """The provider's own message, if it is in a usual place."""
-    error_object = _error_object(body)
-    for text in (error_object.get("message"), error_object.get("error")):
+    return object_message(_error_object(body))
+
+
+def object_message(error_object: Mapping[str, Any]) -> str | None:
+    """The same, of an error that is read already. AWS's gateways and IAM write `Message`."""
+    for name in ("message", "Message", "error"):
+        text = error_object.get(name)
         if isinstance(text, str) and text:
             return text + _upstream_error(error_object)
     return None
+
+
+def original_status(error_object: Mapping[str, Any]) -> int | None:
+    """The status that the model behind Bedrock has answered: Bedrock's own is always 424, and none in a stream."""
+    status = error_object.get("originalStatusCode")
+    known = isinstance(status, int) and HTTPStatus.BAD_REQUEST <= status < _END_OF_STATUSES
+    return status if known else None
 
 
 def reported_error(content: Mapping[str, Any]) -> Any:
@@ -193,7 +209,9 @@ def reported_error(content: Mapping[str, Any]) -> Any:
 
 
 def _upstream_error(error_object: Mapping[str, Any]) -> str:
-    """OpenRouter has the name and words of the provider behind it in `metadata`."""
+    """OpenRouter has the name and words of the provider behind it in `metadata`, Bedrock the words of the model."""
+    if isinstance(original := error_object.get("originalMessage"), str):
+        return f" ({original})"
     inner = error_object.get("metadata")
     metadata: Mapping[str, Any] = inner if isinstance(inner, dict) else {}
     raw = metadata.get("raw")

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any, Final
 
 import pytest
@@ -20,7 +21,7 @@ from tests.providers.event_stream_frames import KIND, event_frame, exception_fra
 from tests.providers.provider_double import ProviderDouble, RefusedRequest, serve_double
 from tests.providers.service_shapes import service_model, violations
 from workflows.domain.messages import Outcome, ReasoningPart, RequestedCall, TextPart
-from workflows.domain.usage import Tokens
+from workflows.domain.usage import Price, Tokens
 
 DONE: Final = Answer((Text("Done."),))
 READS: Final = Answer((Text("I read."), Call("read", '{"path": "a"}'), Call("read", '{"path": "b"}')))
@@ -152,6 +153,55 @@ async def test_a_failure_in_the_middle_is_classified(
 ) -> None:
     frame = exception_frame(name, {"message": message})
     assert kind_of(await failed(port, Answer((*before, frame)))) == expected
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "expected"),
+    [
+        (400, "messages.3: wrong", StopKind.BAD_REQUEST),
+        (400, "prompt is too long: 201000 tokens > 200000 maximum", Overflow),
+        (404, "no such model", StopKind.NOT_FOUND),
+        (429, "slow down", Retry),
+        (500, "broken", Retry),
+        (200, "broken", Retry),
+    ],
+)
+async def test_the_answer_of_the_model_behind_the_service_counts(
+    port: WireRouter, status: int, message: str, expected: type[FailureAction] | StopKind
+) -> None:
+    text = "An error occurred in the model."
+    details = {"message": text, "originalStatusCode": status, "originalMessage": message}
+    shape = service_model("bedrock-runtime").shape_for("ModelStreamErrorException")
+    assert list(violations(shape, details)) == []
+
+    action = await failed(port, Answer((Text("Half"), exception_frame("modelStreamErrorException", details))))
+
+    assert kind_of(action) == expected
+    assert (action.reason if isinstance(action, Retry) else action.message) == f"{text} ({message})"
+
+
+async def test_a_refusal_of_the_gateway_shows_its_words(port: WireRouter) -> None:
+    """IAM's have a capital letter."""
+    words = "User: arn:aws:iam::1:user/me is not authorized to perform: bedrock:InvokeModelWithResponseStream"
+    action = await failed(port, DONE, RefusedRequest(403, {"Message": words}))
+
+    assert action == Stop(kind=StopKind.AUTH, message=words)
+
+
+@pytest.mark.parametrize("piece", ["whole", "half"])
+async def test_an_answer_that_ends_before_its_tokens_is_whole_and_of_unknown_cost(port: WireRouter, piece: str) -> None:
+    """The service's model names no order, and gateways leave the last event out: asking again would cost all again."""
+    talk = Talk(port, DONE)
+    async with serve_double(talk.double):
+        await talk.ask()
+        talk.double.cut = talk.double.played - 1
+        if piece == "whole":
+            check = talk.double.check
+            talk.double.cut, talk.double.check = None, lambda *asked: list(check(*asked))[:-1]
+        answer = await collect_answer(port, talk.wire.request())
+
+    assert answer.parts == (TextPart(text="Done."),) and answer.finish is Finish.STOP
+    assert answer.cost(Price(input=Decimal(3), output=Decimal(15))) is None
 
 
 async def test_a_frame_that_is_damaged_is_no_piece_of_an_answer(port: WireRouter) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any, Final
 
-from activities.model.failures import ModelError, ProviderFailure
+from activities.model.failures import ModelError, ProviderFailure, object_message, original_status
 from activities.model.port import Finish, PartDelta, ReasoningDelta, TextDelta, ToolCallDelta
 from activities.model.request_json import encode_json
 from activities.model.wires.answer_reader import AnswerReader, require_text
@@ -111,9 +111,10 @@ class ConverseReader(AnswerReader):
         self.finish_reason = _FINISHES.get(reason, Finish.UNKNOWN)
 
     def _reported(self, details: dict[str, Any], content: dict[str, Any]) -> ModelError:
-        code = details["code"]
-        message = details["message"] or content.get("message") or code
-        return self.failure(message, retryable=code not in _LASTING, code=code)
+        code, status = details["code"], original_status(content)
+        message = details["message"] or object_message(content) or code
+        retryable = status is None and code not in _LASTING
+        return self.failure(message, retryable=retryable, code=code, status=status)
 
 
 def _start(index: int, start: dict[str, Any]) -> Iterator[PartDelta]:

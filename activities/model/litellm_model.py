@@ -47,7 +47,7 @@ class LiteLLM:
         self._environment = environment
         self._timeouts = timeouts
         self._library: ModuleType | None = None
-        self._connections = Connections()
+        self._connections = Connections(environment)
 
     async def load(self) -> ModuleType:
         """Runs on a thread: the import takes seconds."""

@@ -46,7 +46,8 @@ def authority(tmp_path: Path) -> Authority:
 
 @pytest.fixture(autouse=True)
 def no_proxy_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR"):
+    authorities = "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", *authorities):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.lower(), raising=False)
 
@@ -112,6 +113,29 @@ async def test_a_provider_has_a_proxy_and_an_authority_of_its_own(
         options = {"proxy": "{env:THE_PROXY}", "caFile": str(authority.file)}
         failure = await fail(port, await reach(port, wire, provider.url, **options))
     assert REACHED in failure.message and proxy.asked == [provider.url.removeprefix("https://")]
+
+
+@pytest.mark.parametrize("wire", OWN)
+async def test_the_authorities_that_opencode_is_given_are_trusted_too(
+    wire: str, provider: ProviderDouble, authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NODE_EXTRA_CA_CERTS", str(authority.file))
+    port = WireRouter(os.environ)
+    failure = await fail(port, await reach(port, wire, provider.url))
+    await port.close()
+    assert REACHED in failure.message
+
+
+async def test_authorities_of_opencode_that_cannot_be_read_are_ignored(
+    provider: ProviderDouble, authority: Authority, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("NODE_EXTRA_CA_CERTS", "/no/such/file.pem")
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
+    port = WireRouter(os.environ)
+    failure = await fail(port, await reach(port, "chat", provider.url))
+    await port.close()
+    assert REACHED in failure.message
+    assert "NODE_EXTRA_CA_CERTS is ignored: '/no/such/file.pem': No such file or directory" in caplog.text
 
 
 async def test_an_authority_is_found_in_the_home(

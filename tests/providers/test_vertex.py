@@ -379,8 +379,9 @@ async def test_the_machines_metadata_server_is_asked_without_a_proxy(tmp_path: P
     async with serve_proxy(ConnectProxy()) as proxy:
         route = Route(proxy=SecretStr(proxy.url))
         sign_in = GoogleSignIn(credentials_file=str(file))
+        endpoint = Endpoint(model="vertex_ai/x", google=sign_in, route=route)
         with pytest.raises((ModelError, UsageError)):
-            await GoogleTokens(StreamTimeouts()).authorize(Endpoint(model="vertex_ai/x", google=sign_in, route=route))
+            await GoogleTokens({}, StreamTimeouts()).authorize(endpoint)
     assert not [each for each in proxy.asked if "metadata" in each]
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import defaultdict
+from collections.abc import Mapping
 from typing import Any, Final
 
 import httpx
@@ -26,7 +27,8 @@ _REMEDY: Final = (
 class GoogleTokens:
     """Keeps a token of each sign-in until shortly before it ends. The files are read anew for the next one."""
 
-    def __init__(self, timeouts: StreamTimeouts) -> None:
+    def __init__(self, environment: Mapping[str, str], timeouts: StreamTimeouts) -> None:
+        self._environment = environment
         self._timeouts = timeouts
         self._credentials: dict[GoogleSignIn, Any] = {}
         self._locks: dict[GoogleSignIn, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -42,7 +44,7 @@ class GoogleTokens:
         async with self._locks[sign_in]:
             credentials: Any = self._credentials.get(sign_in)
             if credentials is None or not credentials.valid:
-                obtaining = asyncio.to_thread(_obtain, endpoint.provider, sign_in, endpoint.route)
+                obtaining = asyncio.to_thread(_obtain, endpoint.provider, sign_in, endpoint.route, self._environment)
                 credentials = await self._timeouts.await_headers(endpoint.provider, obtaining)
                 self._credentials[sign_in] = credentials
         headers: dict[str, str] = {}
@@ -57,11 +59,12 @@ class GoogleTokens:
             self._credentials.pop(endpoint.google, None)
 
 
-def _obtain(provider: str, sign_in: GoogleSignIn, route: Route) -> Any:
+def _obtain(provider: str, sign_in: GoogleSignIn, route: Route, environment: Mapping[str, str]) -> Any:
     """Credentials with a fresh token. Imports, and waits for files and servers: for a thread."""
     auth, exceptions = import_extra("vertex", "google.auth"), import_extra("vertex", "google.auth.exceptions")
     straight: dict[str, Any] = {f"all://{host}": None for host in _METADATA_HOSTS}
-    with open_client(httpx.Client, route, {"timeout": _TIMEOUT, "mounts": straight}) as client:
+    options: dict[str, Any] = {"timeout": _TIMEOUT, "mounts": straight}
+    with open_client(httpx.Client, route, environment, options) as client:
         send = _Transport(client, exceptions.TransportError)
         try:
             credentials = _load(auth, sign_in, send)

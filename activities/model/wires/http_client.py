@@ -1,5 +1,6 @@
 """The wires' HTTP client and its connections."""
 
+import logging
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final, TypeVar
@@ -11,17 +12,20 @@ from workflows.domain.errors import UsageError
 
 _CONNECTIONS: Final = 1000
 _IDLE_CONNECTIONS: Final = 100
+_EXTRA_AUTHORITIES: Final = "NODE_EXTRA_CA_CERTS"  # what OpenCode's users set for their company's
 _OF_LIBRARY: Final = b"x-stainless-"  # OpenAI's client describes itself and this machine in such headers
-
+_LOG: Final = logging.getLogger("holdfast.model")
 
 ENVIRONMENT: Final = Route()  # HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY, SSL_CERT_FILE, SSL_CERT_DIR
 _Client = TypeVar("_Client", httpx.Client, "BodyReleasingClient")
 
 
-def open_client(kind: type[_Client], route: Route, options: dict[str, Any]) -> _Client:
-    """A client that takes this route. Raises UsageError, without quoting what may hold a password."""
+def open_client(kind: type[_Client], route: Route, environment: Mapping[str, str], options: dict[str, Any]) -> _Client:
+    """A client that takes this route, in this process's environment. Raises UsageError, without quoting what may hold a
+    password."""
     try:
         trusted = httpx.create_ssl_context()
+        _trust_extra(trusted, environment.get(_EXTRA_AUTHORITIES))
         if route.ca_file:
             trusted.load_verify_locations(route.ca_file)
     except (OSError, ssl.SSLError) as error:
@@ -33,6 +37,15 @@ def open_client(kind: type[_Client], route: Route, options: dict[str, Any]) -> _
     except (ValueError, ImportError, httpx.InvalidURL):
         where = "the option `proxy`" if proxy else "HTTPS_PROXY, HTTP_PROXY or ALL_PROXY"
         raise UsageError(f"The proxy in {where} cannot be used: write it as http://host:port.") from None
+
+
+def _trust_extra(trusted: ssl.SSLContext, file: str | None) -> None:
+    """A file that cannot be read is ignored, as Node does: the variable is set for other programs too."""
+    try:
+        if file:
+            trusted.load_verify_locations(file)
+    except (OSError, ssl.SSLError) as error:
+        _LOG.warning("%s is ignored: %r: %s", _EXTRA_AUTHORITIES, file, error.strerror or error)
 
 
 class BodyReleasingClient(httpx.AsyncClient):
@@ -81,7 +94,8 @@ class _ReleasableBody(httpx.AsyncByteStream):
 class Connections:
     """Connections to providers, kept open between requests; `StreamTimeouts` watches their silences."""
 
-    def __init__(self) -> None:
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = environment
         self._clients: dict[Route, BodyReleasingClient] = {}
 
     def client(self, route: Route = ENVIRONMENT) -> BodyReleasingClient:
@@ -90,7 +104,7 @@ class Connections:
             limits = httpx.Limits(max_connections=_CONNECTIONS, max_keepalive_connections=_IDLE_CONNECTIONS)
             # no redirect is followed: prompts and configured headers would go to whatever host it names
             options: dict[str, Any] = {"timeout": None, "limits": limits, "follow_redirects": False}
-            self._clients[route] = open_client(BodyReleasingClient, route, options)
+            self._clients[route] = open_client(BodyReleasingClient, route, self._environment, options)
         return self._clients[route]
 
     async def close(self) -> None:

@@ -59,8 +59,8 @@ class WireRouter:
         self._tables = tables
         self._facts: dict[tuple[str, int], ModelFacts] = {}  # by a model's name and the tables' version
         self._litellm = LiteLLM(environment, timeouts)
-        self._connections = Connections()
-        self._google = GoogleTokens(timeouts)
+        self._connections = Connections(environment)
+        self._google = GoogleTokens(environment, timeouts)
         self._aws = AwsProfiles()
         self._wires: Mapping[Wire, HttpWire] = {
             Wire.CHAT: HttpWire(self._connections, timeouts, chat_request.prepare, ChatReader),

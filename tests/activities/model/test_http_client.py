@@ -33,7 +33,7 @@ async def address() -> AsyncIterator[str]:
 
 
 async def test_a_body_is_sent_whole_and_not_kept(address: str) -> None:
-    connections = Connections()
+    connections = Connections({})
 
     response = await connections.client().post(f"{address}/new", content=BODY)
     stream = response.request.stream
@@ -45,7 +45,7 @@ async def test_a_body_is_sent_whole_and_not_kept(address: str) -> None:
 
 
 async def test_a_client_follows_no_redirect(address: str) -> None:
-    connections = Connections()
+    connections = Connections({})
 
     response = await connections.client().post(f"{address}/old", content=BODY)
     await connections.close()
@@ -54,7 +54,7 @@ async def test_a_client_follows_no_redirect(address: str) -> None:
 
 
 async def test_there_is_a_new_client_after_closing() -> None:
-    connections = Connections()
+    connections = Connections({})
     first = connections.client()
     await connections.close()
 

@@ -26,6 +26,11 @@ def test_our_own_variables_override_directories_and_numbers() -> None:
     assert settings.idle_seconds == 1.5
 
 
+@pytest.mark.parametrize("name", ["GOOGLE_APPLICATION_CREDENTIALS", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS"])
+def test_a_file_counts_from_the_shells_directory_in_the_worker_too(name: str) -> None:
+    assert Settings.read(_HOME | {name: "a.file"}).environment[name] == str(Path.cwd() / "a.file")
+
+
 def test_a_relative_home_is_made_absolute() -> None:
     assert Settings.read(_HOME | {"HOLDFAST_HOME": "here"}).home == Path.cwd() / "here"
 

@@ -1,6 +1,7 @@
 """The wire to Anthropic, against a double that checks as the service does."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -125,6 +126,8 @@ async def test_a_step_of_many_calls_keeps_the_mark_of_the_request_before(port: W
     assert marked == [[0], [], [20]]
 
 
+BETWEEN_CALLS = "interleaved-thinking-2025-05-14"
+LONG = "context-1m-2025-08-07"
 ADAPTIVE: dict[str, Any] = {"type": "adaptive", "display": "summarized"}
 OPTIONS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("claude-sonnet-4-5", {"reasoning_effort": "high"}, {"thinking": {"type": "enabled", "budget_tokens": 4096}}),
@@ -155,6 +158,29 @@ async def test_options_stand_where_this_api_wants_them(
 
     plain = {"model", "messages", "max_tokens", "tools", "stream"}
     assert {name: value for name, value in service.double.asked[0].items() if name not in plain} == sent
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "headers", "sent"),
+    [
+        ("claude-sonnet-4-5", THINKING, {}, BETWEEN_CALLS),
+        ("claude-sonnet-4-5", {**THINKING, "anthropicBeta": [LONG]}, {}, BETWEEN_CALLS + "," + LONG),
+        ("claude-sonnet-4-5", {**THINKING, "anthropicBeta": [LONG]}, {"Anthropic-Beta": "mine"}, "mine"),
+        ("claude-sonnet-4-5", {"anthropicBeta": LONG}, {}, LONG),
+        ("claude-sonnet-4-5", {}, {}, None),
+        ("claude-opus-5-5", THINKING, {}, None),  # thinks between calls unasked
+        ("glm-5", THINKING, {}, None),
+    ],
+)
+async def test_claude_is_let_think_between_calls_and_betas_are_named_in_a_header(
+    port: WireRouter, model: str, options: dict[str, Any], headers: dict[str, str], sent: str | None
+) -> None:
+    service = Anthropic(Answer((Text("Hi"),)))
+    async with serve_double(service.double):
+        asked = request(service, model=model, options=options)
+        await collect_answer(port, replace(asked, endpoint=asked.endpoint.model_copy(update={"headers": headers})))
+
+    assert service.double.headers[0].get("anthropic-beta") == sent
 
 
 @pytest.mark.parametrize(

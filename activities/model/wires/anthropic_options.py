@@ -22,8 +22,11 @@ _PATHS: Final = {  # options of the chat protocol, and of OpenCode's packages â†
 }
 _UNKNOWN: Final = ("seed", "frequency_penalty", "frequencyPenalty", "presence_penalty", "presencePenalty")
 _EFFORTS: Final = ("reasoning_effort", "reasoningEffort")
+_BETAS: Final = "anthropicBeta"  # names of betas, in a header
+_INTERLEAVED: Final = "interleaved-thinking-2025-05-14"
 # Claude from 4.6 on thinks as much as it finds right; later ones take no budget and no sampling; some always think
 _ADAPTIVE: Final = re.compile(r"claude-(opus|sonnet|haiku)-(4[-.]([6-9]|\d\d)|[5-9]|\d\d)(?!\d)|claude-(fable|mythos)-")
+_CLAUDE_4: Final = re.compile(r"claude-(opus|sonnet|haiku)-4(?!\d)")  # thinks between calls by a beta only
 _TAKES_BUDGET: Final = re.compile(r"claude-\w+-4[-.]6(?!\d)")
 _ALWAYS: Final = re.compile(r"claude-(fable|mythos)-")
 _SAMPLING: Final = ("temperature", "top_p", "top_k")
@@ -48,7 +51,7 @@ def merge_message_options(form: JsonDict, options: Mapping[str, JsonValue], *, b
     for thinking.
     """
     model, effort = form["model"], next((options[name] for name in _EFFORTS if name in options), None)
-    others = translatable(options, (*_UNKNOWN, *_EFFORTS, "thinking"))
+    others = translatable(options, (*_UNKNOWN, *_EFFORTS, _BETAS, "thinking"))
     thinking, default_effort = _thinking(model, options.get("thinking"), effort)
     if thinking.get("type") == "enabled" and began_without_thought:
         thinking = {}
@@ -59,6 +62,16 @@ def merge_message_options(form: JsonDict, options: Mapping[str, JsonValue], *, b
         form |= _one_call(form)
     refused = _refused_sampling(model, thinks=bool(thinking) and thinking["type"] != "disabled")
     return {name: value for name, value in form.items() if name not in refused}
+
+
+def beta_header(form: JsonDict, options: Mapping[str, JsonValue]) -> dict[str, str]:
+    """The betas that a request in `form` asks for: those of the options, and that by which Claude 4 thinks between
+    calls."""
+    written = options.get(_BETAS) or []
+    names = [str(name) for name in (written if isinstance(written, list) else [written])]
+    if (form.get("thinking") or {}).get("type") == "enabled" and _CLAUDE_4.search(form["model"]):
+        names = [_INTERLEAVED, *names]
+    return {"anthropic-beta": ",".join(dict.fromkeys(names))} if names else {}
 
 
 def _one_call(form: JsonDict) -> JsonDict:

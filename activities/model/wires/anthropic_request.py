@@ -24,7 +24,7 @@ from activities.model.port import (
 from activities.model.request_json import JsonDict, encode_body, encode_json, parse_arguments, sendable_id, utf8_safe
 from activities.model.turn_thoughts import answers_of_turn, without_thoughts
 from activities.model.vertex import VERTEX
-from activities.model.wires.anthropic_options import merge_message_options, refuses_thoughts
+from activities.model.wires.anthropic_options import beta_header, merge_message_options, refuses_thoughts
 from activities.model.wires.wire_request import WireRequest
 from workflows.domain.messages import ReasoningPart, RequestedCall, TextPart
 
@@ -47,6 +47,7 @@ def prepare(request: ModelRequest) -> WireRequest:
     parameters, messages = _parameters(request), request.messages
     if refuses_thoughts(parameters):
         messages = without_thoughts(messages, answers_of_turn(messages))
+    betas = beta_header(parameters, request.options)
     if on_vertex := endpoint.provider == VERTEX:  # the address names the model there
         parameters = {name: value for name, value in parameters.items() if name != "model"}
         parameters["anthropic_version"] = _VERTEX_VERSION
@@ -54,7 +55,7 @@ def prepare(request: ModelRequest) -> WireRequest:
     _mark_cache_points(last)
     return WireRequest(
         _vertex_url(endpoint) if on_vertex else _url(endpoint),
-        {**key, **({} if on_vertex else _VERSION), **endpoint.headers},
+        {**key, **({} if on_vertex else _VERSION), **betas, **endpoint.headers},
         encode_body("messages", (*known, *(turn.json for turn in last)), parameters),
     )
 

@@ -189,6 +189,8 @@ class Anthropic:
                 raise _refused(f"messages.{number}: `tool_use` ids were found without `tool_result` blocks: {calls}")
             if results - calls:
                 raise _refused(f"messages.{number}: unexpected `tool_use_id` found in `tool_result` blocks: {results}")
+            if any(block.get("is_error") and not block["content"].strip() for block in blocks):
+                raise _refused(f"messages.{number}: content cannot be empty if `is_error` is true")
             calls = {block["id"] for block in blocks if block["type"] == "tool_use"}
             used = used or bool(calls)
         if calls:

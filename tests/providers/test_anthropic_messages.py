@@ -183,6 +183,19 @@ async def test_claude_is_let_think_between_calls_and_betas_are_named_in_a_header
     assert service.double.headers[0].get("anthropic-beta") == sent
 
 
+async def test_a_failed_call_is_marked_as_failed(port: WireRouter) -> None:
+    talk: list[InputMessage] = [*GO]
+    for id, output, failed in (("a", "Fine.", False), ("b", "No such file.", True), ("c", " ", True)):
+        made = AssistantInput(parts=(RequestedCall(id=id, name="read", arguments="{}"),))
+        talk += [made, ToolResultInput(call=id, content=output, failed=failed)]
+    service = Anthropic(Answer((Text("Hi"),)))
+    async with serve_double(service.double):
+        await collect_answer(port, request(service, tuple(talk)))
+
+    results = [message["content"][0] for message in service.double.asked[0]["messages"][2::2]]
+    assert [result.get("is_error") for result in results] == [None, True, None]  # an error may not be empty
+
+
 @pytest.mark.parametrize(
     ("more", "sent"),
     [

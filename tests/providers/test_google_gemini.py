@@ -73,6 +73,17 @@ async def test_calls_that_another_model_made_are_taken(port: WireRouter, model: 
         assert (await collect_answer(port, request(service, talk, model))).parts == (TextPart(text="Done."),)
 
 
+async def test_a_failed_call_is_an_error(port: WireRouter) -> None:
+    made = RequestedCall(id="call_1", name="read", arguments="{}")
+    service = Gemini(Answer((Text("Done."),)))
+    async with serve_double(service.double):
+        result = ToolResultInput(call=made.id, content="No such file.", failed=True)
+        await collect_answer(port, request(service, (*GO, AssistantInput(parts=(made,)), result)))
+
+    (part,) = service.double.asked[0]["contents"][2]["parts"]
+    assert part["functionResponse"]["response"] == {"error": "No such file."}
+
+
 SHOWN = {"includeThoughts": True}
 LOW = {**SHOWN, "thinkingLevel": "low"}
 

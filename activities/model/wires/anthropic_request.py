@@ -110,7 +110,9 @@ def _blocks(message: InputMessage) -> Iterable[JsonDict]:
         case UserInput(content=pieces):
             return [_piece(piece) for piece in pieces if not isinstance(piece, str)]
         case ToolResultInput():
-            return [{"type": "tool_result", "tool_use_id": sendable_id(message.call, _ID), "content": message.content}]
+            result = {"type": "tool_result", "tool_use_id": sendable_id(message.call, _ID), "content": message.content}
+            failed = message.failed and message.content.strip()  # an error may not be empty
+            return [{**result, "is_error": True} if failed else result]
         case AssistantInput():
             return _answer(message.parts)
     return []

@@ -87,7 +87,7 @@ def _parts(message: InputMessage, form: _Form, name: str) -> Iterable[JsonDict]:
         case UserInput(content=pieces):
             return [_piece(piece) for piece in pieces if not isinstance(piece, str)]
         case ToolResultInput():
-            result = {"name": name, "response": {"output": message.content}}
+            result = {"name": name, "response": {"error" if message.failed else "output": message.content}}
             return [{"functionResponse": {"id": message.call, **result} if form.ids else result}]
         case AssistantInput():
             return _answer(message.parts, form)

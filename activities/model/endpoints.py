@@ -117,6 +117,7 @@ class EndpointResolver:
         if entry.id and known == ModelFacts():  # a deployment's own name: the configuration has the model's
             family = f"{protocol}/{name}"
             known = await self.port.facts(family)
+            endpoint = endpoint.model_copy(update={"behind": name})
         endpoint = select_wire(endpoint, responses=known.responses, package=configured.npm, id=id, behind=name)
         facts = merge_facts(entry, known)
         behind = endpoint.model_copy(update={"model": family})

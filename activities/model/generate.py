@@ -136,7 +136,8 @@ class Model:
         )
         tools = offer_tools(self.toolsets.of(config), config)
         again = request.text_only and is_asked_again(view.transcript, request.turn)
-        choice = tool_choice(model.endpoint.model, text_only=request.text_only, again=again)
+        named = f"{model.endpoint.model}/{model.endpoint.behind}"
+        choice = tool_choice(named, text_only=request.text_only, again=again)
         return model.request(
             messages, tools, choice, request.session, encoder=self._encoder(view.transcript, model.name)
         )

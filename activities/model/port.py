@@ -145,11 +145,12 @@ class AwsSignIn(Value):
 class Endpoint(Value):
     """Where and how a model is reached. `model`: litellm's name of it, provider first.
 
-    `other_secrets`: further values that are sent and that no failure may show. `google`: what its tokens come from.
-    `aws`: who signs its requests.
+    `behind`: the model's own name, if `model` has that of a deployment. `other_secrets`: further values that are sent and
+    that no failure may show. `google`: what its tokens come from. `aws`: who signs its requests.
     """
 
     model: str
+    behind: str = ""
     base_url: str | None = None
     key: SecretStr | None = None
     headers: dict[str, str] = {}

@@ -40,5 +40,5 @@ _FAMILIES: Final = (
 
 def rules_for(endpoint: Endpoint) -> SchemaRules:
     """By the wire, and by the model's name: many providers serve a family."""
-    name = f"{endpoint.wire}/{endpoint.model}".lower()
+    name = f"{endpoint.wire}/{endpoint.model}/{endpoint.behind}".lower()
     return next((rules for pattern, rules in _FAMILIES if pattern.search(name)), COMMON_RULES)

@@ -23,6 +23,6 @@ def tool_choice(model: str, *, text_only: bool, again: bool) -> Literal["none"] 
 
     Claude's cache holds no messages for another choice than before (Anthropic's guide to prompt caching, "What
     invalidates the cache"). There a reminder alone asks for text, and calls are refused; if it was not heeded, it is
-    asked `again`. `model`: as in `Endpoint.model`.
+    asked `again`. `model`: its names, as in `Endpoint`.
     """
     return "none" if text_only and (again or not _CLAUDE.search(model)) else None

@@ -29,10 +29,11 @@ CLAUDE: Final = "anthropic.claude-sonnet-4-5-20250929-v1:0"
 LLAMA: Final = "us.meta.llama4-maverick-17b-instruct-v1:0"
 NOVA: Final = "amazon.nova-pro-v1:0"
 MODELS: Final = (CLAUDE, LLAMA, NOVA)
+PROFILE: Final = "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/a1b2c3d4e5f6"  # of Claude's
 
 _SHAPES: Final = service_model("bedrock-runtime").operation_model("ConverseStream")
 _EVENTS: Final = _SHAPES.output_shape.members["stream"].members
-_PATH: Final = re.compile(r"/model/([^/]+)/converse-stream")
+_PATH: Final = re.compile(r"/model/(.+)/converse-stream")
 _SIGNATURE: Final = re.compile(
     rf"AWS4-HMAC-SHA256 Credential={ACCESS_KEY}/(?P<scope>\d{{8}}/[\w-]+/bedrock/aws4_request), ?"
     r"SignedHeaders=(?P<headers>[\w;-]+), ?Signature=(?P<signature>[0-9a-f]{64})"
@@ -194,11 +195,12 @@ class Bedrock:
         found = _PATH.fullmatch(request.path)
         if found is None:
             raise refused(404, "UnknownOperationException", "")
-        if found[1] not in MODELS:
+        model = CLAUDE if found[1] == PROFILE else found[1]
+        if model not in MODELS:
             raise _broken("model")
         for violation in violations(_SHAPES.input_shape, body):
             raise _broken("shape", violation)
-        self._conversation(found[1], body)
+        self._conversation(model, body)
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         return list(self._play(answer, self.usage(body, answer.output)))
 

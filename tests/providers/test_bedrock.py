@@ -3,12 +3,26 @@
 import json
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
+from activities.model.endpoints import EndpointResolver
 from activities.model.failures import FailureAction, ModelError, Overflow, Retry, Stop, StopKind, classify
-from activities.model.port import Endpoint, FilePiece, Finish, ModelRequest, TextPiece, UserInput, Wire
+from activities.model.keys import Keys
+from activities.model.port import (
+    AssistantInput,
+    Endpoint,
+    FilePiece,
+    Finish,
+    ModelRequest,
+    TextPiece,
+    ToolResultInput,
+    UserInput,
+    Wire,
+)
+from activities.model.schema_rules import rules_for
 from activities.model.wires.bedrock_request import prepare
 from activities.model.wires.router import WireRouter
 from tests.providers import bedrock_converse as service
@@ -20,6 +34,7 @@ from tests.providers.double_requests import GO, READ, collect_answer
 from tests.providers.event_stream_frames import KIND, event_frame, exception_frame
 from tests.providers.provider_double import ProviderDouble, RefusedRequest, serve_double
 from tests.providers.service_shapes import service_model, violations
+from workflows.domain.config.config import Config
 from workflows.domain.messages import Outcome, ReasoningPart, RequestedCall, TextPart
 from workflows.domain.usage import Price, Tokens
 
@@ -256,6 +271,26 @@ async def test_a_model_that_no_longer_thinks_gets_no_thoughts_of_the_turn(port: 
     async with serve_double(talk.double):
         await talk.steps(1, options=BUDGET)
         assert (await talk.ask()).parts == (TextPart(text="Done."),)
+
+
+async def test_an_inference_profile_has_the_forms_of_the_model_that_its_entry_is_named_by(
+    port: WireRouter, tmp_path: Path
+) -> None:
+    bedrock = service.Bedrock(THINKS, DONE)
+    async with serve_double(bedrock.double) as double:
+        options = {"endpoint": double.url, "region": "us-east-1", "apiKey": service.API_KEY}
+        written = {"options": options, "models": {service.CLAUDE: {"id": service.PROFILE}}}
+        config = Config.model_validate({"provider": {"amazon-bedrock": written}})
+        resolver = EndpointResolver(Keys(tmp_path / "auth.json"), {}, port)
+        model = await resolver.resolve(f"amazon-bedrock/{service.CLAUDE}", config, variant="high")
+        answer = await collect_answer(port, model.request(GO, (READ,)))
+        result = ToolResultInput(call=answer.calls[0].id, content="No such file.", failed=True)
+        await collect_answer(port, model.request((*GO, AssistantInput(parts=answer.parts), result), (READ,)))
+
+    assert thinks(double) == [True, True] and "cachePoint" in json.dumps(double.asked[0])
+    assert '"status": "error"' in json.dumps(double.asked[1])
+    assert model.price and model.facts.context == 200_000
+    assert rules_for(model.endpoint).names, "Claude's rules for schemas"
 
 
 def thinks(double: ProviderDouble) -> list[bool]:

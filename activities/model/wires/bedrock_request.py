@@ -47,7 +47,7 @@ _TOOL_CHOICES: Final = {"auto": "auto", "required": "any"}  # there is none for 
 
 def prepare(request: ModelRequest) -> WireRequest:
     endpoint, messages = request.endpoint, request.messages
-    family, form = family_of(endpoint.name), _form(request)
+    family, form = family_of(_names(endpoint)), _form(request)
     if family.claude and refuses_thoughts(form):
         messages = without_thoughts(messages, answers_of_turn(messages))
     if family.closes:
@@ -69,8 +69,13 @@ def _url(endpoint: Endpoint) -> str:
     return f"{address}/model/{quote(endpoint.name, safe='')}/converse-stream"
 
 
+def _names(endpoint: Endpoint) -> str:
+    """The provider's name of the model and its own: either tells its family."""
+    return f"{endpoint.name} {endpoint.behind}"
+
+
 def _form(request: ModelRequest) -> JsonDict:
-    form: JsonDict = {"model": request.endpoint.name, "max_tokens": request.max_output or DEFAULT_OUTPUT_LIMIT}
+    form: JsonDict = {"model": _names(request.endpoint), "max_tokens": request.max_output or DEFAULT_OUTPUT_LIMIT}
     form |= {} if request.temperature is None else {"temperature": request.temperature}
     form |= {"tools": True} if request.tools else {}
     answers = answers_of_turn(request.messages) if request.options else ()

@@ -29,9 +29,12 @@ TimeoutStopSec=3min
 [Install]
 WantedBy=default.target
 """
-_PASSED_VARIABLES: Final = ("PATH", "LANG", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME")
+_PROXIES: Final = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
+_PASSED_VARIABLES: Final = (
+    *("PATH", "LANG", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"),
+    *(*_PROXIES, *map(str.lower, _PROXIES), "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"),
+)
 _SYSTEMCTL_TIMEOUT: Final = 30.0  # seconds
-_OMITTED_VARIABLE: Final = "HOLDFAST_POSTGRES_URL"  # may hold a password: not for units
 
 
 def unit_path(settings: Settings) -> Path:
@@ -47,10 +50,9 @@ async def enable(settings: Settings, report: Report) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(unit_text(settings))
     report(f"Written: {file}")
-    if settings.environment.get(_OMITTED_VARIABLE):
-        report(
-            f"{_OMITTED_VARIABLE} is left out: it may hold a password; `systemctl --user edit {file.name}` takes it."
-        )
+    for name, value in _variables(settings).items():
+        if _may_hold_password(name, value):
+            report(f"{name} is left out: it may hold a password; `systemctl --user edit {file.name}` takes it.")
     trouble = await _systemctl(settings, "daemon-reload") or await _systemctl(settings, "enable", file.name)
     if trouble:
         report(f"systemd does not take it here ({trouble}). Where you log in with systemd:")
@@ -73,20 +75,28 @@ async def disable(settings: Settings, report: Report) -> None:
 
 
 def unit_text(settings: Settings) -> str:
-    """Our variables except secrets; `:` before a program keeps each `$` literal."""
+    """Its variables except secrets; `:` before a program keeps each `$` literal."""
     secret = settings.secrets()
-    ours = {name: value for name, value in settings.environment.items() if name.startswith("HOLDFAST_")}
-    plain = {name: settings.environment[name] for name in _PASSED_VARIABLES if settings.environment.get(name)}
     variables = {
         name: value
-        for name, value in sorted({**plain, **ours}.items())
-        if value not in secret and name != _OMITTED_VARIABLE
+        for name, value in _variables(settings).items()
+        if value not in secret and not _may_hold_password(name, value)
     }
     return _UNIT.format(
         home=_percent(str(settings.home)),
         environment="\n".join(f"Environment={quote_word(f'{name}={value}')}" for name, value in variables.items()),
         program=quote_word(str(Path(sys.executable).with_name("holdfast"))),
     )
+
+
+def _variables(settings: Settings) -> dict[str, str]:
+    """What the stack needs of the shell's, sorted."""
+    set_here = sorted((name, value) for name, value in settings.environment.items() if value)
+    return {name: value for name, value in set_here if name.startswith("HOLDFAST_") or name in _PASSED_VARIABLES}
+
+
+def _may_hold_password(name: str, value: str) -> bool:
+    return name == "HOLDFAST_POSTGRES_URL" or (name.upper() in _PROXIES and "@" in value)
 
 
 def quote_word(word: str) -> str:

@@ -29,6 +29,20 @@ def test_a_unit_holds_our_variables_quoted_and_no_secret(tmp_path: Path) -> None
     assert 'holdfast" up\n' in unit and 'holdfast" down\n' in unit
 
 
+def test_a_unit_reaches_providers_as_the_shell_does_and_holds_no_proxys_login(tmp_path: Path) -> None:
+    said: list[str] = []
+    network = {"https_proxy": "http://proxy:3128", "NO_PROXY": "localhost", "NODE_EXTRA_CA_CERTS": "/etc/our.pem"}
+    own = settings(tmp_path, PATH="", **network, HTTPS_PROXY="http://ada:pass@proxy:1", ALL_PROXY="token@proxy:1")
+
+    asyncio.run(systemd_unit.enable(own, said.append))
+
+    unit = systemd_unit.unit_path(own).read_text()
+    assert all(f'Environment="{name}={value}"\n' in unit for name, value in network.items())
+    assert "pass" not in unit and "token" not in unit
+    for name in ("HTTPS_PROXY", "ALL_PROXY"):
+        assert f"{name} is left out: it may hold a password; `systemctl --user edit holdfast.service` takes it." in said
+
+
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not here")
 def test_systemd_takes_the_unit_as_it_is_meant(tmp_path: Path) -> None:
     file = tmp_path / "holdfast.service"

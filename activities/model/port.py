@@ -145,8 +145,8 @@ class AwsSignIn(Value):
 class Endpoint(Value):
     """Where and how a model is reached. `model`: litellm's name of it, provider first.
 
-    `behind`: the model's own name, if `model` has that of a deployment. `other_secrets`: further values that are sent and
-    that no failure may show. `google`: what its tokens come from. `aws`: who signs its requests.
+    `behind`: the model's own name, if `model` has that of a deployment. `other_secrets`: further values that are sent
+    and that no failure may show. `google`: what its tokens come from. `aws`: who signs its requests.
     """
 
     model: str

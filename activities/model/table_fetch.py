@@ -16,7 +16,7 @@ import aiohttp
 from activities.model.litellm_providers import LITELLM_PROVIDERS
 from activities.model.litellm_table import COST_COLUMNS, facts_of_entry
 from activities.model.model_table import FetchedTable
-from activities.model.providers import provider_named
+from activities.model.providers import PROVIDERS, KnownProvider, company, provider_named
 from workflows.domain.errors import UsageError
 from workflows.domain.usage import Rates
 
@@ -25,6 +25,7 @@ _MAX_BYTES: Final = 64 * 2**20
 _LOCAL: Final = ("127.0.0.1", "::1", "localhost")
 _LONG_CONTEXT: Final = 200_000  # tokens of a prompt, above which models.dev's `context_over_200k` counts
 _ODD: Final = (ArithmeticError, ValueError, TypeError, LookupError, AttributeError)  # of an entry of another form
+_RANKS: Final = {id: rank for rank, id in enumerate(PROVIDERS)}  # the first of a company's providers counts
 _EXAMPLE: Final = "https://models.dev/api.json"
 
 
@@ -32,7 +33,7 @@ async def fetch_table(address: str | None, file: Path) -> FetchedTable:
     """Fetch a table into `file`, atomically; raises UsageError, and leaves the file as it was, if there is no usable
     one."""
     content = await _download(_checked(address))
-    models = dict(parse_table(content))
+    models = parse_table(content)
     if not models:
         raise UsageError(f"{address} holds no table of models: litellm's form and that of {_EXAMPLE} are known.")
     table = FetchedTable(source=str(address), fetched=datetime.now(UTC).isoformat(timespec="seconds"), models=models)
@@ -40,16 +41,19 @@ async def fetch_table(address: str | None, file: Path) -> FetchedTable:
     return table
 
 
-def parse_table(content: bytes) -> Iterator[tuple[str, dict[str, Any]]]:
+def parse_table(content: bytes) -> dict[str, dict[str, Any]]:
     """The usable entries in litellm's form. Nothing for what is no JSON object."""
     try:
         found = json.loads(content)
     except (ValueError, RecursionError):
-        return
-    for name, entry in found.items() if isinstance(found, dict) else ():
+        return {}
+    table: dict[str, dict[str, Any]] = {}
+    offers = found.items() if isinstance(found, dict) else ()
+    for name, entry in sorted(offers, key=lambda offer: _RANKS.get(offer[0], len(_RANKS))):
         for model, columns in _entries(name, entry) if isinstance(entry, dict) else ():
-            if _usable(columns):
-                yield model, columns
+            if model not in table and _usable(columns):
+                table[model] = columns
+    return table
 
 
 def _entries(name: str, entry: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -62,7 +66,16 @@ def _entries(name: str, entry: Mapping[str, Any]) -> Iterator[tuple[str, dict[st
     if provider.listed or name in LITELLM_PROVIDERS:
         for model, known in listed.items():
             with suppress(*_ODD):
-                yield f"{provider.litellm}/{model}", _columns(provider.litellm, known)
+                columns = _columns(provider.litellm, known)
+                yield f"{provider.litellm}/{model}", _without_subscription(provider, columns)
+
+
+def _without_subscription(provider: KnownProvider, columns: dict[str, Any]) -> dict[str, Any]:
+    """What costs nothing with another provider of a company is a part of a subscription, which others do not have."""
+    first, price = company(provider.litellm), facts_of_entry(columns).price
+    if first is None or first.id == provider.id or price is None or not price.free:
+        return columns
+    return {name: value for name, value in columns.items() if "cost" not in name}
 
 
 def _columns(provider: str, known: Mapping[str, Any]) -> dict[str, Any]:

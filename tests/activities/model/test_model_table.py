@@ -113,6 +113,32 @@ async def test_a_fetched_table_of_models_dev_is_read_with_its_tiers(tables: Tabl
     )
 
 
+async def test_the_price_of_a_subscription_is_not_that_of_the_company(tables: TableServer, tmp_path: Path) -> None:
+    def offer(**prices: float) -> dict[str, Any]:
+        return {"models": {model: {"cost": {"input": price, "output": price}} for model, price in prices.items()}}
+
+    tables.pages["/api.json"] = {
+        "zai-coding-plan": offer(glm_next=0, glm_of_the_plan=0),
+        "zai": offer(glm_next=2, glm_flash=0),
+        "zhipuai-coding-plan": offer(glm_next=0),
+        "google-vertex-anthropic": offer(claude_next=3),
+        "google-vertex": offer(gemini_next=1),
+    }
+    await fetch_table(f"{tables.url}api.json", tmp_path / "models.json")
+
+    prices = {
+        name: price and price.input
+        for name in ("zai/glm_next", "zai/glm_flash", "zai/glm_of_the_plan", "vertex_ai/claude_next")
+        for price in [ModelTables(tmp_path / "models.json").facts(name).price]
+    }
+    assert prices == {
+        "zai/glm_next": 2,
+        "zai/glm_flash": 0,
+        "zai/glm_of_the_plan": None,
+        "vertex_ai/claude_next": 3,
+    }
+
+
 @pytest.mark.parametrize(
     ("path", "page", "words"),
     [

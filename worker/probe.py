@@ -7,13 +7,14 @@ from decimal import Decimal
 from http import HTTPStatus
 from typing import Final
 
+from activities.model.addresses import without_login
 from activities.model.endpoints import EndpointResolver, ResolvedModel
 from activities.model.failures import ModelError, Overflow, ProviderFailure, Retry, Stop, StopKind, classify
 from activities.model.keys import Keys
 from activities.model.model_table import ModelTables
 from activities.model.port import ModelPort, UserInput
 from activities.model.providers import provider_named, split_model_id
-from activities.model.retry_budget import refusal_text, without_password
+from activities.model.retry_budget import refusal_text
 from activities.model.stream import Answer, AnswerAssembler
 from activities.model.wires.router import WireRouter
 from worker import credential_handoff
@@ -145,7 +146,7 @@ def _address_remedy(model: str, config: Config) -> str:
 
 
 def _address_phrase(address: str | None, preposition: str = "at") -> str:
-    return f" {preposition} {without_password(address)}" if address else ""
+    return f" {preposition} {without_login(address)}" if address else ""
 
 
 _KEY_REMEDY: Final = (

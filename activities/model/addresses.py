@@ -2,6 +2,7 @@
 
 import re
 from typing import Final
+from urllib.parse import urlsplit
 
 _CHAT: Final = r"/chat/completions"
 _ENDINGS: Final = {  # protocol → possible endings after the address with which its wire begins; all others: _CHAT
@@ -26,3 +27,9 @@ def append_path(address: str, path: str) -> str:
     """The path goes before a query."""
     base, query, parameters = address.partition("?")
     return f"{base}{path}{query}{parameters}"
+
+
+def without_login(address: str) -> str:
+    """For people."""
+    parts = urlsplit(address)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()

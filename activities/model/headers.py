@@ -83,10 +83,16 @@ def _secrets(endpoint: Endpoint) -> Iterator[str]:
     signed = (endpoint.aws.secret_key, endpoint.aws.token) if endpoint.aws else ()
     yield from (value.get_secret_value() for value in (*endpoint.other_secrets, *signed) if value)
     if endpoint.route.proxy:
-        proxy = endpoint.route.proxy.get_secret_value()
-        login = urlsplit(proxy)
-        user, password = (unquote(part or "") for part in (login.username, login.password))
-        yield from (proxy, user, password, f"{user}:{password}")  # of each, the redactor masks base64 too
+        yield endpoint.route.proxy.get_secret_value()
+        yield from _login(endpoint.route.proxy.get_secret_value())
+    yield from _login(endpoint.base_url or "")
     for value in endpoint.headers.values():
         yield value
         yield from value.split()  # the key after its scheme
+
+
+def _login(address: str) -> Iterator[str]:
+    """Its parts, and as it is sent: of each, the redactor masks base64 too."""
+    parts = urlsplit(address)
+    user, password = (unquote(part or "") for part in (parts.username, parts.password))
+    yield from (user, password, f"{user}:{password}")

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
-from urllib.parse import urlsplit
 
 from temporalio.exceptions import ApplicationError
 
+from activities.model.addresses import without_login
 from activities.model.failures import INITIAL_DELAY, Stop, StopKind
 
 MAX_CONNECT_ATTEMPTS: Final = 3  # connections to an address that has never answered
@@ -58,13 +58,8 @@ def broken_answers_text(model: str, answers: int, reason: str) -> str:
 
 def unreachable_text(provider: str, address: str | None, cause: str) -> str:
     """The message for an address that was never reached, without a password in it."""
-    where = f" at {without_password(address)}" if address else ""
+    where = f" at {without_login(address)}" if address else ""
     return f"{provider}{where} does not answer ({cause}): see provider.{provider}.options.baseURL in opencode.json."
-
-
-def without_password(address: str) -> str:
-    parts = urlsplit(address)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
 def refusal_text(model: str, stop: Stop, status: int | None) -> str:

@@ -19,6 +19,7 @@ _REDACTOR: Final = Redactor()
 _SECRET_NAME: Final = re.compile(r"key$|token|secret|passw|credential|authorization|cookie", re.IGNORECASE)
 _SECTIONS_WITHOUT_SECRETS: Final = frozenset({"permission", "tools", "keybinds"})  # keys are names of other things
 _SCHEMES: Final = frozenset({"", "bearer", "basic", "token"})
+_ADDRESSES: Final = frozenset({"baseURL", "endpoint", "proxy"})
 _SECRET_OPTION: Final = re.compile(r"key|token|secret|password|credential|auth", re.IGNORECASE)
 
 FieldPath = tuple[str, ...]
@@ -60,10 +61,7 @@ def _detach(value: JsonValue, at: FieldPath, file: Path, home: Path) -> JsonValu
             return [_detach(item, (*at, str(number)), file, home) for number, item in enumerate(value)]
         case str() if references.has_reference(value):
             return references.replace_references(value, lambda kind, name: _absolute(kind, name, file, home))
-        case str() if _is_secret(at) or (
-            at[0] == "provider"
-            and ((at[-1] == "proxy" and "@" in value) or (at[-1] == "baseURL" and _REDACTOR.text(value) != value))
-        ):
+        case str() if _is_secret(at) or _may_hold_login(value, at):
             return f"{{config:{quote(str(file))}#{'/'.join(quote(step, safe='') for step in at)}}}"
     return value
 
@@ -75,7 +73,7 @@ def find_secrets(tree: JsonObject) -> Iterator[FieldPath]:
 
 def _holds_secret(text: str, at: FieldPath) -> bool:
     """By its field or its form. A scheme before a reference is none."""
-    if _REDACTOR.text(text) != text:
+    if _REDACTOR.text(text) != text or (_may_hold_login(text, at) and not references.has_reference(text)):
         return True
     plain = references.replace_references(text, lambda kind, name: "").strip()
     named = _SECRET_NAME.search(_field_name(at)) is not None or "headers" in at[:-1]
@@ -86,6 +84,10 @@ def _is_secret(at: FieldPath) -> bool:
     return at[0] == "provider" and (
         "headers" in at[:-1] or ("options" in at[:-1] and bool(_SECRET_OPTION.search(_field_name(at))))
     )
+
+
+def _may_hold_login(text: str, at: FieldPath) -> bool:
+    return at[0] == "provider" and at[-1] in _ADDRESSES and ("@" in text or _REDACTOR.text(text) != text)
 
 
 def _field_name(at: FieldPath) -> str:

@@ -188,3 +188,23 @@ async def test_what_came_instead_of_an_answer_is_quoted_without_secrets_wherever
             failure, shown = await failed(port, await reach(port, wire, double.url, tmp_path))
         assert "xxxxxxxx" in failure.message and len(failure.message) < 500
         assert KEY[:8] not in shown
+
+
+@pytest.mark.parametrize("login", ["ada:a-servers-password", "a-servers-token"])
+@pytest.mark.parametrize("refused", [True, False])
+async def test_a_login_in_an_address_is_sent_and_not_shown(
+    port: WireRouter, tmp_path: Path, login: str, refused: bool
+) -> None:
+    sent: list[str] = []
+
+    def check(request: web.Request, _: Any) -> StreamPlan:
+        sent.append(request.headers["authorization"])
+        if refused:
+            raise RefusedRequest(400, {"error": {"message": f"no {login}: {sent[0]}"}})
+        return [sent[0].encode()]
+
+    async with serve_double(ProviderDouble(check, kind="text/html")) as double:
+        endpoint = await reach(port, "chat", double.url.replace("//", f"//{login}@"), tmp_path)
+        _, shown = await failed(port, endpoint)
+    assert sent[0].startswith("Basic ")
+    assert login.rpartition(":")[2] not in shown and sent[0].removeprefix("Basic ") not in shown

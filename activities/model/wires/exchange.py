@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import httpx
 
+from activities.model.addresses import without_login
 from activities.model.failures import (
     ModelError,
     ProviderFailure,
@@ -84,9 +85,10 @@ async def _failure_of_page(
         return from_response(
             provider, response.status_code, error_message(text) or "", text, dict(response.headers), retryable=False
         )
+    address = without_login(endpoint.base_url or "")
     message = (
-        f"The provider answered with a page ({kind}) instead of a stream: is {endpoint.base_url!r} the "
-        f"address of its API? The page begins"
+        f"The provider answered with a page ({kind}) instead of a stream: is {address!r} the address of its API? "
+        "The page begins"
     )
     return ProviderFailure(provider=provider, message=message, retryable=True, quote=" ".join(text.split()))
 

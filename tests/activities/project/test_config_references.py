@@ -55,10 +55,12 @@ async def test_a_key_that_was_removed_since_is_an_error_that_names_its_field(tmp
         await resolve(str(value_at({"x": reference}, ("x", "options", "apiKey"))), {})
 
 
-def test_an_endpoint_is_a_secret_only_where_it_holds_a_password() -> None:
+@pytest.mark.parametrize("name", ["baseURL", "endpoint", "proxy"])
+def test_an_endpoint_is_a_secret_only_where_it_holds_a_login(name: str) -> None:
     def stored(address: str) -> object:
-        tree = detach_from_file({"provider": {"x": {"options": {"baseURL": address}}}}, Path("/p/o.json"), Path("/h"))
-        return value_at(tree, (*OPTIONS[:1], "x", "options", "baseURL"))
+        tree = detach_from_file({"provider": {"x": {"options": {name: address}}}}, Path("/p/o.json"), Path("/h"))
+        return value_at(tree, (*OPTIONS[:1], "x", "options", name))
 
     assert stored("https://a.test") == "https://a.test"
-    assert stored("https://u:hunter22@a.test") == "{config:/p/o.json#provider/x/options/baseURL}"
+    for login in ("u:hunter22", "a-token"):
+        assert stored(f"https://{login}@a.test") == f"{{config:/p/o.json#provider/x/options/{name}}}"

@@ -68,6 +68,8 @@ def test_references_stay_and_those_to_files_no_longer_depend_on_the_directory(
         ("provider.x.options.headers.Authorization", "Bearer abc"),
         ("provider.x.options.authToken", "abc"),
         ("provider.x.options.baseURL", "https://u:hunter22@a.test/v1"),
+        ("provider.x.options.baseURL", "https://abc@a.test/v1"),
+        ("provider.x.options.proxy", "http://abc@a.test"),
         ("provider.x.models.m.headers.X-Key", "abc"),
         ("provider.x.models.m.options.extra_body.api_token", "abc"),
         ("provider.x.models.m.options.extra_body.tokens", ["abc"]),

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 _OPEN_TURNS: Final = 4  # at the end: marks of caches move on
 _MOST_PIECES: Final = 64  # of a beginning: joining copies all of it
@@ -53,6 +53,16 @@ class MessageEncoder:
 
     def __init__(self) -> None:
         self._prefix = _NOTHING
+        self._searched: tuple[tuple[object, ...], tuple[Any, ...]] = (), ()  # messages, and what was found in them
+
+    def find(self, messages: tuple[T, ...], wanted: Callable[[T], bool]) -> tuple[T, ...]:
+        """The messages that are `wanted`, always the same question: it is asked of those alone that are new."""
+        searched, found = self._searched
+        if messages[: len(searched)] != searched:
+            searched, found = (), ()
+        found += tuple(filter(wanted, messages[len(searched) :]))
+        self._searched = messages, found
+        return found
 
     def encode(self, messages: tuple[T, ...], form: Hashable, encode: Callable[[T], Encoded]) -> tuple[bytes, ...]:
         """The JSON of all messages, in pieces; `form`: what `encode` depends on besides the message."""

@@ -6,7 +6,7 @@ Switches off litellm's callbacks, logging, retries, token counting, and look-ups
 import asyncio
 import gc
 import logging
-from collections.abc import AsyncGenerator, Iterator, MutableMapping
+from collections.abc import AsyncGenerator, Iterator, MutableMapping, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import replace
 from importlib import import_module
@@ -56,8 +56,8 @@ class LiteLLM:
         _configure(self._library, self._connections.client())
         return self._library
 
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """See `ModelPort.stream`."""
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[ModelEvent], None]:
+        """See `ModelPort.stream`; the events of each chunk together."""
         library = await self.load()
         provider = request.endpoint.provider
         reader = ChatReader(provider)
@@ -70,10 +70,9 @@ class LiteLLM:
             _check_destination(library, request.endpoint)
             opening = library.acompletion(**_arguments(request, self._timeouts))
             async with aclosing(await self._timeouts.await_headers(provider, opening)) as chunks:
-                yield RequestAccepted()
+                yield [RequestAccepted()]
                 async for chunk in chunks:
-                    for event in reader.read(chunk.model_dump()):
-                        yield event
+                    yield reader.read(chunk.model_dump())
         except (ModelError, UsageError):
             raise
         except Exception as error:  # litellm passes on the errors of libraries below it
@@ -83,7 +82,7 @@ class LiteLLM:
             raise ModelError(failure) from error
         if _ended_early(chunks):
             raise reader.broken_off()
-        yield replace(reader.finish(), reported_cost=None)  # that is litellm's own guess
+        yield [replace(reader.finish(), reported_cost=None)]  # that is litellm's own guess
 
     async def close(self) -> None:
         """Close and forget litellm's connections, of all adapters in this process."""

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from activities.model.port import Endpoint
-from activities.model.request_json import JsonDict, utf8_safe
+from activities.model.request_json import JsonDict, encode_text, utf8_safe
 from activities.model.schema_draft import kinds_of, modern, value_kind
 from activities.model.schema_rules import COMMON_RULES, SchemaRules, rules_for
 from workflows.domain.tool_offer import ToolOffer
@@ -47,10 +47,9 @@ def clean_tools(endpoint: Endpoint, tools: tuple[ToolOffer, ...]) -> tuple[ToolO
     rules = rules_for(endpoint)
     cleaned = []
     for tool in tools:
-        parameters, wrong = _clean(tool.parameters, rules)
+        offer, wrong = _clean_offer(tool.name, tool.description, _json_of(tool.parameters), rules)
         if wrong is None:
-            words = {"description": utf8_safe(tool.description), "parameters": parameters}
-            cleaned.append(tool.model_copy(update=words))
+            cleaned.append(offer)
         else:
             _LOG.warning(
                 "%s is not offered the tool %r: it refuses the parameter %r.", endpoint.model, tool.name, wrong
@@ -60,21 +59,22 @@ def clean_tools(endpoint: Endpoint, tools: tuple[ToolOffer, ...]) -> tuple[ToolO
 
 def clean_schema(schema: Mapping[str, Any], rules: SchemaRules = COMMON_RULES) -> JsonDict:
     """The schema of an object; the result is shared."""
-    return _clean(schema, rules)[0]
+    return _clean_offer("", "", _json_of(schema), rules)[0].parameters
 
 
-def _clean(schema: Mapping[str, Any], rules: SchemaRules) -> tuple[JsonDict, str | None]:
-    """The same, and a parameter's name that is refused, if any."""
+def _json_of(schema: Mapping[str, Any]) -> str:
     try:
-        return _clean_text(utf8_safe(json.dumps(schema, ensure_ascii=False)), rules)
+        return encode_text(schema)
     except RecursionError:  # nested a thousand times
-        return _Cleaner({}, rules).clean_root(), None
+        return "{}"
 
 
 @lru_cache(maxsize=512)  # a turn's tools are the same in each step
-def _clean_text(text: str, rules: SchemaRules) -> tuple[JsonDict, str | None]:
-    cleaned = _Cleaner(json.loads(text), rules).clean_root()
-    return cleaned, _refused_name(cleaned, rules)
+def _clean_offer(name: str, description: str, schema: str, rules: SchemaRules) -> tuple[ToolOffer, str | None]:
+    """The offer, and a parameter's name that is refused, if any."""
+    cleaned = _Cleaner(json.loads(schema), rules).clean_root()
+    offer = ToolOffer(name=name, description=utf8_safe(description), parameters=cleaned)
+    return offer, _refused_name(cleaned, rules)
 
 
 def _refused_name(node: Any, rules: SchemaRules) -> str | None:

@@ -1,6 +1,6 @@
 """Claude's thoughts in the newest turn: its services judge them by the turn, not by the answer."""
 
-from activities.model.port import AssistantInput, InputMessage, UserInput
+from activities.model.port import AssistantInput, InputMessage, ModelRequest, UserInput
 from workflows.domain.messages import ReasoningPart
 
 
@@ -22,17 +22,20 @@ def answers_of_turn(messages: tuple[InputMessage, ...]) -> tuple[AssistantInput,
     return tuple(answers)
 
 
-def without_thoughts(
-    messages: tuple[InputMessage, ...], answers: tuple[AssistantInput, ...]
-) -> tuple[InputMessage, ...]:
-    """The messages, with `answers` of theirs without thoughts; all others are the same objects."""
-    thinking = {id(each) for each in answers for part in each.parts if isinstance(part, ReasoningPart)}
-    if not thinking:
+def without_thoughts(request: ModelRequest) -> tuple[InputMessage, ...]:
+    """The request's messages, the answers of its turn without thoughts; all others are the same objects."""
+    messages = request.messages
+    if not request.encoder.find(messages, _thinks):
         return messages
+    thinking = {id(answer) for answer in answers_of_turn(messages) if _thinks(answer)}
     return tuple(
         _without(message) if isinstance(message, AssistantInput) and id(message) in thinking else message
         for message in messages
     )
+
+
+def _thinks(message: InputMessage) -> bool:
+    return isinstance(message, AssistantInput) and bool(message.thoughts)
 
 
 def _without(answer: AssistantInput) -> AssistantInput:

@@ -1,11 +1,11 @@
 """Streams of events: what came before a broken event counts."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 
 import pytest
 
 from activities.model.failures import ModelError
-from activities.model.wires.sse import EventSplitter, LineSplitter, Splitter, json_objects
+from activities.model.wires.sse import EventSplitter, LineSplitter, Splitter
 
 EVENTS = b'data: {"a": 1}\n\ndata: {"a": 2}\n\ndata: garbage\n\n'
 LINES = b'{"a": 1}\n{"a": 2}\r\n \ngarbage\n'
@@ -13,18 +13,15 @@ LINES = b'{"a": 1}\n{"a": 2}\r\n \ngarbage\n'
 
 @pytest.mark.parametrize(("splitter", "sent"), [(EventSplitter, EVENTS), (LineSplitter, LINES)])
 @pytest.mark.parametrize("reads", [1, 2, 7])
-async def test_events_before_a_broken_one_are_a_part_of_the_answer(
+def test_events_before_a_broken_one_are_a_part_of_the_answer(
     splitter: Callable[[str], Splitter], sent: bytes, reads: int
 ) -> None:
-    async def received() -> AsyncIterator[bytes]:
-        size = len(sent) // reads + 1
-        for start in range(0, len(sent), size):
-            yield sent[start : start + size]
-
+    splitting, size = splitter("own"), len(sent) // reads + 1
     found = []
     with pytest.raises(ModelError, match="no piece of an answer"):
-        async for objects in json_objects("own", splitter("own"), received()):
-            found += objects
+        for start in range(0, len(sent), size):
+            for event in splitting.feed(sent[start : start + size]):
+                found.append(event)
     assert found == [{"a": 1}, {"a": 2}]
 
 

@@ -46,7 +46,7 @@ def prepare(request: ModelRequest) -> WireRequest:
     key = {"x-api-key": endpoint.secret} if endpoint.secret else {}
     parameters, messages = _parameters(request), request.messages
     if refuses_thoughts(parameters):
-        messages = without_thoughts(messages, answers_of_turn(messages))
+        messages = without_thoughts(request)
     betas = beta_header(parameters, request.options)
     if on_vertex := endpoint.provider == VERTEX:  # the address names the model there
         parameters = {name: value for name, value in parameters.items() if name != "model"}

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from activities.model.failures import ModelError, ProviderFailure, object_message, original_status
 from activities.model.port import Finish, PartDelta, ReasoningDelta, TextDelta, ToolCallDelta
-from activities.model.request_json import encode_json
 from activities.model.wires.answer_reader import AnswerReader, require_text
+from activities.model.wires.sse import parse_object
 from workflows.domain.usage import ReportedUsage
 
 REASONING: Final = "reasoningContent"
@@ -32,11 +32,12 @@ class FrameSplitter:
         library = import_module("botocore.eventstream")
         self._frames, self._broken = library.EventStreamBuffer(), library.ParserError
 
-    def feed(self, received: bytes) -> list[bytes]:
-        """The events that these bytes complete, in JSON. Raises ModelError for bytes that are no frame."""
+    def feed(self, received: bytes) -> Iterator[dict[str, Any]]:
+        """See `Splitter`. Raises ModelError for bytes that are no frame, too."""
         self._frames.add_data(received)
         try:
-            return [_event(frame.headers, frame.payload) for frame in self._frames]
+            for frame in self._frames:
+                yield _event(frame.headers, parse_object(self._provider, frame.payload) or {})
         except self._broken as error:
             message = f"The provider sent something that is no piece of an answer ({error})"
             raise ModelError(
@@ -44,12 +45,12 @@ class FrameSplitter:
             ) from error
 
 
-def _event(headers: dict[str, Any], payload: bytes) -> bytes:
+def _event(headers: dict[str, Any], content: dict[str, Any]) -> dict[str, Any]:
     if name := headers.get(":event-type"):
-        return b'{"%b":%b}' % (name.encode(), payload or b"{}")
+        return {name: content}
     code = headers.get(":exception-type") or headers.get(":error-code") or ""
     details = {"code": f"{code[:1].upper()}{code[1:]}", "message": headers.get(":error-message")}
-    return b'{"failure":[%b,%b]}' % (encode_json(details), payload or b"{}")  # our name
+    return {"failure": (details, content)}  # our name
 
 
 class ConverseReader(AnswerReader):

@@ -49,7 +49,7 @@ def prepare(request: ModelRequest) -> WireRequest:
     endpoint, messages = request.endpoint, request.messages
     family, form = family_of(_names(endpoint)), _form(request)
     if family.claude and refuses_thoughts(form):
-        messages = without_thoughts(messages, answers_of_turn(messages))
+        messages = without_thoughts(request)
     if family.closes:
         messages = tuple(closing_results(messages))
     known, last = request.encoder.turns(messages, (Wire.BEDROCK, family), lambda each: _encode(each, family))

@@ -4,7 +4,7 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Final
 
 import httpx
 
@@ -19,7 +19,6 @@ from activities.model.failures import (
 )
 from activities.model.litellm_failures import from_exception, from_unsendable, is_transient_status
 from activities.model.port import Endpoint
-from activities.model.wires import sse
 from activities.model.wires.timeouts import StreamTimeouts
 from workflows.domain.errors import UsageError
 
@@ -65,15 +64,15 @@ async def _raise_for_status(response: httpx.Response, endpoint: Endpoint, receiv
     )
 
 
-async def open_events(
-    response: httpx.Response, endpoint: Endpoint, timeouts: StreamTimeouts, splitter: sse.Splitter
-) -> AsyncGenerator[list[dict[str, Any]], None]:
-    """The objects of a stream of events, those of each read together. Raises ModelError for anything else."""
+async def open_stream(
+    response: httpx.Response, endpoint: Endpoint, timeouts: StreamTimeouts
+) -> AsyncGenerator[bytes, None]:
+    """The bytes of a stream of events. Raises ModelError for anything else."""
     received = timeouts.iter_bytes(endpoint.provider, response.aiter_bytes())
     await _raise_for_status(response, endpoint, received)
     if _content_type(response) in _PAGES:
         raise ModelError(await _failure_of_page(response, endpoint, received))
-    return sse.json_objects(endpoint.provider, splitter, received)
+    return received
 
 
 async def _failure_of_page(

@@ -7,6 +7,7 @@ from typing import Final
 
 import httpx
 
+from activities.model.failures import ModelError
 from activities.model.headers import request_headers
 from activities.model.port import Endpoint, ModelEvent, ModelRequest, RequestAccepted
 from activities.model.wires import exchange
@@ -40,8 +41,8 @@ class HttpWire:
     splitter: Callable[[str], Splitter] = EventSplitter
     authorize: Callable[[Endpoint, WireRequest], Awaitable[WireRequest]] = _as_prepared
 
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """See `ModelPort.stream`."""
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[list[ModelEvent], None]:
+        """See `ModelPort.stream`; the events of each read together."""
         endpoint = request.endpoint
         timeouts = self.timeouts.with_pauses() if endpoint.provider in _OWN_SERVERS else self.timeouts
         reader = self.reader(endpoint.provider)
@@ -49,14 +50,19 @@ class HttpWire:
         with exchange.translate_errors(endpoint.provider):
             async with (
                 aclosing(response),
-                aclosing(await exchange.open_events(response, endpoint, timeouts, splitter)) as batches,
+                aclosing(await exchange.open_stream(response, endpoint, timeouts)) as received,
             ):
-                yield RequestAccepted()
-                async for events in batches:
-                    for event in events:
-                        for each in reader.read(event):
-                            yield each
-        yield reader.finish()
+                yield [RequestAccepted()]
+                async for piece in received:
+                    events: list[ModelEvent] = []
+                    try:
+                        for event in splitter.feed(piece):
+                            events += reader.read(event)
+                    except ModelError:
+                        yield events  # what came before is a part of the answer, which is paid for
+                        raise
+                    yield events
+        yield [reader.finish()]
 
     async def _send(self, request: ModelRequest, timeouts: StreamTimeouts) -> httpx.Response:
         provider, client = request.endpoint.provider, self.connections.client(request.endpoint.route)

@@ -88,9 +88,10 @@ class WireRouter:
         request = replace(request, tools=clean_tools(endpoint, request.tools))
         try:
             endpoint = await self._google.authorize(endpoint)
-            async with aclosing(wire.stream(replace(request, endpoint=endpoint))) as events:
-                async for event in events:
-                    yield event
+            async with aclosing(wire.stream(replace(request, endpoint=endpoint))) as batches:
+                async for events in batches:
+                    for event in events:
+                        yield event
         except ModelError as error:
             if error.failure.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
                 self._google.forget(endpoint)

@@ -1,7 +1,7 @@
 """The JSON objects in a stream of bytes: of server-sent events, or one on each line."""
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, Protocol
 
 from pydantic_core import from_json
@@ -14,29 +14,14 @@ _NOTHING: Final = (b"", b"[DONE]")  # an event without data; the end of a stream
 
 
 class Splitter(Protocol):
-    """Finds the events in a stream."""
+    """Finds the events in a stream, without one that the end of the stream cuts."""
 
-    def feed(self, received: bytes) -> list[bytes]:
-        """The events that these bytes complete. Raises ModelError for one that does not end."""
+    def feed(self, received: bytes) -> Iterator[dict[str, Any]]:
+        """The objects of the events that these bytes complete.
+
+        Raises ModelError for what is no JSON object, and for an event that does not end.
+        """
         ...
-
-
-async def json_objects(
-    provider: str, splitter: Splitter, source: AsyncIterator[bytes]
-) -> AsyncGenerator[list[dict[str, Any]], None]:
-    """The events' objects, those of each read together, without one that the end of the stream cuts.
-
-    Raises ModelError for what is no JSON object, and for an event that does not end.
-    """
-    async for received in source:
-        objects: list[dict[str, Any]] = []
-        try:
-            objects.extend(_objects(provider, splitter.feed(received)))
-        except ModelError:
-            yield objects  # what came before is a part of the answer, which is paid for
-            raise
-        if objects:
-            yield objects
 
 
 class LineSplitter:
@@ -47,7 +32,10 @@ class LineSplitter:
         self._begun: list[bytes] = []  # pieces of an unfinished line
         self._length = 0
 
-    def feed(self, received: bytes) -> list[bytes]:
+    def feed(self, received: bytes) -> Iterator[dict[str, Any]]:
+        return _objects(self._provider, self.lines(received))
+
+    def lines(self, received: bytes) -> list[bytes]:
         lines = received.split(b"\n")
         if len(lines) > 1:
             lines[0] = b"".join((*self._begun, lines[0]))
@@ -67,9 +55,12 @@ class EventSplitter:
         self._lines = LineSplitter(provider)
         self._data: list[bytes] = []  # lines of an unfinished event
 
-    def feed(self, received: bytes) -> list[bytes]:
+    def feed(self, received: bytes) -> Iterator[dict[str, Any]]:
+        return _objects(self._provider, self._events(received))
+
+    def _events(self, received: bytes) -> list[bytes]:
         events, data = [], self._data
-        for line in self._lines.feed(received):
+        for line in self._lines.lines(received):
             if line.startswith(b"data:"):
                 data.append(line)
             elif data and line in _BLANK:
@@ -87,18 +78,25 @@ def _too_long(provider: str) -> ModelError:
 
 
 def _objects(provider: str, events: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+    """One at a time: thousands of small objects at once are slow to make."""
     for data in events:
-        try:
-            content = from_json(data)
-        except ValueError:
-            if data.strip() in _NOTHING:
-                continue
-            content = _parse_patiently(data)
-        if not isinstance(content, dict):
-            message = "The provider sent something that is no piece of an answer"
-            sent = data.strip().decode("utf-8", "replace")
-            raise ModelError(ProviderFailure(provider=provider, message=message, retryable=True, quote=sent))
-        yield content
+        if (content := parse_object(provider, data)) is not None:
+            yield content
+
+
+def parse_object(provider: str, data: bytes) -> dict[str, Any] | None:
+    """An event's object; None for one that says nothing. Raises ModelError for any other."""
+    try:
+        content = from_json(data)
+    except ValueError:
+        if data.strip() in _NOTHING:
+            return None
+        content = _parse_patiently(data)
+    if not isinstance(content, dict):
+        message = "The provider sent something that is no piece of an answer"
+        sent = data.strip().decode("utf-8", "replace")
+        raise ModelError(ProviderFailure(provider=provider, message=message, retryable=True, quote=sent))
+    return content
 
 
 def _parse_patiently(data: bytes) -> Any:

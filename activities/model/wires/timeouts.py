@@ -1,7 +1,7 @@
 """How long a provider may be silent, in received bytes: each keep-alive counts."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
@@ -35,7 +35,7 @@ class StreamTimeouts:
         """The opened response. Raises ModelError after too long a silence."""
         return await wait_at_most(provider, self.headers, opening)
 
-    async def iter_bytes(self, provider: str, source: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    async def iter_bytes(self, provider: str, source: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
         """The bytes as they come. Only waiting counts, not the time between reads."""
         limit = self.first_byte
         while True:

@@ -19,7 +19,14 @@ from activities.model.port import (
     UserInput,
     Wire,
 )
-from activities.model.wires import anthropic_request, chat_request, gemini_request, ollama_request, responses
+from activities.model.wires import (
+    anthropic_request,
+    bedrock_request,
+    chat_request,
+    gemini_request,
+    ollama_request,
+    responses,
+)
 from activities.model.wires.wire_request import WireRequest
 from workflows.domain.messages import ReasoningPart, RequestedCall, TextPart
 
@@ -34,6 +41,7 @@ WIRES: list[tuple[Prepare, Wire, str]] = [
     (anthropic_request.prepare, Wire.ANTHROPIC, "anthropic/claude-sonnet-4-5"),
     (gemini_request.prepare, Wire.GEMINI, "gemini/gemini-3-pro"),
     (ollama_request.prepare, Wire.OLLAMA, "ollama/qwen3"),
+    (bedrock_request.prepare, Wire.BEDROCK, "bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0"),
 ]
 NAMES = [model for _, _, model in WIRES]
 
@@ -75,6 +83,7 @@ CHANGES: dict[str, tuple[Talk, ...]] = {
         (*LONG, AssistantInput(), NOTE, SAID, NOTE, SAID),
     ),
     "nothing but the beginning": ((), LONG[:1], LONG[:2], LONG[:4], LONG),
+    "a first thought": ((*LONG[:2], SAID, NOTE), (*LONG[:2], SAID, NOTE, *step(0)), (*LONG[:2], SAID, NOTE, *step(1))),
     "prompts without calls": tuple((*LONG, *((SAID, NOTE) * number)) for number in range(4)),
 }
 
@@ -110,6 +119,19 @@ def test_a_long_conversation_is_not_encoded_again() -> None:
 
     assert encoded == [1396, 1397, 1398, 1399, 1400, 1401]
     assert whole == b",".join(b"%d:[%d]}" % (number % 2, number) for number in range(1000, 1402))
+
+
+def test_only_new_messages_are_searched() -> None:
+    encoder, asked = MessageEncoder(), list[int]()
+
+    def even(message: int) -> bool:
+        asked.append(message)
+        return message % 2 == 0
+
+    assert encoder.find((1, 2, 3), even) == (2,)
+    assert encoder.find((1, 2, 3, 4), even) == (2, 4)
+    assert encoder.find((1, 6), even) == (6,)
+    assert asked == [1, 2, 3, 4, 1, 6]
 
 
 def test_what_is_kept_goes_with_its_owner() -> None:

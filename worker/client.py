@@ -108,7 +108,8 @@ class SessionClient:
         """Create a session with its first prompt; idempotent with the caller's ids.
 
         Turns read their configuration from `sources` (default: this process's variables); a `turn_config` read from
-        them saves a read. Raises UsageError for an unusable agent or model, and if another machine has our host's name.
+        them saves a read. Raises UsageError for an unusable agent or model, and if another machine has our host's name. A
+        variant that the model lacks fails the turn.
         """
         # only starting needs configuration
         from worker.project_config import Role, effective_model, load_project_config, sources_of
@@ -150,7 +151,8 @@ class SessionClient:
         """Accept a prompt: it joins the running turn at its next step, or (queued) gets its own turn.
 
         Its agent, model and variant apply only to a turn that it opens, `sources` from the next turn on. `prompt`: its
-        id, if it is sent again. `turn_config` as in `start`. Raises UsageError, NotFound, Conflict.
+        id, if it is sent again. `turn_config` as in `start`. Raises UsageError, NotFound, Conflict. A model that cannot
+        be asked, and a variant that it lacks, fail the turn.
         """
         message = validate_prompt(message)
         if message.agent is not None:
@@ -206,7 +208,7 @@ class SessionClient:
         retry: RetryId | None = None,
         sources: ConfigSources | None = None,
     ) -> AcceptedRetry:
-        """Retry the newest, failed turn. Raises NotFound, Conflict."""
+        """Retry the newest, failed turn. A `variant` that the model lacks fails it again. Raises NotFound, Conflict."""
         async with session_journal(self.database, session, self.actor) as journal:
             if sources is not None:
                 await sessions.configure(journal, sources)

@@ -108,8 +108,8 @@ class SessionClient:
         """Create a session with its first prompt; idempotent with the caller's ids.
 
         Turns read their configuration from `sources` (default: this process's variables); a `turn_config` read from
-        them saves a read. Raises UsageError for an unusable agent or model, and if another machine has our host's name. A
-        variant that the model lacks fails the turn.
+        them saves a read. Raises UsageError for an unusable agent or model, and if another machine has our host's name.
+        A variant that the model lacks fails the turn.
         """
         # only starting needs configuration
         from worker.project_config import Role, effective_model, load_project_config, sources_of

@@ -68,7 +68,7 @@ def list_models(id: str, providers: Mapping[str, Provider], table: ModelTable, t
         if known == ModelFacts():
             family = f"{protocol}/{name}"
             known = litellm_table.find_facts(table, family)
-        facts = merge_facts(entry, known)
+        facts = merge_facts(id, entry, known)
         variants = _variants(id, family, configured, entry, facts)
         yield ModelChoice(model=f"{id}/{name}", name=entry.name, configured=True, facts=facts, variants=variants)
     if not _serves_table_models(id, protocol) or (configured.models and configured.options.base_url):
@@ -77,7 +77,7 @@ def list_models(id: str, providers: Mapping[str, Provider], table: ModelTable, t
         facts = litellm_table.find_facts(table, f"{protocol}/{name}")
         if name not in configured.models and _can_be_asked(id, f"{protocol}/{name}", facts, configured):
             variants = _variants(id, f"{protocol}/{name}", configured, ProviderModel(), facts)
-            yield ModelChoice(model=f"{id}/{name}", facts=facts, variants=variants)
+            yield ModelChoice(model=f"{id}/{name}", facts=merge_facts(id, ProviderModel(), facts), variants=variants)
 
 
 def _serves_table_models(id: str, protocol: str) -> bool:
@@ -98,7 +98,7 @@ def variants_of(model: str, providers: Mapping[str, Provider], tables: ModelTabl
     if (known := tables.facts(family)) == ModelFacts():
         family = f"{protocol}/{name}"
         known = tables.facts(family)
-    return _variants(id, family, configured, entry, merge_facts(entry, known))
+    return _variants(id, family, configured, entry, merge_facts(id, entry, known))
 
 
 def nearest_model(model: str, providers: Mapping[str, Provider], tables: ModelTables, today: date) -> str | None:

@@ -28,6 +28,7 @@ from activities.model.providers import (
     KnownProvider,
     check_provider,
     company,
+    is_subscription,
     no_address_error,
     provider_named,
     split_model_id,
@@ -119,7 +120,7 @@ class EndpointResolver:
             known = await self.port.facts(family)
             endpoint = endpoint.model_copy(update={"behind": name})
         endpoint = select_wire(endpoint, responses=known.responses, package=configured.npm, id=id, behind=name)
-        facts = merge_facts(entry, known)
+        facts = merge_facts(id, entry, known)
         behind = endpoint.model_copy(update={"model": family})
         variants = find_variants(behind, entry, facts)
         chosen = variant or (agent.variant if agent and agent.variant in variants else None)
@@ -272,11 +273,11 @@ def _address(provider: KnownProvider, protocol: str, configured: Provider) -> st
     return same.address if same else None
 
 
-def merge_facts(entry: ProviderModel, known: ModelFacts) -> ModelFacts:
-    """The configuration overrides litellm."""
+def merge_facts(id: str, entry: ProviderModel, known: ModelFacts) -> ModelFacts:
+    """The configuration overrides the tables, whose prices are not those of a subscription."""
     limit = entry.limit
     limits = {"context": limit.context, "max_output": limit.output} if limit else {}
-    price = {"price": _price(entry.cost)} if entry.cost else {}
+    price = {"price": _price(entry.cost)} if entry.cost else {"price": None} if is_subscription(id) else {}
     sees = {} if entry.attachment is None else {"images": entry.attachment, "documents": entry.attachment}
     thinks = {} if entry.reasoning is None else {"reasoning": entry.reasoning}
     return known.model_copy(update={**limits, **price, **sees, **thinks})

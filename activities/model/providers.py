@@ -165,6 +165,11 @@ def company(protocol: str) -> KnownProvider | None:
     return _COMPANIES.get(protocol)
 
 
+def is_subscription(id: str) -> bool:
+    """Whether a provider is paid by the month: models.dev's names of such offers end so."""
+    return id.endswith("-coding-plan")
+
+
 def split_model_id(model: str) -> tuple[str, str]:
     """Provider and name of a "provider/model". Raises UsageError for anything else."""
     id, _, name = model.partition("/")

@@ -46,6 +46,9 @@ TABLE: litellm_table.ModelTable = {
 }
 
 
+PLANS = ("zai", "zai-coding-plan")
+
+
 class TablePort:
     """A port that knows litellm's real table."""
 
@@ -138,6 +141,17 @@ def test_all_providers_are_each_there_once_and_none_that_no_agent_can_work_with(
 
     assert {"anthropic", "google", "together", "novita-ai", "ollama"} <= {*every}
     assert not {"gemini", "together_ai", "fireworks-ai", "ollama_chat", "novita", "replicate", "chatgpt"} & {*every}
+
+
+def test_a_subscription_has_no_price_for_tokens_unless_configured() -> None:
+    table = TablePort().table
+    by_token, by_plan = ({each.model.partition("/")[2]: each.facts for each in installed(id, table)} for id in PLANS)
+    name = next(name for name, facts in by_token.items() if facts.price and not facts.price.free)
+    written = {PLANS[1]: Provider.model_validate({"models": {name: {"cost": {"input": 1, "output": 2}}}})}
+    described = next(list_models(PLANS[1], written, table, date.today()))
+
+    assert by_plan == {name: facts.model_copy(update={"price": None}) for name, facts in by_token.items()}
+    assert described.facts.price == Price(input=Decimal(1), output=Decimal(2))
 
 
 async def test_every_listed_model_of_the_installed_table_is_reached_by_its_entry(tmp_path: Path) -> None:

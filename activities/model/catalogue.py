@@ -6,7 +6,8 @@ from difflib import get_close_matches
 
 from activities.model import litellm_table
 from activities.model.azure import AZURE
-from activities.model.endpoints import merge_facts, protocol_of
+from activities.model.configured_facts import merge_facts
+from activities.model.endpoints import protocol_of
 from activities.model.foreign_keys import BY_SIGN_IN
 from activities.model.litellm_providers import LITELLM_PROVIDERS, TEXT_ONLY
 from activities.model.litellm_table import ModelTable

@@ -1,7 +1,6 @@
 """From "provider/model" and the configuration to a model's address, key and price."""
 
 from collections.abc import Iterator, Mapping
-from decimal import Decimal
 from typing import Final, Literal
 from urllib.parse import urlsplit
 
@@ -11,6 +10,7 @@ from activities.model.addresses import normalise_address
 from activities.model.aws import place_on_aws
 from activities.model.azure import AZURE, resource_address, with_version
 from activities.model.bedrock_regions import BEDROCK
+from activities.model.configured_facts import merge_facts
 from activities.model.encoded_messages import MessageEncoder
 from activities.model.foreign_keys import PROGRAMS, find_foreign_keys
 from activities.model.headers import header_name, header_value
@@ -28,7 +28,6 @@ from activities.model.providers import (
     KnownProvider,
     check_provider,
     company,
-    is_subscription,
     no_address_error,
     provider_named,
     split_model_id,
@@ -37,19 +36,18 @@ from activities.model.vertex import VERTEX, place_on_vertex
 from activities.model.wires.wire_selection import select_wire
 from activities.project.config_references import resolve, resolve_all
 from workflows.domain.agents.agent import Agent
-from workflows.domain.config.config import Config, Prices, Provider, ProviderModel, ProviderOptions
+from workflows.domain.config.config import Config, Provider, ProviderModel, ProviderOptions
 from workflows.domain.config.references import iter_texts
 from workflows.domain.errors import UsageError
 from workflows.domain.ids import SessionId
 from workflows.domain.tool_offer import ToolOffer
-from workflows.domain.usage import Price, PriceTier
+from workflows.domain.usage import Price
 from workflows.domain.value import Value
 
 # providers that take a cache key, unless `setCacheKey` says otherwise: those of OpenCode's provider/transform.ts
 _CACHE_KEYS: Final = frozenset(
     {"openai", "azure", "openrouter", "xai", "mistral", "deepinfra", "cerebras", "venice", "opencode"}
 )
-_LONG_CONTEXT: Final = 200_000  # tokens of a prompt, above which `context_over_200k` counts
 
 
 class ResolvedModel(Value):
@@ -271,30 +269,3 @@ def _address(provider: KnownProvider, protocol: str, configured: Provider) -> st
         return OPENAI_URL
     same = company(protocol)
     return same.address if same else None
-
-
-def merge_facts(id: str, entry: ProviderModel, known: ModelFacts) -> ModelFacts:
-    """The configuration overrides the tables, whose prices are not those of a subscription."""
-    limit = entry.limit
-    limits = {"context": limit.context, "max_output": limit.output} if limit else {}
-    price = {"price": _price(entry.cost)} if entry.cost else {"price": None} if is_subscription(id) else {}
-    sees = {} if entry.attachment is None else {"images": entry.attachment, "documents": entry.attachment}
-    thinks = {} if entry.reasoning is None else {"reasoning": entry.reasoning}
-    return known.model_copy(update={**limits, **price, **sees, **thinks})
-
-
-def _price(prices: Prices) -> Price:
-    """Without prices for long prompts, those for short ones hold."""
-    rates, long = _rates(prices), prices.context_over_200k
-    return Price(**rates, tiers=(PriceTier(above=_LONG_CONTEXT, **rates | _rates(long)),) if long else ())
-
-
-def _rates(prices: Prices) -> dict[str, Decimal]:
-    rates = {
-        "input": prices.input,
-        "output": prices.output,
-        "cache_read": prices.cache_read,
-        "cache_write": prices.cache_write,
-    }
-    named = prices.model_fields_set
-    return {name: Decimal(str(rate)) for name, rate in rates.items() if rate is not None and name in named}

@@ -106,6 +106,23 @@ async def test_a_model_has_the_name_options_headers_price_and_limits_of_its_entr
     assert (resolved.facts.images, resolved.facts.documents) == (True, True)
 
 
+@pytest.mark.parametrize(
+    ("entry", "sees"),
+    [
+        ({"modalities": {"input": ["text", "image"], "output": ["text"]}}, (True, False)),
+        ({"modalities": {"input": ["text", "pdf"]}, "attachment": True}, (False, True)),
+        ({"modalities": {"input": ["text"]}}, (False, False)),
+        ({}, (False, False)),
+    ],
+)
+async def test_the_modalities_of_its_entry_say_what_a_model_sees(
+    keys: Keys, entry: dict[str, Any], sees: tuple[bool, bool]
+) -> None:
+    facts = (await reach(keys, "local/llama", {"local": {**LOCAL, "models": {"llama": entry}}})).facts
+
+    assert (facts.images, facts.documents) == sees
+
+
 async def test_references_in_a_models_options_are_looked_up_at_any_depth_and_kept_out_of_failures(
     keys: Keys, tmp_path: Path
 ) -> None:

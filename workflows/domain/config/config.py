@@ -90,6 +90,12 @@ class ModelLimits(Section):
     output: PositiveInt
 
 
+class Modalities(Section):
+    """Kinds of content that a model takes: `text`, `image`, `pdf` and others."""
+
+    input: tuple[str, ...] = ()
+
+
 class ProviderModel(Section):
     """`id` is its name at the provider, if it differs from the key. `reasoning` and `temperature`: whether it thinks,
     and takes sampling. `variants`: options by a variant's name; `disabled` there removes one."""
@@ -97,6 +103,7 @@ class ProviderModel(Section):
     id: str | None = None
     name: str | None = None
     attachment: bool | None = None
+    modalities: Modalities | None = None
     reasoning: bool | None = None
     temperature: bool | None = None
     cost: Prices | None = None

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias
 
 from activities.model.failure_table import STOPPING_CODES, TABLE, Remedy
 from activities.model.failure_table import StopKind as StopKind
+from activities.model.gateway_attempts import attempts_text
 from activities.model.retry_hints import hinted_seconds
 from workflows.domain.errors import HoldfastError
 from workflows.domain.value import Value
@@ -181,7 +182,8 @@ def status_phrase(status: int) -> str:
 
 def error_message(body: str) -> str | None:
     """The provider's own message, if it is in a usual place."""
-    return object_message(_error_object(body))
+    message = object_message(_error_object(body))
+    return message and message + attempts_text(body)
 
 
 def object_message(error_object: Mapping[str, Any]) -> str | None:

@@ -212,6 +212,17 @@ def test_a_page_of_a_gateway_is_not_shown_as_it_stands() -> None:
     assert "portal" not in failure.message
 
 
+def test_the_words_of_the_providers_behind_vercels_gateway_are_shown_and_count() -> None:
+    long = "prompt is too long: 3 tokens > 2 maximum"
+    tried = [{"provider": name, "error": text} for name, text in (("anthropic", long), ("bedrock", "Bad Request"))]
+    routing = {"modelAttempts": [{"providerAttempts": [*tried, {**tried[0], "credentialType": "system"}]}]}
+    body = json.dumps({"error": {"message": "Bad Request"}, "providerMetadata": {"gateway": {"routing": routing}}})
+    message = error_message(body)
+
+    assert message == f"Bad Request (anthropic: {long}; bedrock: Bad Request)"
+    assert isinstance(classify(from_response("vercel", 400, message, body, {}, retryable=False)), Overflow)
+
+
 def retry_reason(failure: ProviderFailure) -> str | None:
     action = classify(failure)
     return action.reason if isinstance(action, Retry) else None

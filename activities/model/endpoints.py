@@ -86,6 +86,7 @@ class ResolvedModel(Value):
             context=self.facts.context,
             options=self.options,
             cache_key=session if self.cache_key else None,
+            session=session,
             encoder=encoder or MessageEncoder(),
         )
 

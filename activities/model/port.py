@@ -188,8 +188,8 @@ class ModelRequest:
     """One question to a model. No pydantic model, which would validate a thousand messages again.
 
     `options` go to the provider unchanged (`reasoning_effort`, `top_p`, …). `context`: the model's limit in tokens (0:
-    unknown). `cache_key`: the same in requests with a common prefix. `encoder`: one for all requests of a conversation,
-    which saves encoding its beginning again.
+    unknown). `cache_key`: the same in requests with a common prefix. `session`: whose request it is. `encoder`: one for
+    all requests of a conversation, which saves encoding its beginning again.
     """
 
     endpoint: Endpoint
@@ -201,6 +201,7 @@ class ModelRequest:
     context: int = 0
     options: Mapping[str, JsonValue] = field(default_factory=dict)
     cache_key: str | None = None
+    session: str | None = None
     encoder: MessageEncoder = field(default_factory=MessageEncoder)
 
     @property

@@ -11,6 +11,7 @@ from tests.providers.behaviours.chat_wire import ChatWire
 from tests.providers.behaviours.gemini_wire import GeminiWire
 from tests.providers.behaviours.responses_wire import ResponsesWire
 from tests.providers.behaviours.script import Answer, Text
+from tests.providers.behaviours.table import WIRES
 from tests.providers.behaviours.wire_under_test import WireUnderTest
 from tests.providers.double_requests import collect_answer
 from tests.providers.provider_double import serve_double
@@ -36,3 +37,11 @@ async def test_openais_protocols_have_it(port: WireRouter, wire: type[WireUnderT
 @pytest.mark.parametrize("wire", [AnthropicWire, GeminiWire])
 async def test_protocols_that_know_none_do_not(port: WireRouter, wire: type[WireUnderTest]) -> None:
     assert SESSION not in json.dumps(await sent(port, wire(), cache_key=SESSION))
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_each_names_the_session_in_a_header(port: WireRouter, wire: type[WireUnderTest]) -> None:
+    for session in (None, SESSION):
+        asked = wire()
+        await sent(port, asked, session=session)
+        assert asked.double.headers[-1].get("x-session-affinity") == session

@@ -30,6 +30,8 @@ TimeoutStopSec=3min
 WantedBy=default.target
 """
 _PROXIES: Final = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
+_PREFIXES: Final = ("HOLDFAST_", "TEMPORAL_")
+_OF_FILES: Final = ("_FILE", "_PATH")  # the secret is in the file
 _PASSED_VARIABLES: Final = (
     *("PATH", "LANG", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"),
     *(*_PROXIES, *map(str.lower, _PROXIES), "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"),
@@ -50,9 +52,8 @@ async def enable(settings: Settings, report: Report) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(unit_text(settings))
     report(f"Written: {file}")
-    for name, value in _variables(settings).items():
-        if _may_hold_password(name, value):
-            report(f"{name} is left out: it may hold a password; `systemctl --user edit {file.name}` takes it.")
+    for name in sorted(_variables(settings).keys() - _plain_variables(settings).keys()):
+        report(f"{name} is left out: it may hold a password; `systemctl --user edit {file.name}` takes it.")
     trouble = await _systemctl(settings, "daemon-reload") or await _systemctl(settings, "enable", file.name)
     if trouble:
         report(f"systemd does not take it here ({trouble}). Where you log in with systemd:")
@@ -76,15 +77,10 @@ async def disable(settings: Settings, report: Report) -> None:
 
 def unit_text(settings: Settings) -> str:
     """Its variables except secrets; `:` before a program keeps each `$` literal."""
-    secret = settings.secrets()
-    variables = {
-        name: value
-        for name, value in _variables(settings).items()
-        if value not in secret and not _may_hold_password(name, value)
-    }
+    variables = _plain_variables(settings).items()
     return _UNIT.format(
         home=_percent(str(settings.home)),
-        environment="\n".join(f"Environment={quote_word(f'{name}={value}')}" for name, value in variables.items()),
+        environment="\n".join(f"Environment={quote_word(f'{name}={value}')}" for name, value in variables),
         program=quote_word(str(Path(sys.executable).with_name("holdfast"))),
     )
 
@@ -92,11 +88,18 @@ def unit_text(settings: Settings) -> str:
 def _variables(settings: Settings) -> dict[str, str]:
     """What the stack needs of the shell's, sorted."""
     set_here = sorted((name, value) for name, value in settings.environment.items() if value)
-    return {name: value for name, value in set_here if name.startswith("HOLDFAST_") or name in _PASSED_VARIABLES}
+    return {name: value for name, value in set_here if name.startswith(_PREFIXES) or name in _PASSED_VARIABLES}
 
 
-def _may_hold_password(name: str, value: str) -> bool:
-    return name == "HOLDFAST_POSTGRES_URL" or (name.upper() in _PROXIES and "@" in value)
+def _plain_variables(settings: Settings) -> dict[str, str]:
+    """Those that hold no secret."""
+    secret = settings.secrets()
+
+    def is_plain(name: str, value: str) -> bool:
+        login = name == "HOLDFAST_POSTGRES_URL" or (name.upper() in _PROXIES and "@" in value)
+        return not login and (value not in secret or name.endswith(_OF_FILES))
+
+    return {name: value for name, value in _variables(settings).items() if is_plain(name, value)}
 
 
 def quote_word(word: str) -> str:

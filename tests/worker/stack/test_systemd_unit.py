@@ -43,6 +43,20 @@ def test_a_unit_reaches_providers_as_the_shell_does_and_holds_no_proxys_login(tm
         assert f"{name} is left out: it may hold a password; `systemctl --user edit holdfast.service` takes it." in said
 
 
+def test_a_unit_names_the_temporal_of_the_shell_and_every_secret_that_it_leaves_out_is_reported(tmp_path: Path) -> None:
+    said: list[str] = []
+    secret = {"TEMPORAL_API_KEY": "an-api-key", "HOLDFAST_POSTGRES_URL": "postgresql://db/work"}
+    plain = {"TEMPORAL_ADDRESS": "temporal:7233", "TEMPORAL_TLS_CLIENT_KEY_PATH": "/etc/our.key"}
+    own = settings(tmp_path, PATH="", **plain, **secret)
+
+    asyncio.run(systemd_unit.enable(own, said.append))
+
+    unit = systemd_unit.unit_path(own).read_text()
+    assert all(f'Environment="{name}={value}"\n' in unit for name, value in plain.items())
+    assert not any(name in unit for name in secret)
+    assert all(any(line.startswith(f"{name} is left out: ") for line in said) for name in secret)
+
+
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not here")
 def test_systemd_takes_the_unit_as_it_is_meant(tmp_path: Path) -> None:
     file = tmp_path / "holdfast.service"

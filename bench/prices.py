@@ -9,11 +9,13 @@ from activities.model.wires.router import WireRouter
 from bench.figure_table import Figure
 from tests.providers.bedrock_converse import CLAUDE
 from tests.providers.behaviours.anthropic_wire import AnthropicWire
+from tests.providers.behaviours.azure_wire import AzureChatWire, AzureResponsesWire
 from tests.providers.behaviours.bedrock_wire import BedrockWire
 from tests.providers.behaviours.chat_wire import ChatWire
 from tests.providers.behaviours.conversation import Conversation
 from tests.providers.behaviours.gemini_wire import GeminiWire
 from tests.providers.behaviours.long_turn import Sizes, play_long_turn
+from tests.providers.behaviours.mistral_wire import MistralWire
 from tests.providers.behaviours.openrouter_wire import OpenRouterWire
 from tests.providers.behaviours.responses_wire import ResponsesWire
 from tests.providers.behaviours.wire_under_test import WireUnderTest
@@ -29,6 +31,9 @@ MODELS: Final[dict[str, type[WireUnderTest]]] = {
     "openai/gpt-5.3-codex": ResponsesWire,
     "openai/gpt-6-sol": ResponsesWire,
     "openai/gpt-4.1": ChatWire,
+    "azure/gpt-5.3-codex": AzureResponsesWire,
+    "azure/gpt-4.1": AzureChatWire,
+    "mistral/mistral-large-latest": MistralWire,
     "gemini/gemini-2.5-pro": GeminiWire,
     "gemini/gemini-3.1-pro-preview": GeminiWire,
 }

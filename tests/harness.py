@@ -69,6 +69,13 @@ class Harness:
         """Write the project's opencode.json."""
         self.file("opencode.json", json.dumps(config))
 
+    def configure_person(self, *, model: Mapping[str, Any], **config: Any) -> None:
+        """Write into the person's own opencode.json: about the scripted model, and more."""
+        file = self.settings.config / "opencode.json"
+        known = json.loads(file.read_text())
+        known["provider"]["scripted"]["models"] = {"model": model}
+        file.write_text(json.dumps(known | config))
+
     def set_limits(self, **limits: float) -> None:
         """Make runs that start from now on idle out (`idle_seconds`) or continue as new (`history_events`) early."""
         self.use_settings(self.settings.model_copy(update=limits))

@@ -18,6 +18,7 @@ from activities.calls.subagent import Deliver
 from activities.error_boundary import ErrorBoundaryInterceptor
 from activities.model.answer import AnswerStream
 from activities.model.attempt import Attempts
+from activities.model.compact import Compactor
 from activities.model.endpoints import EndpointResolver
 from activities.model.generate import Model
 from activities.model.keys import Keys
@@ -77,6 +78,7 @@ def build_activities(
     return [
         ProjectActivities(database, loader, describe).load,
         model.generate,
+        Compactor(attempts, answers, endpoints, model.transcripts).compact,
         AskActivities(database).open,
         calls.run,
         calls.refuse,

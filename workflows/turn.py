@@ -3,21 +3,27 @@
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, Final
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, FailureError, is_cancelled_exception
 
 from activities.calls.run import ToolActivities
+from activities.model.compact import Compactor
 from activities.model.generate import Model
 from workflows import policies
 from workflows.domain import ids
-from workflows.domain.moves import Generate, Move, Settle, next_move
+from workflows.domain.behaviour import COMPACTS
+from workflows.domain.moves import Compact, Generate, Move, Settle, next_move
 from workflows.domain.open_call import CallPhase, CallResult, CallResultState, OpenCall
 from workflows.domain.state import TurnState
 from workflows.domain.wire import (
+    FINISH_FULL,
     FINISH_SUSPENDED,
     CloseReason,
+    CompactRequest,
+    CompactResult,
+    CompactState,
     GenerateRequest,
     RefuseRequest,
     RunRequest,
@@ -25,6 +31,8 @@ from workflows.domain.wire import (
 )
 from workflows.gate import Gate
 from workflows.runtime import ReloadDue, SessionRuntime
+
+_DOING: Final = {Generate: "asks the model", Compact: "compacts its context", Settle: "settles its calls"}
 
 
 class Turn:
@@ -66,6 +74,8 @@ class Turn:
             match move:
                 case Generate():
                     await self.generate(move)
+                case Compact():
+                    await self.compact()
                 case Settle():
                     await self.settle()
 
@@ -77,6 +87,7 @@ class Turn:
             step=move.step,
             generation=ids.GenerationId(self.runtime.mint(ids.Prefix.GENERATION)),
             text_only=move.text_only,
+            unchecked=self.turn.unchecked,
         )
         await self.back_off_after_empty_answer()
         summary = self.runtime.summary(f"turn {self.turn.number} step {move.step}")
@@ -86,13 +97,44 @@ class Turn:
                 Model.generate, request, policies.model(self.session.limits, summary)
             )
         except ActivityError as error:
-            self.turn.error = failure_text(error)
+            if is_overflow(error) and self.session.behaviour >= COMPACTS:
+                self.turn.record_overflow(failure_text(error))
+            else:
+                self.turn.error = failure_text(error)
             return
         if step.finish == FINISH_SUSPENDED:
             await self.runtime.wait_until_resumed()
+        elif step.finish == FINISH_FULL:
+            self.turn.record_overflow()
         else:
             self.turn.step = move.step
             self.turn.add_answer(step)
+
+    async def compact(self) -> None:
+        """Shorten the context of the next step; one that cannot be shortened may still be asked with."""
+        request = CompactRequest(
+            **self.runtime.fence(),
+            turn=self.turn.id,
+            generation=ids.GenerationId(self.runtime.mint(ids.Prefix.GENERATION)),
+            tried=self.turn.compactions,
+        )
+        summary = self.runtime.summary(f"turn {self.turn.number}: compact the context")
+        try:
+            compacted: CompactResult = await self.runtime.run_activity(
+                Compactor.compact, request, policies.model(self.session.limits, summary)
+            )
+        except ActivityError as error:
+            self.turn.record_failed_compaction(failure_text(error), final=False)
+            return
+        match compacted.state:
+            case CompactState.DONE:
+                self.turn.record_compaction()
+            case CompactState.NOTHING:
+                self.turn.record_failed_compaction("There is nothing that a summary could stand for.", final=True)
+            case CompactState.SUSPENDED:
+                await self.runtime.wait_until_resumed()
+            case CompactState.STOPPED:
+                self.session.stop()
 
     async def back_off_after_empty_answer(self) -> None:
         """Wait 1, 2, 4 … seconds."""
@@ -188,7 +230,7 @@ class Turn:
 
     def show_progress(self, move: Move) -> None:
         """In Temporal's UI."""
-        doing = "asks the model" if isinstance(move, Generate) else "settles its calls"
+        doing = _DOING[type(move)]
         workflow.set_current_details(f"Turn {self.turn.number}, step {self.turn.step}: {doing}")
 
 
@@ -215,6 +257,11 @@ async def cancel_and_wait(task: asyncio.Future[Any]) -> None:
             isinstance(problem, ReloadDue) or is_cancelled_exception(problem)
         ):
             raise problem
+
+
+def is_overflow(error: ActivityError) -> bool:
+    """Whether the provider has refused a step's context as too long."""
+    return isinstance(error.cause, ApplicationError) and error.cause.type == "ContextOverflow"
 
 
 def failure_text(error: ActivityError) -> str:

@@ -14,7 +14,7 @@ _LONG_CONTEXT: Final = 200_000  # tokens of a prompt, above which `context_over_
 def merge_facts(id: str, entry: ProviderModel, known: ModelFacts) -> ModelFacts:
     """The configuration overrides the tables, whose prices are not those of a subscription."""
     limit = entry.limit
-    limits = {"context": limit.context, "max_output": limit.output} if limit else {}
+    limits = {"context": limit.context, "max_input": limit.input or 0, "max_output": limit.output} if limit else {}
     price = {"price": _price(entry.cost)} if entry.cost else {"price": None} if is_subscription(id) else {}
     sees = {} if entry.attachment is None else {"images": entry.attachment, "documents": entry.attachment}
     if entry.modalities is not None:

@@ -14,6 +14,7 @@ from activities.calls.planner.planner import Planner
 from activities.calls.prepare import CallPreparer
 from activities.model.answer import AnswerStream
 from activities.model.attempt import Attempt, Attempts
+from activities.model.compact import is_full
 from activities.model.encoded_messages import MessageEncoder
 from activities.model.endpoints import EndpointResolver, ResolvedModel
 from activities.model.identity_cache import IdentityCache
@@ -32,7 +33,7 @@ from workflows.domain.generation import Generation, Purpose
 from workflows.domain.messages import AssistantMessage, Transcript
 from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.step_flaw import find_flaw
-from workflows.domain.wire import FINISH_STOPPED, FINISH_SUSPENDED, GenerateRequest, StepResult
+from workflows.domain.wire import FINISH_FULL, FINISH_STOPPED, FINISH_SUSPENDED, GenerateRequest, StepResult
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,8 @@ class Model:
                 return view
             turn, config = attempt.turn_status, view.turn_config
             model = await self.endpoints.resolve(turn.model, config.config, agent=config.agent, variant=turn.variant)
+            if not request.unchecked and is_full(view.transcript, model, config):
+                return StepResult(finish=FINISH_FULL)
             context = self.loader.turn_context(config.directory, config)
             preparer = CallPreparer(
                 request, attempt.generation.message, self.toolsets.of(config), context, self.planner

@@ -10,7 +10,8 @@ from activities.store.database import dumps
 from prompts import render_prompt
 from workflows.domain.messages import (
     AssistantMessage,
-    Message,
+    ContextSummary,
+    Entry,
     ReasoningPart,
     RequestedCall,
     StepReminders,
@@ -50,6 +51,8 @@ def to_input_messages(
     for entry, following in zip_longest(transcript, transcript[1:]):
         if isinstance(entry, AssistantMessage):
             messages += answer_cache.get(entry, kind, convert)
+        elif isinstance(entry, ContextSummary):
+            messages += _summary(entry, transcript[1:])
         elif isinstance(entry, StepReminders) and _opens_turn(entry, following):
             opening = f"{entry.text}\n\n"
         else:
@@ -58,7 +61,16 @@ def to_input_messages(
     return tuple(messages)
 
 
-def _opens_turn(reminders: StepReminders, following: Message | StepReminders | None) -> bool:
+def _summary(summary: ContextSummary, following: Transcript) -> Iterator[port.InputMessage]:
+    """As the model's own answer. Where no prompt follows, the model is told to go on."""
+    yield port.UserInput(content=render_prompt("compaction/asked"))
+    yield port.AssistantInput(parts=(TextPart(text=summary.text),))
+    first = next((entry for entry in following if not isinstance(entry, StepReminders)), None)
+    if not isinstance(first, UserMessage):
+        yield port.UserInput(content=render_prompt("reminders/continue"))
+
+
+def _opens_turn(reminders: StepReminders, following: Entry | None) -> bool:
     """Whether they are sent in one message with the turn's prompt: some models take no two of a person in a row.
 
     Best effort in a retried turn, which has no prompt: one that comes between two attempts at its first step joins

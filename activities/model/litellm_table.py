@@ -31,7 +31,7 @@ _RATES: Final = "|".join(COST_COLUMNS.values())
 _LONG: Final = re.compile(rf"({_RATES})(_above_(\d+)k_tokens)")
 _PRICES: Final = re.compile(rf"tiered_pricing|({_RATES})(_above_\d+k_tokens)?")
 COLUMNS: Final = re.compile(  # those that are read here
-    rf"mode|litellm_provider|deprecation_date|max_(input_|output_)?tokens|tiered_pricing|supported_output_modalities"
+    rf"mode|litellm_provider|deprecation_date|max_(input_|output_|prompt_)?tokens|tiered_pricing|supported_output_modalities"
     rf"|supports_(function_calling|vision|pdf_input|reasoning)|({_RATES})(_above_\d+k_tokens)?"
 )
 
@@ -98,6 +98,7 @@ def facts_of_entry(known: Mapping[str, Any]) -> ModelFacts:
     return ModelFacts(
         price=_price(known),
         context=_context(known),
+        max_input=known.get("max_prompt_tokens") or 0,
         max_output=known.get("max_output_tokens") or 0,
         images=bool(known.get("supports_vision")),
         documents=bool(known.get("supports_pdf_input")),

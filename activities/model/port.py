@@ -274,6 +274,7 @@ class ModelFacts(Value):
 
     price: Price | None = None
     context: int = 0
+    max_input: int = 0
     max_output: int = 0
     images: bool = False
     documents: bool = False

@@ -8,7 +8,7 @@ from datetime import date
 
 from prompts import render_prompt
 from workflows.domain.ids import TurnId
-from workflows.domain.messages import Message, Reminder, ReminderName, StepReminders, Transcript
+from workflows.domain.messages import Entry, Reminder, ReminderName, StepReminders, Transcript
 
 
 def due_reminders(transcript: Transcript, today: date, *, text_only: bool) -> tuple[Reminder, ...]:
@@ -25,7 +25,7 @@ def is_asked_again(transcript: Transcript, turn: TurnId) -> bool:
     return sum(_has(entry, ReminderName.LAST_STEP) for entry in reversed(transcript) if entry.turn == turn) > 1
 
 
-def _has(entry: Message | StepReminders, name: ReminderName) -> bool:
+def _has(entry: Entry, name: ReminderName) -> bool:
     return isinstance(entry, StepReminders) and any(each.name is name for each in entry.reminders)
 
 

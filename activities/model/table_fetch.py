@@ -93,6 +93,7 @@ def _columns(provider: str, known: Mapping[str, Any]) -> dict[str, Any]:
     columns = {
         "litellm_provider": provider,
         "max_input_tokens": limit.get("context"),
+        "max_prompt_tokens": limit.get("input"),  # our name: litellm's for the context is taken
         "max_output_tokens": limit.get("output"),
         "supports_function_calling": known.get("tool_call"),
         "supports_reasoning": known.get("reasoning"),

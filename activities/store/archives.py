@@ -39,6 +39,7 @@ TABLES: Final = {
     "stop": _BY_SESSION,
     "generation": _BY_SESSION,
     "message": _BY_SESSION,
+    "compaction": _BY_SESSION,
     "part": b"message IN (SELECT id FROM message WHERE session = ANY(%(sessions)s))",
     "call": _BY_SESSION,
     "task": _BY_SESSION,

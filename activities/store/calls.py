@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from activities.store.database import Database, dumps
 from activities.store.journal import Journal, SessionVersion, seal
 from activities.store.queries import Queries
+from activities.store.statements import RowReader
 from workflows.domain.call_display import CallDisplay
 from workflows.domain.effects import Plan, Recovery
 from workflows.domain.errors import NotFound, StaleFence
@@ -179,6 +180,12 @@ async def settle_claimed(journal: Journal, call: PartId, fence: Fence, state: Ca
         raise StaleFence(f"Call {call!r} is held by {row.fence}; the outcome of {fence} is refused.")
     if not row.settled:
         settle(journal, row, state, outcome)
+
+
+async def todos(reader: RowReader, session: SessionId) -> list[JsonValue]:
+    """The session's to-do list."""
+    rows = await reader.rows(_QUERIES.todos, session=session)
+    return list(rows[0]["items"]) if rows else []
 
 
 def settle(journal: Journal, call: CallRow, state: CallState, outcome: Outcome) -> None:

@@ -4,11 +4,13 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from activities.store import calls, deltas, grants, notes, transcript, turns
+from activities.store import calls, compactions, deltas, grants, notes, transcript, turns
 from activities.store.calls import CallRow
+from activities.store.compactions import NewCompaction
 from activities.store.database import Database, dumps
 from activities.store.journal import Journal, seal
 from activities.store.queries import Queries
+from activities.store.statements import RowReader
 from activities.store.turns import TurnStatus
 from workflows.domain.errors import StaleFence
 from workflows.domain.events.generations import MessageCompleted, ModelRetry, PartSeal
@@ -85,6 +87,12 @@ class NewAnswer(Value):
     reminders_seal: str | None = None
     parts: tuple[NewPart, ...] = ()
     calls: tuple[CallRow, ...] = ()
+    compaction: NewCompaction | None = None
+
+    @property
+    def text(self) -> str:
+        """Without its reasoning."""
+        return _text(part.body for part in self.parts)
 
 
 class StoredAnswer(Value):
@@ -160,10 +168,10 @@ async def _stored_answer(journal: Journal, generation: Generation, body: AnswerM
     return StoredAnswer(body=body, text=text, calls=tuple(rows), live=live)
 
 
-async def answer_text(journal: Journal, generation: GenerationId) -> str:
+async def answer_text(reader: RowReader, generation: GenerationId) -> str:
     """The text of a stored answer, without its reasoning."""
     # Not in SQL: PostgreSQL cannot read the text of a body with NUL or a lone surrogate.
-    rows = await journal.rows(_QUERIES.bodies, message=answer_id(generation))
+    rows = await reader.rows(_QUERIES.bodies, message=answer_id(generation))
     return _text(transcript.PART.validate_python(row["body"]) for row in rows)
 
 
@@ -216,8 +224,10 @@ def _store_answer(
     )
     for call in new.calls:
         calls.prepare(journal, call)
+    if new.compaction is not None:
+        compactions.store(journal, generation.id, new.compaction, body.cost)
     deltas.delete(journal, message)
-    return StoredAnswer(body=body, text=_text(part.body for part in new.parts), calls=new.calls, live=live)
+    return StoredAnswer(body=body, text=new.text, calls=new.calls, live=live)
 
 
 class FailedAttempt(Value):

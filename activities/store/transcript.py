@@ -23,7 +23,6 @@ from workflows.domain.messages import (
     StepReminders,
     StoredPart,
     ToolPart,
-    Transcript,
     UserMessage,
 )
 from workflows.domain.prompt import PromptContent
@@ -63,7 +62,9 @@ class _Cursor(NamedTuple):
     step: int
 
 
-async def read(reader: RowReader, session: SessionId, turn: TurnId | None = None, step: int = 0) -> Transcript:
+async def read(
+    reader: RowReader, session: SessionId, turn: TurnId | None = None, step: int = 0
+) -> tuple[Message | StepReminders, ...]:
     """All taken prompts, reminders and committed answers, in order; or a step's answer, if any, and what follows."""
     start = {"session": session, "turn": turn, "step": step}
     prompts, steps, parts, calls = await asyncio.gather(

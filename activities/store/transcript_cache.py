@@ -1,12 +1,14 @@
 """Transcripts cached between steps: a step reads only what is new."""
 
+import asyncio
 from typing import Final, NamedTuple
 
-from activities.store import transcript
+from activities.store import compactions, generations, transcript
+from activities.store.compactions import CompactionRow
 from activities.store.lru_cache import LruCache
 from activities.store.statements import RowReader
-from workflows.domain.ids import SessionId
-from workflows.domain.messages import AssistantMessage, Message, StepReminders, ToolPart, Transcript
+from workflows.domain.ids import GenerationId, SessionId
+from workflows.domain.messages import AssistantMessage, ContextSummary, Entry, ToolPart, Transcript
 
 MAX_BYTES: Final = 32 * 2**20  # of all sessions together, approximately
 _OBJECT_BYTES: Final = 4_000  # of a message's objects, without texts
@@ -25,15 +27,22 @@ class TranscriptCache:
         self._cached: LruCache[SessionId, _CachedTranscript] = LruCache(max_bytes, lambda cached: cached.size)
 
     async def read(self, reader: RowReader, session: SessionId) -> Transcript:
+        """What the model sees of the session: its newest summary, if any, and what follows that."""
         cached = self._cached.pop(session)
-        found = await self._continued(reader, session, cached) if cached else None
-        if found is None:
-            cached, found = None, await transcript.read(reader, session)
+        summarised, found = await asyncio.gather(
+            compactions.newest(reader, session), self._continued(reader, session, cached)
+        )
+        if found is None or _summary_id(found) != (summarised and summarised.generation):
+            cached, found = None, await _read(reader, session, summarised)
         self._store(session, found, cached)
         return found
 
-    async def _continued(self, reader: RowReader, session: SessionId, cached: _CachedTranscript) -> Transcript | None:
+    async def _continued(
+        self, reader: RowReader, session: SessionId, cached: _CachedTranscript | None
+    ) -> Transcript | None:
         """None if newer messages do not follow the cached ones."""
+        if cached is None:
+            return None
         last = cached.messages[-1]
         more = await transcript.read(reader, session, last.turn, last.step)
         if not more or more[0].id != last.id:
@@ -48,6 +57,24 @@ class TranscriptCache:
             self._cached.put(session, _CachedTranscript(found[:end], size))
 
 
+async def _read(reader: RowReader, session: SessionId, summarised: CompactionRow | None) -> Transcript:
+    if summarised is None:
+        return await transcript.read(reader, session)
+    text, found = await asyncio.gather(
+        generations.answer_text(reader, summarised.generation),
+        transcript.read(reader, session, summarised.turn, summarised.step),
+    )
+    summary = ContextSummary(
+        id=summarised.generation, turn=summarised.turn, step=summarised.step, newest=summarised.newest, text=text
+    )
+    return (summary, *found[1:])  # the summary stands for the first one, too
+
+
+def _summary_id(messages: Transcript) -> GenerationId | None:
+    first = messages[0] if messages else None
+    return first.id if isinstance(first, ContextSummary) else None
+
+
 def _count_final(messages: Transcript, begin: int) -> int:
     """The first `begin` are known to be."""
     end = begin
@@ -59,13 +86,13 @@ def _count_final(messages: Transcript, begin: int) -> int:
     return end
 
 
-def _calls(message: Message | StepReminders) -> list[ToolPart]:
+def _calls(message: Entry) -> list[ToolPart]:
     if not isinstance(message, AssistantMessage):
         return []
     return [part for part in message.parts if isinstance(part, ToolPart)]
 
 
-def _size(message: Message | StepReminders) -> int:
+def _size(message: Entry) -> int:
     if not isinstance(message, AssistantMessage):
         return _OBJECT_BYTES + len(message.text)
     texts = sum(len(part.text) for part in message.parts if not isinstance(part, ToolPart))

@@ -25,7 +25,7 @@ from workflows.domain.events.stops import StopAccepted
 from workflows.domain.events.tasks import TaskStarted
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import PartId
-from workflows.domain.messages import AssistantMessage, CallState, ToolPart, UserMessage
+from workflows.domain.messages import CallState, ToolPart, UserMessage
 from workflows.domain.permissions.replies import Reply
 
 _UNASKED: Final = ("invalid", "todowrite")  # tools without an effect outside the session need no ask
@@ -221,7 +221,7 @@ def answered_twice(session: SessionRecords, _: TrialRecords) -> Iterator[str]:
 
 def spending(trial: TrialRecords) -> Iterator[str]:
     """I8: the model's requests are the stored answers and the faults' cost."""
-    answers = [each for session in trial.sessions for each in session.transcript if isinstance(each, AssistantMessage)]
+    answers = [event for session in trial.sessions for event in session.events if isinstance(event, MessageCompleted)]
     if len(trial.requests) > len(answers) + trial.wasted:
         yield f"{len(trial.requests)} requests for {len(answers)} answers, {trial.wasted} may be lost"
 

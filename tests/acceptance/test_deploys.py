@@ -13,6 +13,7 @@ from tests.acceptance.trial import Trial
 from tests.harness import ACTOR, failed_tasks
 from tests.polling import slowness
 from worker.scripted.script import Script
+from workflows.domain.behaviour import NEWEST
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import WORKFLOW_TYPE, MessageId, SessionId, workflow_id
 from workflows.domain.prompt import Prompt
@@ -56,7 +57,7 @@ async def begun_by_newer(trial: Trial) -> SessionId:
         await prompts.accept(journal, MessageId("msg_of_newer"), Prompt.of_text("[[script:calls]] Run it."))
     await trial.harness.temporal.start_workflow(
         WORKFLOW_TYPE,
-        SessionState(session=session, behaviour=2),
+        SessionState(session=session, behaviour=NEWEST + 1),
         id=workflow_id(session),
         task_queue=trial.harness.settings.task_queue,
         task_timeout=timedelta(seconds=5),
@@ -65,8 +66,8 @@ async def begun_by_newer(trial: Trial) -> SessionId:
 
 
 def newer_release(mutate: Mutate) -> Path:
-    mutate("workflows/domain/behaviour.py", "NEWEST: Final = 1", "NEWEST: Final = 2")
-    return mutate("workflows/domain/behaviour.py", "frozenset({1})", "frozenset({1, 2})")
+    mutate("workflows/domain/behaviour.py", f"NEWEST: Final = {NEWEST}", f"NEWEST: Final = {NEWEST + 1}")
+    return mutate("workflows/domain/behaviour.py", f"{NEWEST}}})", f"{NEWEST}, {NEWEST + 1}}})")
 
 
 SCRIPTS = {"plain": Script(answers=(DONE,)), "calls": Script(answers=(runs("one"), DONE))}
@@ -84,7 +85,8 @@ async def test_a_run_of_a_newer_release_waits_visibly_for_a_worker_of_that(open_
         ended = await trial.harness.ended(session, 2)
         assert isinstance(ended, TurnEnded) and ended.reason == "done"
         await trial.listed(session, lambda overview: overview.stuck is None)
-    assert failures and all("A newer release works here: this run has behaviour 2" in what for what in failures)
+    refusal = f"A newer release works here: this run has behaviour {NEWEST + 1}"
+    assert failures and all(refusal in what for what in failures)
     assert trial.effects.count("one") == 1
 
 

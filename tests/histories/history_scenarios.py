@@ -10,7 +10,7 @@ from temporalio.api.enums.v1 import EventType
 from activities.store.journal import session_journal
 from tests.harness import ACTOR, Harness, wait_for_file
 from tests.workflows.session_runs import activities
-from worker.scripted.script import Hold, ScriptedAnswer, ScriptedCall
+from worker.scripted.script import Hold, ScriptedAnswer, ScriptedCall, ScriptedUsage
 from worker.settings import ResumePolicy
 from worker.startup_suspension import suspend_all
 from workflows.domain.ids import SessionId
@@ -19,6 +19,7 @@ from workflows.domain.wire import WAKE, Wake, WakeKind
 _POLL_INTERVAL = 0.05
 DONE = ScriptedAnswer(text="Done.")
 LOOK = ScriptedAnswer(tools=(ScriptedCall(name="glob", arguments={"pattern": "*.txt"}),))
+FILLS = LOOK.model_copy(update={"usage": ScriptedUsage(input=70_000, output=10)})
 WRITE = ScriptedAnswer(tools=(ScriptedCall(name="write", arguments={"filePath": "a.txt", "content": "a"}),))
 DELEGATES = ScriptedAnswer(
     tools=(
@@ -41,12 +42,18 @@ class Scenario:
     play: Callable[[Harness, Path], Awaitable[SessionId]]
     events: int | None = None
     child: tuple[ScriptedAnswer, ...] = ()
+    summary: ScriptedAnswer | None = None
 
 
 async def whole_turn(harness: Harness, _: Path) -> SessionId:
     session = await harness.start_session("Go.")
     await harness.ended(session)
     return session
+
+
+async def compacted(harness: Harness, gate: Path) -> SessionId:
+    harness.configure_person(model={"limit": {"context": 100_000, "output": 32_000}})
+    return await whole_turn(harness, gate)
 
 
 async def steps_used_up(harness: Harness, gate: Path) -> SessionId:
@@ -188,6 +195,7 @@ def scenarios(gate: Path) -> dict[str, Scenario]:
         "steered": Scenario((held_answer(gate), DONE), steered),
         "stopped": Scenario((held_answer(gate), DONE), stopped),
         "continued_as_new": Scenario((LOOK, LOOK, WRITE, DONE), ask_answered, events=15),
+        "compacted": Scenario((FILLS, DONE), compacted, summary=DONE),
         "steps_used_up": Scenario((WRITE, WRITE), steps_used_up),
         "suspended": Scenario((WRITE, DONE), suspended),
         "retried": Scenario((DONE,), retried),

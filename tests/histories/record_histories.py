@@ -53,7 +53,8 @@ async def play(name: str, scenario: Scenario, settings: Settings, endpoints: End
     client = await connect(own, endpoints)
     folder = scratch / name
     folder.mkdir()
-    scripts = {DEFAULT_SCRIPT: Script(answers=scenario.answers), "child": Script(answers=scenario.child)}
+    own_script = Script(answers=scenario.answers, auxiliary_answer=scenario.summary)
+    scripts = {DEFAULT_SCRIPT: own_script, "child": Script(answers=scenario.child)}
     async with (
         harness(own, endpoints, client, WireRouter(process_environment()), scripts, folder) as built,
         built.running_worker(),

@@ -13,7 +13,7 @@ from worker.opencode.export import milliseconds
 from worker.opencode.shapes import ErrorShape, PartShape, Shape, SpanShape, StepFinishShape
 from worker.stored_contents import note_of, part_of, stored_call
 from workflows.domain.events.calls import CallClaimed, CallFinished, CallPrepared
-from workflows.domain.events.generations import MessageCompleted, ModelRetry
+from workflows.domain.events.generations import ContextCompacted, MessageCompleted, ModelRetry
 from workflows.domain.events.turns import TurnEnded, TurnOpened
 from workflows.domain.ids import MessageId, PartId, SessionId, TurnConfigId
 from workflows.domain.messages import CallState
@@ -31,9 +31,10 @@ class RetryWait(Shape):
 
 
 class JsonLine(Shape):
-    """Ours: `ask`, `retry`, `turn_start`, `turn_end`, `seq` (of the session's event), `configuration` (the turn's)."""
+    """Ours: `ask`, `retry`, `turn_start`, `turn_end`, `compacted` (`tokens` of the context), `seq` (of the session's
+    event), `configuration` (the turn's)."""
 
-    type: _PartKind | Literal["error", "ask", "retry", "turn_start", "turn_end"]
+    type: _PartKind | Literal["error", "ask", "retry", "turn_start", "turn_end", "compacted"]
     timestamp: int
     session_id: SessionId
     seq: int | None = None
@@ -41,6 +42,7 @@ class JsonLine(Shape):
     error: ErrorShape | None = None
     ask: dict[str, JsonValue] | None = None
     retry: RetryWait | None = None
+    tokens: dict[str, int] | None = None
     configuration: TurnConfigId | None = None
     reason: str | None = None
 
@@ -75,13 +77,16 @@ class EventLines:
                 self._add_line(type="turn_start", timestamp=at, session_id=record.session, configuration=turn_config)
             case MessageCompleted() if record.event.turn is not None:
                 self._on_message_completed(seen, record.event, at)
+            case ContextCompacted(before=before, after=after):
+                tokens = {"before": before, "after": after}
+                self._add_line(type="compacted", timestamp=at, session_id=record.session, tokens=tokens)
             case CallPrepared(call=call):
                 self._messages[call] = self._message
             case CallClaimed(call=call):
                 self._starts.setdefault(call, at)
             case CallFinished(call=call, state=state):
                 self._on_call_finished(seen, call, CallState(state), at)
-            case ModelRetry() as retry if retry.turn is not None:
+            case ModelRetry() as retry if retry.purpose.delays_turn:
                 due = milliseconds(datetime.fromisoformat(retry.next_at))
                 pause = RetryWait(attempt=retry.attempt, kind=retry.kind, message=note_of(seen, retry.note), next=due)
                 self._add_line(type="retry", timestamp=at, session_id=record.session, retry=pause)

@@ -82,11 +82,11 @@ class ModelServer:
         self._requests += 1
         position = script_position(body["messages"])
         script = self.scripts.get(position.script)
-        if script and script.auxiliary_answer and not body.get("tools"):
-            return OpenRequest(self._requests, 1, position, body["messages"], began), script.auxiliary_answer
-        self._attempts[position.script, position.step] += 1
-        attempt = self._attempts[position.script, position.step]
-        answer = script.answers[position.step] if script and position.step < len(script.answers) else None
+        place, answer = script and script.answer_beside(body) or (position.step, None)
+        self._attempts[position.script, place] += 1
+        attempt = self._attempts[position.script, place]
+        if answer is None and script and place < len(script.answers):
+            answer = script.answers[place]
         return OpenRequest(self._requests, attempt, position, body["messages"], began), answer
 
 

@@ -114,10 +114,20 @@ class ScriptedAnswer(Value):
 
 
 class Script(Value):
-    """`auxiliary_answer`: for requests without tools (titles, summaries)."""
+    """`auxiliary_answer`: for requests without tools (titles, summaries). `last_answer`: for those that forbid calls.
+
+    The faults of each count together.
+    """
 
     answers: tuple[ScriptedAnswer, ...]
     auxiliary_answer: ScriptedAnswer | None = None
+    last_answer: ScriptedAnswer | None = None
+
+    def answer_beside(self, body: Mapping[str, Any]) -> tuple[int, ScriptedAnswer] | None:
+        """One that is not in the list, with a negative place of its own."""
+        if self.auxiliary_answer and not body.get("tools"):
+            return -1, self.auxiliary_answer
+        return (-2, self.last_answer) if self.last_answer and body.get("tool_choice") == "none" else None
 
 
 class ScriptPosition(Value):

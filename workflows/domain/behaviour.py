@@ -6,8 +6,9 @@ goes on as it began.
 
 from typing import Final
 
-NEWEST: Final = 1
-KNOWN: Final = frozenset({1})
+COMPACTS: Final = 2  # from here on a context that the provider refuses as too long is compacted; before, the turn ends
+NEWEST: Final = 2
+KNOWN: Final = frozenset({1, 2})
 
 
 class UnknownBehaviour(Exception):

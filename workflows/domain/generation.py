@@ -7,13 +7,18 @@ from workflows.domain.value import Value
 
 
 class Purpose(StrEnum):
-    """What an answer is for. Only a step is part of a turn."""
+    """What an answer is for. Only a step's is a message of a turn."""
 
     STEP = "step"
     COMPACTION = "compaction"
     TITLE = "title"
     SUMMARY = "summary"
     AGENT = "agent"
+
+    @property
+    def delays_turn(self) -> bool:
+        """Whether a turn waits for it."""
+        return self in (Purpose.STEP, Purpose.COMPACTION)
 
 
 class Generation(Value):

@@ -202,5 +202,19 @@ class StepReminders(Value):
         return "\n\n".join(reminder.text for reminder in self.reminders)
 
 
+class ContextSummary(Value):
+    """What stands for a conversation's beginning, up to and with the answer of a turn's step; `id`: its generation's.
+
+    `newest`: the newest answer when it was made, whose tokens are of the context before.
+    """
+
+    id: GenerationId
+    turn: TurnId
+    step: int
+    newest: MessageId
+    text: str
+
+
 Message: TypeAlias = Annotated[UserMessage | AssistantMessage, Field(discriminator="role")]
-Transcript: TypeAlias = tuple[Message | StepReminders, ...]
+Entry: TypeAlias = Message | StepReminders | ContextSummary
+Transcript: TypeAlias = tuple[Entry, ...]

@@ -15,11 +15,16 @@ class Generate:
 
 
 @dataclass(frozen=True)
+class Compact:
+    """Put a summary in place of the beginning of the context."""
+
+
+@dataclass(frozen=True)
 class Settle:
     """Bring each open call of the step to its outcome."""
 
 
-Move: TypeAlias = Generate | Settle
+Move: TypeAlias = Generate | Compact | Settle
 
 
 def next_move(turn: TurnState) -> Move | None:
@@ -30,6 +35,8 @@ def next_move(turn: TurnState) -> Move | None:
         return Settle()
     if turn.ends_by_reject() or _ends_turn(turn):
         return None
+    if turn.overflow is not None:
+        return Compact()
     step = turn.step + 1
     return Generate(step, text_only=turn.max_steps is not None and step >= turn.max_steps)
 

@@ -21,6 +21,7 @@ from workflows.domain.wire import (
 
 T = TypeVar("T")
 MAX_EMPTY_ANSWERS = 3  # retries of an empty answer (opencode.md 4.2)
+MAX_COMPACTIONS = 3  # of one step's context, each to something shorter
 
 
 _FLAW_MESSAGES = {
@@ -43,7 +44,9 @@ class TurnLimits(Value):
 class TurnState(BaseModel):
     """The open turn: its newest answered step and that step's calls; `has_text` as in `StepResult`.
 
-    `seen_step`: the highest step that the run has asked for, or found registered.
+    `seen_step`: the highest step that the run has asked for, or found registered. `overflow`: why the next step's
+    context has to be compacted first: the provider's words, or "" where its tokens say so; `compactions`: how often it
+    was. `unchecked`: it could not be, so the model is asked all the same.
     """
 
     id: TurnId
@@ -56,6 +59,9 @@ class TurnState(BaseModel):
     has_text: bool | None = None
     flaw: StepFlaw | None = None
     empty_answers: int = 0
+    overflow: str | None = None
+    compactions: int = 0
+    unchecked: bool = False
     max_steps: int | None = None
     continue_after_reject: bool = False
     rejected: bool = False
@@ -90,6 +96,29 @@ class TurnState(BaseModel):
         self.finish, self.has_text, self.flaw = step.finish, step.has_text, step.flaw
         empty = step.flaw is StepFlaw.EMPTY or (not step.calls and step.finish in ("unknown", "tool-calls"))
         self.empty_answers = self.empty_answers + 1 if empty else 0
+        self.compactions = 0
+
+    def record_overflow(self, message: str = "") -> None:
+        """The step's context is too long; `message`: the provider's words."""
+        if self.compactions < MAX_COMPACTIONS:
+            self.overflow = message
+        elif message:
+            self.error = f"{message} It was compacted {self.compactions} times."
+        else:
+            self.unchecked = True
+
+    def record_compaction(self) -> None:
+        self.overflow = None
+        self.compactions += 1
+
+    def record_failed_compaction(self, reason: str, *, final: bool) -> None:
+        """Try once more, shorter, unless that is `final`; then ask all the same, or end where the provider refuses."""
+        self.compactions = MAX_COMPACTIONS if final else self.compactions + 1
+        if self.compactions < MAX_COMPACTIONS:
+            return
+        if self.overflow:
+            self.error = f"{self.overflow} It could not be compacted: {reason}"
+        self.overflow, self.unchecked = None, True
 
     def open_calls(self) -> list[OpenCall]:
         return [call for call in self.calls if call.open]

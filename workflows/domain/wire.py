@@ -90,14 +90,16 @@ class LoadResult(WireValue):
 
 
 class GenerateRequest(Request):
-    """`generation`: its id, the same for all attempts."""
+    """`generation`: its id, the same for all attempts. `unchecked`: ask although the context may be full."""
 
     turn: TurnId
     step: int
     generation: GenerationId
     text_only: bool = False
+    unchecked: bool = False
 
 
+FINISH_FULL: Final = "full"  # without a request: the context has to be compacted first
 FINISH_SUSPENDED: Final = "suspended"  # in a suspended session
 FINISH_STOPPED: Final = "stopped"  # without a request: the turn is being stopped
 
@@ -112,6 +114,25 @@ class StepResult(WireValue):
     calls: tuple[OpenCall, ...] = ()
     has_text: bool | None = None
     flaw: StepFlaw | None = None
+
+
+class CompactRequest(Request):
+    """`generation`: its id, the same for all attempts. `tried`: how often the step's context was compacted before."""
+
+    turn: TurnId
+    generation: GenerationId
+    tried: int = 0
+
+
+class CompactState(StrEnum):
+    DONE = "done"
+    NOTHING = "nothing"  # no answer that a summary could stand for, or the configuration forbids it
+    STOPPED = "stopped"
+    SUSPENDED = "suspended"
+
+
+class CompactResult(WireValue):
+    state: CompactState
 
 
 class AskRequest(Request):

@@ -175,6 +175,16 @@ CREATE TABLE message (                              -- committed answers of the 
 );
 CREATE INDEX message_session ON message (session, created_at);
 
+CREATE TABLE compaction (                           -- answers that stand for the beginning of their session's context
+    generation text PRIMARY KEY REFERENCES generation,
+    session    text    NOT NULL REFERENCES session,
+    number     integer NOT NULL,
+    turn       text    NOT NULL REFERENCES turn,    -- of the last answer that it stands for
+    step       integer NOT NULL,
+    newest     text    NOT NULL REFERENCES message, -- the newest answer then
+    UNIQUE (session, number)
+);
+
 CREATE TABLE part (                                 -- text and reasoning of a message; its calls are in call
     id       text PRIMARY KEY,
     message  text    NOT NULL REFERENCES message,

@@ -54,6 +54,10 @@ SELECT state, fence FROM call WHERE id = %(call)s
 INSERT INTO todo (session, items) VALUES (%(session)s, %(items)s)
 ON CONFLICT (session) DO UPDATE SET items = excluded.items
 
+-- name: todos
+-- A session's to-do list.
+SELECT items FROM todo WHERE session = %(session)s
+
 -- name: claimed
 -- All claimed calls.
 SELECT id FROM call WHERE state = 'claimed'

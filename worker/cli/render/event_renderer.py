@@ -17,7 +17,7 @@ from worker.cli.render.call_result import mark_of, result_rows, result_suffix
 from worker.cli.render.collapse import OUTPUT_LIMIT, collapse
 from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.event_contents import actor_of, call_of, describe_answer, prompt_of
-from worker.cli.render.formatting import format_rule, format_upcoming
+from worker.cli.render.formatting import format_price, format_rule, format_upcoming
 from worker.cli.render.session_status import retry_hint
 from worker.cli.render.status_line import THINKING, WAITING, StatusLine
 from worker.cli.render.streamed_answer import StreamedAnswer, render_answer
@@ -28,7 +28,7 @@ from workflows.domain.call_display import DisplayKind
 from workflows.domain.events.asks import AnswerNotRun, AnswerRefused, AskAnswered, AskClosed, AskRaised, AskReopened
 from workflows.domain.events.calls import CallClaimed, CallDrifted, CallFinished, CallPrepared
 from workflows.domain.events.event import Event
-from workflows.domain.events.generations import MessageCompleted, ModelRetry
+from workflows.domain.events.generations import ContextCompacted, MessageCompleted, ModelRetry
 from workflows.domain.events.grants import GrantMade, GrantRevoked
 from workflows.domain.events.prompts import PromptAccepted, PromptTaken, PromptWithdrawn
 from workflows.domain.events.sessions import (
@@ -46,6 +46,7 @@ from workflows.domain.events.turns import RetryAccepted, RetryWithdrawn, TurnEnd
 from workflows.domain.ids import PartId, SessionId
 from workflows.domain.messages import ReasoningPart, TextPart
 from workflows.domain.prompt import PromptMode
+from workflows.domain.usage import Cost
 
 _QUICK: Final = ("repeatable", "idempotent")  # such calls are shown when they are done
 _DIM: Final = "dim"
@@ -100,8 +101,11 @@ class EventRenderer:
                 self._print(f"Turn {event.number} · {one_line(event.agent)} · {model}", _DIM)
             case TurnEnded():
                 self._end_turn(event, seen)
-            case ModelRetry() if event.turn is not None:
+            case ModelRetry() if event.purpose.delays_turn:
                 self._show_retry(event, seen)
+            case ContextCompacted():
+                price = format_price(Cost.of(event.cost))
+                self._print(f"Compacted: {event.before:,} → {event.after:,} tokens, {price}.", _DIM)
             case MessageCompleted() if event.turn is not None:
                 self._show_answer(event, seen)
             case PromptAccepted() if self._working:  # else its turn begins with it, and shows it

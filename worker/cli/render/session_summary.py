@@ -86,7 +86,7 @@ class SessionSummary:
                 turn.asked[event.ask] = AskSummary(at, self._label(seen, event.call), event.ask)
             case AskAnswered() | AskClosed() | GrantMade() if asked := turn.asked.get(event.ask):
                 _add_reply(event, asked, seen)
-            case ModelRetry() if event.turn is not None:
+            case ModelRetry() if event.purpose.delays_turn:
                 turn.add_failure(at, escape_exact(event.kind), one_line(note_of(seen, event.note), 200))
             case _ if trouble := self._trouble(event, seen):
                 turn.troubles.append((at, trouble))

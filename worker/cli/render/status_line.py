@@ -81,7 +81,7 @@ class StatusLine:
                 self._asks[event.ask] = None
             case AskAnswered() | AskClosed():
                 self._asks.pop(event.ask, None)
-            case ModelRetry() if event.turn is not None:
+            case ModelRetry() if event.purpose.delays_turn:
                 self._pause = self._last_event = datetime.fromisoformat(event.next_at)
                 self._activity = ""
             case _ if seen.record.session == self._session:

@@ -39,10 +39,11 @@ GENERAL: Final = Agent(
     description="Works through a task of several steps by itself, and may change files; for work side by side.",
     rules=(Rule(permission="todowrite", pattern="*", action=Action.DENY),),
 )
+COMPACTION: Final = Agent(name="compaction", hidden=True, prompt_file="compaction")  # asked by Holdfast alone
 BUILT_IN: Final = {agent.name: agent for agent in (BUILD, EXPLORE, GENERAL)}
 
-# OpenCode's built-in agents that are not built yet. No configuration may define such a name: its settings
-# were written for a narrower agent than a new one is.
+# OpenCode's built-in agents that nobody can choose; all but `compaction` are not built yet. No configuration may define
+# such a name: its settings were written for a narrower agent than a new one is.
 RESERVED: Final = frozenset({"compaction", "plan", "summary", "title"})
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from workflows.domain.agents.agent import Agent
-from workflows.domain.agents.built_in import BUILD, BUILT_IN, RESERVED, agent_named
+from workflows.domain.agents.built_in import BUILD, BUILT_IN, COMPACTION, RESERVED, agent_named
 from workflows.domain.config.config import AgentSettings, Config
 from workflows.domain.errors import UnknownAgent
 
@@ -48,4 +48,6 @@ def _visible(known: Mapping[str, Agent]) -> list[str]:
 def _why_unavailable(name: str, known: Mapping[str, Agent]) -> str:
     if name in known:
         return "is hidden" if known[name].selectable else "is a subagent: it works for other agents only"
+    if name == COMPACTION.name:
+        return "is hidden"
     return "is not supported yet" if name in RESERVED else "not found"

@@ -84,9 +84,10 @@ class Prices(Section):
 
 
 class ModelLimits(Section):
-    """In tokens."""
+    """In tokens. `input`: of a request, where that is less than the context."""
 
     context: PositiveInt
+    input: PositiveInt | None = None
     output: PositiveInt
 
 
@@ -158,6 +159,19 @@ class Experimental(Section):
     continue_loop_on_deny: bool = False
 
 
+class Compaction(Section):
+    """When a context is compacted, and what of it stays as it is.
+
+    `auto`: whether at all. `reserved`: tokens of a model's input that stay free. `preserve_recent_tokens` and
+    `tail_turns`: at most so much of the newest conversation stays.
+    """
+
+    auto: bool = True
+    reserved: NonNegativeInt | None = None
+    tail_turns: int | None = None
+    preserve_recent_tokens: NonNegativeInt | None = None
+
+
 class Config(Section):
     """The merged configuration. Texts may hold references, resolved at use."""
 
@@ -170,17 +184,16 @@ class Config(Section):
     agent: dict[AgentName, AgentSettings] = {}
     subagent_depth: NonNegativeInt = 1
     tool_output: ToolOutput = ToolOutput()
+    compaction: Compaction = Compaction()
     experimental: Experimental = Experimental()
 
 
-class Compaction(Section):
-    auto: bool | None = None
+class UnsupportedCompaction(Section):
     prune: bool | None = None
-    reserved: int | None = None
 
 
 class UnsupportedSettings(Section):
     """Fields validated like OpenCode's, but without effect yet."""
 
     username: str | None = None
-    compaction: Compaction = Compaction()
+    compaction: UnsupportedCompaction = UnsupportedCompaction()

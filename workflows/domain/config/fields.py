@@ -41,8 +41,9 @@ def _section_of(annotation: Any) -> tuple[FieldPath, type[Section] | None]:
 SUPPORTED_FIELDS: Final = (*((field,) for field in CLIENT_FIELDS), *_section_paths(Config))
 
 _UNSUPPORTED_FIELDS: Final = field_paths(
-    """attachment autoshare autoupdate command compaction disabled_providers enabled_providers enterprise formatter
-    layout logLevel lsp mcp mode plugin references server share shell skills small_model snapshot username watcher"""
+    """attachment autoshare autoupdate command compaction.prune disabled_providers enabled_providers enterprise
+    formatter layout logLevel lsp mcp mode plugin references server share shell skills small_model snapshot username
+    watcher"""
 )
 
 KNOWN_FIELDS: Final = frozenset(path[0] for path in (*SUPPORTED_FIELDS, *_UNSUPPORTED_FIELDS))

@@ -23,6 +23,21 @@ class ModelRetry(Value):
     next_at: str
 
 
+class ContextCompacted(Value):
+    """From now on the answer of `generation` stands for all up to and with the answer of this turn's step.
+
+    `before` and `after`: tokens of the context, the latter estimated. `cost` as in `MessageCompleted`.
+    """
+
+    type: Literal["context.compacted"] = "context.compacted"
+    generation: GenerationId
+    turn: TurnId
+    step: int
+    before: int
+    after: int
+    cost: str | None
+
+
 class PartSeal(Value):
     part: PartId
     kind: str

@@ -1,0 +1,75 @@
+"""Which part of a conversation a summary is to stand for, and which stays (opencode.md 5.3)."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from workflows.domain.config.config import Compaction
+from workflows.domain.messages import AssistantMessage, ContextSummary, Entry, ToolPart, Transcript, UserMessage
+
+_LEAST_TAIL: Final = 2_000  # tokens
+_MOST_TAIL: Final = 15_000
+_CHARS_PER_TOKEN: Final = 4
+_ATTACHMENT: Final = 1_500  # tokens of a picture or a page, about what providers count
+
+
+@dataclass(frozen=True)
+class ContextSplit:
+    """`head` ends with an answer; `tail` follows it."""
+
+    head: Transcript
+    tail: Transcript
+
+
+def split_context(transcript: Transcript, usable: int, settings: Compaction) -> ContextSplit | None:
+    """Whole turns stay, from the newest on, while they fit; of the first that does not, its last steps that fit. None:
+    there is no answer besides an earlier summary."""
+    ends = [place for place, entry in enumerate(transcript, 1) if isinstance(entry, AssistantMessage)]
+    if not ends:
+        return None
+    end = _earliest_that_fits(transcript, ends, _budget(usable, settings), settings.tail_turns)
+    return ContextSplit(transcript[:end], transcript[end:])
+
+
+def _budget(usable: int, settings: Compaction) -> int:
+    if settings.preserve_recent_tokens is not None:
+        return settings.preserve_recent_tokens
+    return min(max(usable // 4, _LEAST_TAIL), _MOST_TAIL)
+
+
+def _earliest_that_fits(transcript: Transcript, ends: Sequence[int], budget: int, turns: int | None) -> int:
+    """Where the tail begins: behind one of these answers."""
+    begin, taken = ends[-1], set[str]()
+    budget -= estimate_tokens(transcript[begin:])  # it stays in any case
+    for end, before in zip(reversed(ends[1:]), reversed(ends[:-1]), strict=True):
+        step = transcript[before:end]
+        budget -= estimate_tokens(step)
+        taken |= {entry.turn for entry in step if isinstance(entry, UserMessage | AssistantMessage)}
+        if budget < 0 or (turns is not None and len(taken) > turns):
+            return begin
+        begin = before
+    first = (entry for entry in transcript[: ends[0]] if not isinstance(entry, ContextSummary))
+    fits = estimate_tokens(first) <= budget
+    return ends[-1] if fits else begin  # where all of it fits, it is the context's other parts that are too long
+
+
+def estimate_tokens(entries: Iterable[Entry]) -> int:
+    """By the characters that are sent."""
+    return sum(map(_entry_tokens, entries))
+
+
+def _entry_tokens(entry: Entry) -> int:
+    if not isinstance(entry, AssistantMessage):
+        return _of_chars(len(entry.text))
+    return sum(_call_tokens(part) if isinstance(part, ToolPart) else _of_chars(len(part.text)) for part in entry.parts)
+
+
+def _call_tokens(call: ToolPart) -> int:
+    chars = len(call.tool) + len(str(call.arguments))
+    if call.outcome is None:
+        return _of_chars(chars)
+    return _of_chars(chars + len(call.outcome.output)) + _ATTACHMENT * len(call.outcome.attachments)
+
+
+def _of_chars(chars: int) -> int:
+    return round(chars / _CHARS_PER_TOKEN)

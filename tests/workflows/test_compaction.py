@@ -1,0 +1,173 @@
+"""A context that grows too long gets a summary in place of its beginning, and the turn goes on."""
+
+from typing import Any, Final
+
+import pytest
+
+from tests.harness import Harness
+from tests.workflows.conftest import Open
+from worker.scripted.script import Refuse, Script, ScriptedAnswer, ScriptedCall, ScriptedUsage
+from workflows.domain.events.event import Event
+from workflows.domain.events.generations import ContextCompacted, MessageCompleted
+from workflows.domain.events.turns import TurnEnded
+from workflows.domain.generation import Purpose
+from workflows.domain.ids import SessionId
+from workflows.domain.prompt import Prompt
+
+WORDS: Final = "Objective: count the files. Next move: say done."
+SUMMARY: Final = ScriptedAnswer(text=WORDS)
+DONE: Final = ScriptedAnswer(text="Done.")
+LIST: Final = ScriptedCall(name="glob", arguments={"pattern": "*"})
+LONG: Final = ScriptedUsage(input=70_000, output=10)
+FULL: Final = ScriptedAnswer(tools=(LIST,), usage=LONG)
+STEPS: Final = 300
+REFUSED: Final = "This model's maximum context length is 100000 tokens."
+TOO_LONG: Final = Refuse(status=400, body={"error": {"message": REFUSED, "code": "context_length_exceeded"}})
+
+
+def configure(harness: Harness, **compaction: Any) -> None:
+    """A model with a window of 100,000 tokens, of which 68,000 are for requests; no tail stays beside a summary."""
+    limit = {"context": 100_000, "output": 32_000}
+    harness.configure_person(model={"limit": limit}, compaction={"preserve_recent_tokens": 0, **compaction})
+
+
+def script(*answers: ScriptedAnswer, summary: ScriptedAnswer = SUMMARY) -> dict[str, Script]:
+    return {"default": Script(answers=answers, auxiliary_answer=summary)}
+
+
+async def compactions(harness: Harness, session: SessionId) -> list[ContextCompacted]:
+    return [event for event in await harness.events(session) if isinstance(event, ContextCompacted)]
+
+
+def sent(harness: Harness) -> list[tuple[str, Any]]:
+    """The newest request's messages behind the instructions."""
+    assert harness.model.last_request is not None
+    return [(message["role"], message["content"]) for message in harness.model.last_request.body["messages"][1:]]
+
+
+def is_done(event: Event) -> bool:
+    return isinstance(event, TurnEnded) and event.reason == "done"
+
+
+def is_step(event: Event) -> bool:
+    return isinstance(event, MessageCompleted) and event.purpose is Purpose.STEP
+
+
+async def test_a_full_context_is_compacted_before_the_next_step(open_harness: Open) -> None:
+    async with open_harness(scripts=script(FULL, DONE)) as harness, harness.running_worker():
+        configure(harness)
+        session = await harness.start_session("Count the files.")
+        ended = await harness.ended(session)
+
+        (compacted,) = await compactions(harness, session)
+        asked = [entry.messages for entry in harness.model.ledger.entries]
+        (_, question), (_, summary), (_, on) = sent(harness)
+        paid = [event for event in await harness.events(session) if isinstance(event, MessageCompleted)]
+        verified = await harness.client.records.verify(session)
+
+    assert is_done(ended) and len(asked) == 3 and not verified.problem
+    assert (compacted.before, compacted.step) == (70_010, 1) and compacted.after < 100
+    assert summary == WORDS and question and on
+    assert [each.purpose for each in paid] == [Purpose.STEP, Purpose.COMPACTION, Purpose.STEP]
+
+
+async def test_a_context_that_the_provider_refuses_is_compacted(open_harness: Open) -> None:
+    refused = DONE.model_copy(update={"faults": {1: TOO_LONG}})
+    first = ScriptedAnswer(tools=(LIST,))
+    async with open_harness(scripts=script(first, refused)) as harness, harness.running_worker():
+        configure(harness)
+        session = await harness.start_session("Count the files.")
+        ended = await harness.ended(session)
+        found = await compactions(harness, session)
+
+    assert is_done(ended) and len(found) == 1 and len(harness.model.ledger.entries) == 4
+
+
+async def test_a_context_that_is_refused_again_and_again_ends_the_turn(open_harness: Open) -> None:
+    refused = DONE.model_copy(update={"faults": dict.fromkeys(range(1, 20), TOO_LONG)})
+    first = ScriptedAnswer(tools=(LIST,))
+    async with open_harness(scripts=script(first, refused)) as harness, harness.running_worker():
+        configure(harness)
+        session = await harness.start_session("Count the files.")
+        ended = await harness.ended(session)
+        (failed,) = await harness.client.records.unfinished_turns(session)
+
+    assert isinstance(ended, TurnEnded) and ended.reason == "failed"
+    assert failed.error is not None and REFUSED in failed.error and "could not be compacted" in failed.error
+    assert len(harness.model.ledger.entries) == 4  # two steps, a summary, and the second step again
+
+
+@pytest.mark.parametrize("finish", ["length", "content_filter"])
+async def test_a_summary_that_is_none_is_asked_for_again_and_then_the_turn_goes_on(
+    open_harness: Open, finish: str
+) -> None:
+    none = SUMMARY.model_copy(update={"finish": finish})
+    async with open_harness(scripts=script(FULL, DONE, summary=none)) as harness, harness.running_worker():
+        configure(harness)
+        session = await harness.start_session("Count the files.")
+        ended = await harness.ended(session)
+        found = await compactions(harness, session)
+
+    assert is_done(ended) and found == [] and len(harness.model.ledger.entries) == 5
+
+
+async def test_without_compaction_a_refused_context_ends_the_turn(open_harness: Open) -> None:
+    refused = DONE.model_copy(update={"faults": {1: TOO_LONG}})
+    async with open_harness(scripts=script(FULL, refused)) as harness, harness.running_worker():
+        configure(harness, auto=False)
+        session = await harness.start_session("Count the files.")
+        ended = await harness.ended(session)
+
+    assert isinstance(ended, TurnEnded) and ended.reason == "failed" and len(harness.model.ledger.entries) == 2
+
+
+async def test_a_context_that_the_last_turn_has_filled_is_compacted_before_the_next_prompt(open_harness: Open) -> None:
+    last = ScriptedAnswer(text="There are none.", usage=LONG)
+    async with open_harness(scripts=script(last, DONE)) as harness, harness.running_worker():
+        configure(harness)
+        session = await harness.start_session("Count the files.")
+        await harness.ended(session)
+        assert await compactions(harness, session) == []
+        await harness.client.prompt(session, Prompt.of_text("Count again."))
+        ended = await harness.ended(session, 2)
+        found = await compactions(harness, session)
+        _, (_, summary), (_, prompt) = sent(harness)
+
+    assert is_done(ended) and len(found) == 1
+    assert summary == WORDS and prompt.endswith("Count again.")
+
+
+async def test_a_recent_part_of_the_conversation_stays_beside_the_summary(open_harness: Open) -> None:
+    answers = (ScriptedAnswer(tools=(LIST,)), FULL, DONE)
+    async with open_harness(scripts=script(*answers)) as harness, harness.running_worker():
+        configure(harness, preserve_recent_tokens=200)
+        harness.file("a.txt", "a")
+        session = await harness.start_session("Count the files. " + "x" * 2000)
+        ended = await harness.ended(session)
+        (compacted,) = await compactions(harness, session)
+        roles = [role for role, _ in sent(harness)]
+
+    assert is_done(ended) and compacted.step == 1
+    assert roles == ["user", "assistant", "user", "assistant", "tool"]
+
+
+async def test_a_long_turn_goes_on_through_its_compactions(open_harness: Open) -> None:
+    """Issue 17: 300 steps with a limit of 8,000 tokens."""
+    calls = (ScriptedCall(name="read", arguments={"filePath": "a.txt", "offset": line}) for line in range(1, 40))
+    answers = tuple(ScriptedAnswer(tools=(call,)) for call in calls)
+    scripts = {"default": Script(answers=answers, auxiliary_answer=SUMMARY, last_answer=DONE)}
+    async with open_harness(scripts=scripts) as harness, harness.running_worker():
+        harness.configure_person(
+            model={"limit": {"context": 8_000, "output": 2_000}}, agent={"build": {"steps": STEPS}}
+        )
+        harness.file("a.txt", "A line of a file.\n" * 100)
+        session = await harness.start_session("Read it again and again.")
+        for steps in range(50, STEPS, 50):
+            await harness.until(session, is_step, times=steps)
+        ended = await harness.ended(session)
+        found = await compactions(harness, session)
+        paid = [event for event in await harness.events(session) if isinstance(event, MessageCompleted)]
+
+    assert is_done(ended) and sum(map(is_step, paid)) == STEPS and len(found) > STEPS / 10
+    assert max(answer.tokens.context for answer in paid) < 8_000
+    assert [each.step for each in found] == sorted({each.step for each in found})

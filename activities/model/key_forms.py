@@ -20,6 +20,7 @@ class KeyForm(Value):
 _GOOGLE: Final = KeyForm(page="https://aistudio.google.com/apikey")
 _TOGETHER: Final = KeyForm(page="https://api.together.ai/settings/api-keys")
 _FIREWORKS: Final = KeyForm(page="https://app.fireworks.ai/settings/users/api-keys", start="fw_")
+_ZAI: Final = KeyForm(page="https://z.ai/manage-apikey/apikey-list")
 # from the providers' documents
 _FORMS: Final[Mapping[str, KeyForm]] = {
     "anthropic": KeyForm(page="https://console.anthropic.com/settings/keys", start="sk-ant-"),
@@ -42,6 +43,11 @@ _FORMS: Final[Mapping[str, KeyForm]] = {
     "moonshotai": KeyForm(page="https://platform.moonshot.ai/console/api-keys", start="sk-"),
     "huggingface": KeyForm(page="https://huggingface.co/settings/tokens", start="hf_"),
     "nvidia": KeyForm(page="https://build.nvidia.com/settings/api-keys", start="nvapi-"),
+    "zai": _ZAI,
+    "zai-coding-plan": _ZAI,
+    "alibaba": KeyForm(page="https://www.alibabacloud.com/help/en/model-studio/get-api-key"),
+    "minimax": KeyForm(page="https://platform.minimax.io (Settings, API Keys)"),
+    "opencode": KeyForm(page="https://opencode.ai/auth"),
     "deepinfra": KeyForm(page="https://deepinfra.com/dash/api_keys"),
 }
 _VERTEX: Final = (

@@ -1,14 +1,17 @@
 """`holdfast auth` as a process: keys go in, and never come out."""
 
 import json
+import re
 import stat
 from pathlib import Path
 
 import pytest
 
+from activities.model.key_forms import key_page
 from tests.worker.cli.conftest import CommandRunner
 
 SECRET = "sk-ant-very-secret"
+MODELS_PAGE = Path(__file__).parents[4] / "docs" / "models.md"
 
 
 async def test_a_key_is_stored_from_standard_input_listed_by_name_and_forgotten(bare: CommandRunner) -> None:
@@ -34,6 +37,15 @@ async def test_a_key_is_asked_for_without_being_shown(bare: CommandRunner) -> No
         code = await terminal.ended()
 
     assert code == 0 and SECRET not in said[0] + terminal.text
+
+
+def test_where_keys_are_made_is_known_of_each_provider_that_the_documentation_names_first() -> None:
+    (row,) = [
+        line for line in MODELS_PAGE.read_text().splitlines() if line.startswith("| `anthropic`, `openai`, `google`")
+    ]
+    providers = re.findall(r"`([a-z0-9-]+)`", row.split("|")[1])
+
+    assert len(providers) > 10 and [id for id in providers if key_page(id) is None] == []
 
 
 @pytest.mark.parametrize("arguments", [("login", "openai", SECRET), ("login",), ("logout", "openai")])

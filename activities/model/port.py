@@ -230,12 +230,12 @@ class RequestAccepted:
     """The provider has taken the request; the first piece of its answer may be minutes away."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, as the next two: an answer has thousands, and a frozen one takes twice as long
 class TextDelta:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ReasoningDelta:
     """Thinking that the provider shows; `details`: a (signed) block of its own, to be returned unchanged, in place."""
 
@@ -243,7 +243,7 @@ class ReasoningDelta:
     details: dict[str, JsonValue] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ToolCallDelta:
     """A piece of a call: `id` and `name` come with the first one, `arguments` piecemeal."""
 

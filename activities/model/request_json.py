@@ -4,14 +4,12 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from pydantic import JsonValue
 from pydantic_core import to_json
 
 JsonDict: TypeAlias = dict[str, Any]
-
-_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 def utf8_safe(text: str) -> str:
@@ -23,12 +21,10 @@ def utf8_safe(text: str) -> str:
 
 def encode_json(value: Any) -> bytes:
     """JSON of what a model or a person wrote."""
-    return encode_text(value).encode()
-
-
-def encode_text(value: Any) -> str:
-    """The same as text."""
-    return utf8_safe(_ENCODER.encode(value))
+    try:
+        return to_json(value)
+    except ValueError:  # a lone surrogate, or nested deeply
+        return utf8_safe(json.dumps(value, ensure_ascii=False, separators=(",", ":"))).encode()
 
 
 def encode_body(name: str, encoded: Iterable[bytes], others: JsonDict) -> bytes:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from activities.model.port import Endpoint
-from activities.model.request_json import JsonDict, encode_text, utf8_safe
+from activities.model.request_json import JsonDict, encode_json, utf8_safe
 from activities.model.schema_draft import kinds_of, modern, value_kind
 from activities.model.schema_rules import COMMON_RULES, SchemaRules, rules_for
 from workflows.domain.tool_offer import ToolOffer
@@ -62,15 +62,15 @@ def clean_schema(schema: Mapping[str, Any], rules: SchemaRules = COMMON_RULES) -
     return _clean_offer("", "", _json_of(schema), rules)[0].parameters
 
 
-def _json_of(schema: Mapping[str, Any]) -> str:
+def _json_of(schema: Mapping[str, Any]) -> bytes:
     try:
-        return encode_text(schema)
+        return encode_json(schema)
     except RecursionError:  # nested a thousand times
-        return "{}"
+        return b"{}"
 
 
 @lru_cache(maxsize=512)  # a turn's tools are the same in each step
-def _clean_offer(name: str, description: str, schema: str, rules: SchemaRules) -> tuple[ToolOffer, str | None]:
+def _clean_offer(name: str, description: str, schema: bytes, rules: SchemaRules) -> tuple[ToolOffer, str | None]:
     """The offer, and a parameter's name that is refused, if any."""
     cleaned = _Cleaner(json.loads(schema), rules).clean_root()
     offer = ToolOffer(name=name, description=utf8_safe(description), parameters=cleaned)

@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import aclosing, asynccontextmanager
 from functools import partial
-from itertools import count
+from itertools import count, repeat
 from pathlib import Path
 from statistics import median
 from typing import Final
@@ -66,7 +66,8 @@ async def measure_wires() -> list[Figure]:
         for wire, (model, name) in _MODELS.items():
             keyed = {"aws": _AWS} if wire is Wire.BEDROCK else {"key": _KEY}
             requests = _growing_session(Endpoint(model=model, base_url=f"{url}/{wire}", wire=wire, **keyed))
-            took, floor = await _compare(client, url, wire, partial(_ask_next, port, requests))
+            asks = (partial(_stream, port, request) for request in requests)
+            took, floor = await _compare(client, url, wire, asks)
             budget = None if wire is Wire.LITELLM else OWN
             figures.append(Figure(f"CPU per request of {MESSAGES} messages, {name} (ms)", took, floor, budget))
         figures.append(await _measure_package(port, client, url))
@@ -88,14 +89,15 @@ async def _measure_package(port: WireRouter, client: httpx.AsyncClient, url: str
             pass
 
     async with openai.AsyncOpenAI(api_key=_KEY.get_secret_value(), base_url=base_url, max_retries=0) as package:
-        took, floor = await _compare(client, url, wire, ask)
+        took, floor = await _compare(client, url, wire, repeat(ask))
     return Figure("  Responses by the openai package's own call", took, floor)
 
 
-async def _compare(client: httpx.AsyncClient, url: str, wire: Wire, ask: Ask) -> tuple[float, float]:
-    """Medians of rounds in turns: of `ask`, and of plain httpx with the same bytes."""
+async def _compare(client: httpx.AsyncClient, url: str, wire: Wire, asks: Iterator[Ask]) -> tuple[float, float]:
+    """Medians of rounds in turns: of `asks`, and of plain httpx with the same bytes. Both follow the same request."""
     ours, theirs = [], []
-    for number in range(_WARM + _ROUNDS):
+    for number, ask in zip(range(_WARM + _ROUNDS), asks, strict=False):
+        await client.get(f"{url}{LAST}")
         took = await _milliseconds(ask)
         sent = (await client.get(f"{url}{LAST}")).content
         plain = await _milliseconds(partial(_plain, client, f"{url}/{wire}", sent))
@@ -115,10 +117,6 @@ async def _stream(port: WireRouter, request: ModelRequest) -> None:
     async with aclosing(port.stream(request)) as events:
         async for _ in events:
             pass
-
-
-async def _ask_next(port: WireRouter, requests: Iterator[ModelRequest]) -> None:
-    await _stream(port, next(requests))
 
 
 async def _plain(client: httpx.AsyncClient, url: str, body: bytes) -> None:

@@ -30,6 +30,7 @@ from bench import (
     volume,
     waiting_sessions,
     watchers,
+    wire_memory,
 )
 from bench.figure_table import Figure, table
 from bench.step_overhead import LONG, LONGEST, OPENING, SESSIONS
@@ -126,6 +127,7 @@ GROUPS: Final[dict[str, tuple[str, Measurement]]] = {
     "constant": ("200 and 1,000 steps that hardly add to the context that they begin with", _constant),
     "volume": ("sessions and lists that are long, through the commands that read them", _volume),
     "wires": ("what a request to a model costs, on each wire", lambda _: model_wires.measure_wires()),
+    "extras": ("what a worker takes, by the wires in use", lambda _: wire_memory.measure_wire_memory()),
     "prices": ("what a session of 100 steps costs, with each provider's cache", lambda _: prices.measure_prices()),
     "asks": ("a thousand sessions that wait for an answer", _on_testbed(waiting_sessions.measure_waiting_asks)),
     "watching": ("five hundred watchers of quiet sessions", _on_testbed(watchers.measure_watchers)),

@@ -43,7 +43,7 @@ _WARM: Final = 2  # requests before any counts: the second one of a session is t
 _KEY: Final = SecretStr("key")
 _AWS: Final = AwsSignIn(region="us-east-1", access_key="key", secret_key=_KEY)
 _RESULT: Final = "u" * 1000
-_ROOT: Final = Path(__file__).resolve().parent.parent
+ROOT: Final = Path(__file__).resolve().parent.parent
 _MODELS: Final = {
     Wire.CHAT: ("openai/own", "OpenAI's chat protocol"),
     Wire.RESPONSES: ("openai/gpt-5", "Responses"),
@@ -62,10 +62,9 @@ async def measure_wires() -> list[Figure]:
     port = WireRouter(os.environ)
     await port.warm()
     figures = []
-    async with _server() as url, httpx.AsyncClient(timeout=None) as client:
-        for wire, (model, name) in _MODELS.items():
-            keyed = {"aws": _AWS} if wire is Wire.BEDROCK else {"key": _KEY}
-            requests = _growing_session(Endpoint(model=model, base_url=f"{url}/{wire}", wire=wire, **keyed))
+    async with canned_server() as url, httpx.AsyncClient(timeout=None) as client:
+        for wire, (_, name) in _MODELS.items():
+            requests = _growing_session(_endpoint(wire, url))
             asks = (partial(_stream, port, request) for request in requests)
             took, floor = await _compare(client, url, wire, asks)
             budget = None if wire is Wire.LITELLM else OWN
@@ -75,13 +74,23 @@ async def measure_wires() -> list[Figure]:
     return figures
 
 
+async def ask_once(wire: Wire, url: str) -> None:
+    """Ask on one wire, as a new process does."""
+    port = WireRouter(os.environ)
+    await _stream(port, next(_growing_session(_endpoint(wire, url))))
+    await port.close()
+
+
+def _endpoint(wire: Wire, url: str) -> Endpoint:
+    keyed = {"aws": _AWS} if wire is Wire.BEDROCK else {"key": _KEY}
+    return Endpoint(model=_MODELS[wire][0], base_url=f"{url}/{wire}", wire=wire, **keyed)
+
+
 async def _measure_package(port: WireRouter, client: httpx.AsyncClient, url: str) -> Figure:
     """The call that another implementation of the Responses wire could go through, with the same request."""
     wire = Wire.RESPONSES
     base_url = f"{url}/{wire}"
-    await _stream(
-        port, next(_growing_session(Endpoint(model=_MODELS[wire][0], base_url=base_url, key=_KEY, wire=wire)))
-    )
+    await _stream(port, next(_growing_session(_endpoint(wire, url))))
     sent = json.loads((await client.get(f"{url}{LAST}")).content)
 
     async def ask() -> None:
@@ -154,11 +163,11 @@ def _growing_session(endpoint: Endpoint) -> Iterator[ModelRequest]:
 
 
 @asynccontextmanager
-async def _server() -> AsyncIterator[str]:
+async def canned_server() -> AsyncIterator[str]:
     """The canned answers' server, a process of its own: its CPU time is not ours."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-P", "-m", "bench.canned_answers"),
-        env={**os.environ, "PYTHONPATH": str(_ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=asyncio.subprocess.PIPE,
     )
     try:

@@ -93,6 +93,11 @@ def _secrets(endpoint: Endpoint) -> Iterator[str]:
 
 def _login(address: str) -> Iterator[str]:
     """Its parts, and as it is sent: of each, the redactor masks base64 too."""
-    parts = urlsplit(address)
+    try:
+        parts = urlsplit(address)
+    except ValueError:  # the wire's own failure says what is wrong with it
+        yield from (login := address.rpartition("@")[0].rpartition("//")[2]).split(":")
+        yield login
+        return
     user, password = (unquote(part or "") for part in (parts.username, parts.password))
     yield from (user, password, f"{user}:{password}")

@@ -12,6 +12,7 @@ from tests.worker.conftest import undelivered_prompt
 from worker.connect import DATA_CONVERTER
 from worker.outbox import SignalSender, session_attributes, workflow_id
 from worker.settings import SummaryDetail
+from workflows.domain.behaviour import NEWEST
 from workflows.domain.errors import Unavailable
 from workflows.domain.ids import SessionId, TurnId
 from workflows.domain.prompt import Prompt
@@ -88,7 +89,8 @@ async def test_a_completed_run_is_revived(harness: Harness) -> None:
 async def test_a_new_run_is_told_every_limit_so_that_a_replay_finds_them(harness: Harness) -> None:
     own = harness.settings.model_copy(update={"idle_seconds": 7.0, "history_events": 77, "heartbeat_seconds": 1.5})
     state = SignalSender(harness.database, harness.temporal, own).state(SESSION)
-    assert state == SessionState(session=SESSION, limits=TurnLimits(idle=7.0, events=77, heartbeat=1.5))
+    limits = TurnLimits(idle=7.0, events=77, heartbeat=1.5)
+    assert state == SessionState(session=SESSION, behaviour=NEWEST, limits=limits)
     assert state.limits.model_fields_set == set(TurnLimits.model_fields)
 
 

@@ -75,7 +75,8 @@ class Turn:
                 case Generate():
                     await self.generate(move)
                 case Compact():
-                    await self.compact()
+                    if not await self.compact():
+                        return
                 case Settle():
                     await self.settle()
 
@@ -87,7 +88,7 @@ class Turn:
             step=move.step,
             generation=ids.GenerationId(self.runtime.mint(ids.Prefix.GENERATION)),
             text_only=move.text_only,
-            unchecked=self.turn.unchecked,
+            unchecked=self.turn.unchecked or self.session.behaviour < COMPACTS,
         )
         await self.back_off_after_empty_answer()
         summary = self.runtime.summary(f"turn {self.turn.number} step {move.step}")
@@ -110,8 +111,11 @@ class Turn:
             self.turn.step = move.step
             self.turn.add_answer(step)
 
-    async def compact(self) -> None:
-        """Shorten the context of the next step; one that cannot be shortened may still be asked with."""
+    async def compact(self) -> bool:
+        """Shorten the context of the next step; one that cannot be shortened may still be asked with.
+
+        False: the turn is being stopped.
+        """
         request = CompactRequest(
             **self.runtime.fence(),
             turn=self.turn.id,
@@ -125,16 +129,20 @@ class Turn:
             )
         except ActivityError as error:
             self.turn.record_failed_compaction(failure_text(error), final=False)
-            return
+            return True
         match compacted.state:
             case CompactState.DONE:
                 self.turn.record_compaction()
+            case CompactState.FAILED:
+                self.turn.record_failed_compaction("The model gave no summary.", final=False)
             case CompactState.NOTHING:
                 self.turn.record_failed_compaction("There is nothing that a summary could stand for.", final=True)
             case CompactState.SUSPENDED:
                 await self.runtime.wait_until_resumed()
             case CompactState.STOPPED:
                 self.session.stop()
+                return False
+        return True
 
     async def back_off_after_empty_answer(self) -> None:
         """Wait 1, 2, 4 … seconds."""

@@ -5,15 +5,14 @@ from typing import Final, NamedTuple
 
 from pydantic import JsonValue
 from temporalio import activity
-from temporalio.exceptions import ApplicationError
 
 from activities.model.answer import AnswerStream
 from activities.model.attempt import Attempt, Attempts
 from activities.model.compaction_prompt import compaction_request
 from activities.model.context_split import ContextSplit, estimate_tokens, split_context
 from activities.model.endpoints import EndpointResolver, ResolvedModel
-from activities.model.port import SystemInput, UserInput
-from activities.store import calls, turns
+from activities.model.port import Finish, SystemInput, UserInput
+from activities.store import calls, compactions, turns
 from activities.store.compactions import NewCompaction
 from activities.store.generations import NewAnswer, StoredAnswer, Suspended, TurnOver
 from activities.store.transcript_cache import TranscriptCache
@@ -28,6 +27,7 @@ from workflows.domain.messages import AssistantMessage, ContextSummary, Transcri
 from workflows.domain.wire import CompactRequest, CompactResult, CompactState
 
 _CHARS_PER_TOKEN: Final = 4
+_UNUSABLE: Final = (Finish.LENGTH, Finish.CONTENT_FILTER)
 _UNKNOWN_WINDOW: Final = 32_000  # tokens: of a model without a known limit that has refused a request as too long
 
 
@@ -51,7 +51,7 @@ class Compactor:
 
     @activity.defn(name="holdfast.model.compact")
     async def compact(self, request: CompactRequest) -> CompactResult:
-        """Raises ApplicationError of the type NoSummary for an answer that is none, besides those of `Attempt`."""
+        """Raises as `AnswerStream.get`."""
         generation = Generation(id=request.generation, purpose=Purpose.COMPACTION)
         async with self.attempts.start(request, generation) as attempt:
             view = await self.begin(request, attempt)
@@ -72,8 +72,11 @@ class Compactor:
                 ),
             )
             answer = await self.answers.get(attempt, model, question, agent.name)
-            stored = await attempt.store(_summarised(answer, split, view.transcript))
-        return CompactResult(state=CompactState.STOPPED if isinstance(stored, TurnOver) else CompactState.DONE)
+            summarised = _summarised(answer, split, view.transcript)
+            stored = await attempt.store(summarised)
+        if isinstance(stored, TurnOver):
+            return CompactResult(state=CompactState.STOPPED)
+        return CompactResult(state=CompactState.FAILED if summarised.compaction is None else CompactState.DONE)
 
     async def begin(self, request: CompactRequest, attempt: Attempt) -> _View | CompactState:
         """Register the attempt and read the view; a state if the model is not to be asked."""
@@ -91,18 +94,37 @@ class Compactor:
                 case Suspended():
                     return CompactState.SUSPENDED
                 case StoredAnswer():
-                    return CompactState.DONE
+                    newest = await compactions.newest(journal, request.session)
+                    done = newest is not None and newest.generation == request.generation
+                    return CompactState.DONE if done else CompactState.FAILED
             return _View(turn, await turns.turn_config(journal, turn.turn_config), transcript, todos)
 
 
+def begins_anew(transcript: Transcript) -> bool:
+    """Whether no answer was asked for since the newest summary, with which earlier reminders went."""
+    first, answers = transcript[0] if transcript else None, _answers(transcript)
+    return isinstance(first, ContextSummary) and (not answers or answers[-1].id == first.newest)
+
+
 def is_full(transcript: Transcript, model: ResolvedModel, config: TurnConfig) -> bool:
-    """Whether the newest answer's tokens leave no room for another; not if they are of the context before a summary."""
-    settings = config.config.compaction
+    """Whether the newest answer's tokens leave no room for another.
+
+    Answers from before a summary do not count; nor does any where the first one behind it was full already: then
+    instructions and tools take the room, and no summary helps.
+    """
+    settings, usable = config.config.compaction, _usable(model, config.config.compaction)
     first = transcript[0] if transcript else None
-    answer = next((entry for entry in reversed(transcript) if isinstance(entry, AssistantMessage)), None)
-    if answer is None or (isinstance(first, ContextSummary) and first.newest == answer.id):
-        return False
-    return settings.auto and overflows(answer.body.tokens, _usable(model, settings))
+    answers = _answers(transcript)
+    if isinstance(first, ContextSummary):
+        known = [answer.id for answer in answers]
+        answers = answers[known.index(first.newest) + 1 if first.newest in known else 0 :]
+        if answers and overflows(answers[0].body.tokens, usable):
+            return False
+    return settings.auto and bool(answers) and overflows(answers[-1].body.tokens, usable)
+
+
+def _answers(transcript: Transcript) -> list[AssistantMessage]:
+    return [entry for entry in transcript if isinstance(entry, AssistantMessage)]
 
 
 def _usable(model: ResolvedModel, settings: Compaction) -> int:
@@ -122,15 +144,15 @@ def _with_tail(settings: Compaction, tried: int) -> Compaction:
 
 
 def _summarised(answer: NewAnswer, split: ContextSplit, transcript: Transcript) -> NewAnswer:
-    """The answer as the summary of the head. Raises ApplicationError for one that is none."""
-    if not answer.text.strip() or answer.body.finish != "stop":
-        reason = f"{answer.body.model} gave no summary (finish reason: {answer.body.finish})."
-        raise ApplicationError(reason, type="NoSummary", non_retryable=True)
-    last, answers = split.head[-1], [entry for entry in transcript if isinstance(entry, AssistantMessage)]
+    """The answer as the summary of the head; unchanged if it is none, for it is paid all the same."""
+    if not answer.text.strip() or answer.body.finish in _UNUSABLE:
+        return answer
+    first, last, answers = transcript[0], split.head[-1], _answers(transcript)
     compaction = NewCompaction(
         turn=last.turn,
         step=last.step,
         newest=answers[-1].id,
+        replaces=first.id if isinstance(first, ContextSummary) else None,
         before=answers[-1].body.tokens.context or estimate_tokens(transcript),
         after=len(answer.text) // _CHARS_PER_TOKEN + estimate_tokens(split.tail),
     )

@@ -14,7 +14,7 @@ from activities.calls.planner.planner import Planner
 from activities.calls.prepare import CallPreparer
 from activities.model.answer import AnswerStream
 from activities.model.attempt import Attempt, Attempts
-from activities.model.compact import is_full
+from activities.model.compact import begins_anew, is_full
 from activities.model.encoded_messages import MessageEncoder
 from activities.model.endpoints import EndpointResolver, ResolvedModel
 from activities.model.identity_cache import IdentityCache
@@ -116,8 +116,9 @@ class Model:
                     turn = await turns.turn_status(journal, request.turn)
                     config = await turns.turn_config(journal, turn.turn_config)
                     return self.step_result(request, begun, config.rules)
-            due = () if attempt.status.fence else due_reminders(transcript, self.today(), text_only=request.text_only)
             reminded = attempt.status.reminders_seal
+            asked = attempt.status.fence is not None and (reminded is not None or not begins_anew(transcript))
+            due = () if asked else due_reminders(transcript, self.today(), text_only=request.text_only)
             if due:
                 reminded = generations.remind(journal, attempt.generation.id, due)
             for prompt in steered:

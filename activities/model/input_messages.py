@@ -52,7 +52,14 @@ def to_input_messages(
         if isinstance(entry, AssistantMessage):
             messages += answer_cache.get(entry, kind, convert)
         elif isinstance(entry, ContextSummary):
-            messages += _summary(entry, transcript[1:])
+            messages += _summary(entry)
+            if not _prompt_follows(transcript[1:]):
+                opening = render_prompt("reminders/continue")
+                if isinstance(following, StepReminders):  # in one message with them
+                    opening += "\n\n"
+                else:
+                    messages.append(port.UserInput(content=opening))
+                    opening = ""
         elif isinstance(entry, StepReminders) and _opens_turn(entry, following):
             opening = f"{entry.text}\n\n"
         else:
@@ -61,13 +68,15 @@ def to_input_messages(
     return tuple(messages)
 
 
-def _summary(summary: ContextSummary, following: Transcript) -> Iterator[port.InputMessage]:
-    """As the model's own answer. Where no prompt follows, the model is told to go on."""
+def _summary(summary: ContextSummary) -> Iterator[port.InputMessage]:
+    """As the model's own answer."""
     yield port.UserInput(content=render_prompt("compaction/asked"))
     yield port.AssistantInput(parts=(TextPart(text=summary.text),))
-    first = next((entry for entry in following if not isinstance(entry, StepReminders)), None)
-    if not isinstance(first, UserMessage):
-        yield port.UserInput(content=render_prompt("reminders/continue"))
+
+
+def _prompt_follows(entries: Transcript) -> bool:
+    """Else the model is told to go on."""
+    return isinstance(next((entry for entry in entries if not isinstance(entry, StepReminders)), None), UserMessage)
 
 
 def _opens_turn(reminders: StepReminders, following: Entry | None) -> bool:

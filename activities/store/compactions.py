@@ -22,11 +22,13 @@ class CompactionRow(Value):
 
 
 class NewCompaction(Value):
-    """What a summary stands for, as in `CompactionRow`. `before` and `after` as in `ContextCompacted`."""
+    """What a summary stands for, as in `CompactionRow`, and the earlier one that it `replaces`. `before` and `after` as
+    in `ContextCompacted`."""
 
     turn: TurnId
     step: int
     newest: MessageId
+    replaces: GenerationId | None = None
     before: int
     after: int
 
@@ -35,7 +37,7 @@ def store(journal: Journal, generation: GenerationId, new: NewCompaction, cost: 
     """In the transaction that stores the summary: an interruption leaves the context before or the one after."""
     row = new.model_dump(include={"turn", "step", "newest"})
     journal.write(_QUERIES.insert, generation=generation, session=journal.session, **row)
-    journal.record(ContextCompacted(generation=generation, cost=cost, **new.model_dump(exclude={"newest"})))
+    journal.record(ContextCompacted(generation=generation, cost=cost, **new.model_dump(exclude={"newest", "replaces"})))
 
 
 async def newest(reader: RowReader, session: SessionId) -> CompactionRow | None:

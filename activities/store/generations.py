@@ -187,6 +187,10 @@ async def commit(journal: Journal, generation: Generation, fence: Fence, new: Ne
     found.refuse_other(fence)
     if found.ended or journal.ended:
         return TurnOver()
+    if new.compaction is not None:
+        newest = await compactions.newest(journal, journal.session)
+        if (newest and newest.generation) != new.compaction.replaces:  # a later turn has compacted since
+            new = new.model_copy(update={"compaction": None})
     return _store_answer(journal, generation, new, live)
 
 

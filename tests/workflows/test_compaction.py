@@ -107,8 +107,24 @@ async def test_a_summary_that_is_none_is_asked_for_again_and_then_the_turn_goes_
         session = await harness.start_session("Count the files.")
         ended = await harness.ended(session)
         found = await compactions(harness, session)
+        paid = [event for event in await harness.events(session) if isinstance(event, MessageCompleted)]
 
-    assert is_done(ended) and found == [] and len(harness.model.ledger.entries) == 5
+    assert is_done(ended) and found == [] and len(paid) == len(harness.model.ledger.entries) == 5
+
+
+async def test_instructions_that_fill_the_context_are_compacted_once(open_harness: Open) -> None:
+    looks = tuple(FULL.model_copy(update={"tools": (look(n),)}) for n in range(6))
+    async with open_harness(scripts=script(*looks, DONE)) as harness, harness.running_worker():
+        configure(harness)
+        session = await harness.start_session("Count the files.")
+        ended = await harness.ended(session)
+        found = await compactions(harness, session)
+
+    assert is_done(ended) and len(found) == 1
+
+
+def look(number: int) -> ScriptedCall:
+    return ScriptedCall(name="glob", arguments={"pattern": f"*{number}"})
 
 
 async def test_without_compaction_a_refused_context_ends_the_turn(open_harness: Open) -> None:
@@ -148,7 +164,7 @@ async def test_a_recent_part_of_the_conversation_stays_beside_the_summary(open_h
         roles = [role for role, _ in sent(harness)]
 
     assert is_done(ended) and compacted.step == 1
-    assert roles == ["user", "assistant", "user", "assistant", "tool"]
+    assert roles == ["user", "assistant", "user", "assistant", "tool", "user"]  # the last one tells the date again
 
 
 async def test_a_long_turn_goes_on_through_its_compactions(open_harness: Open) -> None:

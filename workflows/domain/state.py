@@ -46,7 +46,7 @@ class TurnState(BaseModel):
 
     `seen_step`: the highest step that the run has asked for, or found registered. `overflow`: why the next step's
     context has to be compacted first: the provider's words, or "" where its tokens say so; `compactions`: how often it
-    was. `unchecked`: it could not be, so the model is asked all the same.
+    was tried. `unchecked`: in vain, so in this turn only the provider says when a context is too long.
     """
 
     id: TurnId
@@ -103,7 +103,7 @@ class TurnState(BaseModel):
         if self.compactions < MAX_COMPACTIONS:
             self.overflow = message
         elif message:
-            self.error = f"{message} It was compacted {self.compactions} times."
+            self.error = f"{message} Compacting it did not help."
         else:
             self.unchecked = True
 

@@ -126,6 +126,7 @@ class CompactRequest(Request):
 
 class CompactState(StrEnum):
     DONE = "done"
+    FAILED = "failed"  # the model gave no summary
     NOTHING = "nothing"  # no answer that a summary could stand for, or the configuration forbids it
     STOPPED = "stopped"
     SUSPENDED = "suspended"

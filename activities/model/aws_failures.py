@@ -5,12 +5,14 @@ By the names of botocore's classes: the package is an extra, and may be missing.
 
 import re
 import shlex
+import ssl
 from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any, Final
 
 from activities.model.failure_table import UNSENT
 from activities.model.failures import ProviderFailure
+from activities.model.litellm_failures import UNTRUSTED
 
 # of a service that is not reached, or that fails
 _PASSING: Final = frozenset({"HTTPClientError", "ConnectionError", "MetadataRetrievalError"})
@@ -48,6 +50,10 @@ def no_credentials(provider: str, error: Exception, profile: str | None) -> Prov
     """Credentials that are not there will not be there the next time, unless a service could not be asked for them."""
     passing = any(_is_passing(each) for each in _chain(error))
     classes = tuple(each.__name__ for each in type(error).__mro__)
+    if untrusted := next((each for each in _chain(error) if isinstance(each, ssl.SSLCertVerificationError)), None):
+        where = _details(error).get("endpoint_url", "AWS")
+        message = f"no credentials of AWS: {where}: {UNTRUSTED.format(untrusted.verify_message)}"
+        return ProviderFailure(provider=provider, message=f"{message}.", retryable=True, connect_error=message)
     message = f"AWS's credentials cannot be had: {_text(error, classes, profile)}"
     if not passing and (advice := _advice(classes, profile)):
         message = f"{message.removesuffix('.')}. {advice}"

@@ -17,7 +17,7 @@ from activities.model.failures import ProviderFailure, error_message, from_respo
 
 _TRANSPORTS: Final = ("httpx", "httpcore", "aiohttp", "anyio", "ssl")
 _NO_CONNECTION: Final = ("ConnectError", "ProxyError", "ClientConnectorError")  # of httpx and httpcore; of aiohttp
-_UNTRUSTED: Final = (
+UNTRUSTED: Final = (
     "its certificate is not trusted here ({}): if an authority of your own has signed it, name that one's file in "
     "SSL_CERT_FILE, or in the provider's option `caFile`"
 )
@@ -180,7 +180,7 @@ def _is_no_connection(link: BaseException) -> bool:
 def _cause(lost: BaseException) -> str:
     """In the system's words: "Connection refused"."""
     if isinstance(lost, ssl.SSLCertVerificationError):
-        return _UNTRUSTED.format(lost.verify_message)
+        return UNTRUSTED.format(lost.verify_message)
     if type(lost).__name__ == "ProxyError":
         return f"the proxy answers {lost}: see HTTPS_PROXY, or the provider's option `proxy`"
     if isinstance(lost, socket.gaierror):

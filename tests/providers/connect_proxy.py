@@ -96,7 +96,8 @@ class Authority:
 
 
 def make_authority(folder: Path) -> Authority:
-    key, own = ec.generate_private_key(ec.SECP256R1()), _name("A company's authority")
+    folder.mkdir(exist_ok=True)
+    key, own = ec.generate_private_key(ec.SECP256R1()), _name(f"The authority of {folder.name}")
     signer = _certificate(own, own, key).add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
     (folder / "authority.pem").write_bytes(_pem(signer.sign(key, hashes.SHA256())))
     server_key = ec.generate_private_key(ec.SECP256R1())

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from ssl import SSLContext
 from typing import Any, Final
 
 from aiohttp import BasicAuth, web
@@ -61,13 +62,14 @@ class TokenServer:
 
 
 @asynccontextmanager
-async def serve_tokens(server: TokenServer) -> AsyncIterator[TokenServer]:
+async def serve_tokens(server: TokenServer, tls: SSLContext | None = None) -> AsyncIterator[TokenServer]:
+    """With `tls`, it is `localhost`."""
     application = web.Application()
     application.router.add_post("/token", server.answer)
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
     await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    server.url = f"http://127.0.0.1:{runner.addresses[0][1]}/token"
+    await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls).start()
+    server.url = f"{'https://localhost' if tls else 'http://127.0.0.1'}:{runner.addresses[0][1]}/token"
     try:
         yield server
     finally:

@@ -4,7 +4,8 @@ import base64
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 import pytest
 from aiohttp import web
@@ -18,13 +19,18 @@ from activities.model.port import Endpoint, ModelRequest, Route
 from activities.model.wires.router import WireRouter
 from activities.project.config_references import detach_from_file
 from activities.redact import Redactor
+from tests.providers.aws_token_server import serve_roles, write_profile
 from tests.providers.connect_proxy import LOGIN, Authority, ConnectProxy, make_authority, serve_proxy
 from tests.providers.double_requests import GO, collect_answer
+from tests.providers.google_token_server import TokenServer, serve_tokens, write_service_account
 from tests.providers.provider_double import ProviderDouble, RefusedRequest, serve_double
 from workflows.domain.config.config import Config
 from workflows.domain.errors import UsageError
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*`ReadOnly` qualifier:UserWarning")  # litellm's
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*`ReadOnly` qualifier:UserWarning"),  # litellm's
+    pytest.mark.filterwarnings("ignore:The load_credentials_from_file method:DeprecationWarning"),  # google-auth's
+]
 
 MODELS = {  # of each wire
     "chat": "mistral/mistral-large-latest",
@@ -32,6 +38,8 @@ MODELS = {  # of each wire
     "anthropic": "anthropic/claude-opus-4-5",
     "gemini": "google/gemini-2.5-pro",
     "ollama": "ollama/llama3.1",
+    "bedrock": "amazon-bedrock/amazon.nova-pro-v1:0",
+    "vertex": "google-vertex/gemini-2.5-pro",
     "litellm": "cohere/command-a-03-2025",
 }
 OWN = [wire for wire in MODELS if wire != "litellm"]
@@ -46,7 +54,7 @@ def authority(tmp_path: Path) -> Authority:
 
 @pytest.fixture(autouse=True)
 def no_proxy_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    authorities = "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"
+    authorities = "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE"
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", *authorities):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.lower(), raising=False)
@@ -63,9 +71,34 @@ async def provider(authority: Authority) -> AsyncIterator[ProviderDouble]:
         yield double
 
 
-async def reach(port: WireRouter, wire: str, url: str, **options: str) -> Endpoint:
+class SignIn(NamedTuple):
+    """How a provider is signed in to, and the hosts that are asked before it."""
+
+    options: dict[str, Any]
+    hosts: tuple[str, ...] = ()
+
+
+@pytest.fixture
+async def sign_in(
+    wire: str, authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[SignIn]:
+    """With servers of AWS's or Google's that give credentials."""
+    if wire == "bedrock":
+        async with serve_roles(authority.server) as roles:
+            for name, value in write_profile(tmp_path, roles).items():
+                monkeypatch.setenv(name, value)
+            yield SignIn({"profile": "work", "region": "us-east-1"}, (urlsplit(roles).netloc,))
+    elif wire == "vertex":
+        async with serve_tokens(TokenServer("t"), authority.server) as tokens:
+            file = write_service_account(tmp_path / "google.json", tokens.url)
+            yield SignIn({"googleAuthOptions": {"keyFilename": str(file)}}, (urlsplit(tokens.url).netloc,))
+    else:
+        yield SignIn({"apiKey": "k"})
+
+
+async def reach(port: WireRouter, wire: str, url: str, **options: Any) -> Endpoint:
     model = MODELS[wire]
-    written = {"baseURL": f"{url}/v1" if wire != "ollama" else url, "apiKey": "k", **options}
+    written = {"baseURL": f"{url}/v1" if wire not in ("ollama", "bedrock") else url, **(options or {"apiKey": "k"})}
     config = Config.model_validate({"provider": {model.partition("/")[0]: {"options": written}}})
     return (await EndpointResolver(Keys(Path("nowhere.json")), dict(os.environ), port).resolve(model, config)).endpoint
 
@@ -79,49 +112,51 @@ async def fail(port: WireRouter, endpoint: Endpoint) -> ProviderFailure:
 
 @pytest.mark.parametrize("wire", MODELS)
 async def test_the_environments_proxy_and_authority_count(
-    wire: str, provider: ProviderDouble, authority: Authority, monkeypatch: pytest.MonkeyPatch
+    wire: str, sign_in: SignIn, provider: ProviderDouble, authority: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with serve_proxy(ConnectProxy(LOGIN)) as proxy:
         monkeypatch.setenv("HTTPS_PROXY", proxy.url)
         monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
         port = WireRouter(os.environ)
-        failure = await fail(port, await reach(port, wire, provider.url))
+        failure = await fail(port, await reach(port, wire, provider.url, **sign_in.options))
         await port.close()
-    assert REACHED in failure.message and proxy.asked == [provider.url.removeprefix("https://")]
+    assert REACHED in failure.message and proxy.asked == [*sign_in.hosts, urlsplit(provider.url).netloc]
 
 
 @pytest.mark.parametrize("wire", MODELS)
 async def test_what_needs_no_proxy_is_reached_straight(
-    wire: str, provider: ProviderDouble, authority: Authority, monkeypatch: pytest.MonkeyPatch
+    wire: str, sign_in: SignIn, provider: ProviderDouble, authority: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with serve_proxy(ConnectProxy()) as proxy:
         monkeypatch.setenv("HTTPS_PROXY", proxy.url)
         monkeypatch.setenv("NO_PROXY", "localhost")
         monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
         port = WireRouter(os.environ)
-        failure = await fail(port, await reach(port, wire, provider.url))
+        failure = await fail(port, await reach(port, wire, provider.url, **sign_in.options))
         await port.close()
     assert REACHED in failure.message and proxy.asked == []
 
 
 @pytest.mark.parametrize("wire", OWN)
 async def test_a_provider_has_a_proxy_and_an_authority_of_its_own(
-    port: WireRouter, wire: str, provider: ProviderDouble, authority: Authority, monkeypatch: pytest.MonkeyPatch
+    wire: str, sign_in: SignIn, provider: ProviderDouble, authority: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    port = WireRouter(os.environ)
     async with serve_proxy(ConnectProxy(LOGIN)) as proxy:
         monkeypatch.setenv("THE_PROXY", proxy.url)
-        options = {"proxy": "{env:THE_PROXY}", "caFile": str(authority.file)}
+        options = {**sign_in.options, "proxy": "{env:THE_PROXY}", "caFile": str(authority.file)}
         failure = await fail(port, await reach(port, wire, provider.url, **options))
-    assert REACHED in failure.message and proxy.asked == [provider.url.removeprefix("https://")]
+        await port.close()
+    assert REACHED in failure.message and proxy.asked == [*sign_in.hosts, urlsplit(provider.url).netloc]
 
 
 @pytest.mark.parametrize("wire", OWN)
 async def test_the_authorities_that_opencode_is_given_are_trusted_too(
-    wire: str, provider: ProviderDouble, authority: Authority, monkeypatch: pytest.MonkeyPatch
+    wire: str, sign_in: SignIn, provider: ProviderDouble, authority: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NODE_EXTRA_CA_CERTS", str(authority.file))
     port = WireRouter(os.environ)
-    failure = await fail(port, await reach(port, wire, provider.url))
+    failure = await fail(port, await reach(port, wire, provider.url, **sign_in.options))
     await port.close()
     assert REACHED in failure.message
 
@@ -166,6 +201,22 @@ async def test_a_certificate_that_is_not_trusted_is_named_with_what_to_do(
     await port.close()
     monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
     assert REACHED in (await fail(port, await reach(port, "anthropic", provider.url))).message
+    await port.close()
+
+
+@pytest.mark.parametrize("wire", ["bedrock"])
+async def test_aws_is_trusted_as_its_own_programs_do_beside_all_others(
+    wire: str, sign_in: SignIn, provider: ProviderDouble, authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = WireRouter(os.environ)
+    failure = await fail(port, await reach(port, wire, provider.url, **sign_in.options))
+    assert "no credentials of AWS" in failure.message and "not trusted here" in (failure.connect_error or "")
+    await port.close()
+    monkeypatch.setenv("AWS_CA_BUNDLE", str(authority.file))
+    monkeypatch.setenv("NODE_EXTRA_CA_CERTS", str(make_authority(authority.file.parent / "other").file))
+    port = WireRouter(os.environ)
+    failure = await fail(port, await reach(port, wire, provider.url, **sign_in.options))
+    assert failure.connect_error and "credentials" not in failure.message, "Bedrock itself is not trusted"
     await port.close()
 
 

@@ -12,7 +12,7 @@ from workflows.domain.errors import UsageError
 
 _CONNECTIONS: Final = 1000
 _IDLE_CONNECTIONS: Final = 100
-_EXTRA_AUTHORITIES: Final = "NODE_EXTRA_CA_CERTS"  # what OpenCode's users set for their company's
+EXTRA_AUTHORITIES: Final = "NODE_EXTRA_CA_CERTS"  # what OpenCode's users set for their company's
 _OF_LIBRARY: Final = b"x-stainless-"  # OpenAI's client describes itself and this machine in such headers
 _LOG: Final = logging.getLogger("holdfast.model")
 
@@ -20,17 +20,23 @@ ENVIRONMENT: Final = Route()  # HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY, SS
 _Client = TypeVar("_Client", httpx.Client, "BodyReleasingClient")
 
 
-def open_client(kind: type[_Client], route: Route, environment: Mapping[str, str], options: dict[str, Any]) -> _Client:
-    """A client that takes this route, in this process's environment. Raises UsageError, without quoting what may hold a
-    password."""
+def trusted_authorities(route: Route, environment: Mapping[str, str]) -> ssl.SSLContext:
+    """Trusts those of this process's environment, and the route's. Raises UsageError for files that hold none."""
     try:
         trusted = httpx.create_ssl_context()
-        _trust_extra(trusted, environment.get(_EXTRA_AUTHORITIES))
+        _trust_extra(trusted, environment.get(EXTRA_AUTHORITIES))
         if route.ca_file:
             trusted.load_verify_locations(route.ca_file)
     except (OSError, ssl.SSLError) as error:
         named = repr(route.ca_file) if route.ca_file else "SSL_CERT_FILE or SSL_CERT_DIR"
         raise UsageError(f"Certificates cannot be read from {named}: {error.strerror or error}.") from None
+    return trusted
+
+
+def open_client(kind: type[_Client], route: Route, environment: Mapping[str, str], options: dict[str, Any]) -> _Client:
+    """A client that takes this route, in this process's environment. Raises UsageError, without quoting what may hold a
+    password."""
+    trusted = trusted_authorities(route, environment)
     proxy = route.proxy.get_secret_value() if route.proxy else None
     try:
         return kind(verify=trusted, proxy=proxy, **options)
@@ -45,7 +51,7 @@ def _trust_extra(trusted: ssl.SSLContext, file: str | None) -> None:
         if file:
             trusted.load_verify_locations(file)
     except (OSError, ssl.SSLError) as error:
-        _LOG.warning("%s is ignored: %r: %s", _EXTRA_AUTHORITIES, file, error.strerror or error)
+        _LOG.warning("%s is ignored: %r: %s", EXTRA_AUTHORITIES, file, error.strerror or error)
 
 
 class BodyReleasingClient(httpx.AsyncClient):

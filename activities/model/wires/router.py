@@ -61,7 +61,7 @@ class WireRouter:
         self._litellm = LiteLLM(environment, timeouts)
         self._connections = Connections(environment)
         self._google = GoogleTokens(environment, timeouts)
-        self._aws = AwsProfiles()
+        self._aws = AwsProfiles(environment)
         self._wires: Mapping[Wire, HttpWire] = {
             Wire.CHAT: HttpWire(self._connections, timeouts, chat_request.prepare, ChatReader),
             Wire.RESPONSES: HttpWire(self._connections, timeouts, responses.prepare, ResponsesReader),

@@ -1,0 +1,69 @@
+"""How botocore reaches the services that give credentials: by the proxy and the authorities of all other requests."""
+
+import hashlib
+import os
+import shutil
+import threading
+import weakref
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any, Final
+
+from activities.model.extras import import_extra
+from activities.model.port import Route
+from activities.model.wires.http_client import EXTRA_AUTHORITIES, trusted_authorities
+
+EXTRA: Final = "bedrock"
+_FILE: Final = "SSL_CERT_FILE"
+_FOLDER: Final = "SSL_CERT_DIR"
+_HASHED: Final = "*.[0-9]"  # OpenSSL's names of files in such a folder
+
+
+class AwsRoutes:
+    """botocore knows proxies of its own and the environment's, and one file of authorities: all are joined in it.
+
+    It trusts those that AWS's programs are told of (AWS_CA_BUNDLE, `ca_bundle`), too.
+    """
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = environment
+        self._folder: Path | None = None
+
+    def take(self, session: Any, route: Route) -> tuple[Path, ...]:
+        """Lead a session's requests there; the files that this depends on. Raises UsageError for wrong ones."""
+        if route.proxy is not None:
+            proxies = dict.fromkeys(("http", "https"), route.proxy.get_secret_value())
+            config = import_extra(EXTRA, "botocore.config").Config(proxies=proxies)
+            session.set_default_client_config(config)
+        own = session.get_config_variable("ca_bundle") or self._environment.get("REQUESTS_CA_BUNDLE")
+        files = tuple(self._files(route, own))
+        if not files:
+            return ()
+        trusted_authorities(route, self._environment)
+        joined = self._join(files)
+        session.set_config_variable("ca_bundle", str(joined))
+        return (*files, joined)
+
+    def _files(self, route: Route, own: str | None) -> Iterator[Path]:
+        """None, if only botocore's own authorities count, or AWS's."""
+        file, folder, extra = map(self._environment.get, (_FILE, _FOLDER, EXTRA_AUTHORITIES))
+        if not (file or folder or extra or route.ca_file):
+            return
+        if folder and not file:
+            yield from sorted(Path(folder).glob(_HASHED))
+        else:
+            yield Path(file or import_extra(EXTRA, "botocore.httpsession").get_cert_path(True))
+        yield from (Path(each) for each in (extra, route.ca_file, own) if each and os.access(each, os.R_OK))
+
+    def _join(self, files: tuple[Path, ...]) -> Path:
+        content = b"\n".join(file.read_bytes() for file in files)
+        if self._folder is None or not self._folder.exists():
+            self._folder = Path(mkdtemp(prefix="holdfast-authorities-"))
+            weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        joined = self._folder / f"{hashlib.sha256(content).hexdigest()}.pem"
+        if not joined.exists():
+            written = joined.with_suffix(f".{threading.get_ident()}")
+            written.write_bytes(content)
+            written.replace(joined)
+        return joined

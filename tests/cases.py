@@ -138,7 +138,6 @@ NOT_BUILT: tuple[NotImplementedCase, ...] = (
         lambda case: "compaction" in json.dumps(case.expected),
         "a compaction is a row here, and no message: tests/workflows/test_compaction.py plays it",
     ),
-    NotImplementedCase("compaction_prune", lambda case: case.op == "prune", "pruning comes later"),
 )
 
 

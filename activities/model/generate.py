@@ -17,10 +17,11 @@ from activities.model.endpoints import EndpointResolver
 from activities.model.reminders import due_reminders
 from activities.model.step_request import StepRequests, StepView
 from activities.project.project_loader import ProjectLoader
-from activities.store import generations, prompts, turns
+from activities.store import generations, prompts, prunings, turns
 from activities.store.generations import StoredAnswer, Suspended, TurnOver
 from activities.store.transcript_cache import TranscriptCache
 from activities.tools.toolset import Toolsets
+from workflows.domain.context.prune import cleared_calls
 from workflows.domain.generation import Generation, Purpose
 from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.step_flaw import find_flaw
@@ -83,8 +84,11 @@ class Model:
         Raises as `Attempt.begin`.
         """
         async with attempt.registration() as journal:
-            begun, steered, transcript = await asyncio.gather(
-                attempt.begin(journal), prompts.steered(journal), self.transcripts.read(journal, request.session)
+            begun, steered, transcript, pruned = await asyncio.gather(
+                attempt.begin(journal),
+                prompts.steered(journal),
+                self.transcripts.read(journal, request.session),
+                prunings.newest(journal, request.session),
             )
             match begun:
                 case TurnOver():
@@ -105,7 +109,10 @@ class Model:
             if due or steered:
                 transcript = await self.transcripts.read(journal, request.session)
             config = await turns.turn_config(journal, attempt.turn_status.turn_config)
-            return StepView(transcript, config, reminded)
+            if request.step == 1 and config.config.compaction.prune:
+                pruned = prunings.advance(journal, request.turn, transcript, pruned)
+            cleared = cleared_calls(transcript, pruned.call if pruned else None)
+            return StepView(transcript, cleared, config, reminded)
 
     def step_result(self, request: GenerateRequest, answer: StoredAnswer, rules: Ruleset) -> StepResult:
         """The calls are judged by the turn's rules and the live grants."""

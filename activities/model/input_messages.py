@@ -1,6 +1,6 @@
 """The view: a transcript as a model's messages (opencode.md 5.5)."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import zip_longest
 from typing import Final, TypeAlias
 
@@ -8,6 +8,7 @@ from activities.model import media, port
 from activities.model.identity_cache import IdentityCache
 from activities.store.database import dumps
 from prompts import render_prompt
+from workflows.domain.ids import PartId
 from workflows.domain.messages import (
     AssistantMessage,
     ContextSummary,
@@ -23,6 +24,7 @@ from workflows.domain.messages import (
 
 _TEXT_ONLY: Final = port.ModelFacts()
 INTERRUPTED: Final = "[Tool execution was interrupted]"
+CLEARED: Final = "[Old tool result content cleared]"
 
 AnswerCache: TypeAlias = IdentityCache[AssistantMessage, tuple[port.InputMessage, ...]]
 
@@ -33,23 +35,25 @@ def to_input_messages(
     model: str,
     facts: port.ModelFacts = _TEXT_ONLY,
     *,
+    cleared: Collection[PartId] = (),
     answer_cache: AnswerCache | None = None,
 ) -> tuple[port.InputMessage, ...]:
     """System prompt, then the conversation. What follows an entry never changes its messages.
 
     Leaves out what only another model's provider understands; replaces what the model cannot see by its `facts` with a
-    word. `answer_cache`: messages of earlier views.
+    word. `cleared`: calls without their results. `answer_cache`: messages of earlier views.
     """
     answer_cache = IdentityCache() if answer_cache is None else answer_cache
     messages: list[port.InputMessage] = [port.SystemInput(content=system)]
-    kind = model, facts.images, facts.documents
     opening = ""
 
     def convert(answer: AssistantMessage) -> tuple[port.InputMessage, ...]:
-        return tuple(_messages_of(answer, model, facts))
+        return tuple(_messages_of(answer, model, facts, cleared))
 
     for entry, following in zip_longest(transcript, transcript[1:]):
         if isinstance(entry, AssistantMessage):
+            without = tuple(part.id for part in entry.parts if isinstance(part, ToolPart) and part.id in cleared)
+            kind = model, facts.images, facts.documents, without
             messages += answer_cache.get(entry, kind, convert)
         elif isinstance(entry, ContextSummary):
             messages += _summary(entry)
@@ -95,12 +99,14 @@ def _text(entry: UserMessage | StepReminders) -> str:
     return entry.text
 
 
-def _messages_of(message: AssistantMessage, model: str, facts: port.ModelFacts) -> Iterator[port.InputMessage]:
+def _messages_of(
+    message: AssistantMessage, model: str, facts: port.ModelFacts, cleared: Collection[PartId]
+) -> Iterator[port.InputMessage]:
     parts = tuple(_answer_parts(message, own=message.body.model == model))
     if all(isinstance(part, ReasoningPart) for part in parts):
         return
     yield port.AssistantInput(parts=parts)
-    yield from _results([part for part in message.parts if isinstance(part, ToolPart)], facts)
+    yield from _results([part for part in message.parts if isinstance(part, ToolPart)], facts, cleared)
 
 
 def _answer_parts(message: AssistantMessage, *, own: bool) -> Iterator[port.AnswerPart]:
@@ -115,10 +121,15 @@ def _answer_parts(message: AssistantMessage, *, own: bool) -> Iterator[port.Answ
                 yield TextPart(text=text)
 
 
-def _results(calls: Iterable[ToolPart], facts: port.ModelFacts) -> Iterator[port.InputMessage]:
+def _results(
+    calls: Iterable[ToolPart], facts: port.ModelFacts, cleared: Collection[PartId]
+) -> Iterator[port.InputMessage]:
     """Pictures and documents follow as a message of their own, which every provider takes."""
     attached: list[port.Piece] = []
     for call in calls:
+        if call.id in cleared:
+            yield port.ToolResultInput(call=call.provider_id, content=CLEARED)
+            continue
         pieces, reasons = media.select_attachments(call, facts)
         attached += pieces
         missing = [render_prompt("tools/not_attached", reason=reason) for reason in reasons]

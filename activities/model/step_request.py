@@ -13,15 +13,17 @@ from activities.model.system_prompt import system_prompt
 from activities.model.tool_offers import offer_tools, tool_choice
 from activities.tools.toolset import Toolset
 from workflows.domain.config.turn_config import TurnConfig
+from workflows.domain.ids import PartId
 from workflows.domain.messages import AssistantMessage, Transcript
 from workflows.domain.wire import GenerateRequest
 
 
 @dataclass(frozen=True)
 class StepView:
-    """What a step asks with. `reminders_seal` as in `MessageCompleted`."""
+    """What a step asks with; `cleared`: calls without their results. `reminders_seal` as in `MessageCompleted`."""
 
     transcript: Transcript
+    cleared: frozenset[PartId]
     turn_config: TurnConfig
     reminders_seal: str | None
 
@@ -36,7 +38,9 @@ class StepRequests:
     def build(self, request: GenerateRequest, view: StepView, model: ResolvedModel, toolset: Toolset) -> ModelRequest:
         config = view.turn_config
         system = system_prompt(config, model.name, platform=platform.system().lower())
-        messages = to_input_messages(system, view.transcript, model.name, model.facts, answer_cache=self._answers)
+        messages = to_input_messages(
+            system, view.transcript, model.name, model.facts, cleared=view.cleared, answer_cache=self._answers
+        )
         again = request.text_only and is_asked_again(view.transcript, request.turn)
         named = f"{model.endpoint.model}/{model.endpoint.behind}"
         choice = tool_choice(named, text_only=request.text_only, again=again)

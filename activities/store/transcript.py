@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 from activities.store.pg_protocol import Rows
 from activities.store.queries import Queries
 from activities.store.statements import RowReader
+from workflows.domain.context.prune import may_be_cleared
 from workflows.domain.ids import PartId, SessionId, TurnId
 from workflows.domain.messages import (
     AnswerMetadata,
@@ -37,10 +38,11 @@ PART: Final[TypeAdapter[StoredPart]] = TypeAdapter(StoredPart)
 
 
 class CallTimesRow(Value):
-    """When a call was claimed and settled, if it was."""
+    """When a call was claimed and settled, and its result cleared from the context, if they were."""
 
     claimed: datetime | None
     settled: datetime | None
+    cleared: datetime | None
 
 
 class MessageRow(Value):
@@ -120,8 +122,13 @@ class _DetailRows:
             message=message,
             **turn,
             text_parts=tuple(row["id"] for row in self._texts[message.id]),
-            call_times={row["id"]: CallTimesRow(claimed=row["claimed_at"], settled=row["settled_at"]) for row in calls},
+            call_times={row["id"]: _call_times(row) for row in calls},
         )
+
+
+def _call_times(row: dict[str, Any]) -> CallTimesRow:
+    cleared = row["pruned_at"] if may_be_cleared(row["state"], row["tool"]) else None
+    return CallTimesRow(claimed=row["claimed_at"], settled=row["settled_at"], cleared=cleared)
 
 
 def _by_message(rows: Rows) -> dict[str, Rows]:

@@ -4,11 +4,12 @@ from typing import Any, Final
 
 import pytest
 
+from activities.model.input_messages import CLEARED
 from tests.harness import Harness
 from tests.workflows.conftest import Open
 from worker.scripted.script import Refuse, Script, ScriptedAnswer, ScriptedCall, ScriptedUsage
 from workflows.domain.events.event import Event
-from workflows.domain.events.generations import ContextCompacted, MessageCompleted
+from workflows.domain.events.generations import ContextCompacted, ContextPruned, MessageCompleted
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.generation import Purpose
 from workflows.domain.ids import SessionId
@@ -203,3 +204,26 @@ async def test_a_long_turn_goes_on_through_its_compactions(open_harness: Open) -
     assert is_done(ended) and sum(map(is_step, paid)) == STEPS and len(found) > STEPS / 10
     assert max(answer.tokens.context for answer in paid) < 8_000
     assert [each.step for each in found] == sorted({each.step for each in found})
+
+
+async def test_old_results_are_cleared_from_what_the_model_sees_as_a_turn_begins(open_harness: Open) -> None:
+    files = [f"{number}.txt" for number in range(8)]
+    read = ScriptedAnswer(tools=tuple(ScriptedCall(name="read", arguments={"filePath": name}) for name in files))
+    async with open_harness(scripts=script(read, *(DONE,) * 4)) as harness, harness.running_worker():
+        harness.configure_person(model={}, compaction={"prune": True})
+        for name in files:
+            harness.file(name, "one of many lines\n" * 2_000)
+        session = await harness.start_session("Read.")
+        for turn, words in enumerate(("Well?", "And?", "Then?"), 2):
+            await harness.ended(session, turn - 1)
+            await harness.client.prompt(session, Prompt.of_text(words))
+        ended = await harness.ended(session, 4)
+        pruned = [event for event in await harness.events(session) if isinstance(event, ContextPruned)]
+        results = [content for role, content in sent(harness) if role == "tool"]
+        exported = [details async for details in harness.client.records.messages(session)]
+
+    assert is_done(ended) and len(pruned) == 1 and pruned[0].tokens > 20_000
+    cleared = [result == CLEARED for result in results]
+    assert cleared == sorted(cleared, reverse=True) and 1 < sum(cleared) < 8
+    times = [time.cleared for details in exported for time in details.call_times.values()]
+    assert sum(time is not None for time in times) == sum(cleared)

@@ -8,10 +8,11 @@ from workflows.domain.value import Value
 
 
 class CallTimes(Value):
-    """When a call was claimed and settled, if it was."""
+    """When a call was claimed and settled, and its result cleared from the context, if they were."""
 
     claimed: datetime | None
     settled: datetime | None
+    cleared: datetime | None
 
 
 class MessageDetails(Value):

@@ -223,7 +223,8 @@ def milliseconds(at: datetime) -> int:
 def _span(timing: CallTimes, otherwise: datetime) -> SpanShape:
     """A refused or cancelled call has only an end."""
     begin = timing.claimed or timing.settled or otherwise
-    return SpanShape(start=milliseconds(begin), end=milliseconds(timing.settled) if timing.settled else None)
+    end, cleared = (milliseconds(at) if at else None for at in (timing.settled, timing.cleared))
+    return SpanShape(start=milliseconds(begin), end=end, compacted=cleared)
 
 
 def _json(shape: Shape) -> str:

@@ -36,10 +36,11 @@ class Shape(Value):
 
 
 class SpanShape(Shape):
-    """A span in milliseconds since 1970."""
+    """A span in milliseconds since 1970. `compacted`: when a result was cleared from the context."""
 
     start: int
     end: int | None = None
+    compacted: int | None = None
 
 
 class TimesShape(Shape):

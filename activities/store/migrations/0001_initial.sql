@@ -227,6 +227,14 @@ CREATE TABLE call (                                 -- the ledger
 CREATE INDEX call_session ON call (session);
 CREATE INDEX call_claimed ON call (id) WHERE state = 'claimed';
 
+CREATE TABLE pruning (                              -- which old results of tools the model sees as cleared
+    turn      text PRIMARY KEY REFERENCES turn,     -- from which on
+    session   text        NOT NULL REFERENCES session,
+    call      text        NOT NULL REFERENCES call, -- up to and with the result of which
+    pruned_at timestamptz NOT NULL DEFAULT now()
+);
+CREATE INDEX pruning_session ON pruning (session);
+
 CREATE TABLE task (                                 -- a call that a subagent carries out in its own session
     call         text PRIMARY KEY REFERENCES call,
     session      text        NOT NULL REFERENCES session,   -- of the call

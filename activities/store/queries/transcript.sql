@@ -22,8 +22,12 @@ ORDER BY p.taken_seq
 SELECT id, message, position, body FROM part WHERE message = ANY(%(messages)s)
 
 -- name: calls
--- The calls of messages.
-SELECT c.id, c.message, c.position, c.provider_id, c.tool, c.arguments, c.state, c.outcome, c.claimed_at, c.settled_at
+-- The calls of messages; `pruned_at`: when the model lost sight of results as old as theirs.
+SELECT c.id, c.message, c.position, c.provider_id, c.tool, c.arguments, c.state, c.outcome, c.claimed_at, c.settled_at,
+       (SELECT min(p.pruned_at) FROM pruning p JOIN call last ON last.id = p.call JOIN turn t ON t.id = last.turn
+        WHERE p.session = c.session
+          AND (t.number, last.step, last.position) >= ((SELECT number FROM turn WHERE id = c.turn), c.step, c.position)
+       ) AS pruned_at
 FROM message m JOIN call c ON c.turn = m.turn AND c.step = m.step WHERE m.id = ANY(%(messages)s)
 
 -- name: steps_from

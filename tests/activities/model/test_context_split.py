@@ -8,7 +8,6 @@ import pytest
 from activities.model.context_split import estimate_tokens, split_context
 from tests.cases import Case, load
 from workflows.domain.config.config import Compaction
-from workflows.domain.config.fields import SUPPORTED_FIELDS
 from workflows.domain.context_window import usable_tokens
 from workflows.domain.ids import GenerationId, MessageId, TurnId
 from workflows.domain.messages import AnswerMetadata, AssistantMessage, ContextSummary, Entry, TextPart, UserMessage
@@ -77,8 +76,3 @@ def test_without_an_answer_besides_a_summary_there_is_nothing_to_summarise() -> 
     prompt = entry({"id": "u2", "role": "user", "tokens": 9000})
 
     assert split_context((summary, prompt), 10_000, Compaction()) is None
-
-
-@pytest.mark.parametrize("case", load("compaction_prune", op="prune"))
-def test_old_outputs_are_pruned_where_the_configuration_says_so(case: Case) -> None:
-    assert ("compaction", "prune") in SUPPORTED_FIELDS

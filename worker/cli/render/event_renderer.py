@@ -28,7 +28,7 @@ from workflows.domain.call_display import DisplayKind
 from workflows.domain.events.asks import AnswerNotRun, AnswerRefused, AskAnswered, AskClosed, AskRaised, AskReopened
 from workflows.domain.events.calls import CallClaimed, CallDrifted, CallFinished, CallPrepared
 from workflows.domain.events.event import Event
-from workflows.domain.events.generations import ContextCompacted, MessageCompleted, ModelRetry
+from workflows.domain.events.generations import ContextCompacted, ContextPruned, MessageCompleted, ModelRetry
 from workflows.domain.events.grants import GrantMade, GrantRevoked
 from workflows.domain.events.prompts import PromptAccepted, PromptTaken, PromptWithdrawn
 from workflows.domain.events.sessions import (
@@ -103,9 +103,8 @@ class EventRenderer:
                 self._end_turn(event, seen)
             case ModelRetry() if event.purpose.delays_turn:
                 self._show_retry(event, seen)
-            case ContextCompacted():
-                price = format_price(Cost.of(event.cost))
-                self._print(f"Compacted: {event.before:,} → {event.after:,} tokens, {price}.", _DIM)
+            case ContextCompacted() | ContextPruned():
+                self._print(_context_sentence(event), _DIM)
             case MessageCompleted() if event.turn is not None:
                 self._show_answer(event, seen)
             case PromptAccepted() if self._working:  # else its turn begins with it, and shows it
@@ -271,6 +270,12 @@ def _turn_sentence(event: Event, seen: EventWithContents) -> tuple[str, str | No
         case SessionConfigured():
             return f"The next turns go by the configuration of {actor_of(seen)}'s shell.", None
     return None
+
+
+def _context_sentence(event: ContextCompacted | ContextPruned) -> str:
+    if isinstance(event, ContextPruned):
+        return f"Cleared old results of tools from the context: {event.tokens:,} tokens."
+    return f"Compacted: {event.before:,} → {event.after:,} tokens, {format_price(Cost.of(event.cost))}."
 
 
 def _ask_sentence(event: Event, seen: EventWithContents) -> tuple[str, str | None] | None:

@@ -162,11 +162,12 @@ class Experimental(Section):
 class Compaction(Section):
     """When a context is compacted, and what of it stays as it is.
 
-    `auto`: whether at all. `reserved`: tokens of a model's input that stay free. `preserve_recent_tokens` and
-    `tail_turns`: at most so much of the newest conversation stays.
+    `auto`: whether at all. `prune`: whether old results of tools are cleared. `reserved`: tokens of a model's input
+    that stay free. `preserve_recent_tokens` and `tail_turns`: at most so much of the newest conversation stays.
     """
 
     auto: bool = True
+    prune: bool = False
     reserved: NonNegativeInt | None = None
     tail_turns: int | None = None
     preserve_recent_tokens: NonNegativeInt | None = None
@@ -188,12 +189,7 @@ class Config(Section):
     experimental: Experimental = Experimental()
 
 
-class UnsupportedCompaction(Section):
-    prune: bool | None = None
-
-
 class UnsupportedSettings(Section):
     """Fields validated like OpenCode's, but without effect yet."""
 
     username: str | None = None
-    compaction: UnsupportedCompaction = UnsupportedCompaction()

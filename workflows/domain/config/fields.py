@@ -41,7 +41,7 @@ def _section_of(annotation: Any) -> tuple[FieldPath, type[Section] | None]:
 SUPPORTED_FIELDS: Final = (*((field,) for field in CLIENT_FIELDS), *_section_paths(Config))
 
 _UNSUPPORTED_FIELDS: Final = field_paths(
-    """attachment autoshare autoupdate command compaction.prune disabled_providers enabled_providers enterprise
+    """attachment autoshare autoupdate command disabled_providers enabled_providers enterprise
     formatter layout logLevel lsp mcp mode plugin references server share shell skills small_model snapshot username
     watcher"""
 )

@@ -38,6 +38,18 @@ class ContextCompacted(Value):
     cost: str | None
 
 
+class ContextPruned(Value):
+    """From this turn on, the model sees the old results of tools up to and with that of `call` as cleared.
+
+    `tokens`: how many more than before, by estimate.
+    """
+
+    type: Literal["context.pruned"] = "context.pruned"
+    turn: TurnId
+    call: PartId
+    tokens: int
+
+
 class PartSeal(Value):
     part: PartId
     kind: str

@@ -23,6 +23,7 @@ KIND: Final = "application/x-ndjson"
 CAPABILITIES: Final[Mapping[str, tuple[str, ...]]] = {
     "gpt-oss": ("completion", "tools", "thinking"),
     "qwen3": ("completion", "tools", "thinking"),
+    "qwen3-vl": ("completion", "tools", "thinking", "vision"),
     "llava": ("completion", "tools", "vision"),
     "gemma": ("completion",),
 }

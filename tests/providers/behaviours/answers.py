@@ -108,28 +108,40 @@ async def unknown_tool(rig: Rig) -> None:
     await rig.talk.ask()
 
 
-@row("a picture and a PDF in a prompt")
-async def media_in_a_prompt(rig: Rig) -> None:
-    picture = ImagePiece(url=_url("image/png", PNG))
-    document = FilePiece(name="a.pdf", url=_url("application/pdf", PDF))
+@row("a picture in a prompt")
+async def picture_in_a_prompt(rig: Rig) -> None:
+    await _show(rig, ImagePiece(url=_url("image/png", PNG)))
+
+
+@row("a PDF in a prompt")
+async def document_in_a_prompt(rig: Rig) -> None:
+    await _show(rig, FilePiece(name="a.pdf", url=_url("application/pdf", PDF)))
+
+
+@row("a picture in a result")
+async def picture_in_a_result(rig: Rig) -> None:
+    await _attach(rig, "image/png", PNG)
+
+
+@row("a PDF in a result")
+async def document_in_a_result(rig: Rig) -> None:
+    await _attach(rig, "application/pdf", PDF)
+
+
+async def _show(rig: Rig, piece: ImagePiece | FilePiece) -> None:
     rig.wire.play(DONE)
-    shown = UserInput(content=(TextPiece(text="Look:"), picture, document))
-    await collect_answer(rig.port, rig.wire.request((shown,)))
-    assert PNG in rig.talk.sent and PDF in rig.talk.sent
+    await collect_answer(rig.port, rig.wire.request((UserInput(content=(TextPiece(text="Look:"), piece)),)))
+    assert piece.url.partition(",")[2] in rig.talk.sent
 
 
-@row("a picture and a PDF in a result")
-async def media_in_a_result(rig: Rig) -> None:
+async def _attach(rig: Rig, kind: str, content: str) -> None:
+    """To each of two results."""
     rig.wire.play(TWO, DONE)
     rig.talk.prompt()
     await rig.talk.ask()
-    attached = (
-        {"mime": "image/png", "url": _url("image/png", PNG)},
-        {"mime": "application/pdf", "url": _url("application/pdf", PDF)},
-    )
-    rig.talk.settle(Outcome(output="Read.", attachments=attached))
+    rig.talk.settle(Outcome(output="Read.", attachments=({"mime": kind, "url": _url(kind, content)},)))
     await rig.talk.ask()
-    assert PNG in rig.talk.sent and PDF in rig.talk.sent
+    assert rig.talk.sent.count(content) == 2
 
 
 @row("a steered prompt")

@@ -79,7 +79,10 @@ class SloppyWire(ChatWire):
     thinks = True
     signs = False
     keep_alive = b": keep-alive\r\n\r\n"
-    ends = {End.STOP: "stop", End.LENGTH: "length", End.FILTER: "content_filter"}
+    ends = {
+        **ChatWire.ends,  # a LiteLLM proxy passes OpenAI's refusals on
+        End.WINDOW: "model_context_window_exceeded",  # docs.z.ai, the chat completion API: finish_reason
+    }
     failures = {
         Failure.KEY: (401, {"error": "Unauthorized"}),
         Failure.CREDIT: (402, error("Insufficient Balance", "invalid_request_error", "unknown_error")),

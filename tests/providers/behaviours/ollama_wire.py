@@ -19,7 +19,7 @@ _SPENT: Final = {
 class OllamaWire(WireUnderTest):
     name = "Ollama"
     wire = Wire.OLLAMA
-    model = "ollama_chat/qwen3"
+    model = "ollama_chat/qwen3-vl"
     key = "k"
     endpoint = "/api/chat"
     headers = {}
@@ -28,7 +28,7 @@ class OllamaWire(WireUnderTest):
     ends = {End.STOP: "stop", End.LENGTH: "length"}
     failures = {
         Failure.KEY: (401, {"error": "unauthorized", "signin_url": "https://ollama.com/connect?name=me&key=x"}),
-        Failure.MODEL: (404, {"error": "model 'qwen3' not found"}),
+        Failure.MODEL: (404, {"error": "model 'qwen3-vl' not found"}),
         Failure.TOO_LONG: (400, {"error": service.RULES["window"].words}),
         Failure.RATE: (429, _LIMITED),
         Failure.QUOTA: (429, _SPENT),

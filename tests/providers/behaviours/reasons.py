@@ -6,9 +6,9 @@ _NO_REASONING: Final = "Chat completions show no reasoning, and take none."
 _NO_WINDOW: Final = "A full window is refused before the answer begins, or ends it as the limit of the output."
 _UNKNOWN_MEMBER: Final = "That a member of a message which OpenAI's types lack is refused is believed, not tried."
 _NO_402: Final = "OpenAI answers 429 with the code `insufficient_quota`."
-_GROQ_DOCUMENTS: Final = "A strict server takes what Groq's types have: pictures, and no documents."
+_GROQ_DOCUMENTS: Final = "Groq's types have pictures, and no documents."
 _MISTRAL_REFUSES: Final = "Mistral's models refuse in words."
-_NO_DOCUMENTS: Final = "Ollama takes pictures, which have a test of their own, and no documents."
+_NO_DOCUMENTS: Final = "Ollama takes pictures, and no documents."
 
 REASONS: Final = {
     ("OpenAI chat", "reasoning, and its return unchanged"): _NO_REASONING,
@@ -26,21 +26,19 @@ REASONS: Final = {
     ("Azure chat", "reasoning between calls"): _NO_REASONING,
     ("Azure chat", "a full context window in the answer"): _NO_WINDOW,
     ("OpenRouter", "429: the quota is used up"): "OpenRouter answers 402, or 403 for the limit of a key.",
-    ("strict compatible", "a picture and a PDF in a prompt"): _GROQ_DOCUMENTS,
-    ("strict compatible", "a picture and a PDF in a result"): _GROQ_DOCUMENTS,
+    ("strict compatible", "a PDF in a prompt"): _GROQ_DOCUMENTS,
+    ("strict compatible", "a PDF in a result"): _GROQ_DOCUMENTS,
     ("strict compatible", "a refusal"): "Its models refuse in words.",
     ("strict compatible", "a full context window in the answer"): _NO_WINDOW,
     ("strict compatible", "402: no credit"): "Groq answers 429, as for a quota.",
-    ("sloppy compatible", "a refusal"): "Its models refuse in words.",
-    ("sloppy compatible", "a full context window in the answer"): _NO_WINDOW,
     ("Mistral", "a refusal"): _MISTRAL_REFUSES,
     ("Mistral", "a content filter"): _MISTRAL_REFUSES,
     ("Mistral", "a full context window in the answer"): _NO_WINDOW,
     ("Mistral", "429: the quota is used up"): "Mistral answers as for too many requests.",
     ("Bedrock", "a refusal"): "Bedrock names a refused answer a filtered one.",
     ("Bedrock", "402: no credit"): "AWS bills afterwards.",
-    ("Ollama", "a picture and a PDF in a prompt"): _NO_DOCUMENTS,
-    ("Ollama", "a picture and a PDF in a result"): _NO_DOCUMENTS,
+    ("Ollama", "a PDF in a prompt"): _NO_DOCUMENTS,
+    ("Ollama", "a PDF in a result"): _NO_DOCUMENTS,
     ("Ollama", "a refusal"): "Models with Ollama refuse in words.",
     ("Ollama", "a content filter"): "Ollama has none.",
     ("Ollama", "a full context window in the answer"): _NO_WINDOW,
@@ -67,9 +65,7 @@ BELIEVED: Final = {
     ("Bedrock", "reasoning between calls"): (
         "Claude thinks between calls there with Anthropic's beta for it (`anthropicBeta`); believed, not tried."
     ),
-    ("Bedrock", "a picture and a PDF in a result"): (
-        "That two documents may not have one name is what people report, not AWS."
-    ),
+    ("Bedrock", "a PDF in a result"): ("That two documents may not have one name is what people report, not AWS."),
     ("Bedrock", "401: a wrong key"): "AWS answers 403.",
     ("Bedrock", "silence with signs of life"): "AWS names none: an empty piece of text stands for one.",
     ("Ollama", "reasoning between calls"): "Ollama has one thought before all calls of an answer.",

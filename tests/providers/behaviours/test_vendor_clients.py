@@ -261,8 +261,10 @@ VALIDATORS: Final[Mapping[type[WireUnderTest], Callable[[dict[str, Any]], object
 }  # the doubles of OpenAI and Bedrock do so with each request
 SENT: Final = (
     "reasoning, and its return unchanged",
-    "a picture and a PDF in a prompt",
-    "a picture and a PDF in a result",
+    "a picture in a prompt",
+    "a PDF in a prompt",
+    "a picture in a result",
+    "a PDF in a result",
     "the last step, without tools",
 )
 

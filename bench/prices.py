@@ -14,7 +14,7 @@ from tests.providers.behaviours.bedrock_wire import BedrockWire
 from tests.providers.behaviours.chat_wire import ChatWire
 from tests.providers.behaviours.conversation import Conversation
 from tests.providers.behaviours.gemini_wire import GeminiWire
-from tests.providers.behaviours.long_turn import Sizes, play_long_turn
+from tests.providers.behaviours.long_turn import Sizes, play_long_turns
 from tests.providers.behaviours.mistral_wire import MistralWire
 from tests.providers.behaviours.openrouter_wire import OpenRouterWire
 from tests.providers.behaviours.responses_wire import ResponsesWire
@@ -48,7 +48,7 @@ async def measure_prices() -> list[Figure]:
             raise ValueError(f"The release's table has no price of {model!r}.")
         billed = await _play(port, type(wire.__name__, (wire,), {"model": model})())
         uncached = [Tokens(input=each.prompt, output=each.output, reasoning=each.reasoning) for each in billed]
-        name = f"{SESSION.steps} steps with {model} ($; beside: without its cache)"
+        name = f"{sum(SESSION.turns)} steps with {model} ($; beside: without its cache)"
         figures.append(Figure(name, _dollars(billed, price), _dollars(uncached, price), digits=2))
     await port.close()
     return figures
@@ -57,7 +57,7 @@ async def measure_prices() -> list[Figure]:
 async def _play(port: WireRouter, wire: WireUnderTest) -> list[Tokens]:
     wire.bill()
     async with serve_double(wire.double):
-        return await play_long_turn(Conversation(port, wire), SESSION)
+        return await play_long_turns(Conversation(port, wire), SESSION)
 
 
 def _dollars(billed: list[Tokens], price: Price) -> float:

@@ -191,7 +191,7 @@ class Bedrock:
         self.double = ProviderDouble(self.check, kind=KIND)
 
     def check(self, request: web.Request, body: dict[str, Any]) -> StreamPlan:
-        _signed(request, self.double.received)
+        _signed(request, self.double.received[-1])
         found = _PATH.fullmatch(request.path)
         if found is None:
             raise refused(404, "UnknownOperationException", "")

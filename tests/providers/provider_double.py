@@ -41,7 +41,7 @@ class ProviderDouble:
     """A provider. `check` validates a request as the provider does and returns the pieces of the answer.
 
     `split`: bytes that are sent together; None: each piece. `cut`: pieces that are sent, the last one by half; then the
-    connection ends. `played` is how many pieces the newest answer had; `received` is the newest body.
+    connection ends. `played` is how many pieces the newest answer had; `received` are the bodies, as they came.
     """
 
     check: Callable[[web.Request, dict[str, Any]], StreamPlan]
@@ -54,11 +54,11 @@ class ProviderDouble:
     split: int | None = None
     cut: int | None = None
     played: int = 0
-    received: bytes = b""
+    received: list[bytes] = field(default_factory=list)
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
-        self.received = await request.read()
-        body = json.loads(self.received)
+        self.received.append(await request.read())
+        body = json.loads(self.received[-1])
         self.asked.append(body)
         self.paths.append(request.path)
         self.headers.append(request.headers)

@@ -5,7 +5,7 @@ from typing import Any
 from activities.model.wires.router import WireRouter
 from tests.providers import bills
 from tests.providers.behaviours.conversation import Conversation
-from tests.providers.behaviours.long_turn import Sizes, least_cached_share, play_long_turn
+from tests.providers.behaviours.long_turn import Sizes, least_cached_share, play_long_turns
 from tests.providers.behaviours.responses_wire import ResponsesWire
 from tests.providers.prompt_cache import TOKEN, Bill, Piece, PrefixCache
 from tests.providers.provider_double import serve_double
@@ -69,5 +69,5 @@ async def test_a_long_turn_is_cached_up_to_messages_too(port: WireRouter) -> Non
     wire = NewerWire()
     wire.bill()
     async with serve_double(wire.double):
-        billed = await play_long_turn(Conversation(port, wire), Sizes(steps=60))
+        billed = await play_long_turns(Conversation(port, wire), Sizes(turns=(60,)))
     assert least_cached_share(billed) >= 0.95 and all(each.cache_write for each in billed)

@@ -11,7 +11,7 @@ from activities.model.failures import ModelError, Overflow, Retry, classify
 from activities.model.port import FilePiece, Finish, ImagePiece, TextPiece, UserInput
 from activities.model.stream import Answer as Assembled
 from tests.providers.behaviours.conversation import Conversation
-from tests.providers.behaviours.long_turn import Sizes, check_extension, least_cached_share, play_long_turn
+from tests.providers.behaviours.long_turn import Sizes, check_extension, least_cached_share, play_long_turns
 from tests.providers.behaviours.rows import Rig, row
 from tests.providers.behaviours.script import Answer, Call, End, Output, Text, Thought
 from tests.providers.double_requests import GO, collect_answer
@@ -178,9 +178,18 @@ async def last_step(rig: Rig) -> None:
 
 @row("a turn of 100 steps: each request extends the one before, and is cached")
 async def long_turn(rig: Rig) -> None:
+    await _extend(rig, Sizes())
+
+
+@row("the same with thoughts, where there are any, and in the next turn")
+async def long_turns(rig: Rig) -> None:
+    await _extend(rig, Sizes(turns=(20, 10), thought=60 if rig.wire.thinks else 0))
+
+
+async def _extend(rig: Rig, sizes: Sizes) -> None:
     billing = rig.wire.bill()
-    billed = await play_long_turn(rig.talk, Sizes())
-    check_extension(rig.wire.double.asked)
+    billed = await play_long_turns(rig.talk, sizes)
+    check_extension(rig.wire.double.received)
     assert not billing or least_cached_share(billed) >= 0.95
 
 

@@ -41,9 +41,15 @@ class Conversation:
     wire: WireUnderTest
     transcript: list[Message | StepReminders] = field(default_factory=list)
 
+    @property
+    def turn(self) -> TurnId:
+        """The newest: a prompt at its first step begins it."""
+        begun = sum(isinstance(entry, UserMessage) and not entry.steered for entry in self.transcript)
+        return TurnId(f"trn_{begun}")
+
     def prompt(self, text: str = "go", step: int = 1) -> None:
-        parts = (TextPart(text=text),)
-        self.transcript.append(UserMessage(id=_message(), turn=TurnId("trn_1"), step=step, parts=parts, at=_NOW))
+        prompt = UserMessage(id=_message(), turn=self.turn, step=step, parts=(TextPart(text=text),), at=_NOW)
+        self.transcript.append(prompt)
 
     async def ask(self, *, last_step: bool = False, **more: Any) -> Answer:
         """The next answer, which the transcript then has; `more`: members of `ModelRequest`."""
@@ -54,9 +60,7 @@ class Conversation:
         answer = await collect_answer(self.port, self.wire.request(messages, **more))
         body = AnswerMetadata(finish=answer.finish, agent="a", model=self.wire.model, tokens=answer.tokens, cost=None)
         parts = tuple(map(_stored, answer.parts))
-        self.transcript.append(
-            AssistantMessage(id=_message(), turn=TurnId("trn_1"), step=1, body=body, at=_NOW, parts=parts)
-        )
+        self.transcript.append(AssistantMessage(id=_message(), turn=self.turn, step=1, body=body, at=_NOW, parts=parts))
         return answer
 
     def settle(self, outcome: Outcome) -> None:

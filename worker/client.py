@@ -129,6 +129,8 @@ class SessionClient:
             id=session or SessionId(new_id(Prefix.SESSION)),
             host=self.settings.host,
             directory=directory,
+            worktree=turn_config.worktree or directory,
+            vcs="git" if turn_config.worktree else None,
             title=session_title(message.text),
             agent=turn_config.agent.name,
             model=message.model,

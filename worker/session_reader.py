@@ -1,11 +1,17 @@
 """Sessions as a person lists them."""
 
-from activities.store import sessions
+import asyncio
+from pathlib import Path
+
+from activities.project import worktree
+from activities.store import projects, sessions
 from activities.store.database import Database
+from activities.store.projects import ProjectRow
 from worker.api.mapping import from_row, from_rows
-from worker.api.sessions import Overview, SessionOrigin, Totals
+from worker.api.sessions import Overview, Project, SessionOrigin, Totals
 from workflows.domain.errors import Conflict
 from workflows.domain.ids import SessionId
+from workflows.domain.session_filter import EVERY_SESSION, SessionFilter
 
 
 class SessionReader:
@@ -15,13 +21,34 @@ class SessionReader:
         self.database = database
         self.host = host
 
-    async def list_recent(self, directory: str | None = None, limit: int | None = 1000) -> list[Overview]:
-        """People's sessions, the last changed first, each followed by its subagents'."""
-        rows = await sessions.overview(self.database, directory=directory, host=self.host, limit=limit)
-        return from_rows(Overview, rows)
+    async def list_recent(self, wanted: SessionFilter = EVERY_SESSION, limit: int | None = 1000) -> list[Overview]:
+        """People's sessions, the last changed first, each followed by its subagents', of which one may be `wanted`."""
+        roots = None
+        if not wanted.empty:
+            roots, _ = await sessions.search(self.database, wanted, self.host, limit)
+        return from_rows(Overview, await sessions.overview(self.database, roots=roots, limit=limit))
 
-    async def count(self, directory: str | None = None) -> int:
-        return await sessions.count(self.database, directory=directory, host=self.host)
+    async def count(self, wanted: SessionFilter = EVERY_SESSION) -> int:
+        if wanted.empty:
+            return await sessions.count(self.database)
+        return (await sessions.search(self.database, wanted, self.host, 1))[1]
+
+    async def projects(self) -> list[Project]:
+        """The last changed first. Ids of this host's are found at the first time."""
+        rows = await projects.list_all(self.database)
+        ids = await asyncio.gather(*(self._project_id(row) for row in rows))
+        return [Project(**(row.model_dump() | {"id": id})) for row, id in zip(rows, ids, strict=True)]
+
+    async def _project_id(self, row: ProjectRow) -> str | None:
+        if row.id is not None or row.host != self.host:
+            return row.id
+        root = Path(row.worktree)
+        if row.vcs and not root.is_dir():
+            return None
+        found = await worktree.project_id(root if row.vcs else None, root)
+        if not (row.vcs and found.startswith(worktree.PATH_PREFIX)):  # it may have a first commit tomorrow
+            await projects.set_id(self.database, row.host, row.worktree, found)
+        return found
 
     async def last(self, directory: str) -> SessionId | None:
         """The directory's session last started or prompted by a person."""

@@ -113,6 +113,7 @@ class CallSubagent:
             id=child,
             host=origin.host,
             directory=origin.directory,
+            worktree=origin.worktree,
             title=task_request.title,
             agent=task_request.agent.name,
             # its own are read when its turn opens

@@ -11,6 +11,7 @@ from workflows.domain.suspension import DirectoryIdentity
 
 _BRANCH: Final = "ref: refs/heads/"
 _DETACHED: Final = "(no branch)"
+PATH_PREFIX: Final = "path-"  # of the id of a project without commits
 _BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -60,7 +61,7 @@ async def project_id(worktree: Path | None, directory: Path) -> str:
     commits = await git(worktree, "rev-list", "--max-parents=0", "HEAD") if worktree else None
     if commits:
         return min(commits.split())
-    return "path-" + hashlib.sha256(str(worktree or directory).encode("utf-8", "surrogateescape")).hexdigest()[:40]
+    return PATH_PREFIX + hashlib.sha256(str(worktree or directory).encode("utf-8", "surrogateescape")).hexdigest()[:40]
 
 
 def _git_directory(worktree: Path) -> Path:

@@ -1,6 +1,6 @@
 """Sessions: create, configure, list, end."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Annotated, Any, Final
@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final
 from psycopg.types.json import Json
 from pydantic import AfterValidator
 
+from activities.store import projects
 from activities.store.database import Database, dumps
 from activities.store.journal import Journal
 from activities.store.queries import Queries
@@ -21,6 +22,7 @@ from workflows.domain.errors import Conflict, NotFound
 from workflows.domain.events.sessions import SessionConfigured, SessionCreated, SessionEnded
 from workflows.domain.ids import SessionId, SuspensionId, TurnId
 from workflows.domain.permissions.rules import Ruleset
+from workflows.domain.session_filter import SessionFilter
 from workflows.domain.suspension import DirectoryIdentity, SuspendCause
 from workflows.domain.usage import Cost, Tokens
 from workflows.domain.value import Value
@@ -35,12 +37,14 @@ def replace_unprintable(title: str) -> str:
 
 
 class NewSession(Value):
-    """`environment`: the shell's allowed variables. `host` has the directory. `sources`: None means the worker's own.
-    `parent` and `rules`: of a subagent's session."""
+    """`environment`: the shell's allowed variables. `host` has the directory. `worktree` and `vcs`: of its project.
+    `sources`: None means the worker's own. `parent` and `rules`: of a subagent's session."""
 
     id: SessionId
     host: str | None = None
     directory: str
+    worktree: str | None = None
+    vcs: str | None = None
     title: Annotated[str, AfterValidator(replace_unprintable)]
     agent: str = BUILD.name
     model: str | None = None
@@ -64,6 +68,7 @@ class Origin(Value):
 
     host: str | None = None
     directory: str
+    worktree: str | None = None
     title: str = ""
     environment: dict[str, str]
     agent: str
@@ -135,6 +140,8 @@ async def create(database: Database, new: NewSession, actor: Actor) -> None:
     """An existing session stays."""
     async with database.statements() as batch:
         if await batch.rows(_QUERIES.create, **_row(new)):
+            if new.worktree is not None:
+                projects.add(batch, new.host, new.worktree, new.vcs)
             journal = Journal(batch, database.turn_configs, new.id, actor)
             await journal.locked()
             journal.record(_created_event(new))
@@ -151,7 +158,7 @@ async def create_child(journal: Journal, new: NewSession) -> AsyncIterator[Journ
 
 
 def _row(new: NewSession) -> dict[str, Any]:
-    return new.model_dump() | {
+    return new.model_dump(exclude={"vcs"}) | {
         "environment": Json(new.environment),
         "sources": _sources_json(new.sources),
         "rules": _rules_json(new.rules),
@@ -182,19 +189,36 @@ async def overview(
     database: Database,
     *,
     session: SessionId | None = None,
-    directory: str | None = None,
-    host: str | None = None,
+    roots: Sequence[SessionId] | None = None,
     limit: int | None = 1000,
 ) -> list[OverviewRow]:
-    """People's sessions, the last changed first, each followed by its subagents'; or one `session`."""
-    rows = await database.rows(_QUERIES.overview, id=session, directory=directory, host=host, limit=limit)
+    """People's sessions, all or these `roots`, the last changed first, each followed by its subagents'; or one
+    `session`."""
+    ids = None if roots is None else list(roots)
+    rows = await database.rows(_QUERIES.overview, id=session, roots=ids, limit=limit)
     return [OverviewRow(**row) for row in rows]
 
 
-async def count(database: Database, *, directory: str | None = None, host: str | None = None) -> int:
+async def count(database: Database) -> int:
     """Count the sessions that people started."""
-    (row,) = await database.rows(_QUERIES.count, directory=directory, host=host)
+    (row,) = await database.rows(_QUERIES.count)
     return int(row["count"])
+
+
+async def search(
+    database: Database, wanted: SessionFilter, host: str | None, limit: int | None
+) -> tuple[list[SessionId], int]:
+    """People's sessions that match, or have a subagent's that does, the last changed first; how many there are.
+
+    `host` has the directories.
+    """
+    values = wanted.model_dump(mode="python", exclude={"text", "below", "states", "agents"})
+    below = None if wanted.below is None else wanted.below.rstrip("/") + "/"
+    lists = {"states": list(wanted.states) or None, "agents": list(wanted.agents) or None}
+    rows = await database.rows(
+        _QUERIES.search, **values, **lists, below=below, title=wanted.text, host=host, limit=limit
+    )
+    return [row["id"] for row in rows], rows[0]["total"] if rows else 0
 
 
 async def ids(database: Database) -> list[SessionId]:

@@ -27,6 +27,7 @@ from workflows.domain.ids import AskId, GrantId, MessageId, SessionId, StopId
 from workflows.domain.messages import AgentPart, FilePart, SubtaskPart, TextPart
 from workflows.domain.permissions.replies import AskDecision, Reply
 from workflows.domain.prompt import Prompt, PromptMode
+from workflows.domain.session_filter import SessionFilter
 from workflows.domain.suspension import SuspendCause, SuspendReason
 from workflows.domain.usage import Cost
 from workflows.domain.wire import CloseReason
@@ -135,7 +136,7 @@ async def test_an_empty_prompt_leaves_no_session_behind(alone: SessionClient) ->
 async def test_sessions_are_listed_by_directory(alone: SessionClient) -> None:
     await started(alone)
     other = (await alone.start("/q", "Hello.")).session
-    assert [found.id for found in await alone.sessions.list_recent("/q")] == [other]
+    assert [found.id for found in await alone.sessions.list_recent(SessionFilter(directory="/q"))] == [other]
     assert len(await alone.sessions.list_recent()) == 2
 
 

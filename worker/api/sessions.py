@@ -68,6 +68,19 @@ class Overview(Value):
         return self.turn_state == "open" or self.untaken > 0
 
 
+class Project(Value):
+    """A work tree, or a directory outside of any. `id`: None where only its host can find it; work trees of one
+    repository share it. `sessions` are those that people started."""
+
+    id: str | None
+    worktree: str
+    vcs: str | None
+    host: str | None
+    sessions: int
+    created_at: datetime
+    updated_at: datetime
+
+
 class SessionOrigin(Value):
     """What its turns are configured from. `ancestors`: how many sessions are above it; `sources`: the topmost one's."""
 

@@ -104,6 +104,20 @@ def _complete_variants(context: click.Context, parameter: click.Parameter, incom
     return [name for name in known if name.startswith(incomplete)]
 
 
+def _complete_agents(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """The built-in ones and those of this directory's configuration."""
+    # Start-up time.
+    from worker.cli.command_support import current_directory
+    from worker.project_config import load_project_config
+    from workflows.domain.agents.built_in import BUILT_IN
+
+    try:
+        config = asyncio.run(load_project_config(Settings.read(), current_directory())).config
+    except HoldfastError:
+        return []
+    return [name for name in sorted({*BUILT_IN, *config.agent}) if name.startswith(incomplete)]
+
+
 session: Final = partial(_complete_ids, Prefix.SESSION)
 ask: Final = partial(_complete_ids, Prefix.ASK)
 grant: Final = partial(_complete_ids, Prefix.GRANT)
@@ -113,3 +127,4 @@ known_provider: Final = _complete_known_providers
 stored_provider: Final = _complete_keys
 key_name: Final = partial(_complete_keys, names=True)
 variant: Final = _complete_variants
+agent: Final = _complete_agents

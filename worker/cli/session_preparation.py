@@ -31,7 +31,10 @@ config_option: Final = click.option(
 )
 
 agent_option: Final = click.option(
-    "--agent", metavar="NAME", help="The agent, if a turn begins with this prompt; without it, the session's."
+    "--agent",
+    metavar="NAME",
+    shell_complete=completers.agent,
+    help="The agent, if a turn begins with this prompt; without it, the session's.",
 )
 
 

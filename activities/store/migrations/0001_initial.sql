@@ -5,6 +5,7 @@ CREATE TABLE session (
     id          text PRIMARY KEY,
     host        text,                               -- that has its directory; none: any worker's
     directory   text        NOT NULL,
+    worktree    text,                               -- of its project
     title       text        NOT NULL,
     agent       text        NOT NULL,
     model       text,
@@ -23,6 +24,15 @@ CREATE TABLE session (
 );
 CREATE INDEX session_stuck ON session (id) WHERE stuck IS NOT NULL;
 CREATE INDEX session_parent ON session (parent) WHERE parent IS NOT NULL;
+
+CREATE TABLE project (                              -- a work tree, or a directory outside of any, with sessions
+    host       text,                                -- that has it, as in session
+    worktree   text        NOT NULL,
+    vcs        text CHECK (vcs = 'git'),
+    id         text,                                -- its first commit, or of its path; once somebody has asked for it
+    created_at timestamptz NOT NULL DEFAULT now(),
+    UNIQUE NULLS NOT DISTINCT (host, worktree)
+);
 
 -- The end of a session's log, whose row lock is the lock of the log. Every transaction on a session updates it, so it
 -- has a table of its own: no column that changes is indexed, and half of each page is free for HOT updates.

@@ -1,9 +1,10 @@
 -- name: create
 -- Create a session and the head of its log; no row if it exists.
 WITH created AS (
-    INSERT INTO session (id, host, directory, title, agent, model, variant, environment, sources, parent, rules)
-    VALUES (%(id)s, %(host)s, %(directory)s, %(title)s, %(agent)s, %(model)s, %(variant)s, %(environment)s,
-            %(sources)s, %(parent)s, %(rules)s)
+    INSERT INTO session (id, host, directory, worktree, title, agent, model, variant, environment, sources, parent,
+                         rules)
+    VALUES (%(id)s, %(host)s, %(directory)s, %(worktree)s, %(title)s, %(agent)s, %(model)s, %(variant)s,
+            %(environment)s, %(sources)s, %(parent)s, %(rules)s)
     ON CONFLICT (id) DO NOTHING
     RETURNING id
 )
@@ -15,7 +16,7 @@ RETURNING session
 WITH RECURSIVE root AS (
     SELECT s.id, h.updated_at FROM session s JOIN session_head h ON h.session = s.id
     WHERE CASE WHEN %(id)s::text IS NULL THEN s.parent IS NULL ELSE s.id = %(id)s END
-      AND (%(directory)s::text IS NULL OR (s.directory = %(directory)s AND s.host IS NOT DISTINCT FROM %(host)s))
+      AND (%(roots)s::text[] IS NULL OR s.id = ANY(%(roots)s))
     ORDER BY h.updated_at DESC, s.id LIMIT %(limit)s::bigint
 ), tree AS (
     SELECT id, id AS root, updated_at AS newest, ARRAY[]::timestamptz[] AS line FROM root
@@ -63,7 +64,7 @@ WITH RECURSIVE line AS (
     UNION ALL
     SELECT s.parent, s.sources FROM session s JOIN line ON s.id = line.parent
 )
-SELECT host, directory, title, environment, agent, model, variant, rules, directory_identity,
+SELECT host, directory, worktree, title, environment, agent, model, variant, rules, directory_identity,
        (SELECT count(*) - 1 FROM line) AS ancestors,
        (SELECT sources FROM line WHERE parent IS NULL) AS sources
 FROM session WHERE id = %(session)s
@@ -105,10 +106,40 @@ FROM message CROSS JOIN LATERAL json_to_record(body->'tokens') AS
 WHERE session = ANY(%(sessions)s)
 
 -- name: count
--- How many sessions people have started, in all or in one directory.
-SELECT count(*) AS count FROM session
-WHERE parent IS NULL
-  AND (%(directory)s::text IS NULL OR (directory = %(directory)s AND host IS NOT DISTINCT FROM %(host)s))
+-- How many sessions people have started.
+SELECT count(*) AS count FROM session WHERE parent IS NULL
+
+-- name: search
+-- The sessions of people that match, or have a subagent's that does, the last changed first; how many there are.
+WITH RECURSIVE matching AS (
+    SELECT s.id, s.parent FROM session s JOIN session_head h ON h.session = s.id
+    LEFT JOIN LATERAL (SELECT state, reason, agent FROM turn WHERE turn.session = s.id
+                       ORDER BY number DESC LIMIT 1) t ON true
+    WHERE (%(directory)s::text IS NULL OR s.directory = %(directory)s)
+      AND (%(below)s::text IS NULL OR starts_with(rtrim(s.directory, '/') || '/', %(below)s))
+      AND (%(worktree)s::text IS NULL OR s.worktree = %(worktree)s)
+      AND (num_nonnulls(%(directory)s::text, %(below)s::text, %(worktree)s::text) = 0
+           OR s.host IS NOT DISTINCT FROM %(host)s)
+      AND (%(agents)s::text[] IS NULL OR coalesce(t.agent, s.agent) = ANY(%(agents)s))
+      AND (%(title)s::text IS NULL OR strpos(lower(s.title), lower(%(title)s)) > 0)
+      AND (%(since)s::timestamptz IS NULL OR h.updated_at >= %(since)s)
+      AND (%(states)s::text[] IS NULL OR CASE
+          WHEN s.archive IS NOT NULL THEN 'archived'
+          WHEN s.stuck IS NOT NULL THEN 'stuck'
+          WHEN s.suspension IS NOT NULL THEN 'suspended'
+          WHEN EXISTS (SELECT FROM ask WHERE ask.session = s.id AND ask.state = 'open') THEN 'asks'
+          WHEN t.state = 'open' OR EXISTS (SELECT FROM work WHERE work.session = s.id AND work.state = 'accepted')
+            THEN 'working'
+          WHEN s.status = 'ended' THEN 'ended'
+          ELSE coalesce(t.reason, 'new') END = ANY(%(states)s))
+), line AS (
+    SELECT id, parent FROM matching
+    UNION
+    SELECT s.id, s.parent FROM session s JOIN line ON s.id = line.parent
+)
+SELECT line.id, count(*) OVER () AS total FROM line JOIN session_head h ON h.session = line.id
+WHERE line.parent IS NULL AND (%(before)s::timestamptz IS NULL OR h.updated_at < %(before)s)
+ORDER BY h.updated_at DESC, line.id LIMIT %(limit)s::bigint
 
 -- name: ids
 -- All sessions, the last changed first.

@@ -17,6 +17,7 @@ from tests.host_claims import LONG_AGO, claim_when_free
 from workflows.domain.ids import Prefix, SessionId
 from workflows.domain.permissions.grants import GrantScope
 from workflows.domain.permissions.replies import Reply
+from workflows.domain.session_filter import SessionFilter
 
 
 async def session_on(database: Database, host: str | None, directory: str = "/p") -> SessionId:
@@ -93,8 +94,9 @@ async def test_the_same_path_on_another_host_is_another_directory(rig: ActivityR
     await rig.open_turn(permission={"edit": "ask"})
     ask = await rig.asked(await rig.called("write", filePath="a.txt", content="x"))
     await rig.answer(ask, Reply.ALWAYS, scope=GrantScope.PROJECT)
-    here = [found.id for found in await sessions.overview(rig.database, directory=directory)]
-    elsewhere = [found.id for found in await sessions.overview(rig.database, directory=directory, host="alpha")]
+    wanted = SessionFilter(directory=directory)
+    here, _ = await sessions.search(rig.database, wanted, None, None)
+    elsewhere, _ = await sessions.search(rig.database, wanted, "alpha", None)
     async with session_journal(rig.database, there, PERSON) as journal:
         granted_there = await grants.list_live(journal)
     async with session_journal(rig.database, rig.session, PERSON) as journal:

@@ -1,11 +1,13 @@
 """Sessions as rows: created once, listed, ended."""
 
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from activities.store import sessions
+from activities.store import projects, sessions
 from activities.store.generations import NewAnswer
 from activities.store.journal import session_journal
 from activities.store.sessions import NewSession
@@ -14,6 +16,7 @@ from workflows.domain.config.sources import ConfigSources
 from workflows.domain.errors import Conflict, NotFound
 from workflows.domain.generation import Generation, Purpose
 from workflows.domain.ids import GenerationId, SessionId
+from workflows.domain.session_filter import ListedState, SessionFilter
 from workflows.domain.usage import Cost, Tokens
 from workflows.domain.wire import CloseReason
 
@@ -72,17 +75,47 @@ async def test_an_overview_has_the_end_of_the_newest_turn(rig: ActivityRig) -> N
     assert (found.turn_state, found.reason, found.error, found.waiting) == ("ended", "failed", "No key.", 0)
 
 
-async def test_the_last_changed_is_listed_first_and_a_directory_narrows_the_list(
-    rig: ActivityRig, tmp_path: Path
-) -> None:
+async def test_the_last_changed_is_listed_first(rig: ActivityRig, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     other = await open_rig(rig.database, tmp_path / "other")
     await rig.prompt()
     listed = await sessions.overview(rig.database)
     assert [found.id for found in listed] == [rig.session, other.session]
     assert [found.id for found in await sessions.overview(rig.database, limit=1)] == [rig.session]
-    narrowed = await sessions.overview(rig.database, directory=str(other.project))
-    assert [found.id for found in narrowed] == [other.session]
+    assert [found.id for found in await sessions.overview(rig.database, roots=[other.session])] == [other.session]
+
+
+async def test_sessions_are_found_by_what_they_are_and_what_their_subagents_are(rig: ActivityRig) -> None:
+    new = NewSession(id=SessionId("ses_b"), directory="/p/below", worktree="/p", title="Mend 50% of it")
+    await sessions.create(rig.database, new, PERSON)
+    child = new.model_copy(update={"id": SessionId("ses_c"), "title": "Look", "agent": "explore", "parent": new.id})
+    await sessions.create(rig.database, child, PERSON)
+    await rig.open_turn(permission={"edit": "ask"})
+    await rig.asked(await rig.called("write", filePath="a.txt", content="x"))
+    now = datetime.now(UTC)
+
+    async def found(limit: int | None = None, **wanted: Any) -> tuple[list[SessionId], int]:
+        return await sessions.search(rig.database, SessionFilter(**wanted), None, limit)
+
+    both = ([rig.session, new.id], 2)
+    here: tuple[list[SessionId], int] = ([rig.session], 1)
+    there: tuple[list[SessionId], int] = ([new.id], 1)
+    assert await found(states=(ListedState.ASKS,)) == here == await found(directory=str(rig.project))
+    assert await found(states=(ListedState.NEW,)) == there == await found(text="50% OF")
+    assert await found(below="/p") == there == await found(below="/p/below/") == await found(worktree="/p")
+    assert await found(agents=("explore",)) == there and await found(text="50_") == ([], 0) == await found(below="/p/b")
+    assert await found(since=now - timedelta(hours=1)) == both == await found(agents=("build",))
+    assert await found(before=now - timedelta(hours=1)) == ([], 0)
+    assert await found(1, before=now + timedelta(hours=1)) == ([rig.session], 2)
+
+
+async def test_a_project_has_a_record_of_its_own(rig: ActivityRig) -> None:
+    for number, vcs in enumerate((None, "git", "git")):
+        new = NewSession(id=SessionId(f"ses_{number}"), directory="/p", worktree="/p", vcs=vcs, title="t")
+        await sessions.create(rig.database, new, PERSON)
+        await projects.set_id(rig.database, None, "/p", f"id {number}")
+    (found,) = await projects.list_all(rig.database)
+    assert (found.worktree, found.vcs, found.id, found.sessions) == ("/p", "git", "id 1", 3)
 
 
 async def test_totals_are_sums_over_all_answers_and_count_the_steps(rig: ActivityRig) -> None:

@@ -61,7 +61,12 @@ class StartedRun(Value):
 @click.argument("words", nargs=-1, metavar="[PROMPT]...")
 @session_preparation.model_option("The model, instead of the configured one")
 @session_preparation.variant_option
-@click.option("--agent", metavar="NAME", help="The agent, instead of the configured one or the session's.")
+@click.option(
+    "--agent",
+    metavar="NAME",
+    shell_complete=completers.agent,
+    help="The agent, instead of the configured one or the session's.",
+)
 @click.option(
     "-s",
     "--session",

@@ -2,12 +2,14 @@
 
 import json
 from datetime import UTC, datetime
+from typing import Any
 
 import click
 
 from worker.api.accepted import AcceptedStop
-from worker.cli import completers, confirmation, id_lookup, other_sessions
-from worker.cli.command_support import async_command, current_directory, open_client, print_note
+from worker.cli import completers, confirmation, filter_options, id_lookup, other_sessions
+from worker.cli.command_support import async_command, open_client, print_note
+from worker.cli.filter_options import session_filter
 from worker.cli.render import session_table
 from worker.cli.render.escaping import escape_exact, one_line
 from worker.cli.render.formatting import pluralize
@@ -15,6 +17,7 @@ from worker.cli.render.session_status import describe_session
 from worker.cli.render.wrap import terminal_columns, wrap_for_stdout
 from worker.settings import Settings
 from workflows.domain.errors import UsageError
+from workflows.domain.session_filter import SessionFilter
 
 _NAMED = 3  # sessions that share a directory
 _LISTED = 30  # sessions
@@ -22,26 +25,27 @@ _SESSION = click.argument("session", shell_complete=completers.session)
 
 
 @click.group(invoke_without_command=True)
-@click.option("--here", is_flag=True, help="Only those of the current directory.")
+@filter_options.listing_options
 @click.option("-n", "--limit", type=click.IntRange(1), help=f"How many, subagents not counted.  [default: {_LISTED}]")
 @click.option("--all", "all_", is_flag=True, help="All of them.")
 @click.option("--json", "as_json", is_flag=True, help="As a JSON array.")
 @click.pass_context
-def sessions(context: click.Context, here: bool, limit: int | None, all_: bool, as_json: bool) -> None:
+def sessions(context: click.Context, /, limit: int | None, all_: bool, as_json: bool, **chosen: Any) -> None:
     """List the sessions, or show one.
 
-    The last changed stands first, and each above its subagents'. In a pipe there is no header, and a session's row
-    begins with its id.
+    The last changed stands first, and each above its subagents'. Options that choose must all hold, for a session or
+    for one of its subagents'. In a pipe there is no header, and a session's row begins with its id.
 
     \b
     Examples:
       holdfast sessions --here
+      holdfast sessions --project --state failed --since 3d
       holdfast sessions show last
     """
     if all_ and limit is not None:
         raise UsageError("--all and --limit both say how many: give one of them.")
     if context.invoked_subcommand is None:
-        context.exit(_list_sessions(here, None if all_ else limit or _LISTED, as_json))
+        context.exit(_list_sessions(session_filter(**chosen), None if all_ else limit or _LISTED, as_json))
 
 
 @sessions.command(short_help="Show how a session stands.")
@@ -66,22 +70,24 @@ async def show(settings: Settings, session: str, as_json: bool) -> None:
 
 
 @async_command
-async def _list_sessions(settings: Settings, here: bool, limit: int | None, as_json: bool) -> None:
-    directory = str(current_directory()) if here else None
+async def _list_sessions(settings: Settings, wanted: SessionFilter, limit: int | None, as_json: bool) -> None:
     async with open_client(settings) as client:
-        found = await client.sessions.list_recent(directory, limit=limit)
+        found = await client.sessions.list_recent(wanted, limit=limit)
         shown = sum(each.depth == 0 for each in found)
-        others = await client.sessions.count(directory) - shown if shown == limit else 0
+        others = await client.sessions.count(wanted) - shown if shown == limit else 0
     if as_json:
         click.echo(json.dumps([each.model_dump(mode="json") for each in found], indent=2))
     elif not found:
-        print_note("There is no session yet: `holdfast run` starts one.")
+        none = "There is no session yet: `holdfast run` starts one."
+        print_note(none if wanted.empty else "No session matches.")
     else:
         room = terminal_columns()
+        here = wanted.directory is not None
         for row in session_table.render_session_table(found, datetime.now(UTC), room, same_directory=here):
             click.echo(row)
     if others > 0:
-        print_note(f"And {others:,} more: holdfast sessions {'--here ' if here else ''}--all")
+        again = "holdfast sessions --all" if wanted.empty else "the same with --all"
+        print_note(f"And {others:,} more: {again}")
     for group in other_sessions.find_shared_directories(found):
         named = ", ".join(each.id for each in group[:_NAMED])
         more = f" and {pluralize(len(group) - _NAMED, 'other')}" if len(group) > _NAMED else ""

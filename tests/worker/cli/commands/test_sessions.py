@@ -1,6 +1,8 @@
 """`holdfast sessions`, `send`, `stop` and `end` as processes."""
 
 import json
+import subprocess
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from tests.worker.cli.conftest import OpenHarness, shell
@@ -43,6 +45,30 @@ async def test_the_number_of_sessions_that_are_not_listed_is_reported(open_harne
     assert newer in one.out and older not in one.out and one.err.endswith("And 1 more: holdfast sessions --all\n")
     assert older in both.out and older in here.out and "more" not in both.err + here.err
     assert len(json.loads(as_json.out)) == 1 and unclear.code == 2 and "give one of them" in unclear.err
+
+
+async def test_sessions_are_chosen_by_options_and_projects_are_listed(open_harness: OpenHarness) -> None:
+    async with open_harness() as harness:
+        (harness.project / "below").mkdir()
+        subprocess.run(["git", "init", "-q", harness.project], check=True)
+        person = shell(harness)
+        lower = replace(person, directory=harness.project / "below")
+        session = await harness.start_session("Mend the parser")
+        chosen = [
+            await each.run("sessions", *words)
+            for each, words in (
+                (lower, ("--project", "--search", "MEND", "--state", "working", "--since", "1h", "--agent", "build")),
+                (lower, ("--in", "..", "--before", "1min")),
+                (person, ("--since", "soon")),
+            )
+        ]
+        listed, as_json = await person.run("projects"), await lower.run("projects", "--json")
+
+    assert chosen[0].out.startswith(session) and (chosen[1].out, chosen[1].err) == ("", "No session matches.\n")
+    assert chosen[2].code == 2 and "neither an age" in chosen[2].err
+    (project,) = json.loads(as_json.out)
+    assert "1 session " in listed.out and project["worktree"] == str(harness.project.resolve())
+    assert project["vcs"] == "git" and project["id"].startswith("path-")
 
 
 async def test_a_pause_of_the_provider_is_shown_wherever_one_looks(open_harness: OpenHarness) -> None:

@@ -1,0 +1,37 @@
+"""Projects: work trees, and directories outside of any, in which sessions were started."""
+
+from datetime import datetime
+from typing import Final
+
+from activities.store.database import Database
+from activities.store.queries import Queries
+from activities.store.statements import Statements
+from workflows.domain.value import Value
+
+_QUERIES: Final = Queries("projects")
+
+
+class ProjectRow(Value):
+    """`id` is None until `set_id`. `sessions` are those that people started."""
+
+    host: str | None
+    worktree: str
+    vcs: str | None
+    id: str | None
+    created_at: datetime
+    updated_at: datetime
+    sessions: int
+
+
+def add(batch: Statements, host: str | None, worktree: str, vcs: str | None) -> None:
+    """An existing one stays."""
+    batch.write(_QUERIES.add, host=host, worktree=worktree, vcs=vcs)
+
+
+async def list_all(database: Database) -> list[ProjectRow]:
+    """The last changed first."""
+    return [ProjectRow(**row) for row in await database.rows(_QUERIES.list)]
+
+
+async def set_id(database: Database, host: str | None, worktree: str, id: str) -> None:
+    await database.rows(_QUERIES.set_id, host=host, worktree=worktree, id=id)

@@ -1,0 +1,105 @@
+"""Options that choose sessions."""
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import click
+
+from worker.cli import completers
+from worker.cli.command_support import current_directory
+from workflows.domain.session_filter import ListedState, SessionFilter
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_AGE: Final = re.compile(r"(\d{1,4}) ?(min|m|h|d|w)")
+_UNITS: Final = {"min": "minutes", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+class PastMoment(click.ParamType[datetime]):
+    """An age, or a date, as a moment."""
+
+    name = "AGE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        if (found := _AGE.fullmatch(value)) is not None:
+            return datetime.now(UTC) - timedelta(**{_UNITS[found[2]]: int(found[1])})
+        try:
+            return datetime.fromisoformat(value).astimezone()
+        except (ValueError, OverflowError):
+            self.fail(f"{value!r} is neither an age (90min, 12h, 3d, 2w) nor a date (2026-11-24).", param, ctx)
+
+
+def place_options(command: F) -> F:
+    """Where sessions work, and under which agent."""
+    for option in (
+        click.option(
+            "--agent",
+            "agents",
+            metavar="NAME",
+            multiple=True,
+            shell_complete=completers.agent,
+            help="Those of this agent; may be repeated.",
+        ),
+        click.option("--before", type=PastMoment(), help="Unchanged since then."),
+        click.option("--since", type=PastMoment(), help="Changed since then: an age (12h, 3d), or a date."),
+        click.option(
+            "--in",
+            "below",
+            type=click.Path(path_type=Path),
+            metavar="DIRECTORY",
+            help="Those of this directory and the ones in it.",
+        ),
+        click.option("--project", is_flag=True, help="Those of the project (work tree) around the current directory."),
+        click.option("--here", is_flag=True, help="Only those of the current directory."),
+    ):
+        command = option(command)
+    return command
+
+
+def listing_options(command: F) -> F:
+    """All of a `SessionFilter`."""
+    for option in (
+        click.option(
+            "--state",
+            "states",
+            multiple=True,
+            type=click.Choice([each.value for each in ListedState]),
+            help="Those that do this, or whose last turn ended so; may be repeated.",
+        ),
+        click.option("--search", "text", metavar="TEXT", help="Those with this text in the title, in any case."),
+    ):
+        command = option(command)
+    return place_options(command)
+
+
+def session_filter(
+    *,
+    here: bool,
+    project: bool,
+    below: Path | None,
+    since: datetime | None,
+    before: datetime | None,
+    agents: tuple[str, ...],
+    text: str | None = None,
+    states: tuple[str, ...] = (),
+) -> SessionFilter:
+    """What the options mean."""
+    directory = str(current_directory()) if here else None
+    root = None
+    if project:
+        from activities.project.worktree import find_root  # few need it
+
+        root = str(find_root(current_directory().resolve()) or current_directory())
+    return SessionFilter(
+        directory=directory,
+        below=str((current_directory() / below).resolve()) if below is not None else None,
+        worktree=root,
+        states=tuple(ListedState(each) for each in states),
+        agents=agents,
+        text=text or None,
+        since=since,
+        before=before,
+    )

@@ -1,14 +1,16 @@
 """Sessions as a person lists them."""
 
 import asyncio
+from datetime import timedelta
 from pathlib import Path
 
 from activities.project import worktree
-from activities.store import projects, sessions
+from activities.store import projects, sessions, statistics
 from activities.store.database import Database
 from activities.store.projects import ProjectRow
 from worker.api.mapping import from_row, from_rows
 from worker.api.sessions import Overview, Project, SessionOrigin, Totals
+from worker.api.statistics import Statistics
 from workflows.domain.errors import Conflict
 from workflows.domain.ids import SessionId
 from workflows.domain.session_filter import EVERY_SESSION, SessionFilter
@@ -32,6 +34,14 @@ class SessionReader:
         if wanted.empty:
             return await sessions.count(self.database)
         return (await sessions.search(self.database, wanted, self.host, 1))[1]
+
+    async def statistics(
+        self, wanted: SessionFilter, *, session: SessionId | None = None, offset: timedelta, limit: int
+    ) -> Statistics:
+        """Of all answers, or those of a `session` and its subagents; the filter's times are the answers'."""
+        tree = None if session is None else await sessions.tree(self.database, session)
+        rows = await statistics.read(self.database, wanted, host=self.host, sessions=tree, offset=offset, limit=limit)
+        return from_row(Statistics, rows)
 
     async def projects(self) -> list[Project]:
         """The last changed first. Ids of this host's are found at the first time."""

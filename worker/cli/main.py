@@ -47,6 +47,7 @@ COMMAND_SECTIONS: Final = {
     },
     "Records": {
         "log": CommandEntry("record", "Tell on one page what a session has done, or show its log, or verify it."),
+        "stats": CommandEntry("stats", "Show what was used: tokens, cost, models and tools."),
         "export": CommandEntry("record", "Write a session as JSON, in OpenCode's form."),
     },
     "Keeping": {

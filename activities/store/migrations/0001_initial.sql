@@ -180,10 +180,12 @@ CREATE TABLE message (                              -- committed answers of the 
     turn       text REFERENCES turn,                -- of a step only, as in generation
     step       integer,
     body       json        NOT NULL,                -- finish, usage, cost, model
+    copied     boolean     NOT NULL DEFAULT false,  -- from another session: it was paid for there
     created_at timestamptz NOT NULL DEFAULT now(),
     UNIQUE (turn, step)
 );
 CREATE INDEX message_session ON message (session, created_at);
+CREATE INDEX message_created ON message (created_at);
 
 CREATE TABLE compaction (                           -- answers that stand for the beginning of their session's context
     generation text PRIMARY KEY REFERENCES generation,

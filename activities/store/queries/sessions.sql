@@ -103,7 +103,7 @@ SELECT count(step) AS steps, coalesce(sum(nullif(trim('"' FROM (body->'cost')::t
        coalesce(sum(t.cache_read), 0)::bigint AS cache_read, coalesce(sum(t.cache_write), 0)::bigint AS cache_write
 FROM message CROSS JOIN LATERAL json_to_record(body->'tokens') AS
      t(total bigint, input bigint, output bigint, reasoning bigint, cache_read bigint, cache_write bigint)
-WHERE session = ANY(%(sessions)s)
+WHERE session = ANY(%(sessions)s) AND NOT copied
 
 -- name: count
 -- How many sessions people have started.

@@ -23,6 +23,7 @@ async def test_sessions_are_listed_with_what_they_do(open_harness: OpenHarness) 
         session = await harness.start_session("greet\x1b[2J me")
         await harness.ended(session)
         listed, as_json = await shell(harness).run("sessions", "--here"), await shell(harness).run("sessions", "--json")
+        used = await shell(harness).run("stats", "--here", "-n", "1")
         async with shell(harness).terminal("sessions") as terminal:
             await terminal.until("TITLE +STATE +CHANGED +SESSION +DIRECTORY")
             row = await terminal.until(rf"greet.* me  +done .* {session}  ….*project\r\n")  # its name is a long one
@@ -31,6 +32,7 @@ async def test_sessions_are_listed_with_what_they_do(open_harness: OpenHarness) 
     assert len(row[0].rstrip()) <= 80
     assert listed.code == 0 and listed.out.startswith(f"{session}  done  ") and "greet [2J me" in listed.out
     assert [each["id"] for each in json.loads(as_json.out)] == [session]
+    assert used.out.startswith("1 session · 1 step · ") and f"1 step  {session} greet" in used.out
 
 
 async def test_the_number_of_sessions_that_are_not_listed_is_reported(open_harness: OpenHarness) -> None:

@@ -1,0 +1,59 @@
+-- name: answers
+-- Sums over the answers of a period: all, and by day, session, directory, agent and model, the most expensive first.
+WITH counted AS (
+    SELECT s.id AS session, s.title, s.directory, m.step, m.body->>'agent' AS agent, m.body->>'model' AS model,
+           to_char(m.created_at AT TIME ZONE make_interval(secs => %(offset)s), 'YYYY-MM-DD') AS day,
+           nullif(trim('"' FROM (m.body->'cost')::text), 'null')::numeric AS cost, t.*
+    FROM message m JOIN session s ON s.id = m.session CROSS JOIN LATERAL json_to_record(m.body->'tokens') AS
+         t(input bigint, output bigint, reasoning bigint, cache_read bigint, cache_write bigint)
+    WHERE NOT m.copied
+      AND (%(since)s::timestamptz IS NULL OR m.created_at >= %(since)s)
+      AND (%(before)s::timestamptz IS NULL OR m.created_at < %(before)s)
+      AND (%(sessions)s::text[] IS NULL OR s.id = ANY(%(sessions)s))
+      AND (%(directory)s::text IS NULL OR s.directory = %(directory)s)
+      AND (%(below)s::text IS NULL OR starts_with(rtrim(s.directory, '/') || '/', %(below)s))
+      AND (%(worktree)s::text IS NULL OR s.worktree = %(worktree)s)
+      AND (num_nonnulls(%(directory)s::text, %(below)s::text, %(worktree)s::text) = 0
+           OR s.host IS NOT DISTINCT FROM %(host)s)
+      AND (%(agents)s::text[] IS NULL OR m.body->>'agent' = ANY(%(agents)s))
+), summed AS (
+    SELECT CASE GROUPING(day, session, directory, agent, model) WHEN 15 THEN 'day' WHEN 23 THEN 'session'
+           WHEN 27 THEN 'directory' WHEN 29 THEN 'agent' WHEN 30 THEN 'model' ELSE 'all' END AS kind,
+           coalesce(day, session, directory, agent, model, '') AS name, max(title) AS title,
+           count(step) AS steps, count(DISTINCT session) AS sessions,
+           coalesce(sum(cost), 0) AS dollars, count(*) FILTER (WHERE cost IS NULL) AS unpriced,
+           coalesce(sum(input), 0)::bigint AS input, coalesce(sum(output), 0)::bigint AS output,
+           coalesce(sum(reasoning), 0)::bigint AS reasoning, coalesce(sum(cache_read), 0)::bigint AS cache_read,
+           coalesce(sum(cache_write), 0)::bigint AS cache_write
+    FROM counted GROUP BY GROUPING SETS ((), (day), (session), (directory), (agent), (model))
+), ranked AS (
+    SELECT *, row_number() OVER (PARTITION BY kind ORDER BY CASE kind WHEN 'day' THEN name END DESC, dollars DESC,
+                                 input + output + cache_read DESC, name) AS rank,
+           count(*) OVER (PARTITION BY kind) AS others
+    FROM summed
+)
+SELECT kind, name, title, steps, sessions, dollars, unpriced, input, output, reasoning, cache_read, cache_write,
+       others - rank AS others
+FROM ranked WHERE rank <= %(limit)s ORDER BY kind, rank
+
+-- name: tools
+-- The calls of the same answers, by tool, the most frequent first.
+SELECT c.tool, count(*) AS calls, count(*) FILTER (WHERE c.state = 'done') AS done,
+       count(*) FILTER (WHERE c.state = 'refused') AS refused,
+       count(*) FILTER (WHERE c.state IN ('failed', 'unknown', 'cancelled')) AS failed
+FROM message m JOIN session s ON s.id = m.session JOIN call c ON c.turn = m.turn AND c.step = m.step
+WHERE NOT m.copied
+  AND (%(since)s::timestamptz IS NULL OR m.created_at >= %(since)s)
+  AND (%(before)s::timestamptz IS NULL OR m.created_at < %(before)s)
+  AND (%(sessions)s::text[] IS NULL OR s.id = ANY(%(sessions)s))
+  AND (%(directory)s::text IS NULL OR s.directory = %(directory)s)
+  AND (%(below)s::text IS NULL OR starts_with(rtrim(s.directory, '/') || '/', %(below)s))
+  AND (%(worktree)s::text IS NULL OR s.worktree = %(worktree)s)
+  AND (num_nonnulls(%(directory)s::text, %(below)s::text, %(worktree)s::text) = 0
+       OR s.host IS NOT DISTINCT FROM %(host)s)
+  AND (%(agents)s::text[] IS NULL OR m.body->>'agent' = ANY(%(agents)s))
+GROUP BY c.tool ORDER BY calls DESC, c.tool LIMIT %(limit)s
+
+-- name: archived
+-- How many sessions are in archives, whose answers are not counted.
+SELECT count(*) AS archived FROM session WHERE archive IS NOT NULL

@@ -1,0 +1,56 @@
+"""`holdfast stats`."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import click
+
+from worker.cli import completers, filter_options, id_lookup
+from worker.cli.command_support import async_command, open_client
+from worker.cli.filter_options import session_filter
+from worker.cli.render.usage_table import render_statistics
+from worker.cli.render.wrap import terminal_columns, wrap_for_stdout
+from worker.settings import Settings
+from workflows.domain.errors import UsageError
+
+_DAYS: Final = 30
+_LISTED: Final = 7
+
+
+@click.command()
+@click.option("-s", "--session", metavar="SESSION", shell_complete=completers.session, help="With its subagents'.")
+@filter_options.place_options
+@click.option(
+    "-n", "--limit", type=click.IntRange(1, 100_000), default=_LISTED, show_default=True, help="Rows of each."
+)
+@click.option("--all", "all_", is_flag=True, help=f"Of all time, instead of the last {_DAYS} days.")
+@click.option("--json", "as_json", is_flag=True, help="As a JSON object.")
+@async_command
+async def stats(
+    settings: Settings, /, session: str | None, limit: int, all_: bool, as_json: bool, **chosen: Any
+) -> None:
+    """Show what was used: tokens, cost, models and tools.
+
+    By day, model, agent, directory and session, the most expensive first, of the last days or, with --session, of one.
+    The cost of answers without a known price is unknown, and called so. What a fork has copied counts for its origin.
+
+    \b
+    Examples:
+      holdfast stats --project
+      holdfast stats -s last
+      holdfast stats --since 12h --json
+    """
+    wanted = session_filter(**chosen)
+    if all_ and wanted.since is not None:
+        raise UsageError("--all and --since both say from when on: give one of them.")
+    if not (all_ or session or wanted.since):
+        wanted = wanted.model_copy(update={"since": datetime.now(UTC) - timedelta(days=_DAYS)})
+    offset = datetime.now().astimezone().utcoffset() or timedelta()
+    async with open_client(settings) as client:
+        found = await id_lookup.find_session(client, session) if session else None
+        known = await client.sessions.statistics(wanted, session=found, offset=offset, limit=limit)
+    if as_json:
+        click.echo(known.model_dump_json(indent=2))
+        return
+    for row in render_statistics(known, terminal_columns()):
+        click.echo(row if terminal_columns() is None else wrap_for_stdout(row))

@@ -156,20 +156,28 @@ def from_response(
 def from_stream(provider: str, error: object) -> ProviderFailure | None:
     """The failure in a stream's error event; None for other events."""
     event = _error_event(error)
-    if event is None:
-        return None
+    return None if event is None else _from_event(provider, event)
+
+
+def from_reported(provider: str, error: Any) -> ProviderFailure:
+    """The failure of an error that an event within a stream reports, in any form."""
+    return _from_event(provider, {"type": "error", "error": error})
+
+
+def _from_event(provider: str, event: Mapping[str, Any]) -> ProviderFailure:
     inner = event.get("error")
-    error_object: Mapping[str, Any] = inner if isinstance(inner, dict) else {}
-    code, status, message = _code(error_object), error_object.get("code"), error_object.get("message")
-    known = isinstance(status, int) and HTTPStatus.BAD_REQUEST <= status < _END_OF_STATUSES
+    error_object = (_error_object(inner) or {"message": inner}) if isinstance(inner, str) else _unwrapped(inner)
+    code, status = _code(error_object), _status(error_object)
+    message = _OF_CODES.get(code or "") or object_message(error_object)
+    quote = None if message or not inner else json.dumps(inner, ensure_ascii=False)
     return ProviderFailure(
         provider=provider,
-        message=_OF_CODES.get(code or "")
-        or (message + _upstream_error(error_object) if isinstance(message, str) and message else "Server error."),
-        status=status if known else None,
+        message=message or "Server error.",
+        status=status,
         code=code,
         body=json.dumps(event, separators=(",", ":"), ensure_ascii=False),
-        retryable=None if known else code not in STOPPING_CODES,
+        retryable=None if status else code not in STOPPING_CODES,
+        quote=quote,
     )
 
 
@@ -187,8 +195,8 @@ def error_message(body: str) -> str | None:
 
 
 def object_message(error_object: Mapping[str, Any]) -> str | None:
-    """The same, of an error that is read already. AWS's gateways and IAM write `Message`."""
-    for name in ("message", "Message", "error"):
+    """The same, of an error that is read already. AWS's gateways and IAM write `Message`, FastAPI `detail`."""
+    for name in ("message", "Message", "error", "detail"):
         text = error_object.get(name)
         if isinstance(text, str) and text:
             return text + _upstream_error(error_object)
@@ -197,9 +205,7 @@ def object_message(error_object: Mapping[str, Any]) -> str | None:
 
 def original_status(error_object: Mapping[str, Any]) -> int | None:
     """The status that the model behind Bedrock has answered: Bedrock's own is always 424, and none in a stream."""
-    status = error_object.get("originalStatusCode")
-    known = isinstance(status, int) and HTTPStatus.BAD_REQUEST <= status < _END_OF_STATUSES
-    return status if known else None
+    return _as_status(error_object.get("originalStatusCode"))
 
 
 def reported_error(content: Mapping[str, Any]) -> Any:
@@ -230,12 +236,26 @@ def _readable_message(message: str, status: int, body: str | None) -> str:
         return message
     if _HTML_START.match(body):
         return f"{message}: {_OF_GATEWAYS[status]}" if status in _OF_GATEWAYS else message
-    return f"{message}: {error_message(body) or body}"
+    words = error_message(body) or body
+    return message if words == message else f"{message}: {words}"
 
 
 def _code(error_object: Mapping[str, Any]) -> str | None:
     """By the names of OpenAI, and of Anthropic and Google, whose codes are numbers."""
-    return next((code for name in ("code", "type", "status") if isinstance(code := error_object.get(name), str)), None)
+    codes = (error_object.get(name) for name in ("code", "type", "status"))
+    return next((code for code in codes if isinstance(code, str) and not _as_status(code)), None)
+
+
+def _status(error_object: Mapping[str, Any]) -> int | None:
+    """By the names of OpenAI and Google, of gateways, and of Groq."""
+    names = ("code", "status", "status_code")
+    return next((status for name in names if (status := _as_status(error_object.get(name)))), None)
+
+
+def _as_status(value: Any) -> int | None:
+    """litellm's proxy writes it as text."""
+    number = int(value) if isinstance(value, str) and value.isdecimal() and len(value) == 3 else value
+    return number if isinstance(number, int) and HTTPStatus.BAD_REQUEST <= number < _END_OF_STATUSES else None
 
 
 def _amazon_code(headers: Mapping[str, str]) -> str | None:
@@ -247,6 +267,10 @@ def _error_object(body: str) -> Mapping[str, Any]:
     content = _json(body)
     if isinstance(content, list) and content:  # Vertex AI's form
         content = content[0]
+    return _unwrapped(content)
+
+
+def _unwrapped(content: Any) -> Mapping[str, Any]:
     if not isinstance(content, dict):
         return {}
     inner = reported_error(content)

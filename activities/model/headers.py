@@ -65,10 +65,12 @@ def redact_failure(
     def redact(text: str) -> str:
         return redactor.text(sent.text(text))
 
-    quote = "" if failure.quote is None else f": {redact(failure.quote)[:_QUOTED]!r}"
+    message = redact(failure.message)
+    if failure.quote is not None:
+        message = f"{message.removesuffix('.')}: {redact(failure.quote)[:_QUOTED]!r}"
     return failure.model_copy(
         update={
-            "message": redact(failure.message) + quote,
+            "message": message,
             "quote": None,
             "code": redact(failure.code) if failure.code else failure.code,
             "body": redact(failure.body) if failure.body else failure.body,

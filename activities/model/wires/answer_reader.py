@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any, Final
 
-from activities.model.failures import ModelError, ProviderFailure, from_stream
+from activities.model.failures import ModelError, ProviderFailure, from_reported, object_message, reported_error
 from activities.model.port import Finish, Finished, PartDelta, ToolCallDelta
+from activities.model.request_json import JsonDict
 from workflows.domain.usage import ReportedUsage, Tokens, normalize_usage
 
 MAX_ANSWER_CHARS: Final = 16_000_000  # characters of an answer: only a broken model writes more
@@ -76,10 +77,20 @@ class AnswerReader(ABC):
         """`more`: members of `ProviderFailure`."""
         return ModelError(ProviderFailure(provider=self.provider, message=message, retryable=retryable, **more))
 
+    def raise_reported(self, event: JsonDict, *members: str) -> None:
+        """Raises ModelError for an event that reports an error.
+
+        `members`: an answer's event has one of these. One that has none of them, but a message, is an error too.
+        """
+        error = reported_error(event)
+        if not error and event.keys().isdisjoint(members) and object_message(event):
+            error = event
+        if error:
+            raise self.reported_failure(error)
+
     def reported_failure(self, error: Any) -> ModelError:
-        """For an error event."""
-        failure = from_stream(self.provider, {"type": "error", "error": error})
-        return ModelError(failure) if failure else self.failure(str(error), retryable=True)
+        """For the error in an event."""
+        return ModelError(from_reported(self.provider, error))
 
 
 def require_text(value: Any) -> str | None:

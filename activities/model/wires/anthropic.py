@@ -26,7 +26,8 @@ class AnthropicReader(AnswerReader):
         self._thoughts: dict[int, dict[str, Any]] = {}
 
     def events(self, event: Any) -> Iterator[PartDelta]:
-        match event["type"]:
+        self.raise_reported(event, "type")
+        match event.get("type"):
             case "content_block_start":
                 yield from self._start(event["index"], event["content_block"])
             case "content_block_delta":
@@ -39,7 +40,7 @@ class AnthropicReader(AnswerReader):
                 self._add_usage(event.get("usage"))
                 self._set_finish(event["delta"].get("stop_reason"))
             case "error":
-                raise self.reported_failure(event["error"])
+                raise self.reported_failure(event)
 
     def _start(self, index: int, block: dict[str, Any]) -> Iterator[PartDelta]:
         match block["type"]:

@@ -6,7 +6,6 @@ from decimal import Decimal
 from typing import Any, Final
 
 from activities.model.chat_format import CALL_EXTRA, CHUNK, DETAIL, FIELD, REASONING
-from activities.model.failures import reported_error
 from activities.model.port import Finish, PartDelta, ReasoningDelta, ToolCallDelta
 from activities.model.request_json import JsonDict
 from activities.model.wires.answer_reader import AnswerReader, require_text
@@ -49,9 +48,8 @@ class ChatReader(AnswerReader):
         self._refused = False
 
     def events(self, event: Any) -> Iterator[PartDelta]:
-        if error := reported_error(event):
-            raise self.reported_failure(error)
-        if event.get("object") == "error":  # Mistral
+        self.raise_reported(event, "choices")
+        if event.get("object") == "error":  # Mistral, whose message may be an object
             raise self.reported_failure(event)
         if usage := event.get("usage"):
             self.usage = usage

@@ -30,8 +30,7 @@ class GeminiReader(AnswerReader):
         self._calls = 0
 
     def events(self, event: Any) -> Iterator[PartDelta]:
-        if error := event.get("error"):
-            raise self.reported_failure(error)
+        self.raise_reported(event, "candidates", "promptFeedback", "usageMetadata")
         self.usage = event.get("usageMetadata") or self.usage
         if (event.get("promptFeedback") or {}).get("blockReason"):
             self.finish_reason = Finish.CONTENT_FILTER

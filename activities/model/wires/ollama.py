@@ -20,8 +20,7 @@ class OllamaReader(AnswerReader):
         self._calls = 0
 
     def events(self, event: Any) -> Iterator[PartDelta]:
-        if error := event.get("error"):
-            raise self.reported_failure({"message": error})
+        self.raise_reported(event, "done")
         message = event["message"]
         if thought := require_text(message.get("thinking")):
             yield ReasoningDelta(thought)

@@ -92,6 +92,8 @@ def parse_object(provider: str, data: bytes) -> dict[str, Any] | None:
         if data.strip() in _NOTHING:
             return None
         content = _parse_patiently(data)
+    if isinstance(content, list) and len(content) == 1:  # Vertex AI's form of an error
+        content = content[0]
     if not isinstance(content, dict):
         message = "The provider sent something that is no piece of an answer"
         sent = data.strip().decode("utf-8", "replace")

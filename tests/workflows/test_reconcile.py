@@ -255,15 +255,17 @@ async def copied(harness: Harness, session: SessionId, number: int) -> AsyncIter
         "call": ("id", "session", "turn", "message"),
         "ask": ("id", "session", "turn", "call"),
     }
-    for table, renamed in columns.items():
-        fields = ", ".join(f"'{column}', o.{column} || '_' || n" for column in renamed)
-        query = f"""INSERT INTO {table} SELECT (jsonb_populate_record(o, jsonb_build_object({fields}))).*
-        FROM {table} o, generate_series(1, %(number)s) AS n WHERE o.{renamed[min(1, len(renamed) - 1)]} = %(session)s"""
-        await harness.database.rows(query.encode(), number=number, session=session)
+    async with harness.database.transaction() as connection:  # a sweep sees all of it, or nothing
+        for table, renamed in columns.items():
+            fields = ", ".join(f"'{column}', o.{column} || '_' || n" for column in renamed)
+            query = f"""INSERT INTO {table} SELECT (jsonb_populate_record(o, jsonb_build_object({fields}))).*
+            FROM {table} o, generate_series(1, %(number)s) AS n WHERE o.{renamed[min(1, len(renamed) - 1)]} = %(session)s"""
+            await connection.execute(query.encode(), {"number": number, "session": session})
     yield
-    for table, renamed in reversed(columns.items()):  # no run of theirs was ever begun, as the harness will ask
-        of = renamed[min(1, len(renamed) - 1)]
-        await harness.database.rows(f"DELETE FROM {table} WHERE {of} LIKE 'ses_%%\\_%%'".encode())
+    async with harness.database.transaction() as connection:
+        for table, renamed in reversed(columns.items()):  # no run of theirs was ever begun, as the harness will ask
+            of = renamed[min(1, len(renamed) - 1)]
+            await connection.execute(f"DELETE FROM {table} WHERE {of} LIKE 'ses_%\\_%'".encode())
 
 
 async def test_sessions_that_wait_or_are_suspended_are_left_alone(open_harness: Open) -> None:

@@ -258,8 +258,9 @@ async def copied(harness: Harness, session: SessionId, number: int) -> AsyncIter
     async with harness.database.transaction() as connection:  # a sweep sees all of it, or nothing
         for table, renamed in columns.items():
             fields = ", ".join(f"'{column}', o.{column} || '_' || n" for column in renamed)
+            of = renamed[min(1, len(renamed) - 1)]
             query = f"""INSERT INTO {table} SELECT (jsonb_populate_record(o, jsonb_build_object({fields}))).*
-            FROM {table} o, generate_series(1, %(number)s) AS n WHERE o.{renamed[min(1, len(renamed) - 1)]} = %(session)s"""
+            FROM {table} o, generate_series(1, %(number)s) AS n WHERE o.{of} = %(session)s"""
             await connection.execute(query.encode(), {"number": number, "session": session})
     yield
     async with harness.database.transaction() as connection:

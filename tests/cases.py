@@ -78,7 +78,6 @@ UNPLAYED: Final[Mapping[str, str]] = {
     "skills": "skills come later",
     "ssrf": "the tool webfetch comes later",
     "ssrf_benign": "the tool webfetch comes later",
-    "titles": "forks, and titles that a model writes, come later",
 }
 
 _TOOLS: Final = ("bash", "edit", "glob", "grep", "read", "todowrite", "write")

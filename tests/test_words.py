@@ -25,6 +25,7 @@ SHARED_MODULES: Final = {  # one noun, seen by several rooms
         "stops",
         "task",
         "tasks",
+        "titles",
     ),
 }
 PRIVATE_WORDS: Final = {

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -16,11 +17,13 @@ from worker.api.mapping import from_row
 from worker.archives_client import ArchivesClient
 from worker.grants_client import GrantsClient
 from worker.inbox_reader import InboxReader, door_database
-from worker.prompt_text import check_length, session_title, validate_prompt
+from worker.prompt_text import check_length, validate_prompt
 from worker.record_reader import RecordReader
 from worker.session_reader import SessionReader
 from worker.settings import Settings
 from worker.stack.state_file import Endpoints
+from worker.titles_client import TitlesClient
+from workflows.domain import titles
 from workflows.domain.actor import Actor
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.config.turn_config import TurnConfig
@@ -93,12 +96,14 @@ class SessionClient:
         self.records = RecordReader(self.sessions)
         self.grants = GrantsClient(holdfast.database, actor)
         self.archives = ArchivesClient(self.sessions, holdfast.settings)
+        self.titles = TitlesClient(holdfast.database, actor)
 
     async def start(
         self,
         directory: str,
         message: Prompt | str,
         *,
+        title: str | None = None,
         environment: Mapping[str, str] | None = None,
         sources: ConfigSources | None = None,
         turn_config: TurnConfig | None = None,
@@ -131,7 +136,9 @@ class SessionClient:
             directory=directory,
             worktree=turn_config.worktree or directory,
             vcs="git" if turn_config.worktree else None,
-            title=session_title(message.text),
+            title=titles.first_line(message.text),
+            default_title=titles.default_title(datetime.now(UTC)),
+            given_title=titles.given_title(title),
             agent=turn_config.agent.name,
             model=message.model,
             variant=message.variant,

@@ -17,6 +17,7 @@ from workflows.domain.events.calls import CallClaimed, CallFinished, CallPrepare
 from workflows.domain.events.event import EVENT_RECORD_ADAPTER, EventRecord
 from workflows.domain.events.generations import MessageCompleted, ModelRetry
 from workflows.domain.events.prompts import PromptAccepted
+from workflows.domain.events.sessions import SessionTitled
 from workflows.domain.events.tasks import TaskSettled
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import AskId, SessionId
@@ -179,7 +180,11 @@ def _seals(record: EventRecord) -> Iterator[tuple[str, str]]:
             yield from ((part.part, part.seal) for part in parts)
             if seal is not None:
                 yield f"{name}/reminders", seal
-        case ModelRetry(note=name, seal=seal) | TurnEnded(note=str(name), seal=str(seal)):
+        case (
+            ModelRetry(note=name, seal=seal)
+            | TurnEnded(note=str(name), seal=str(seal))
+            | SessionTitled(note=name, seal=seal)
+        ):
             yield name, seal
         case AskAnswered(ask=name, feedback_seal=str(seal)):
             yield f"{name}/feedback", seal

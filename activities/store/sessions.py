@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 from psycopg.types.json import Json
 from pydantic import AfterValidator
 
-from activities.store import projects
+from activities.store import projects, titles
 from activities.store.database import Database, dumps
 from activities.store.journal import Journal
 from activities.store.queries import Queries
@@ -24,6 +24,7 @@ from workflows.domain.ids import SessionId, SuspensionId, TurnId
 from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.session_filter import SessionFilter
 from workflows.domain.suspension import DirectoryIdentity, SuspendCause
+from workflows.domain.titles import replace_unprintable
 from workflows.domain.usage import Cost, Tokens
 from workflows.domain.value import Value
 from workflows.domain.wire import WakeKind
@@ -31,14 +32,10 @@ from workflows.domain.wire import WakeKind
 _QUERIES: Final = Queries("sessions")
 
 
-def replace_unprintable(title: str) -> str:
-    """Blanks for unprintable characters, some of which PostgreSQL refuses."""
-    return "".join(character if character.isprintable() else " " for character in title)
-
-
 class NewSession(Value):
     """`environment`: the shell's allowed variables. `host` has the directory. `worktree` and `vcs`: of its project.
-    `sources`: None means the worker's own. `parent` and `rules`: of a subagent's session."""
+    `sources`: None means the worker's own. `parent` and `rules`: of a subagent's session. `default_title`:
+    OpenCode's, as long as `title` is only the first prompt's first line; `given_title`: a person's."""
 
     id: SessionId
     host: str | None = None
@@ -46,6 +43,8 @@ class NewSession(Value):
     worktree: str | None = None
     vcs: str | None = None
     title: Annotated[str, AfterValidator(replace_unprintable)]
+    default_title: str | None = None
+    given_title: str | None = None
     agent: str = BUILD.name
     model: str | None = None
     variant: str | None = None
@@ -97,7 +96,8 @@ class SuspensionRow(SuspendCause):
 
 class OverviewRow(Value):
     """A session for listings, with its newest turn. `waiting`: untaken prompts; `untaken`: all untaken work. `depth`:
-    levels below the listed session. `host_offline`: its host has no live worker."""
+    levels below the listed session. `host_offline`: its host has no live worker. `default_title`:
+    OpenCode's, as long as `title` is only the first prompt's first line."""
 
     id: SessionId
     parent: SessionId | None
@@ -106,6 +106,7 @@ class OverviewRow(Value):
     host_offline: bool
     directory: str
     title: str
+    default_title: str | None
     agent: str
     model: str | None
     status: str
@@ -145,6 +146,8 @@ async def create(database: Database, new: NewSession, actor: Actor) -> None:
             journal = Journal(batch, database.turn_configs, new.id, actor)
             await journal.locked()
             journal.record(_created_event(new))
+            if new.given_title is not None:
+                titles.give(journal, new.given_title)
             journal.append()
 
 

@@ -7,8 +7,6 @@ from contextlib import aclosing
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from activities.store import outbox, prompts, suspensions
 from activities.store.journal import session_journal
@@ -18,7 +16,7 @@ from tests.worker.conftest import client_without_engine
 from worker.api.events import EventWithContents, PublishedDelta
 from worker.client import Holdfast, SessionClient
 from worker.project_config import load_project_config, sources_of
-from worker.prompt_text import MAX_PROMPT_CHARS, session_title, validate_prompt
+from worker.prompt_text import MAX_PROMPT_CHARS, validate_prompt
 from worker.settings import Settings
 from worker.stack.state_file import Endpoints
 from workflows.domain.errors import NotFound, UsageError
@@ -63,18 +61,6 @@ def test_a_prompt_that_is_too_long_says_how_long_it_may_be() -> None:
     assert validate_prompt("x" * MAX_PROMPT_CHARS)
     with pytest.raises(UsageError, match="1,000,001 characters, 1,000,000 are the most"):
         validate_prompt("x" * (MAX_PROMPT_CHARS + 1))
-
-
-def test_a_title_is_one_printable_line() -> None:
-    assert session_title("\n\n  Fix\x1b[2K it  \nand more") == "Fix [2K it  "
-    assert len(session_title("x " * 1000)) == 100 and session_title("x " * 1000).endswith("...")
-
-
-@given(before=st.integers(0, 120))
-def test_a_title_holds_a_long_word_whole_or_not_at_all(before: int) -> None:
-    short = session_title(f"{'x ' * (before // 2)}{' ' * (before % 2)}my-secret-key-4711 and more" + " and more" * 20)
-
-    assert "my-secret-key-4711" in short or "my-secre" not in short
 
 
 async def test_a_prompt_is_accepted_while_temporal_is_away(alone: SessionClient) -> None:

@@ -32,7 +32,8 @@ class Overview(Value):
     """A session for listings.
 
     `waiting`: its untaken prompts; `untaken`: all its untaken work. `depth`: levels below the listed session.
-    `host_offline`: its host has no live worker.
+    `host_offline`: its host has no live worker. `default_title`: OpenCode's, as long as `title` is only the first
+    prompt's first line.
     """
 
     id: SessionId
@@ -42,6 +43,7 @@ class Overview(Value):
     host_offline: bool
     directory: str
     title: str
+    default_title: str | None
     agent: str
     model: str | None
     status: str

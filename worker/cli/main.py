@@ -37,6 +37,7 @@ COMMAND_SECTIONS: Final = {
         "send": CommandEntry("send", "Send a prompt to a session."),
         "retry": CommandEntry("retry", "Retry a failed turn, and follow it to its end."),
         "resume": CommandEntry("resume", "Let a suspended session continue, as things are now."),
+        "title": CommandEntry("title", "Name a session, or have the model name it anew."),
         "stop": CommandEntry("sessions", "Stop a session's turn."),
         "end": CommandEntry("sessions", "End a session for good."),
     },

@@ -109,7 +109,7 @@ class Exporter:
             slug=overview.id,
             project_id=project,
             directory=overview.directory,
-            title=overview.title,
+            title=overview.default_title or overview.title,
             agent=overview.agent,
             parent_id=overview.parent,
             model=shapes.model_shape(overview.model) if overview.model else None,

@@ -16,7 +16,7 @@ StopId = NewType("StopId", str)
 RetryId = NewType("RetryId", str)
 SuspensionId = NewType("SuspensionId", str)
 TurnConfigId = NewType("TurnConfigId", str)
-NoteId = NewType("NoteId", str)  # derived: a turn and "error", or a generation and its count of failures
+NoteId = NewType("NoteId", str)  # derived from what the note is about
 
 _BASE62: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _FORM: Final = re.compile(r"[a-z]{3}_[0-9a-f]{12}[0-9A-Za-z]{14}")

@@ -6,7 +6,8 @@ CREATE TABLE session (
     host        text,                               -- that has its directory; none: any worker's
     directory   text        NOT NULL,
     worktree    text,                               -- of its project
-    title       text        NOT NULL,
+    title       text        NOT NULL,               -- the first prompt's first line, until there is a better one
+    default_title text,                             -- what OpenCode has until then; none: it has a title
     agent       text        NOT NULL,
     model       text,
     variant     text,                               -- of its model; none: the agent's

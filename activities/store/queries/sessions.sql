@@ -1,10 +1,10 @@
 -- name: create
 -- Create a session and the head of its log; no row if it exists.
 WITH created AS (
-    INSERT INTO session (id, host, directory, worktree, title, agent, model, variant, environment, sources, parent,
-                         rules)
-    VALUES (%(id)s, %(host)s, %(directory)s, %(worktree)s, %(title)s, %(agent)s, %(model)s, %(variant)s,
-            %(environment)s, %(sources)s, %(parent)s, %(rules)s)
+    INSERT INTO session (id, host, directory, worktree, title, default_title, agent, model, variant, environment,
+                         sources, parent, rules)
+    VALUES (%(id)s, %(host)s, %(directory)s, %(worktree)s, %(title)s, %(default_title)s, %(agent)s, %(model)s,
+            %(variant)s, %(environment)s, %(sources)s, %(parent)s, %(rules)s)
     ON CONFLICT (id) DO NOTHING
     RETURNING id
 )
@@ -25,7 +25,7 @@ WITH RECURSIVE root AS (
     WHERE %(id)s::text IS NULL
 )
 SELECT s.id, s.parent, cardinality(tree.line) AS depth, s.host, s.directory, s.title, s.agent, s.status, s.stuck,
-       s.created_at, h.seq, h.updated_at, t.id AS turn, t.number, t.step, t.agent AS turn_agent,
+       s.default_title, s.created_at, h.seq, h.updated_at, t.id AS turn, t.number, t.step, t.agent AS turn_agent,
        coalesce(nullif(t.model, 'none'), s.model) AS model, t.state AS turn_state, t.reason, t.error,
        (SELECT count(*) FROM ask a WHERE a.session = s.id AND a.state = 'open') AS asks,
        work.prompts AS waiting, work.untaken,

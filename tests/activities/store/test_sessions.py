@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from activities.store import projects, sessions
+from activities.store import events, projects, sessions, titles
 from activities.store.generations import NewAnswer
 from activities.store.journal import session_journal
 from activities.store.sessions import NewSession
@@ -148,3 +148,24 @@ async def test_a_session_that_does_not_exist_is_named(rig: ActivityRig) -> None:
         await sessions.get(rig.database, UNKNOWN)
     with pytest.raises(NotFound, match="no session 'ses_x'"):
         await sessions.origin(rig.database, UNKNOWN)
+
+
+async def test_a_title_that_a_person_gives_is_shown_instead_of_the_first_line_and_sealed(rig: ActivityRig) -> None:
+    new = NewSession(id=UNKNOWN, directory="/p", title="Fix the slug", default_title="New session - 2026…")
+    await sessions.create(rig.database, new, PERSON)
+    before = await sessions.get(rig.database, UNKNOWN)
+    async with session_journal(rig.database, UNKNOWN, PERSON) as journal:
+        await journal.locked()
+        titles.give(journal, "The slug fix")
+    after = await sessions.get(rig.database, UNKNOWN)
+    *_, titled = [record async for record in events.after(rig.database, UNKNOWN)]
+    contents = await events.contents(rig.database, [titled])
+    checked = [await events.verify(rig.database, UNKNOWN)]
+    await rig.database.rows(b"UPDATE note SET body = '\"Another\"'")
+    checked.append(await events.verify(rig.database, UNKNOWN))
+
+    assert (before.title, before.default_title) == ("Fix the slug", "New session - 2026…")
+    assert (after.title, after.default_title) == ("The slug fix", None)
+    assert titled.actor == PERSON and "slug" not in titled.model_dump_json()
+    assert [*contents.values()] == ["The slug fix"]
+    assert checked[0].problem is None and "was changed afterwards" in (checked[1].problem or "")

@@ -32,6 +32,7 @@ from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import Conflict, UsageError
 from workflows.domain.ids import MessageId, SessionId, TurnConfigId, TurnId, session_id_for
 from workflows.domain.prompt import Prompt
+from workflows.domain.titles import validate_title
 from workflows.domain.value import Value
 
 
@@ -40,6 +41,7 @@ class RunArguments(Value):
     model: str | None
     variant: str | None
     agent: str | None
+    title: str | None
     session: str | None
     config: str | None
     prompt: MessageId | None
@@ -67,6 +69,7 @@ class StartedRun(Value):
     shell_complete=completers.agent,
     help="The agent, instead of the configured one or the session's.",
 )
+@click.option("--title", metavar="TEXT", help="How the new session is called; without it, the model names it.")
 @click.option(
     "-s",
     "--session",
@@ -90,6 +93,7 @@ async def run(
     model: str | None,
     variant: str | None,
     agent: str | None,
+    title: str | None,
     session: str | None,
     again: bool,
     config: str | None,
@@ -115,12 +119,11 @@ async def run(
       git diff | holdfast run "review this:" -
       holdfast run -c "now do the same for the docs"
     """
-    own, session = prompt_input.parse_prompt_id(identity), _session_argument(session, again)
+    own, session = prompt_input.parse_prompt_id(identity), _session_argument(session, again, title)
     here = not (words or edit or own or detach or no_wait or as_json) and is_interactive()
     text = "" if here else prompt_input.read_prompt(words, edit=edit)
-    request = RunArguments(
-        text=text, model=model, variant=variant, agent=agent, session=session, config=config, prompt=own
-    )
+    named = {"model": model, "variant": variant, "agent": agent, "title": title, "session": session, "config": config}
+    request = RunArguments(text=text, prompt=own, **named)
     turn_config = await _load_config(settings, request) if session is None else None
     if turn_config is not None and here:
         chosen = config_remarks.choose_model(settings, turn_config, model)
@@ -153,10 +156,16 @@ def _state(request: RunArguments, started: StartedRun) -> dict[str, str | int | 
     }
 
 
-def _session_argument(session: str | None, again: bool) -> str | None:
+def _session_argument(session: str | None, again: bool, title: str | None) -> str | None:
+    """Raises UsageError, also for a title that a new session cannot have."""
     if session is not None and again:
         raise UsageError("--session and --continue both name a session: give one of them.")
-    return id_lookup.LAST if again else session
+    found = id_lookup.LAST if again else session
+    if title is not None and found is not None:
+        raise UsageError(f"--title names a new session: `holdfast title {found} TEXT` renames one.")
+    if title is not None:
+        validate_title(title)
+    return found
 
 
 async def _load_config(settings: Settings, request: RunArguments) -> TurnConfig:
@@ -191,6 +200,7 @@ async def _start_session(client: SessionClient, request: RunArguments, turn_conf
     accepted = await client.start(
         str(directory),
         Prompt.of_text(request.text, agent=request.agent, model=request.model, variant=request.variant),
+        title=request.title,
         environment=session_environment(client.settings.environment),
         sources=sources_of(client.settings),
         turn_config=turn_config,

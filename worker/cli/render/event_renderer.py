@@ -16,8 +16,9 @@ from worker.cli.render.ask_preview import preview_ask
 from worker.cli.render.call_result import mark_of, result_rows, result_suffix
 from worker.cli.render.collapse import OUTPUT_LIMIT, collapse
 from worker.cli.render.escaping import escape_exact, escape_prose, one_line
-from worker.cli.render.event_contents import actor_of, call_of, describe_answer, prompt_of
-from worker.cli.render.formatting import format_price, format_rule, format_upcoming
+from worker.cli.render.event_contents import call_of, prompt_of
+from worker.cli.render.event_sentences import DIM, find_sentence
+from worker.cli.render.formatting import format_price, format_upcoming
 from worker.cli.render.session_status import retry_hint
 from worker.cli.render.status_line import THINKING, WAITING, StatusLine
 from worker.cli.render.streamed_answer import StreamedAnswer, render_answer
@@ -25,31 +26,21 @@ from worker.cli.render.terminal_writer import TerminalWriter
 from worker.cli.render.wrap import wrap_text, wrap_words
 from worker.stored_contents import note_of, part_of
 from workflows.domain.call_display import DisplayKind
-from workflows.domain.events.asks import AnswerNotRun, AnswerRefused, AskAnswered, AskClosed, AskRaised, AskReopened
+from workflows.domain.events.asks import AskRaised
 from workflows.domain.events.calls import CallClaimed, CallDrifted, CallFinished, CallPrepared
 from workflows.domain.events.event import Event
 from workflows.domain.events.generations import ContextCompacted, ContextPruned, MessageCompleted, ModelRetry
-from workflows.domain.events.grants import GrantMade, GrantRevoked
-from workflows.domain.events.prompts import PromptAccepted, PromptTaken, PromptWithdrawn
+from workflows.domain.events.prompts import PromptAccepted, PromptTaken
 from workflows.domain.events.sessions import (
-    CallerRefused,
-    SessionConfigured,
-    SessionEnded,
-    SessionRefreshed,
-    SessionRestarted,
     SessionSuspended,
-    SuspensionEnded,
 )
-from workflows.domain.events.stops import StopAccepted
-from workflows.domain.events.tasks import TaskStarted
-from workflows.domain.events.turns import RetryAccepted, RetryWithdrawn, TurnEnded, TurnOpened
+from workflows.domain.events.turns import TurnEnded, TurnOpened
 from workflows.domain.ids import PartId, SessionId
 from workflows.domain.messages import ReasoningPart, TextPart
 from workflows.domain.prompt import PromptMode
 from workflows.domain.usage import Cost
 
 _QUICK: Final = ("repeatable", "idempotent")  # such calls are shown when they are done
-_DIM: Final = "dim"
 _FURTHER: Final = 4  # blanks before continuation rows, which may quote: no other line of ours begins so
 
 
@@ -98,13 +89,13 @@ class EventRenderer:
             case TurnOpened():
                 self._working = True
                 model = " ".join(escape_exact(each) for each in (event.model, event.variant) if each)
-                self._print(f"Turn {event.number} · {one_line(event.agent)} · {model}", _DIM)
+                self._print(f"Turn {event.number} · {one_line(event.agent)} · {model}", DIM)
             case TurnEnded():
                 self._end_turn(event, seen)
             case ModelRetry() if event.purpose.delays_turn:
                 self._show_retry(event, seen)
             case ContextCompacted() | ContextPruned():
-                self._print(_context_sentence(event), _DIM)
+                self._print(_context_sentence(event), DIM)
             case MessageCompleted() if event.turn is not None:
                 self._show_answer(event, seen)
             case PromptAccepted() if self._working:  # else its turn begins with it, and shows it
@@ -156,7 +147,7 @@ class EventRenderer:
                 self._asked_calls.add(event.call)
                 label = self._label(seen, event.call, less=len(event.ask))
                 self._print(f"? {label} needs an answer ({event.ask})", "yellow")
-            case _ if sentence := _turn_sentence(event, seen) or _ask_sentence(event, seen):
+            case _ if sentence := find_sentence(event, seen):
                 self._print(*sentence)
 
     def _end_turn(self, event: TurnEnded, seen: EventWithContents) -> None:
@@ -221,7 +212,7 @@ class EventRenderer:
 
     def _print(self, text: str, colour: str | None = None) -> None:
         for row in wrap_words(text, self.writer.columns, _FURTHER).split("\n"):
-            style = partial(click.style, dim=True) if colour == _DIM else partial(click.style, fg=colour)
+            style = partial(click.style, dim=True) if colour == DIM else partial(click.style, fg=colour)
             self.writer.write_line(style(row) if colour else row)
 
     def _on_piece(self, source: str, body: dict[str, JsonValue]) -> None:
@@ -248,55 +239,7 @@ class EventRenderer:
         return f"{escape_exact(call.name)}  {one_line(call.label, max(room, 20))}"
 
 
-def _turn_sentence(event: Event, seen: EventWithContents) -> tuple[str, str | None] | None:
-    match event:
-        case PromptWithdrawn():
-            return f"Withdrawn: {one_line(prompt_of(seen, event.prompt))}", None
-        case RetryAccepted():
-            return f"The failed turn is retried, by {actor_of(seen)}.", None
-        case RetryWithdrawn():
-            return f"The retry was withdrawn: {one_line(event.reason)}.", None
-        case SuspensionEnded(resumed=True):
-            return f"Resumed by {actor_of(seen)}.", None
-        case SessionRefreshed():
-            why = "did not go on" if event.run else "had work and no run"
-            return f"The session {why}: it is told to look at its work again.", None
-        case SessionRestarted():
-            return f"The session still did not go on: it is started anew ({event.restarts}).", "yellow"
-        case SessionEnded():
-            return f"The session has ended: {one_line(event.reason)}.", None
-        case StopAccepted():
-            return f"A stop was accepted, from {actor_of(seen)}.", None
-        case SessionConfigured():
-            return f"The next turns go by the configuration of {actor_of(seen)}'s shell.", None
-    return None
-
-
 def _context_sentence(event: ContextCompacted | ContextPruned) -> str:
     if isinstance(event, ContextPruned):
         return f"Cleared old results of tools from the context: {event.tokens:,} tokens."
     return f"Compacted: {event.before:,} → {event.after:,} tokens, {format_price(Cost.of(event.cost))}."
-
-
-def _ask_sentence(event: Event, seen: EventWithContents) -> tuple[str, str | None] | None:
-    match event:
-        case TaskStarted():
-            return f"  @{one_line(event.agent)} works on it ({event.child})", _DIM
-        case AskAnswered():
-            return f"  → {describe_answer(seen, event)}", "yellow"
-        case AskClosed():
-            return f"  The question {event.ask} was closed: {one_line(event.reason)}.", None
-        case AskReopened():
-            return f"! {event.ask} was marked as answered, but not in the log: it is open again.", "red"
-        case CallerRefused():
-            return f"! {one_line(event.activity)} was refused to {one_line(event.caller, 100)}.", "red"
-        case AnswerRefused():
-            return f"  An answer ({event.reply}) was refused: {one_line(event.reason, 300)}", None
-        case AnswerNotRun():
-            return f"  The answer to {event.ask} was accepted, but not run: the turn was stopped.", None
-        case GrantMade():
-            rule = format_rule(event.permission, event.patterns)
-            return f"  From now on allowed in this {event.scope}: {rule} ({event.grant})", _DIM
-        case GrantRevoked():
-            return f"The grant {event.grant} was revoked by {actor_of(seen)}.", None
-    return None

@@ -26,6 +26,7 @@ from workflows.domain.events.sessions import (
     SessionRefreshed,
     SessionRestarted,
     SessionSuspended,
+    SessionTitled,
     SuspensionEnded,
 )
 from workflows.domain.events.stops import StopAccepted
@@ -37,6 +38,7 @@ from workflows.domain.value import Value
 Event: TypeAlias = Annotated[
     SessionCreated
     | SessionConfigured
+    | SessionTitled
     | SessionEnded
     | SessionRefreshed
     | SessionRestarted

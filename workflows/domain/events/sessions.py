@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from workflows.domain.ids import SessionId, SuspensionId
+from workflows.domain.ids import GenerationId, NoteId, SessionId, SuspensionId
 from workflows.domain.suspension import SuspendReason
 from workflows.domain.value import Value
 
@@ -25,6 +25,15 @@ class SessionConfigured(Value):
     type: Literal["session.configured"] = "session.configured"
     variables: tuple[str, ...]
     sources: str
+
+
+class SessionTitled(Value):
+    """A person has given the title (`note`), or the answer of `generation` has."""
+
+    type: Literal["session.titled"] = "session.titled"
+    note: NoteId
+    seal: str
+    generation: GenerationId | None = None
 
 
 class SessionEnded(Value):

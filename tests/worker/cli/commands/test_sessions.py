@@ -175,3 +175,22 @@ async def test_last_is_what_a_person_prompted_last_and_its_end_is_agreed_to_by_t
     assert refused.code == 2 and "'the newer one'" in refused.err and newer in refused.err
     assert (declined, kept.status, agreed) == (130, "active", 0)
     assert "the older one" in stopped.out and by_id.out == f"The session has ended: the older one ({older})\n"
+
+
+async def test_a_person_names_a_session_and_everything_shows_the_name(open_harness: OpenHarness) -> None:
+    async with open_harness() as harness:
+        person = shell(harness)
+        started = await person.run("run", "--detach", "--title", "The first name", "-m", "scripted/model", "Fix it.")
+        twice = await person.run("run", "--title", "No", "-c", "go")
+        (session,) = await harness.client.sessions.ids()
+        renamed = await person.run("title", session, "another\x1b[2J", "name")
+        empty = await person.run("title", session, " ")
+        listed, told = await person.run("sessions"), await person.run("log", session)
+        exported = await person.run("export", session)
+        named = [event for event in await harness.events(session) if event.type == "session.titled"]
+
+    assert started.code == 0 and len(named) == 2
+    assert twice.code == 2 and "holdfast title last TEXT" in twice.err
+    assert renamed.out == f"another [2J name ({session})\n" and empty.code == 2 and "The title is empty" in empty.err
+    assert "another [2J name" in listed.out and told.out.startswith("another [2J name\n")
+    assert json.loads(exported.out)["info"]["title"] == "another [2J name"

@@ -24,6 +24,7 @@ def session(number: int, title: str, depth: int = 0, directory: str = "/home/ada
         host_offline=False,
         directory=directory,
         title=title,
+        default_title=None,
         agent="build",
         status="active",
         seq=1,

@@ -1,0 +1,90 @@
+"""Events of a session in a sentence each."""
+
+from typing import Final, TypeAlias
+
+from worker.api.events import EventWithContents
+from worker.cli.render.escaping import one_line
+from worker.cli.render.event_contents import actor_of, describe_answer, prompt_of
+from worker.cli.render.formatting import format_rule
+from worker.stored_contents import note_of
+from workflows.domain.events.asks import AnswerNotRun, AnswerRefused, AskAnswered, AskClosed, AskReopened
+from workflows.domain.events.event import Event
+from workflows.domain.events.grants import GrantMade, GrantRevoked
+from workflows.domain.events.prompts import PromptWithdrawn
+from workflows.domain.events.sessions import (
+    CallerRefused,
+    SessionConfigured,
+    SessionEnded,
+    SessionRefreshed,
+    SessionRestarted,
+    SessionTitled,
+    SuspensionEnded,
+)
+from workflows.domain.events.stops import StopAccepted
+from workflows.domain.events.tasks import TaskStarted
+from workflows.domain.events.turns import RetryAccepted, RetryWithdrawn
+
+DIM: Final = "dim"
+Sentence: TypeAlias = tuple[str, str | None]  # and its colour
+
+
+def find_sentence(event: Event, seen: EventWithContents) -> Sentence | None:
+    """None: the event is shown otherwise, or only to auditors."""
+    return _session_sentence(event, seen) or _turn_sentence(event, seen) or _ask_sentence(event, seen)
+
+
+def _session_sentence(event: Event, seen: EventWithContents) -> Sentence | None:
+    match event:
+        case SuspensionEnded(resumed=True):
+            return f"Resumed by {actor_of(seen)}.", None
+        case SessionRefreshed():
+            why = "did not go on" if event.run else "had work and no run"
+            return f"The session {why}: it is told to look at its work again.", None
+        case SessionRestarted():
+            return f"The session still did not go on: it is started anew ({event.restarts}).", "yellow"
+        case SessionEnded():
+            return f"The session has ended: {one_line(event.reason)}.", None
+        case SessionTitled(generation=None):
+            return f"Named by {actor_of(seen)}: {one_line(note_of(seen, event.note))}", None
+        case SessionTitled():
+            return f"Named: {one_line(note_of(seen, event.note))}", DIM
+        case SessionConfigured():
+            return f"The next turns go by the configuration of {actor_of(seen)}'s shell.", None
+    return None
+
+
+def _turn_sentence(event: Event, seen: EventWithContents) -> Sentence | None:
+    match event:
+        case PromptWithdrawn():
+            return f"Withdrawn: {one_line(prompt_of(seen, event.prompt))}", None
+        case RetryAccepted():
+            return f"The failed turn is retried, by {actor_of(seen)}.", None
+        case RetryWithdrawn():
+            return f"The retry was withdrawn: {one_line(event.reason)}.", None
+        case StopAccepted():
+            return f"A stop was accepted, from {actor_of(seen)}.", None
+    return None
+
+
+def _ask_sentence(event: Event, seen: EventWithContents) -> Sentence | None:
+    match event:
+        case TaskStarted():
+            return f"  @{one_line(event.agent)} works on it ({event.child})", DIM
+        case AskAnswered():
+            return f"  → {describe_answer(seen, event)}", "yellow"
+        case AskClosed():
+            return f"  The question {event.ask} was closed: {one_line(event.reason)}.", None
+        case AskReopened():
+            return f"! {event.ask} was marked as answered, but not in the log: it is open again.", "red"
+        case CallerRefused():
+            return f"! {one_line(event.activity)} was refused to {one_line(event.caller, 100)}.", "red"
+        case AnswerRefused():
+            return f"  An answer ({event.reply}) was refused: {one_line(event.reason, 300)}", None
+        case AnswerNotRun():
+            return f"  The answer to {event.ask} was accepted, but not run: the turn was stopped.", None
+        case GrantMade():
+            rule = format_rule(event.permission, event.patterns)
+            return f"  From now on allowed in this {event.scope}: {rule} ({event.grant})", DIM
+        case GrantRevoked():
+            return f"The grant {event.grant} was revoked by {actor_of(seen)}.", None
+    return None

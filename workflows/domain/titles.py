@@ -1,0 +1,68 @@
+"""Titles of sessions: the default one, a person's, and what counts of a model's answer (opencode.md 6.6)."""
+
+import re
+from datetime import UTC, datetime
+from typing import Final
+
+from workflows.domain.errors import UsageError
+
+MAX_TITLE_CHARS: Final = 100
+MAX_GIVEN_CHARS: Final = 200
+_DEFAULT: Final = re.compile(r"(?:New|Child) session - \d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z")
+_THOUGHTS: Final = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)  # also of an answer that was cut within them
+_FORK: Final = re.compile(r"(?P<title>.+) \(fork #(?P<number>\d+)\)")
+_CUT_WORD: Final = re.compile(r"[!-~]{8,}$")  # a shorter rest of a secret reveals nothing
+
+
+def default_title(at: datetime) -> str:
+    """Of a session to which nobody has given one."""
+    return f"New session - {at.astimezone(UTC):%Y-%m-%dT%H:%M:%S}.{at.microsecond // 1000:03}Z"
+
+
+def is_default_title(title: str) -> bool:
+    return _DEFAULT.fullmatch(title) is not None
+
+
+def first_line(prompt: str) -> str:
+    """What people see of a session without a title. Long words are never cut: half a key would escape redaction."""
+    first = replace_unprintable(prompt.strip().splitlines()[0])
+    if len(first) <= MAX_TITLE_CHARS:
+        return first
+    kept, cut = first[: MAX_TITLE_CHARS - 3], not first[MAX_TITLE_CHARS - 3].isspace()
+    return (_CUT_WORD.sub("", kept) if cut else kept) + "..."
+
+
+def title_of_answer(answer: str) -> str | None:
+    """None: the model gave none."""
+    lines = (replace_unprintable(line).strip() for line in _THOUGHTS.sub("", answer).splitlines())
+    title = next((line for line in lines if line), None)
+    if title is None or len(title) <= MAX_TITLE_CHARS:
+        return title
+    return title[: MAX_TITLE_CHARS - 3] + "..."
+
+
+def validate_title(text: str) -> str:
+    """A title as a person gives it. Raises UsageError."""
+    title = replace_unprintable(text).strip()
+    if not title:
+        raise UsageError("The title is empty: say how the session is to be called.")
+    if len(title) > MAX_GIVEN_CHARS:
+        raise UsageError(f"The title has {len(title):,} characters, {MAX_GIVEN_CHARS} are the most: shorten it.")
+    return title
+
+
+def given_title(text: str | None) -> str | None:
+    """Of a new session; None: none was given, as by OpenCode's clients, which name the default one."""
+    return None if text is None or is_default_title(text) else validate_title(text)
+
+
+def fork_title(title: str) -> str:
+    """Of a copy: numbered."""
+    forked = _FORK.fullmatch(title)
+    name, number = (forked["title"], int(forked["number"]) + 1) if forked else (title, 1)
+    return f"{name} (fork #{number})"
+
+
+def replace_unprintable(text: str) -> str:
+    """Blanks for unprintable characters, some of which PostgreSQL refuses."""
+    return "".join(character if character.isprintable() else " " for character in text)

@@ -83,11 +83,6 @@ UNPLAYED: Final[Mapping[str, str]] = {
 _TOOLS: Final = ("bash", "edit", "glob", "grep", "read", "todowrite", "write")
 
 
-def _plays(case: Case, tool: str) -> bool:
-    """Whether the case's scripted model calls this tool."""
-    return any(call["name"] == tool for answer in case.input["llm_script"] for call in answer.get("tools", ()))
-
-
 def _expects_agent_fields(case: Case) -> bool:
     """Whether a case is about an agent's field that is not read yet."""
     agents = [agent for agent in case.expected.get("agents", {}).values() if agent]
@@ -131,7 +126,6 @@ NOT_BUILT: tuple[NotImplementedCase, ...] = (
     NotImplementedCase(
         "loop_flow", lambda case: '"subagent_type": "plan"' in json.dumps(case.input), "the agent plan comes later"
     ),
-    NotImplementedCase("loop_flow", lambda case: _plays(case, "question"), "questions of the model come later"),
     NotImplementedCase(
         "loop_flow",
         lambda case: "compaction" in json.dumps(case.expected),

@@ -200,6 +200,7 @@ class SessionClient:
     async def answer(self, ask: AskId, decision: AskDecision) -> AcceptedAnswer:
         """Answer an ask, once. Raises UsageError, NotFound, Conflict."""
         check_length("The message", decision.feedback or "")
+        check_length("The answer", "".join(each for answer in decision.answers or () for each in answer))
         settled = await answers.answer_ask(self.database, ask, decision, self.actor)
         await self.holdfast.deliver(settled.ask.session)
         if settled.grant is not None and settled.grant.scope is GrantScope.PROJECT:

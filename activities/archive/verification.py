@@ -20,7 +20,7 @@ _CONTENTS: Final = {
     "part": (("", "body", "salt"),),
     "note": (("", "body", "salt"),),
     "call": (("", "arguments", "salt"), ("/outcome", "outcome", "outcome_salt")),
-    "ask": (("/feedback", "feedback", "feedback_salt"),),
+    "ask": (("/feedback", "feedback", "feedback_salt"), ("/answers", "answers", "answers_salt")),
     "generation": (("/reminders", "reminders", "reminders_salt"),),
 }
 

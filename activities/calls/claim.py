@@ -25,6 +25,7 @@ from workflows.domain.permissions.grants import Grant
 from workflows.domain.permissions.loop_guard import GUARD_REQUEST
 from workflows.domain.permissions.replies import AskState
 from workflows.domain.permissions.rules import Action, Ruleset
+from workflows.domain.questions import AskKind
 from workflows.domain.wire import Fence, RunRequest
 
 _TURN_OVER: Final = CallResult(state=CallResultState.SETTLED, stopped=True)
@@ -81,7 +82,7 @@ class ClaimEvidence:
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
-        return tuple(evaluate_request(request, self.rules, self.live) for request in self.call.requests)
+        return tuple(evaluate_request(request, self.rules, self.live) for request in self.call.asks)
 
     @property
     def rejection(self) -> AskRow | None:
@@ -109,7 +110,7 @@ class ClaimEvidence:
         elsewhere. An unchecked call needs a person's yes anyway."""
         if plan.effect.digest != self.call.digest:
             return True
-        new = () if plan.effect.unchecked else (each for each in plan.requests if each not in self.call.requests)
+        new = () if plan.effect.unchecked else (each for each in plan.asks if each not in self.call.asks)
         return any(evaluate_request(each, self.rules, self.live).action is not Action.ALLOW for each in new)
 
     def after_drift(self, plan: Plan) -> "ClaimEvidence":
@@ -187,7 +188,8 @@ def decide(evidence: ClaimEvidence, plan: Plan | ToolError) -> Decision:
     call = evidence.call
     if evidence.rejection is not None:
         feedback = evidence.rejection.feedback
-        text = refusals.feedback_text(feedback) if feedback else refusals.REJECTED
+        is_question = evidence.rejection.kind is AskKind.QUESTION
+        text = refusals.rejection_text(refusals.DISMISSED if is_question else refusals.REJECTED, feedback)
         return Refused(call, CallState.REFUSED, text, rejected=not feedback)
     if isinstance(plan, ToolError):
         return Refused(call, CallState.FAILED, str(plan))

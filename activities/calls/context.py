@@ -16,7 +16,7 @@ from activities.calls.subagent import CallSubagent, Deliver
 from activities.fault_limit import EXPECTED_ERRORS
 from activities.project.project_loader import ProjectLoader
 from activities.shell.environment import tool_environment
-from activities.store import calls, deltas
+from activities.store import asks, calls, deltas
 from activities.store.calls import CallEnvironment, CallRow
 from activities.store.database import Database
 from activities.store.deltas import Watchers
@@ -87,6 +87,7 @@ class CallContextFactory:
             turn=turn,
             environment=tool_environment(environment.environment, turn.workspace, call.id),
             progress=progress,
+            answers=partial(asks.answers_to, self.database, call.id),
             fence=partial(calls.require_claim, self.database, call.id, fence),
             subagent=CallSubagent(self.database, self.deliver, call, fence),
         )

@@ -17,6 +17,7 @@ from workflows.domain.permissions.loop_guard import GUARD_REQUEST
 from workflows.domain.permissions.replies import AskState
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import Action, Ruleset
+from workflows.domain.questions import AskBody
 
 _KEY_DIGITS = 16  # of a file key in history
 
@@ -30,7 +31,7 @@ class PermissionEvaluator:
 
     def findings(self, call: CallRow) -> tuple[Finding, ...]:
         """One finding per request of the plan; none when planning failed: the run reports why."""
-        return tuple(evaluate_request(request, self.rules, self.live) for request in call.requests)
+        return tuple(evaluate_request(request, self.rules, self.live) for request in call.asks)
 
     def guard(self, call: CallRow) -> Finding:
         return evaluate_request(loop_guard_request(call), self.rules, self.live)
@@ -83,11 +84,11 @@ async def resume_call(
     return resumed
 
 
-def request_at(call: CallRow, index: int) -> PermissionRequest | None:
+def request_at(call: CallRow, index: int) -> AskBody | None:
     """None: the call no longer has it."""
     if index == GUARD_REQUEST:
         return loop_guard_request(call)
-    return call.requests[index] if 0 <= index < len(call.requests) else None
+    return call.asks[index] if 0 <= index < len(call.asks) else None
 
 
 def loop_guard_request(call: CallRow) -> PermissionRequest:

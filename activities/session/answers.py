@@ -12,7 +12,8 @@ from workflows.domain.errors import Conflict
 from workflows.domain.events.asks import AnswerRefused
 from workflows.domain.ids import AskId, GrantId, Prefix, SessionId
 from workflows.domain.permissions.grants import Grant, GrantScope, asked_rules, savable_patterns
-from workflows.domain.permissions.replies import AskDecision, OpenAsk, Reply, asks_now_covered
+from workflows.domain.permissions.replies import AskDecision, OpenAsk, Reply, asks_now_covered, decision_problem
+from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.value import Value
 from workflows.domain.wire import AskState
@@ -68,8 +69,9 @@ async def apply_project_grant(database: Database, grant: GrantId) -> list[Sessio
 
 
 async def _settle(journal: Journal, row: AskRow, decision: AskDecision, rules: Ruleset) -> AnswerResult:
-    grant = await _save_grant(journal, row, decision, rules) if decision.reply is Reply.ALWAYS else None
-    asks.answer(journal, row, AskAnswer(reply=decision.reply, feedback=decision.feedback))
+    grant = _save_grant(journal, row, decision.scope, rules) if decision.reply is Reply.ALWAYS else None
+    decided = AskAnswer(reply=decision.reply, feedback=decision.feedback, answers=decision.answers)
+    asks.answer(journal, row, decided)
     others = await asks.open_of_session(journal)
     if decision.reply is Reply.REJECT:
         also_settled = _reject(journal, others)
@@ -78,12 +80,14 @@ async def _settle(journal: Journal, row: AskRow, decision: AskDecision, rules: R
     return AnswerResult(ask=await asks.lock(journal, row.id), asks=(row.id, *also_settled), grant=grant)
 
 
-async def _save_grant(journal: Journal, row: AskRow, decision: AskDecision, rules: Ruleset) -> Grant:
+def _save_grant(journal: Journal, row: AskRow, scope: GrantScope, rules: Ruleset) -> Grant | None:
+    if not isinstance(row.body, PermissionRequest):
+        return None
     grant = Grant(
         id=GrantId(new_id(Prefix.GRANT)),
         permission=row.body.permission,
         patterns=savable_patterns(row.body, rules),
-        scope=decision.scope,
+        scope=scope,
         author=journal.actor.subject,
         time=datetime.now(UTC),
         asked=asked_rules(row.body, rules),
@@ -100,7 +104,9 @@ def _reject(journal: Journal, others: list[AskRow]) -> tuple[AskId, ...]:
 
 
 async def _answer_covered(journal: Journal, waiting: list[AskRow], rules: Ruleset) -> tuple[AskId, ...]:
-    found = asks_now_covered([OpenAsk(ask.id, ask.body, rules) for ask in waiting], await grants.list_live(journal))
+    bodies = ((ask.id, ask.body) for ask in waiting)
+    permissions = [OpenAsk(ask, body, rules) for ask, body in bodies if isinstance(body, PermissionRequest)]
+    found = asks_now_covered(permissions, await grants.list_live(journal))
     by_id = {ask.id: ask for ask in waiting}
     for ask, grant in found:
         author = Actor(subject=grant.author, method="grant")
@@ -115,7 +121,8 @@ async def _rules_of_turn(journal: Journal, row: AskRow) -> Ruleset:
 
 
 def _is_repetition(row: AskRow, decision: AskDecision) -> bool:
-    same = row.reply is decision.reply and row.feedback == decision.feedback
+    decided = (decision.reply, decision.feedback, decision.answers)
+    same = (row.reply, row.feedback, row.answers) == decided
     # The first answer may have had a narrower scope.
     wider = decision.reply is Reply.ALWAYS and decision.scope is not GrantScope.SESSION
     return row.state is AskState.ANSWERED and row.by_grant is None and same and not wider
@@ -134,6 +141,9 @@ def _refusal(row: AskRow, decision: AskDecision, rules: Ruleset, over: str | Non
             f"What ask {row.id!r} is about is not what you saw (digest {decision.digest[:12]}, now {row.digest[:12]}). "
             "Look at it again with `holdfast asks`."
         )
-    if decision.reply is Reply.ALWAYS and not savable_patterns(row.body, rules):
+    if (problem := decision_problem(row.body, decision)) is not None:
+        return f"This does not answer ask {row.id!r}. {problem}"
+    savable = savable_patterns(row.body, rules) if isinstance(row.body, PermissionRequest) else ()
+    if decision.reply is Reply.ALWAYS and not savable:
         return f"Nothing of ask {row.id!r} may be saved as a grant; answer it with `once` or `reject`."
     return None

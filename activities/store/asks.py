@@ -13,11 +13,12 @@ from workflows.domain.actor import Actor
 from workflows.domain.errors import NotFound
 from workflows.domain.events.asks import AnswerNotRun, AskAnswered, AskClosed, AskRaised, AskReopened
 from workflows.domain.events.event import EventRecord
+from workflows.domain.hash_chain import salted_hash
 from workflows.domain.ids import AskId, GrantId, PartId, SessionId, TurnId
 from workflows.domain.messages import CallState
 from workflows.domain.permissions.loop_guard import GUARD_REQUEST
 from workflows.domain.permissions.replies import AskState, Reply
-from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.questions import Answers, AskBody, AskKind, QuestionRequest
 from workflows.domain.value import Value
 from workflows.domain.wire import WakeKind
 
@@ -26,7 +27,7 @@ _QUERIES: Final = Queries("asks")
 
 
 class AskRow(Value):
-    """A permission request of a call (`request` -1: the loop guard's), and its answer."""
+    """A permission request or the questions of a call (`request` -1: the loop guard's), and the answer."""
 
     id: AskId
     session: SessionId
@@ -34,11 +35,13 @@ class AskRow(Value):
     call: PartId
     revision: int
     request: int
-    body: PermissionRequest
+    kind: AskKind
+    body: AskBody
     digest: str
     state: AskState
     reply: Reply | None = None
     feedback: str | None = None
+    answers: Answers | None = None
     by_grant: GrantId | None = None
     author: str | None = None
     reason: str | None = None
@@ -59,10 +62,11 @@ class AskAnswer(Value):
 
     reply: Reply
     feedback: str | None = None
+    answers: Answers | None = None
     by_grant: GrantId | None = None
 
 
-async def create(journal: Journal, call: CallRow, ask: AskId, request: int, body: PermissionRequest) -> AskRow:
+async def create(journal: Journal, call: CallRow, ask: AskId, request: int, body: AskBody) -> AskRow:
     digest = call.digest or ""
     journal.write(
         _QUERIES.insert,
@@ -72,6 +76,7 @@ async def create(journal: Journal, call: CallRow, ask: AskId, request: int, body
         call=call.id,
         revision=call.revision,
         request=request,
+        kind=AskKind.QUESTION if isinstance(body, QuestionRequest) else AskKind.PERMISSION,
         body=dumps(body.model_dump(mode="json")),
         digest=digest,
     )
@@ -116,6 +121,7 @@ def answer(
 ) -> None:
     """Without `notify`, the caller returns the answer to the workflow."""
     feedback = seal(decided.feedback) if decided.feedback else None
+    answers = seal(decided.answers) if decided.answers is not None else None
     seq = journal.record(
         AskAnswered(
             ask=ask.id,
@@ -124,6 +130,7 @@ def answer(
             digest=ask.digest,
             by_grant=decided.by_grant,
             feedback_seal=feedback.seal if feedback else None,
+            answers_seal=answers.seal if answers else None,
         ),
         actor,
     )
@@ -133,6 +140,8 @@ def answer(
         reply=decided.reply,
         feedback=feedback.content if feedback else None,
         salt=feedback.salt if feedback else None,
+        answers=answers.content if answers else None,
+        answers_salt=answers.salt if answers else None,
         grant=decided.by_grant,
         author=(actor or journal.actor).subject,
         seq=seq,
@@ -147,7 +156,7 @@ def _checked_against_log(journal: Journal, row: dict[str, Any]) -> AskRow:
         return ask
     _report_forged(journal, ask)
     journal.write(_QUERIES.reopen, ask=ask.id)
-    unanswered = dict.fromkeys(("reply", "feedback", "by_grant", "author", "settled_at"))
+    unanswered = dict.fromkeys(("reply", "feedback", "answers", "by_grant", "author", "settled_at"))
     return ask.model_copy(update={"state": AskState.OPEN, **unanswered})
 
 
@@ -164,15 +173,31 @@ def _report_forged(journal: Journal, ask: AskRow) -> None:
 
 def _is_logged(journal: Journal, row: dict[str, Any], ask: AskRow) -> bool:
     logged = [parse_record(bytes(row["answer"]))] if row["answer"] else [entry for entry, _ in journal.records]
-    return any(_is_answer(entry, ask) for entry in logged)
+    return any(_is_answer(entry, ask, _answers_seal(row)) for entry in logged)
 
 
-def _is_answer(entry: EventRecord, ask: AskRow) -> bool:
+def _answers_seal(row: dict[str, Any]) -> str | None:
+    salt = row["answers_salt"]
+    return salted_hash(bytes(salt), dumps(row["answers"]).encode()) if salt is not None else None
+
+
+def _is_answer(entry: EventRecord, ask: AskRow, answers_seal: str | None) -> bool:
     event = entry.event
     return isinstance(event, AskAnswered) and (
         (event.ask, event.call, event.digest) == (ask.id, ask.call, ask.digest)
         and (event.reply, event.by_grant, entry.actor.subject) == (ask.reply, ask.by_grant, ask.author)
+        and event.answers_seal == answers_seal
     )
+
+
+async def answers_to(database: Database, call: PartId) -> Answers | None:
+    """What a person has answered to a call's questions, if the log confirms it."""
+    for row in await database.rows(_QUERIES.answers, call=call):
+        ask = ask_row(row)
+        record = parse_record(bytes(row["answer"]))
+        if _is_answer(record, ask, _answers_seal(row)):
+            return ask.answers
+    return None
 
 
 async def any_rejected(journal: Journal, turn: TurnId) -> bool:

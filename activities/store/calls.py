@@ -19,7 +19,7 @@ from workflows.domain.events.tasks import TaskSettled
 from workflows.domain.ids import MessageId, PartId, SessionId, TurnConfigId, TurnId
 from workflows.domain.messages import CallState, Outcome, SubagentSettled, TodosReplaced
 from workflows.domain.permissions.grants import Grant
-from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.questions import AskBody
 from workflows.domain.value import Value
 from workflows.domain.wire import Fence
 
@@ -62,8 +62,8 @@ class CallRow(Value):
         return self.state.settled
 
     @property
-    def requests(self) -> tuple[PermissionRequest, ...]:
-        return self.plan.requests if self.plan else ()
+    def asks(self) -> tuple[AskBody, ...]:
+        return self.plan.asks if self.plan else ()
 
     @property
     def claimed_plan(self) -> Plan:

@@ -186,8 +186,9 @@ def _seals(record: EventRecord) -> Iterator[tuple[str, str]]:
             | SessionTitled(note=name, seal=seal)
         ):
             yield name, seal
-        case AskAnswered(ask=name, feedback_seal=str(seal)):
-            yield f"{name}/feedback", seal
+        case AskAnswered(ask=name, feedback_seal=feedback, answers_seal=answers):
+            yield from [(f"{name}/feedback", feedback)] if feedback is not None else []
+            yield from [(f"{name}/answers", answers)] if answers is not None else []
 
 
 async def _recomputed_seals(database: Database, rows: Rows) -> dict[str, str]:

@@ -6,6 +6,7 @@ from typing import Final, Literal
 from activities.store.database import Database
 from activities.store.queries import Queries
 from workflows.domain.ids import AskId, SessionId, TurnId
+from workflows.domain.questions import PERMISSION
 from workflows.domain.value import Value
 
 _QUERIES: Final = Queries("pending_notifications")
@@ -43,7 +44,7 @@ PendingNotification = AskNotification | TurnEndNotification
 async def take_due(database: Database) -> list[PendingNotification]:
     """The oldest first; marks them as sent."""
     waiting = await database.rows(_QUERIES.take_asks, limit=_BATCH)
-    asks = [AskNotification(permission=row.pop("body")["permission"], **row) for row in waiting]
+    asks = [AskNotification(permission=row.pop("body").get("permission", PERMISSION), **row) for row in waiting]
     ends = [TurnEndNotification(**row) for row in await database.rows(_QUERIES.take_turn_ends, limit=_BATCH)]
     return sorted((*asks, *ends), key=lambda notice: notice.at)
 

@@ -15,6 +15,7 @@ from workflows.domain.permissions.reasons import reasons
 from workflows.domain.permissions.replies import AskState
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import Ruleset
+from workflows.domain.questions import AskBody, AskKind
 from workflows.domain.suspension import SuspendCause
 from workflows.domain.value import Value
 
@@ -38,7 +39,8 @@ class InboxRow(Value):
     tool: str
     arguments: dict[str, JsonValue]
     display: CallDisplay = CallDisplay()
-    request: PermissionRequest
+    kind: AskKind
+    request: AskBody
     plan: Plan | None
     digest: str
     state: AskState
@@ -48,12 +50,12 @@ class InboxRow(Value):
     @property
     def savable(self) -> tuple[str, ...]:
         """What "always" would save; empty when nothing may be saved."""
-        return savable_patterns(self.request, self.rules)
+        return savable_patterns(self.request, self.rules) if isinstance(self.request, PermissionRequest) else ()
 
     @property
     def reasons(self) -> tuple[str, ...]:
         """Why the agent asks; each completes "because …"."""
-        return reasons(self.request, self.rules)
+        return reasons(self.request, self.rules) if isinstance(self.request, PermissionRequest) else ()
 
 
 class SuspendedRow(SuspendCause):

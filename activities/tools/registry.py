@@ -8,6 +8,7 @@ from activities.tools.edit.edit import EditTool
 from activities.tools.glob import GlobTool
 from activities.tools.grep import GrepTool
 from activities.tools.invalid import InvalidTool
+from activities.tools.question import QuestionTool
 from activities.tools.read import ReadTool
 from activities.tools.task import TaskTool
 from activities.tools.todo import TodoWriteTool
@@ -17,6 +18,7 @@ TOOLS: Final[dict[str, BuiltInTool[Any]]] = {
     tool.name: tool
     for tool in (
         InvalidTool(),
+        QuestionTool(),
         BashTool(),
         ReadTool(),
         GlobTool(),

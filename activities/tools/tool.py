@@ -17,6 +17,7 @@ from workflows.domain.effects import Plan as Plan
 from workflows.domain.ids import PartId, SessionId
 from workflows.domain.messages import SessionChange
 from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.questions import Answers
 from workflows.domain.tool_offer import ToolOffer
 from workflows.domain.usage import Cost
 from workflows.domain.value import Value
@@ -93,8 +94,9 @@ class Delegated(Value):
 @dataclass(frozen=True)
 class ToolContext:
     """`environment`: all variables of a program that the tool starts (security.md 10.1). `progress` shows live metadata
-    (`title`, `metadata`); updates may be lost. `fence`: call it directly before an irrevocable step (rename, start of a
-    program); raises StaleFence when a later attempt has taken over."""
+    (`title`, `metadata`); updates may be lost. `answers`: a person's, to the call's questions. `fence`: call it
+    directly before an irrevocable step (rename, start of a program); raises StaleFence when a later attempt has taken
+    over."""
 
     session: SessionId
     call: PartId
@@ -102,6 +104,7 @@ class ToolContext:
     turn: TurnContext
     environment: dict[str, str]
     progress: Callable[[dict[str, JsonValue]], Awaitable[None]]
+    answers: Callable[[], Awaitable[Answers | None]]
     fence: Callable[[], Awaitable[None]]
     subagent: SubagentHandle
 

@@ -11,7 +11,6 @@ from typing import Any, Final
 from tests.cases import Case, assert_matches, entries
 from tests.harness import Harness
 from worker.api.events import PublishedDelta
-from worker.api.inbox import InboxEntry
 from worker.scripted.script import DEFAULT_SCRIPT, Refuse, Script, ScriptedAnswer, ScriptedCall, ScriptedUsage
 from workflows.domain.events.asks import AskAnswered, AskClosed, AskRaised
 from workflows.domain.events.calls import CallFinished, CallPrepared
@@ -21,6 +20,7 @@ from workflows.domain.ids import SessionId
 from workflows.domain.messages import AssistantMessage, Message, TextPart, ToolPart
 from workflows.domain.permissions import refusals
 from workflows.domain.permissions.replies import Reply
+from workflows.domain.permissions.requests import PermissionRequest
 
 _ERRORS: Final = {"stopped": "MessageAbortedError", "failed": "APIError"}
 _DATE: Final = re.compile(r"\A<system-reminder>\nToday's date is [^<]*</system-reminder>\s*")
@@ -36,7 +36,7 @@ class PlayedCase:
     case: Case
     session: SessionId
     asked_before: int
-    requests: list[list[InboxEntry]] = field(default_factory=list)
+    requests: list[list[PermissionRequest]] = field(default_factory=list)
 
     async def check_expected(self) -> None:
         """Compare with all expectations of the case; an unknown key fails."""
@@ -97,10 +97,11 @@ class PlayedCase:
         return len(await self.raised())
 
     async def _seen(self) -> list[list[list[Any]]]:
-        return [[[each.request.permission, list(each.request.patterns)] for each in seen] for seen in self.requests]
+        return [[[each.permission, list(each.patterns)] for each in seen] for seen in self.requests]
 
     async def _outputs(self) -> list[str | None]:
-        return [call.outcome.output if call.outcome else None for call in await self.calls()]
+        """None for an error, which stands in the message."""
+        return [each.outcome.output if each.outcome and not each.outcome.error else None for each in await self.calls()]
 
     async def _history(self) -> list[list[Any]]:
         return [
@@ -226,7 +227,7 @@ async def _reply(played: PlayedCase, reply: Reply, feedback: str | None) -> None
     asks = await played.harness.client.inbox.asks(session=played.session)
     waiting = sorted(asks, key=lambda entry: entry.call)  # part ids sort as in the answer
     assert waiting, "there is nothing to reply to"
-    played.requests.append(waiting)
+    played.requests.append([each.request for each in waiting if isinstance(each.request, PermissionRequest)])
     await played.harness.answer(waiting[0].id, reply, feedback=feedback)
 
 
@@ -293,11 +294,11 @@ def rendered_part(part: TextPart | ToolPart) -> dict[str, Any]:
 
 def _error(text: str) -> str:
     """OpenCode's name for a refusal, by the text for the model."""
-    feedback = refusals.feedback_text("")
+    feedback = refusals.rejection_text(refusals.REJECTED, " ").rstrip(" ") + " "
     if text.startswith(feedback):
         return f"CorrectedError({text.removeprefix(feedback)})"
-    if text == refusals.REJECTED:
-        return "RejectedError"
+    if text in (refusals.REJECTED, refusals.DISMISSED):
+        return "RejectedError" if text == refusals.REJECTED else "QuestionRejectedError"
     if text.startswith("Subagent depth limit reached"):
         return "subagent_depth_limit"
     if text.startswith("Subagent failed (task_id: "):

@@ -18,6 +18,7 @@ from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import AskId, SessionId
 from workflows.domain.messages import CallState
 from workflows.domain.permissions.replies import Reply
+from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.wire import WAKE, Wake, WakeKind
 
 
@@ -161,6 +162,7 @@ async def test_two_approved_edits_of_one_file_both_apply_and_the_second_asks_aga
         await harness.answer(again.id)
         await harness.ended(session)
     assert (harness.project / "a.txt").read_text() == "1\n2\n"
+    assert isinstance(again.request, PermissionRequest)
     assert str(again.request.metadata["diff"]).endswith(" 1\n-two\n+2\n")
 
 

@@ -111,6 +111,7 @@ async def test_a_tool_of_one_turn_is_offered_asked_about_run_recovered_and_shown
         await harness.client.prompt(session, "Another one.")
         await harness.ended(session, 2)
         wrong, created, unavailable = await harness.calls(session)
+    assert isinstance(entry.request, PermissionRequest)
     assert (entry.request.permission, entry.request.patterns) == (NAME, ("It leaks.",))
     assert (entry.display.verb, entry.arguments[str(entry.display.subject)]) == ("create an issue", "It leaks.")
     assert wrong.outcome is not None and wrong.outcome.output == "subject has to be a string"

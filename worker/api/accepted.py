@@ -7,7 +7,7 @@ from pydantic import Field
 from workflows.domain.ids import AskId, GrantId, MessageId, PartId, RetryId, SessionId, StopId, SuspensionId, TurnId
 from workflows.domain.permissions.grants import Grant
 from workflows.domain.permissions.replies import AskState, Reply
-from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.questions import Answers, AskBody
 from workflows.domain.value import Value
 
 
@@ -51,11 +51,12 @@ class SettledAsk(Value):
     session: SessionId
     turn: TurnId
     call: PartId
-    request: PermissionRequest = Field(validation_alias="body")
+    request: AskBody = Field(validation_alias="body")
     digest: str
     state: AskState
     reply: Reply | None
     feedback: str | None
+    answers: Answers | None = None
     by_grant: GrantId | None
     author: str | None
     asked_at: datetime

@@ -8,13 +8,13 @@ from workflows.domain.call_display import CallDisplay
 from workflows.domain.effects import Plan
 from workflows.domain.ids import AskId, PartId, SessionId, SuspensionId
 from workflows.domain.permissions.replies import AskState
-from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.questions import AskBody, AskKind
 from workflows.domain.suspension import SuspendReason
 from workflows.domain.value import Value
 
 
 class InboxEntry(Value):
-    """An ask as a person sees it: the exact effect, and its origin.
+    """An ask as a person sees it: the exact effect or the questions, and its origin.
 
     `path`: the agents from the top session's down to the asking one. `savable`: the patterns that "always" would save.
     `reasons` complete "because …".
@@ -30,7 +30,8 @@ class InboxEntry(Value):
     tool: str
     arguments: dict[str, JsonValue]
     display: CallDisplay = CallDisplay()
-    request: PermissionRequest
+    kind: AskKind = AskKind.PERMISSION
+    request: AskBody
     plan: Plan | None
     digest: str
     state: AskState

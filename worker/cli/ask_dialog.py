@@ -6,11 +6,12 @@ from enum import StrEnum
 from typing import Final
 
 from worker.api.inbox import InboxEntry
+from worker.cli.question_dialog import QuestionDialog
 from worker.cli.render.ask_preview import describe_saved_rule, preview_ask
 from worker.cli.render.wrap import wrap_text
-from workflows.domain.ids import AskId
 from workflows.domain.permissions.grants import GrantScope
 from workflows.domain.permissions.replies import AskDecision, Reply
+from workflows.domain.questions import QuestionRequest
 
 ALLOWING_ANSWERS: Final = {
     "once": (Reply.ONCE, GrantScope.SESSION),
@@ -85,5 +86,15 @@ class AskDialog:
                 return AskDecision(reply=reply, digest=self.entry.digest, scope=scope)
 
 
-def answer_command(ask: AskId) -> str:
-    return f"holdfast answer {ask} once | always | project | reject -m 'why'"
+def open_dialog(entry: InboxEntry) -> AskDialog | QuestionDialog:
+    if isinstance(entry.request, QuestionRequest):
+        return QuestionDialog(entry, entry.request.questions)
+    return AskDialog(entry)
+
+
+def answer_command(entry: InboxEntry) -> str:
+    if not isinstance(entry.request, QuestionRequest):
+        return f"holdfast answer {entry.id} once | always | project | reject -m 'why'"
+    texts = " ".join("'…'" for _ in entry.request.questions)
+    numbers = "--option N | " if len(entry.request.questions) == 1 and entry.request.questions[0].options else ""
+    return f"holdfast answer {entry.id} {numbers}{texts} | reject"

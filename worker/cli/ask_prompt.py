@@ -9,7 +9,8 @@ from collections.abc import Mapping
 import click
 
 from worker.api.inbox import InboxEntry
-from worker.cli.ask_dialog import AskDialog, NotAnAnswer, answer_command
+from worker.cli.ask_dialog import AskDialog, NotAnAnswer, answer_command, open_dialog
+from worker.cli.question_dialog import BadChoice, NextQuestion, QuestionDialog
 from worker.cli.render.escaping import escape_prose, one_line
 from worker.cli.render.terminal import Terminal
 from worker.cli.session_follower import SessionFollower
@@ -31,7 +32,7 @@ class AskPrompt:
         self._status_line = terminal.status_line
         self._follower = follower
         self._waiting: deque[AskId] = deque()
-        self._dialog: AskDialog | None = None
+        self._dialog: AskDialog | QuestionDialog | None = None
         self._count = 0
 
     @property
@@ -57,7 +58,7 @@ class AskPrompt:
         if self._dialog is None or self._dialog.entry.id != ask:  # settled elsewhere meanwhile
             return
         if text is None:
-            self._writer.write_line(f"It waits: {answer_command(self._dialog.entry.id)}")
+            self._writer.write_line(f"It waits: {answer_command(self._dialog.entry)}")
             if draft := self._follower.keyboard.draft:
                 self._writer.write_line(f"Not sent: {one_line(draft)}")
             self._dialog = None
@@ -70,28 +71,28 @@ class AskPrompt:
             ask = self._waiting.popleft()
             found = await self._follower.wait_until_reachable(functools.partial(self._client.inbox.asks, ask=ask))
             if found and found[0].state is AskState.OPEN:
-                self._open_dialog(AskDialog(found[0]))
+                self._open_dialog(open_dialog(found[0]))
         if self._dialog is None:
             self._follower.keyboard.begin_prompt()
 
-    def _open_dialog(self, dialog: AskDialog) -> None:
+    def _open_dialog(self, dialog: AskDialog | QuestionDialog) -> None:
         self._dialog = dialog
         self._show(dialog)
         if behind := self._status_line.queued_prompts():
             self._writer.write_line(f"  {behind}")
-        self._count += 1
-        if self._count == _MANY:
+        self._count += isinstance(dialog, AskDialog)
+        if self._count == _MANY and isinstance(dialog, AskDialog):
             self._writer.write_line(
                 '  (Many questions? A rule in opencode.json, under "permission", answers for good.)'
             )
         self._follower.keyboard.begin_answer(dialog.entry.id)
 
-    def _show(self, dialog: AskDialog) -> None:
+    def _show(self, dialog: AskDialog | QuestionDialog) -> None:
         height = shutil.get_terminal_size().lines if self._writer.live else None
         for each in dialog.lines(columns=self._writer.columns, height=height):
             self._writer.write_line(each)
 
-    async def _show_all(self, dialog: AskDialog) -> None:
+    async def _show_all(self, dialog: AskDialog | QuestionDialog) -> None:
         rows = list(dialog.lines(whole=True, columns=self._writer.columns))
         fits = len(rows) < shutil.get_terminal_size().lines
         if not self._writer.live or fits or not _has_pager(self._client.settings.environment):
@@ -103,15 +104,22 @@ class AskPrompt:
         self._show(dialog)
         self._follower.keyboard.begin_answer(dialog.entry.id)
 
-    async def _apply(self, dialog: AskDialog, decided: AskDecision | NotAnAnswer) -> None:
-        if decided is NotAnAnswer.VIEW:
-            await self._show_all(dialog)
-        elif isinstance(decided, NotAnAnswer):
-            self._writer.write_line(decided)
-        else:
-            await self._send_answer(dialog, decided)
+    async def _apply(
+        self, dialog: AskDialog | QuestionDialog, decided: AskDecision | NotAnAnswer | BadChoice | NextQuestion
+    ) -> None:
+        match decided:
+            case AskDecision():
+                await self._send_answer(dialog, decided)
+            case NotAnAnswer.VIEW:
+                await self._show_all(dialog)
+            case NextQuestion():
+                self._show(dialog)
+            case BadChoice(text=text):
+                self._writer.write_line(f"  {escape_prose(text)}")
+            case NotAnAnswer():
+                self._writer.write_line(decided)
 
-    async def _send_answer(self, dialog: AskDialog, decided: AskDecision) -> None:
+    async def _send_answer(self, dialog: AskDialog | QuestionDialog, decided: AskDecision) -> None:
         try:
             await self._client.answer(dialog.entry.id, decided)
         except Unavailable as error:

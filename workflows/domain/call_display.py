@@ -10,6 +10,7 @@ class DisplayKind(StrEnum):
     EDIT = "edit"  # its diff is shown
     EXECUTE = "execute"  # its output and exit code are shown
     DELEGATE = "delegate"  # its cost is shown
+    QUESTION = "question"  # its questions and answers are shown
     INVALID = "invalid"  # its error is shown
     OTHER = "other"
 

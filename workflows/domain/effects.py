@@ -8,6 +8,7 @@ from pydantic import JsonValue
 
 from workflows.domain.hash_chain import canonical_json
 from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.questions import AskBody, Question, QuestionRequest
 from workflows.domain.value import Value
 
 
@@ -58,13 +59,20 @@ class Plan(Value):
     """A call's effect and the permissions it needs, found without side effects.
 
     Made when the answer is stored and again in the claim; a difference is drift. Calls with the same `file_key` run one
-    after the other. `quick`: ends within milliseconds and may run twice.
+    after the other. `quick`: ends within milliseconds and may run twice. `questions`: for a person, to be answered
+    before it runs.
     """
 
     requests: tuple[PermissionRequest, ...]
     effect: Effect
     file_key: str | None = None
     quick: bool = False
+    questions: tuple[Question, ...] = ()
+
+    @property
+    def asks(self) -> tuple[AskBody, ...]:
+        """What may need a person, in the order of asking."""
+        return (*self.requests, QuestionRequest(questions=self.questions)) if self.questions else self.requests
 
     @property
     def targets(self) -> tuple[Target, ...]:

@@ -283,12 +283,15 @@ CREATE TABLE ask (
     call         text        NOT NULL REFERENCES call,
     revision     integer     NOT NULL,
     request      integer     NOT NULL,              -- index among the plan's requests; -1: the loop guard
-    body         json        NOT NULL,              -- the permission request
+    kind         text        NOT NULL CHECK (kind IN ('permission', 'question')),
+    body         json        NOT NULL,              -- the permission request, or the questions
     digest       text        NOT NULL,
     state        text        NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'answered', 'closed')),
-    reply        text CHECK (reply IN ('once', 'always', 'reject')),
+    reply        text CHECK (reply IN ('once', 'always', 'reject', 'answer')),
     feedback     json,
     feedback_salt bytea,
+    answers      json,                              -- to the questions
+    answers_salt bytea,
     by_grant     text,                              -- no foreign key: it may belong to a session that is archived
     author       text,
     reason       text,

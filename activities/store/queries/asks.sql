@@ -1,7 +1,7 @@
 -- name: insert
 -- Open an ask.
-INSERT INTO ask (id, session, turn, call, revision, request, body, digest)
-VALUES (%(id)s, %(session)s, %(turn)s, %(call)s, %(revision)s, %(request)s, %(body)s, %(digest)s)
+INSERT INTO ask (id, session, turn, call, revision, request, kind, body, digest)
+VALUES (%(id)s, %(session)s, %(turn)s, %(call)s, %(revision)s, %(request)s, %(kind)s, %(body)s, %(digest)s)
 
 -- name: of_call
 -- Lock a call's asks; each with its answer's event and the call's state.
@@ -30,6 +30,11 @@ SELECT a.*, e.canonical AS answer, c.state AS call_state
 FROM ask a JOIN call c ON c.id = a.call LEFT JOIN event e ON e.session = a.session AND e.seq = a.answer_seq
 WHERE a.id = %(ask)s FOR UPDATE OF a
 
+-- name: answers
+-- The answered questions of a call, the newest first; each with its answer's event.
+SELECT a.*, e.canonical AS answer FROM ask a JOIN event e ON e.session = a.session AND e.seq = a.answer_seq
+WHERE a.call = %(call)s AND a.kind = 'question' AND a.reply = 'answer' ORDER BY a.revision DESC
+
 -- name: find
 -- The session of an ask.
 SELECT session FROM ask WHERE id = %(ask)s
@@ -37,14 +42,14 @@ SELECT session FROM ask WHERE id = %(ask)s
 -- name: answer
 -- Record the answer to an ask, with the number of its event.
 UPDATE ask SET state = 'answered', reply = %(reply)s, feedback = %(feedback)s,
-               feedback_salt = %(salt)s, by_grant = %(grant)s,
+               feedback_salt = %(salt)s, answers = %(answers)s, answers_salt = %(answers_salt)s, by_grant = %(grant)s,
                author = %(author)s, settled_at = now(), answer_seq = %(seq)s
 WHERE id = %(ask)s
 
 -- name: reopen
 -- Discard an answer that no event explains.
-UPDATE ask SET state = 'open', reply = NULL, feedback = NULL, feedback_salt = NULL, by_grant = NULL, author = NULL,
-               settled_at = NULL, answer_seq = NULL
+UPDATE ask SET state = 'open', reply = NULL, feedback = NULL, feedback_salt = NULL, answers = NULL,
+               answers_salt = NULL, by_grant = NULL, author = NULL, settled_at = NULL, answer_seq = NULL
 WHERE id = %(ask)s
 
 -- name: close
@@ -59,7 +64,7 @@ WITH RECURSIVE tree AS (
     UNION ALL
     SELECT s.id FROM session s JOIN tree ON s.parent = tree.id
 )
-SELECT a.id, a.session, a.call, a.body, a.digest, a.asked_at, a.request, a.state, c.tool, c.arguments, c.display, c.plan,
+SELECT a.id, a.session, a.call, a.kind, a.body, a.digest, a.asked_at, a.request, a.state, c.tool, c.arguments, c.display, c.plan,
        s.title, s.directory, s.agent, t.turn_config,
        CASE WHEN s.parent IS NULL THEN ARRAY[s.agent] ELSE (
            WITH RECURSIVE line AS (

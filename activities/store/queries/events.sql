@@ -29,6 +29,8 @@ SELECT id || '/outcome', outcome::text, outcome_salt FROM call WHERE id = ANY(%(
 UNION ALL
 SELECT id || '/feedback', feedback::text, feedback_salt FROM ask WHERE id = ANY(%(ids)s) AND feedback_salt IS NOT NULL
 UNION ALL
+SELECT id || '/answers', answers::text, answers_salt FROM ask WHERE id = ANY(%(ids)s) AND answers_salt IS NOT NULL
+UNION ALL
 SELECT id || '/reminders', reminders::text, reminders_salt FROM generation
 WHERE id = ANY(%(ids)s) AND reminders_salt IS NOT NULL
 
@@ -42,6 +44,6 @@ SELECT id, json_build_object('tool', tool, 'arguments', arguments, 'display', di
 UNION ALL
 SELECT id, body FROM note WHERE id = ANY(%(ids)s)
 UNION ALL
-SELECT id, json_build_object('request', body, 'feedback', feedback, 'author', author) FROM ask WHERE id = ANY(%(ids)s)
+SELECT id, json_build_object('request', body, 'feedback', feedback, 'answers', answers, 'author', author) FROM ask WHERE id = ANY(%(ids)s)
 UNION ALL
 SELECT id, reminders FROM generation WHERE id = ANY(%(ids)s)

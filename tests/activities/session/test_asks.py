@@ -7,6 +7,7 @@ from workflows.domain.events.asks import AskRaised
 from workflows.domain.ids import AskId
 from workflows.domain.permissions.loop_guard import GUARD_REQUEST
 from workflows.domain.permissions.replies import Reply
+from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.wire import AskResult, AskState
 
 ASK_EDITS = {"permission": {"edit": "ask"}}
@@ -83,6 +84,7 @@ async def test_the_loop_guards_question_is_about_the_tool_and_its_input(rig: Act
     await rig.open_turn()
     call = await rig.called("glob", pattern="*")
     row = await rig.ask_row(await rig.asked(call, GUARD_REQUEST))
+    assert isinstance(row.body, PermissionRequest)
     assert (row.body.permission, row.body.patterns, row.body.always) == ("doom_loop", ("glob",), ("glob",))
     assert row.body.metadata == {"tool": "glob", "input": {"pattern": "*"}}
 

@@ -49,6 +49,9 @@ class BashRig:
             if self.stale:
                 raise StaleFence("a later attempt has taken over")
 
+        async def no_answers() -> None:
+            return None
+
         return ToolContext(
             session=SessionId("ses_test"),
             call=CALL,
@@ -56,6 +59,7 @@ class BashRig:
             turn=TurnContext(self.workspace),
             environment=tool_environment({"PATH": "/usr/bin:/bin"}, self.workspace, CALL),
             progress=progress,
+            answers=no_answers,
             fence=fence,
             subagent=NoDelegate(),
         )

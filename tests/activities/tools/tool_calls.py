@@ -46,6 +46,7 @@ def make_context(workspace: Workspace, *, turn: TurnContext | None = None, **oth
         "attempt": "1-1-1",
         "environment": {},
         "progress": do_nothing,
+        "answers": do_nothing,
         "fence": do_nothing,
         "subagent": NoDelegate(),
     }

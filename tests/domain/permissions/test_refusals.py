@@ -18,6 +18,6 @@ def test_a_denied_call_names_all_rules_about_its_permission() -> None:
 
 
 def test_feedback_becomes_part_of_the_sentence() -> None:
-    assert refusals.feedback_text("use uv") == (
+    assert refusals.rejection_text(refusals.REJECTED, "use uv") == (
         "The user rejected permission to use this specific tool call with the following feedback: use uv"
     )

@@ -12,6 +12,7 @@ from workflows.domain.ids import AskId, PartId, SessionId
 from workflows.domain.permissions.grants import savable_patterns
 from workflows.domain.permissions.reasons import reasons
 from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.questions import AskKind, Question, QuestionRequest
 from workflows.domain.wire import AskState
 
 
@@ -36,6 +37,14 @@ def entry(tool: str, arguments: dict[str, JsonValue], request: PermissionRequest
         asked_at=datetime(2026, 1, 1, tzinfo=UTC),
         savable=savable_patterns(request, ()),
         reasons=reasons(request, ()),
+    )
+
+
+def question_entry(*questions: Question) -> InboxEntry:
+    """An open ask of the kind question."""
+    of_call = entry("question", {}, PermissionRequest(permission="question", patterns=("*",)))
+    return of_call.model_copy(
+        update={"kind": AskKind.QUESTION, "request": QuestionRequest(questions=questions), "reasons": ()}
     )
 
 

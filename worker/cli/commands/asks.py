@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from worker.api.inbox import InboxEntry, SuspendedSession
-from worker.cli import completers, id_lookup
-from worker.cli.ask_dialog import ALLOWING_ANSWERS, ANSWERS
+from worker.cli import answer_words, completers, id_lookup
+from worker.cli.ask_dialog import answer_command
 from worker.cli.command_support import async_command, open_client, open_inbox, print_note
 from worker.cli.render import suspension_text
 from worker.cli.render.ask_preview import describe_saved_rule, preview_ask
@@ -19,8 +19,8 @@ from worker.inbox_reader import InboxReader
 from worker.settings import Settings
 from workflows.domain.errors import UsageError
 from workflows.domain.ids import SessionId
-from workflows.domain.permissions.grants import GrantScope
-from workflows.domain.permissions.replies import AskState, Reply
+from workflows.domain.permissions.replies import AskState
+from workflows.domain.questions import AskKind
 from workflows.domain.suspension import SuspendReason
 
 if TYPE_CHECKING:
@@ -76,7 +76,10 @@ async def asks(
 
 @click.command()
 @click.argument(
-    "words", nargs=-1, required=True, metavar="[ASK] [once|always|project|reject]", shell_complete=completers.ask
+    "words", nargs=-1, metavar="[ASK] [once|always|project|reject|ANSWER...]", shell_complete=completers.ask
+)
+@click.option(
+    "-o", "--option", "options", multiple=True, metavar="N", help="Choose an option of a question by its number."
 )
 @click.option("-m", "--message", help="With reject: what the agent should do instead.")
 @click.option("--digest", help="Answer only if the effect is still this one: its digest, or the beginning of it.")
@@ -85,6 +88,7 @@ async def asks(
 async def answer(
     settings: Settings,
     words: tuple[str, ...],
+    options: tuple[str, ...],
     message: str | None,
     digest: str | None,
     as_json: bool,
@@ -96,26 +100,26 @@ async def answer(
     later one that differs ends with code 6. What is so long that lists hide a part of it is allowed with --digest only,
     which `holdfast asks ASK` shows below the whole.
 
+    A question is answered with the number of an option, or with the words of an option or your own; of several
+    questions, each has an answer, in their order (`-o 2:1` is the first option of the second). reject dismisses it.
+
     \b
     Examples:
       holdfast answer once
       holdfast answer per_… once
       holdfast answer per_… project
       holdfast answer per_… reject -m "use uv instead"
+      holdfast answer per_… -o 2
+      holdfast answer per_… "the second one, but with tests"
     """
-    from workflows.domain.permissions.replies import AskDecision  # start-up time
-
-    ask, chosen = _split_words(words)
-    if message is not None and chosen != "reject":
-        raise UsageError("-m says why something is rejected; send a prompt with `holdfast send` to say more.")
+    ask, answers = answer_words.split_words(words)
+    if not answers and not options:
+        raise UsageError("An answer is missing: once, always, project or reject, or what a question is answered with.")
     async with open_client(settings) as client:
         inbox = client.inbox
         entry = await (id_lookup.find_ask(inbox, ask) if ask is not None else id_lookup.find_only_ask(inbox))
-        if chosen in ALLOWING_ANSWERS and digest is None:
-            _require_fully_shown(entry)
-        seen = entry.digest if digest is None or entry.digest.startswith(digest) else digest
-        reply, scope = ALLOWING_ANSWERS.get(chosen, (Reply.REJECT, GrantScope.SESSION))
-        settled = await client.answer(entry.id, AskDecision(reply=reply, digest=seen, feedback=message, scope=scope))
+        decision = answer_words.read_decision(entry, answers, options, message, digest)
+        settled = await client.answer(entry.id, decision)
     if as_json:
         click.echo(settled.model_dump_json())
     else:
@@ -125,23 +129,6 @@ async def answer(
 async def _resolve_session(settings: Settings, typed: str) -> SessionId:
     async with open_client(settings) as client:
         return (await client.sessions.get(await id_lookup.find_session(client, typed))).id
-
-
-def _split_words(words: tuple[str, ...]) -> tuple[str | None, str]:
-    *named, answer = words
-    if len(named) > 1:
-        raise UsageError(f"{answer!r} is one word too many: an ask and an answer are given, with -m for the reason.")
-    chosen: str = click.Choice(ANSWERS).convert(answer, None, click.get_current_context())
-    return next(iter(named), None), chosen
-
-
-def _require_fully_shown(entry: InboxEntry) -> None:
-    """Refuse an effect that lists hide in part."""
-    if entry.state is AskState.OPEN and preview_ask(entry).hidden:
-        raise UsageError(
-            f"A part of what this would do is hidden in lists. `holdfast asks {entry.id}` shows all of it, and below "
-            "it the digest: name that with --digest to allow it."
-        )
 
 
 async def _oldest(inbox: InboxReader, session: SessionId | None, limit: int | None) -> tuple[list[InboxEntry], int]:
@@ -165,7 +152,10 @@ def _print_ask(entry: InboxEntry, *, whole: bool) -> None:
         click.echo(wrap_for_stdout(hint, 2))
     if rule := describe_saved_rule(entry):
         click.echo("\n".join(wrap_text(f"  always would allow {rule}", terminal_columns(), 2)))
-    click.echo("" if shown.hidden else f"  digest {entry.digest[:_SHORT]}\n")
+    if entry.kind is AskKind.QUESTION:
+        click.echo(f"  {answer_command(entry)}\n")
+    else:
+        click.echo("" if shown.hidden else f"  digest {entry.digest[:_SHORT]}\n")
 
 
 def _print_suspended(waiting: SuspendedSession) -> None:
@@ -178,7 +168,9 @@ def _print_suspended(waiting: SuspendedSession) -> None:
 
 def _print_settled(entry: InboxEntry, settled: "AcceptedAnswer") -> None:
     again = " (as it was before)" if settled.repeated else ""
-    click.echo(f"{entry.tool}: {settled.ask.reply}{again}, recorded as {escape_exact(settled.ask.author or '')}.")
+    answers = "; ".join(", ".join(each) or "–" for each in settled.ask.answers or ())
+    reply = f"answered {one_line(answers)}" if answers else str(settled.ask.reply)
+    click.echo(f"{entry.tool}: {reply}{again}, recorded as {escape_exact(settled.ask.author or '')}.")
     if settled.grant is not None:
         rule = format_rule(settled.grant.permission, settled.grant.patterns)
         click.echo(f"Granted for the {settled.grant.scope}: {rule} ({settled.grant.id})")

@@ -11,10 +11,12 @@ from worker.cli.render.collapse import COMMAND_LIMIT, DIFF_LIMIT, CollapsedText,
 from worker.cli.render.diff_lines import diff_line_colour, number_diff_lines
 from worker.cli.render.escaping import escape_exact, find_foreign_letters, one_line
 from worker.cli.render.formatting import format_rule, pluralize
+from worker.cli.render.question_rows import question_rows
 from worker.cli.render.wrap import add_bar, wrap_text
 from workflows.domain.call_display import DisplayKind
 from workflows.domain.permissions import loop_guard, permission_keys
 from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.questions import Question, QuestionRequest
 from workflows.domain.value import Value
 
 _RESERVED_ROWS: Final = 13  # rows for the headline, notes, answers and the typed line
@@ -33,12 +35,26 @@ def preview_ask(
     entry: InboxEntry, *, whole: bool = False, columns: int | None = None, height: int | None = None
 ) -> AskPreview:
     """The ask's lines; unless `whole`, shortened to fit a terminal of this `height` with the question."""
+    if isinstance(entry.request, QuestionRequest):
+        return _preview_questions(entry, entry.request.questions, columns)
     shown = _collapse_effect(entry, whole, height)
     box = add_bar(shown.text, columns, diff_line_colour if find_diff(entry) is not None else None)
-    path = "".join(f"{one_line(name)} › " for name in entry.path) if len(entry.path) > 1 else ""
-    headline = (click.style(row, bold=True) for row in wrap_text(path + _headline(entry), columns, 2))
+    headline = _heading_rows(entry, _headline(entry), columns)
     notes = (row for note in _notes(entry) for row in wrap_text(note, columns, 2))
     return AskPreview(lines=(*headline, *box, *notes), hidden=shown.hidden)
+
+
+def _preview_questions(entry: InboxEntry, questions: tuple[Question, ...], columns: int | None) -> AskPreview:
+    """All of them: nothing runs by an answer."""
+    asked = "a question" if len(questions) == 1 else pluralize(len(questions), "question")
+    headline = _heading_rows(entry, f"{one_line(entry.agent)} has {asked} for you", columns)
+    rows = (row for question in questions for row in question_rows(question, columns))
+    return AskPreview(lines=(*headline, *rows))
+
+
+def _heading_rows(entry: InboxEntry, text: str, columns: int | None) -> Iterator[str]:
+    path = "".join(f"{one_line(name)} › " for name in entry.path) if len(entry.path) > 1 else ""
+    yield from (click.style(row, bold=True) for row in wrap_text(path + text, columns, 2))
 
 
 def describe_saved_rule(entry: InboxEntry) -> str | None:
@@ -59,7 +75,8 @@ def find_diff(entry: InboxEntry) -> str | None:
 
 def _requests(entry: InboxEntry) -> tuple[PermissionRequest, ...]:
     """The answer allows all requests of the call."""
-    return (entry.request, *(entry.plan.requests if entry.plan else ()))
+    asked = (entry.request,) if isinstance(entry.request, PermissionRequest) else ()
+    return (*asked, *(entry.plan.requests if entry.plan else ()))
 
 
 def _headline(entry: InboxEntry) -> str:
@@ -110,7 +127,8 @@ def _describe_changed_files(entry: InboxEntry) -> Iterator[str]:
 
 def _notes(entry: InboxEntry) -> Iterator[str]:
     request = entry.request
-    if request.permission not in (entry.tool, permission_keys.EDIT, loop_guard.PERMISSION):
+    usual = (entry.tool, permission_keys.EDIT, loop_guard.PERMISSION)
+    if isinstance(request, PermissionRequest) and request.permission not in usual:
         yield f"  It needs {format_rule(request.permission, request.patterns)}"
     yield from _describe_changed_files(entry)
     for reason in entry.reasons:

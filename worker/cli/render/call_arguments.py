@@ -35,6 +35,14 @@ def format_one_line_call(tool: str, arguments: Mapping[str, JsonValue], display:
     return " ".join([tool, _format_value(first), *named])
 
 
+def format_questions(arguments: Mapping[str, JsonValue]) -> str:
+    match arguments:
+        case {"questions": [*questions]}:
+            texts = (each.get("question") for each in questions if isinstance(each, dict))
+            return " ".join(escape_exact(text) for text in texts if isinstance(text, str))
+    return ""
+
+
 def format_todo(task: Any) -> str:
     status = str(task.get("status"))
     box = _BOXES.get(status) or f"[{escape_exact(status)}]"

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Final
 
 from worker.api.events import EventWithContents
-from worker.cli.render.call_arguments import format_arguments
+from worker.cli.render.call_arguments import format_arguments, format_questions
 from worker.cli.render.escaping import escape_exact, escape_prose
 from worker.stored_contents import StoredCall
 from workflows.domain.call_display import DisplayKind
@@ -43,6 +43,8 @@ class CallContent(StoredCall):
         invalid = self.display.kind is DisplayKind.INVALID
         if self.outcome is not None and self.outcome.title and not invalid:
             return self.outcome.title
+        if self.display.kind is DisplayKind.QUESTION:
+            return format_questions(self.arguments)
         if isinstance(value := self.arguments.get(self.display.subject or ""), str):
             return value
         return format_arguments(self.tool, self.arguments, self.display)
@@ -71,8 +73,11 @@ def describe_answer(seen: EventWithContents, event: AskAnswered, after: str = ""
     """`after`: how long it took."""
     if event.by_grant is not None:
         return f"allowed by a grant of {actor_of(seen)} ({event.by_grant})"
-    reply = "rejected" if event.reply == "reject" else event.reply
+    reply = {"reject": "rejected", "answer": "answered"}.get(event.reply, event.reply)
     match seen.contents.get(event.ask):
+        case {"answers": [*answers]}:
+            given = "; ".join(", ".join(map(str, answer)) for answer in answers if isinstance(answer, list))
+            return f"{reply} by {actor_of(seen)}{after}: {escape_prose(given)}"
         case {"feedback": str(feedback)} if feedback:
             return f"{reply} by {actor_of(seen)}{after}: {escape_prose(feedback)}"
     return f"{reply} by {actor_of(seen)}{after}"

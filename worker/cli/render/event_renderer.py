@@ -129,7 +129,7 @@ class EventRenderer:
         if shown.hidden:
             self.writer.write_line(f"  Some of it is hidden. All of it: holdfast asks {entry.id}")
         else:
-            self.writer.write_line(f"  {answer_command(entry.id)}")
+            self.writer.write_line(f"  {answer_command(entry)}")
 
     def _show_in_words(self, event: Event, seen: EventWithContents) -> None:
         """Other events are for auditors: see `holdfast log --events`."""

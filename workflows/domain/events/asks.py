@@ -22,6 +22,7 @@ class AskAnswered(Value):
     digest: str
     by_grant: GrantId | None = None
     feedback_seal: str | None = None
+    answers_seal: str | None = None
 
 
 class AskClosed(Value):

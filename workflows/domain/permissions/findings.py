@@ -11,6 +11,7 @@ from workflows.domain.permissions import permission_keys
 from workflows.domain.permissions.grants import Grant, covering_grant, decisions, subjects
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import Action, Decision, Rule, Ruleset, evaluate, nothing_to_protect
+from workflows.domain.questions import AskBody, QuestionRequest
 from workflows.domain.value import Value
 
 _PATH_PERMISSIONS: Final = frozenset(
@@ -32,8 +33,12 @@ class Finding(Value):
         return {name: value for name, value in handler(self).items() if value is not None}
 
 
-def evaluate_request(request: PermissionRequest, rules: Ruleset, grants: Iterable[Grant] = ()) -> Finding:
-    """The strictest form counts, a grant answers a question but lifts no deny."""
+def evaluate_request(request: AskBody, rules: Ruleset, grants: Iterable[Grant] = ()) -> Finding:
+    """The strictest form counts, a grant answers a question but lifts no deny. Questions always go to a person."""
+    if isinstance(request, QuestionRequest):
+        found = evaluate(request.permission, "*", rules)
+        action = Action.DENY if found.action is Action.DENY else Action.ASK
+        return Finding(permission=request.permission, action=action, rule=found.index)
     decision = max(_decisions(request, rules), key=lambda each: each.action.strictness, default=Decision(Action.ASK))
     action = decision.action
     if action is Action.ALLOW and _must_ask(request, rules):

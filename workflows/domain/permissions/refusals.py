@@ -6,6 +6,7 @@ from typing import Final
 from workflows.domain.permissions.rules import Ruleset, rules_about
 
 REJECTED: Final = "The user rejected permission to use this specific tool call."
+DISMISSED: Final = "The user dismissed this question"
 
 
 def denial_text(permission: str, rules: Ruleset) -> str:
@@ -17,5 +18,6 @@ def denial_text(permission: str, rules: Ruleset) -> str:
     )
 
 
-def feedback_text(feedback: str) -> str:
-    return f"{REJECTED.removesuffix('.')} with the following feedback: {feedback}"
+def rejection_text(refused: str, feedback: str | None) -> str:
+    """`refused`: one of the sentences above."""
+    return f"{refused.removesuffix('.')} with the following feedback: {feedback}" if feedback else refused

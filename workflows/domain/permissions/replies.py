@@ -8,6 +8,7 @@ from workflows.domain.ids import AskId
 from workflows.domain.permissions.grants import Grant, GrantScope, covering_grant
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import Ruleset
+from workflows.domain.questions import Answers, AskBody, answers_problem
 from workflows.domain.value import Value
 
 
@@ -21,15 +22,30 @@ class Reply(StrEnum):
     ONCE = "once"
     ALWAYS = "always"
     REJECT = "reject"
+    ANSWER = "answer"  # to questions
 
 
 class AskDecision(Value):
-    """With the digest of the effect that the person saw."""
+    """With the digest of the effect that the person saw. `answers`: to questions; their reject dismisses them."""
 
     reply: Reply
     digest: str | None = None
     feedback: str | None = None
     scope: GrantScope = GrantScope.SESSION
+    answers: Answers | None = None
+
+
+def decision_problem(body: AskBody, decision: AskDecision) -> str | None:
+    """Why the ask cannot be settled by this; None: it can."""
+    if decision.reply is not Reply.ANSWER and decision.answers is not None:
+        return f"Answers come with {Reply.ANSWER!s}, not with {decision.reply!s}."
+    if decision.reply is Reply.REJECT:
+        return None
+    if isinstance(body, PermissionRequest):
+        return "It asks for a permission: answer once, always or reject." if decision.reply is Reply.ANSWER else None
+    if decision.reply is not Reply.ANSWER:
+        return f"It asks a question: {decision.reply!s} is no answer to it."
+    return answers_problem(body.questions, decision.answers or ())
 
 
 @dataclass(frozen=True)

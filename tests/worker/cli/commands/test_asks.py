@@ -148,3 +148,28 @@ async def test_the_only_ask_needs_no_name_and_several_are_listed(open_harness: O
     assert none.code == 2 and "Nothing waits for an answer" in none.err
     assert both.code == 2 and all(ask in both.err for ask in asks)
     assert (first.code, second.code) == (0, 0)
+
+
+async def test_a_question_of_the_model_is_answered_in_the_inbox_after_a_restart(open_harness: OpenHarness) -> None:
+    options = [{"label": "red", "description": "warm"}, {"label": "blue", "description": "cold"}]
+    asked = {"questions": [{"question": "Which colour?", "header": "Colour", "options": options, "custom": False}]}
+    call = ScriptedCall(name="question", arguments=asked)
+    async with open_harness(ScriptedAnswer(tools=(call,)), DONE) as harness:
+        person = shell(harness)
+        async with harness.running_worker():
+            session = await harness.start_session("Paint it.")
+            (ask,) = await harness.wait_for_asks(session)
+        shown, none = await person.run("asks"), await person.run("answer", ask, "green")
+        wrong = await person.run("answer", ask, "once")
+        chosen = await person.run("answer", ask, "-o", "2")
+        async with harness.running_worker():
+            await harness.ended(session)
+        said = harness.model.last_request
+        told = await person.run("log", session)
+        verified = await person.run("log", session, "--verify")
+
+    assert "build has a question for you" in shown.out and "2  blue: cold" in shown.out and ask in shown.out
+    assert (none.code, wrong.code) == (2, 2) and "'green' is none of the options of 'Colour'" in none.err
+    assert chosen.code == 0 and "answered" in chosen.out and "blue" in chosen.out
+    assert said is not None and '"Which colour?"="blue"' in str(said.body["messages"][-1]["content"])
+    assert "answered by" in told.out and "blue" in told.out and verified.code == 0

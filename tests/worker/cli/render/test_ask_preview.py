@@ -98,10 +98,10 @@ def test_calls_that_read_or_search_are_one_plain_line(
             ],
         ),
         (
-            "question",
+            "poll",
             {"questions": ["one", "two"], "a\nb": " x", "sure": True},
             [
-                "question wants to act in /p/sub (3 lines, 47 characters)",
+                "poll wants to act in /p/sub (3 lines, 47 characters)",
                 '  │ questions: ["one", "two"]',
                 '  │ a\\nb: " x"',
                 "  │ sure: true",

@@ -1,0 +1,73 @@
+"""Questions: what a person is asked in words, and what may answer them."""
+
+from enum import StrEnum
+from typing import Final, TypeAlias
+
+from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.value import Value
+
+PERMISSION: Final = "question"  # its rules only decide which agents may ask
+
+
+class AskKind(StrEnum):
+    PERMISSION = "permission"
+    QUESTION = "question"
+
+
+class Option(Value):
+    label: str
+    description: str = ""
+
+
+class Question(Value):
+    """`header`: a few words for it. `multiple`: several options may be chosen; `custom`: own words are an answer."""
+
+    question: str
+    header: str = ""
+    options: tuple[Option, ...] = ()
+    multiple: bool = False
+    custom: bool = True
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return tuple(option.label for option in self.options)
+
+
+class QuestionRequest(Value):
+    """The body of an ask of the kind question."""
+
+    questions: tuple[Question, ...]
+
+    @property
+    def permission(self) -> str:
+        return PERMISSION
+
+
+AskBody: TypeAlias = PermissionRequest | QuestionRequest
+Answers: TypeAlias = tuple[tuple[str, ...], ...]  # for each question: labels and own words; none: unanswered
+
+
+def answers_problem(questions: tuple[Question, ...], answers: Answers) -> str | None:
+    """Why these cannot be the answers; None: they can."""
+    if len(questions) != len(answers):
+        return f"{len(questions)} answers are needed, and {len(answers)} given."
+    if not any(answers):
+        return "Nothing is answered."
+    found = (_answer_problem(question, answer) for question, answer in zip(questions, answers, strict=True))
+    return next((problem for problem in found if problem is not None), None)
+
+
+def _answer_problem(question: Question, answer: tuple[str, ...]) -> str | None:
+    name = question.header or question.question[:60]
+    if len(answer) > 1 and not question.multiple:
+        return f"{name!r} takes one answer, and {len(answer)} are given."
+    if any(not each.strip() for each in answer):
+        return f"An answer to {name!r} is empty."
+    if len(set(answer)) < len(answer):
+        return f"An answer to {name!r} is given twice."
+    strange = [each for each in answer if each not in question.labels]
+    if len(strange) > 1:
+        return f"{strange[1]!r} is none of the options of {name!r}."
+    if strange and not question.custom:
+        return f"{strange[0]!r} is none of the options of {name!r}: {', '.join(map(repr, question.labels))}."
+    return None

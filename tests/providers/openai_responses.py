@@ -7,6 +7,7 @@ its own or were changed, and what a model does not take.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
 from itertools import count
 from typing import Any, ClassVar, Final, TypeAlias
@@ -64,6 +65,28 @@ class Call:
 Output: TypeAlias = Thought | Text | Refusal | Call | StreamPause | Disconnect | bytes
 
 
+class Form(StrEnum):
+    """How much of each item the stream says, besides the items themselves in its last event."""
+
+    ALL = "each piece, and the whole behind them"
+    WHOLE = "texts and arguments whole, behind their beginnings"  # gpt-5.3-codex-spark: BerriAI/litellm 27144
+    ITEMS = "items as they begin and as they end"
+    BEGUN = "calls whole as they begin"
+    ENDED = "items as they end"
+    NONE = "no item"
+
+
+_DELTA: Final = r"\.delta$"
+_LEFT_OUT: Final = {  # kinds of events
+    Form.ALL: r"^$",
+    Form.WHOLE: _DELTA,
+    Form.ITEMS: rf"{_DELTA}|(text|refusal|arguments|part)\.done$",
+    Form.BEGUN: r"arguments\.(delta|done)$",
+    Form.ENDED: rf"{_DELTA}|(text|refusal|arguments|part)\.done$|\.added$",
+    Form.NONE: rf"{_DELTA}|(text|refusal|arguments|part|item)\.done$|\.added$",
+}
+
+
 @dataclass(frozen=True)
 class Answer:
     """The model's answer; `incomplete` and `failed` are the service's reasons and codes."""
@@ -71,6 +94,7 @@ class Answer:
     output: Sequence[Output]
     incomplete: str | None = None
     failed: tuple[str, str] | None = None
+    form: Form = Form.ALL
 
 
 class OpenAI:
@@ -185,10 +209,9 @@ class OpenAI:
                 continue
             index = len(output)
             item, begun, pieces = self._item(each, body)
-            yield said("response.output_item.added", output_index=index, item=begun)
-            for kind, data in pieces:
-                yield said(kind, output_index=index, item_id=item["id"], **data)
-            yield said("response.output_item.done", output_index=index, item=item)
+            begun = item if answer.form is Form.BEGUN and isinstance(each, Call) else begun
+            for kind, data in _streamed(answer.form, item, begun, pieces):
+                yield said(kind, output_index=index, **data)
             if output and output[-1]["type"] == "reasoning":
                 self.followed[output[-1]["id"]] = _identity(item)
             output.append(item)
@@ -224,10 +247,12 @@ class OpenAI:
                     ("response.output_text.delta", {"content_index": 0, "delta": piece, "logprobs": []})
                     for piece in _cut(text, how_many)
                 ]
-                return _message(number, part, deltas)
+                done = ("response.output_text.done", {"content_index": 0, "text": text, "logprobs": []})
+                return _message(number, part, [*deltas, done])
             case Refusal(text):
                 part = {"type": "refusal", "refusal": text}
-                return _message(number, part, [("response.refusal.delta", {"content_index": 0, "delta": text})])
+                delta = ("response.refusal.delta", {"content_index": 0, "delta": text})
+                return _message(number, part, [delta, ("response.refusal.done", {"content_index": 0, "refusal": text})])
             case Call(name, arguments):
                 call = {"type": "function_call", "id": f"fc_{number}", "call_id": f"call_{number}", "name": name}
                 done = ("response.function_call_arguments.done", {"arguments": arguments, "name": name})
@@ -237,6 +262,15 @@ class OpenAI:
                     {**call, "arguments": "", "status": "in_progress"},
                     [*pieces, done],
                 )
+
+
+def _streamed(
+    form: Form, item: dict[str, Any], begun: dict[str, Any], pieces: list[tuple[str, dict[str, Any]]]
+) -> list[tuple[str, dict[str, Any]]]:
+    """The events of an item."""
+    between = [(kind, {"item_id": item["id"], **data}) for kind, data in pieces]
+    added, done = ("response.output_item.added", {"item": begun}), ("response.output_item.done", {"item": item})
+    return [event for event in (added, *between, done) if not re.search(_LEFT_OUT[form], event[0])]
 
 
 def _summary(place: int, text: str) -> list[tuple[str, dict[str, Any]]]:
@@ -249,14 +283,14 @@ def _summary(place: int, text: str) -> list[tuple[str, dict[str, Any]]]:
 
 
 def _message(
-    number: int, part: dict[str, Any], deltas: list[tuple[str, dict[str, Any]]]
+    number: int, part: dict[str, Any], pieces: list[tuple[str, dict[str, Any]]]
 ) -> tuple[dict[str, Any], dict[str, Any], list[tuple[str, dict[str, Any]]]]:
     message = {"type": "message", "id": f"msg_{number}", "role": "assistant"}
     added = ("response.content_part.added", {"content_index": 0, "part": {**part, **_EMPTY[part["type"]]}})
     return (
         {**message, "status": "completed", "content": [part]},
         {**message, "status": "in_progress", "content": []},
-        [added, *deltas, ("response.content_part.done", {"content_index": 0, "part": part})],
+        [added, *pieces, ("response.content_part.done", {"content_index": 0, "part": part})],
     )
 
 

@@ -1,5 +1,6 @@
 """The Responses wire, against a double that checks as the service does."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -21,8 +22,8 @@ from activities.model.port import (
 from activities.model.wires.router import WireRouter
 from tests.providers.double_requests import GO, collect_answer
 from tests.providers.double_requests import request as asking
-from tests.providers.openai_responses import KEY, Answer, Call, OpenAI, Refusal, Text, Thought
-from tests.providers.provider_double import Disconnect, RefusedRequest, serve_double
+from tests.providers.openai_responses import KEY, Answer, Call, Form, OpenAI, Refusal, Text, Thought
+from tests.providers.provider_double import Disconnect, RefusedRequest, event, serve_double
 from workflows.domain.messages import ReasoningPart, RequestedCall, TextPart
 from workflows.domain.usage import Tokens
 
@@ -33,8 +34,9 @@ def request(service: OpenAI, messages: tuple[InputMessage, ...] = GO, model: str
     return asking(Wire.RESPONSES, f"openai/{model}", f"{service.double.url}/v1", KEY, messages, **more)
 
 
-async def test_an_answer_arrives_whole(port: WireRouter) -> None:
-    service = OpenAI(READS)
+@pytest.mark.parametrize("form", Form)
+async def test_an_answer_arrives_whole(port: WireRouter, form: Form) -> None:
+    service = OpenAI(replace(READS, form=form))
     async with serve_double(service.double):
         answer = await collect_answer(port, request(service))
 
@@ -116,7 +118,7 @@ async def test_options_stand_where_this_api_wants_them(port: WireRouter) -> None
         (Answer((Text("Hi"),)), Finish.STOP),
         (Answer((Text("Hi"),), incomplete="max_output_tokens"), Finish.LENGTH),
         (Answer((Text("Hi"),), incomplete="content_filter"), Finish.CONTENT_FILTER),
-        (Answer((Refusal("I cannot help with that."),)), Finish.CONTENT_FILTER),
+        *((Answer((Refusal("I cannot help with that."),), form=form), Finish.CONTENT_FILTER) for form in Form),
     ],
 )
 async def test_the_end_is_that_of_the_service(port: WireRouter, said: Answer, finish: Finish) -> None:
@@ -139,6 +141,7 @@ async def test_the_end_is_that_of_the_service(port: WireRouter, said: Answer, fi
         (Answer((Text("Hi"), b"data: {broken\n\n")), Retry),
         (Answer((Text("Hi"), b'data: {"type": "response.output_text.delta"}\n\n')), Retry),
         (Answer((b'event: error\ndata: {"type": "error", "code": "server_error", "message": "no"}\n\n',)), Retry),
+        (Answer((b'data: {"error": {"code": "insufficient_quota", "message": "no"}}\n\n',)), StopKind.QUOTA),
     ],
 )
 async def test_a_failing_answer_is_classified(
@@ -148,6 +151,32 @@ async def test_a_failing_answer_is_classified(
     async with serve_double(service.double):
         action = classify(await failure(port, request(service)))
     assert (action.kind if isinstance(action, Stop) else type(action)) == expected
+
+
+async def test_two_calls_of_one_index_stay_two(port: WireRouter) -> None:
+    """As some servers count; others send no index (llama.cpp), or an empty event as a sign of life."""
+    call = {"type": "function_call", "name": "read", "arguments": ""}
+    events: list[dict[str, Any]] = [{}]
+    for number, place in enumerate(({"output_index": 0}, {"output_index": 0}, {}, {})):
+        item = {**call, "id": f"fc_{number}", "call_id": f"call_{number}"}
+        for type, more in (
+            ("response.output_item.added", {"item": item}),
+            ("response.function_call_arguments.delta", {"item_id": item["id"], "delta": "{}"}),
+            ("response.output_item.done", {"item": {**item, "arguments": "{}"}}),
+        ):
+            events.append({"type": type, **place, **more})
+    service = OpenAI(Answer([*map(event, events)]))
+    async with serve_double(service.double):
+        answer = await collect_answer(port, request(service))
+    assert answer.parts == tuple(RequestedCall(f"call_{number}", "read", "{}") for number in range(4))
+
+
+async def test_reasoning_needs_no_summary(port: WireRouter) -> None:
+    item = {"type": "reasoning", "id": "rs_9", "encrypted_content": "secret"}
+    service = OpenAI(Answer((event({"type": "response.output_item.done", "output_index": 0, "item": item}),)))
+    async with serve_double(service.double):
+        answer = await collect_answer(port, request(service))
+    assert answer.parts == (ReasoningPart(text="", details=({"item": {**item, "summary": []}},)),)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Our requests in the form of OpenAI's Responses API, and its events as ours.
+"""Our requests in the form of OpenAI's Responses API.
 
 The provider stores nothing (`store: false`): thoughts come encrypted, and return to the same model with the next
 request.
@@ -10,15 +10,13 @@ from typing import Any, Final
 
 from activities.model import port
 from activities.model.request_json import JsonDict, merge_options, sendable_id, utf8_safe
-from activities.model.wires.answer_reader import AnswerReader, require_text
+from activities.model.wires.responses_reader import ITEM
 from workflows.domain.messages import ReasoningPart, RequestedCall, TextPart
 from workflows.domain.tool_offer import ToolOffer
-from workflows.domain.usage import ReportedUsage
 
 _REASONING_MODELS: Final = re.compile(
     r"(gpt-([5-9]|\d\d)|o\d|codex|gpt-daybreak)(?!.*-chat)"
 )  # others refuse `reasoning`
-_INCOMPLETE_FINISHES: Final = {"max_output_tokens": port.Finish.LENGTH, "content_filter": port.Finish.CONTENT_FILTER}
 _ID: Final = re.compile(r"(?s).{1,64}")  # of a call
 _OPTION_PATHS: Final = {  # options of the chat protocol, and of OpenCode's packages → their paths here
     "reasoning_effort": ("reasoning", "effort"),
@@ -33,7 +31,6 @@ _OPTION_PATHS: Final = {  # options of the chat protocol, and of OpenCode's pack
     "parallelToolCalls": ("parallel_tool_calls",),
     "topP": ("top_p",),
 }
-_ITEM: Final = "item"  # of reasoning
 
 
 def build_parameters(request: port.ModelRequest) -> JsonDict:
@@ -98,7 +95,7 @@ def _answer(message: port.AssistantInput) -> Iterator[JsonDict]:
     for part in message.parts:
         match part:
             case ReasoningPart(details=details):
-                thoughts += [block[_ITEM] for block in details if _ITEM in block]
+                thoughts += [block[ITEM] for block in details if ITEM in block]
                 continue
             case TextPart(text=text):
                 item: JsonDict = {"role": "assistant", "content": text}
@@ -116,69 +113,3 @@ def _call(call: RequestedCall) -> JsonDict:
         "name": call.name,
         "arguments": call.arguments,
     }
-
-
-class ResponsesReader(AnswerReader):
-    """Reads one response's events."""
-
-    def __init__(self, provider: str) -> None:
-        super().__init__(provider)
-        self._calls = 0
-        self._refused = False
-
-    def events(self, event: Any) -> Iterator[port.PartDelta]:
-        match event["type"]:
-            case "response.output_text.delta" | "response.refusal.delta":
-                self._refused = self._refused or event["type"] == "response.refusal.delta"
-                yield port.TextDelta(require_text(event["delta"]) or "")
-            case "response.refusal.done":
-                self._refused = True
-            case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
-                yield port.ReasoningDelta(require_text(event["delta"]) or "")
-            case "response.reasoning_summary_part.added" if event["summary_index"]:
-                yield port.ReasoningDelta("\n\n")
-            case "response.output_item.added" if event["item"]["type"] == "function_call":
-                self._calls += 1
-                call = event["item"]
-                yield port.ToolCallDelta(event["output_index"], require_text(call["call_id"]), call["name"], "")
-            case "response.function_call_arguments.delta":
-                yield port.ToolCallDelta(event["output_index"], None, None, require_text(event["delta"]) or "")
-            case "response.output_item.done" if event["item"]["type"] == "reasoning":
-                yield from self._reasoning(event["item"])
-            case _:
-                self._set_finish(event)
-
-    def _reasoning(self, item: JsonDict) -> Iterator[port.PartDelta]:
-        """Without its encrypted content, reasoning is unreadable."""
-        if item.get("encrypted_content"):
-            kept = {name: item[name] for name in ("type", "id", "summary", "encrypted_content")}
-            yield port.ReasoningDelta("", {_ITEM: kept})
-
-    def _set_finish(self, event: JsonDict) -> None:
-        match event["type"]:
-            case "response.completed" | "response.incomplete":
-                self.usage = event["response"].get("usage")
-                self.finish_reason = self._end(event["response"])
-            case "response.failed":
-                raise self.reported_failure(event["response"].get("error") or {})
-            case "error":
-                raise self.reported_failure(event.get("error") or event)
-
-    def _end(self, response: JsonDict) -> port.Finish:
-        if self._refused:
-            return port.Finish.CONTENT_FILTER
-        if response["status"] == "incomplete":
-            details: JsonDict = response.get("incomplete_details") or {}
-            return _INCOMPLETE_FINISHES.get(details.get("reason", ""), port.Finish.UNKNOWN)
-        return port.Finish.TOOL_CALLS if self._calls else port.Finish.STOP
-
-    def reported_usage(self, usage: Any) -> ReportedUsage:
-        details: JsonDict = usage.get("input_tokens_details") or {}
-        return ReportedUsage(
-            input=usage.get("input_tokens"),
-            output=usage.get("output_tokens"),
-            total=usage.get("total_tokens"),
-            reasoning=(usage.get("output_tokens_details") or {}).get("reasoning_tokens"),
-            cache_read=details.get("cached_tokens"),
-            cache_write=details.get("cache_write_tokens"),
-        )

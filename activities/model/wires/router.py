@@ -31,7 +31,7 @@ from activities.model.wires.http_client import Connections
 from activities.model.wires.http_wire import HttpWire
 from activities.model.wires.ollama import OllamaReader
 from activities.model.wires.ollama_advice import advise
-from activities.model.wires.responses_format import ResponsesReader
+from activities.model.wires.responses_reader import ResponsesReader
 from activities.model.wires.sse import LineSplitter
 from activities.model.wires.timeouts import StreamTimeouts
 from activities.redact import Redactor

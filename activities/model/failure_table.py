@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Final, TypeAlias
 
 UNSENT: Final = "unsent"  # our code for a request that could not be written
+NO_STREAM: Final = "no_stream"  # our code for a page instead of an answer: a wrong address, a login
 
 
 class StopKind(StrEnum):
@@ -113,6 +114,7 @@ _USED_UP: Final = _phrases(
 TABLE: Final = (
     # ours
     Row(action=StopKind.UNSENT, code={UNSENT}),
+    Row(action=Remedy.FEW, code={NO_STREAM}),
     # too long, whatever else is said
     Row(action=Remedy.COMPACT, code={"context_length_exceeded", "request_too_large"}),
     # no limit grows by waiting: OpenAI, Groq

@@ -28,6 +28,7 @@ class FrameSplitter:
     """Reads AWS's event streams by botocore: each event is an object with one member, as in the service's model."""
 
     def __init__(self, provider: str) -> None:
+        self.ended = False
         self._provider = provider
         library = import_module("botocore.eventstream")
         self._frames, self._broken = library.EventStreamBuffer(), library.ParserError
@@ -43,6 +44,13 @@ class FrameSplitter:
             raise ModelError(
                 ProviderFailure(provider=self._provider, message=message, retryable=True, begun=True)
             ) from error
+
+    def close(self) -> Iterator[dict[str, Any]]:
+        """Nothing: a frame says its length."""
+        return iter(())
+
+    def recognizes(self, begun: bytes) -> bool:
+        return False  # its first bytes are a length, and its service names the type
 
 
 def _event(headers: dict[str, Any], content: dict[str, Any]) -> dict[str, Any]:

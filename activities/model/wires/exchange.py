@@ -1,14 +1,15 @@
 """The response to a request: its events, or what came instead."""
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
+from contextlib import aclosing, contextmanager
 from http import HTTPStatus
 from typing import Final
 
 import httpx
 
 from activities.model.addresses import without_login
+from activities.model.failure_table import NO_STREAM
 from activities.model.failures import (
     ModelError,
     ProviderFailure,
@@ -22,7 +23,8 @@ from activities.model.port import Endpoint
 from activities.model.wires.timeouts import StreamTimeouts
 from workflows.domain.errors import UsageError
 
-_PAGES: Final = ("text/html", "application/json")  # answers of a wrong address, or of a provider that does not stream
+# answers of a wrong address, or of a provider that does not stream; some servers give a stream such a type, too
+_PAGES: Final = ("text/html", "application/json")
 _READ: Final = 16 * 2**10  # bytes of such a page
 
 
@@ -52,7 +54,7 @@ async def _raise_for_status(response: httpx.Response, endpoint: Endpoint, receiv
     status = response.status_code
     if status < HTTPStatus.MULTIPLE_CHOICES:
         return
-    text = await _read_prefix(received)
+    text = await _read_text(received)
     message = error_message(text) or status_phrase(status)
     if response.has_redirect_location:
         host = response.url.join(response.headers["location"]).host
@@ -65,49 +67,67 @@ async def _raise_for_status(response: httpx.Response, endpoint: Endpoint, receiv
 
 
 async def open_stream(
-    response: httpx.Response, endpoint: Endpoint, timeouts: StreamTimeouts
+    response: httpx.Response, endpoint: Endpoint, timeouts: StreamTimeouts, recognizes: Callable[[bytes], bool]
 ) -> AsyncGenerator[bytes, None]:
-    """The bytes of a stream of events. Raises ModelError for anything else."""
+    """The bytes of a stream of events. Raises ModelError for anything else.
+
+    `recognizes`: whether a stream begins so.
+    """
     received = timeouts.iter_bytes(endpoint.provider, response.aiter_bytes())
     await _raise_for_status(response, endpoint, received)
-    if _content_type(response) in _PAGES:
-        raise ModelError(await _failure_of_page(response, endpoint, received))
-    return received
+    if _content_type(response) not in _PAGES:
+        return received
+    begun = b""
+    async for piece in received:
+        begun += piece
+        if recognizes(begun):
+            return _chain(begun, received)
+        if len(begun) >= _READ:
+            break
+    raise ModelError(_failure_of_page(response, endpoint, _decoded(begun)))
 
 
-async def _failure_of_page(
-    response: httpx.Response, endpoint: Endpoint, received: AsyncIterator[bytes]
-) -> ProviderFailure:
+async def _chain(begun: bytes, received: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
+    async with aclosing(received):
+        yield begun
+        async for piece in received:
+            yield piece
+
+
+def _failure_of_page(response: httpx.Response, endpoint: Endpoint, text: str) -> ProviderFailure:
     provider, kind = endpoint.provider, _content_type(response)
-    text = await _read_prefix(received)
     if kind == "application/json" and _is_error_body(text):
         return from_response(
             provider, response.status_code, error_message(text) or "", text, dict(response.headers), retryable=False
         )
     address = without_login(endpoint.base_url or "")
     message = (
-        f"The provider answered with a page ({kind}) instead of a stream: is {address!r} the address of its API? "
-        "The page begins"
+        f"The provider answered with a page ({kind}) instead of a stream: check baseURL, {address!r}, and that the "
+        "server streams. The page begins"
     )
-    return ProviderFailure(provider=provider, message=message, retryable=True, quote=" ".join(text.split()))
+    return ProviderFailure(provider=provider, message=message, code=NO_STREAM, quote=" ".join(text.split()))
 
 
 def _content_type(response: httpx.Response) -> str:
     return str(response.headers.get("content-type", "")).partition(";")[0].strip().lower()
 
 
-async def _read_prefix(received: AsyncIterator[bytes]) -> str:
+async def _read_text(received: AsyncIterator[bytes]) -> str:
     read = b""
     async for piece in received:
         read += piece
         if len(read) >= _READ:
             break
+    return _decoded(read)
+
+
+def _decoded(read: bytes) -> str:
     return read[:_READ].decode("utf-8", "replace")
 
 
 def _is_error_body(text: str) -> bool:
     try:
         content = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return isinstance(content, Mapping) and bool(reported_error(content))

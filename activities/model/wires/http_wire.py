@@ -52,18 +52,17 @@ class HttpWire:
         with exchange.translate_errors(endpoint.provider):
             async with (
                 aclosing(response),
-                aclosing(await exchange.open_stream(response, endpoint, timeouts)) as received,
+                aclosing(await exchange.open_stream(response, endpoint, timeouts, splitter.recognizes)) as received,
             ):
                 yield [RequestAccepted()]
-                async for piece in received:
-                    events: list[ModelEvent] = []
-                    try:
-                        for event in splitter.feed(piece):
-                            events += reader.read(event)
-                    except ModelError:
-                        yield events  # what came before is a part of the answer, which is paid for
-                        raise
-                    yield events
+                while True:
+                    piece = await anext(received, None)
+                    events, failure = _read(splitter, reader, piece)
+                    yield events  # what comes before a failure is a part of the answer, which is paid for
+                    if failure is not None:
+                        raise failure
+                    if piece is None:
+                        break
         yield [reader.finish()]
 
     async def _send(self, request: ModelRequest, timeouts: StreamTimeouts) -> httpx.Response:
@@ -78,3 +77,14 @@ class HttpWire:
             http_request = client.build_post(prepared.url, headers, prepared.body)
         with exchange.translate_errors(provider):
             return await timeouts.await_headers(provider, client.send(http_request, stream=True))
+
+
+def _read(splitter: Splitter, reader: AnswerReader, piece: bytes | None) -> tuple[list[ModelEvent], ModelError | None]:
+    """The events in a piece, or in what the end leaves, up to a failure."""
+    events: list[ModelEvent] = []
+    try:
+        for event in splitter.close() if piece is None else splitter.feed(piece):
+            events += reader.read(event)
+    except ModelError as failure:
+        return events, failure
+    return events, None

@@ -1,6 +1,7 @@
 """The JSON objects in a stream of bytes: of server-sent events, or one on each line."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, Protocol
 
@@ -9,12 +10,17 @@ from pydantic_core import from_json
 from activities.model.failures import ModelError, ProviderFailure
 
 MAX_EVENT_BYTES: Final = 8 * 2**20  # bytes of one event; a model's longest pieces are a thousandth of it
-_BLANK: Final = (b"", b"\r")
-_NOTHING: Final = (b"", b"[DONE]")  # an event without data; the end of a stream of OpenAI's chat protocol
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+_NOTHING: Final = (b"", b"null")  # events without data
+_LAST: Final = b"[DONE]"  # the end of a stream of OpenAI's chat protocol
+_FIRST_FIELD: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:data|event|id|retry)?:")
+_FIRST_OBJECT: Final = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{.*"done"')  # Ollama's
 
 
 class Splitter(Protocol):
-    """Finds the events in a stream, without one that the end of the stream cuts."""
+    """Finds the events in a stream; `ended`: the stream says that nothing more comes."""
+
+    ended: bool
 
     def feed(self, received: bytes) -> Iterator[dict[str, Any]]:
         """The objects of the events that these bytes complete.
@@ -23,87 +29,126 @@ class Splitter(Protocol):
         """
         ...
 
+    def close(self) -> Iterator[dict[str, Any]]:
+        """The last event of a stream that has ended without its separator; nothing if the end cuts it."""
+        ...
+
+    def recognizes(self, begun: bytes) -> bool:
+        """Whether a stream begins so, although it is labelled as a page."""
+        ...
+
 
 class LineSplitter:
     """Each line is an event."""
 
     def __init__(self, provider: str) -> None:
+        self.ended = False
         self._provider = provider
         self._begun: list[bytes] = []  # pieces of an unfinished line
         self._length = 0
+        self._first = True  # no line has come
 
     def feed(self, received: bytes) -> Iterator[dict[str, Any]]:
-        return _objects(self._provider, self.lines(received))
+        return self._objects(self._events(received))
 
-    def lines(self, received: bytes) -> list[bytes]:
+    def close(self) -> Iterator[dict[str, Any]]:
+        for data in self._events(b"\n\n"):
+            if isinstance(content := _parse(data), dict):
+                yield content
+
+    def recognizes(self, begun: bytes) -> bool:
+        return _FIRST_OBJECT.match(begun) is not None
+
+    def _events(self, received: bytes) -> list[bytes]:
+        return self._lines(received)
+
+    def _lines(self, received: bytes) -> list[bytes]:
         lines = received.split(b"\n")
         if len(lines) > 1:
             lines[0] = b"".join((*self._begun, lines[0]))
             self._begun, self._length = [], 0
+            if self._first:
+                lines[0] = lines[0].removeprefix(_BYTE_ORDER_MARK)
+                self._first = False
         self._begun.append(lines.pop())
         self._length += len(self._begun[-1])
         if max(self._length, max(map(len, lines), default=0)) > MAX_EVENT_BYTES:
-            raise _too_long(self._provider)
+            raise self._too_long()
         return lines
 
+    def _objects(self, events: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+        """One at a time: thousands of small objects at once are slow to make."""
+        for data in events:
+            if data.strip() == _LAST:
+                self.ended = True
+                return
+            if (content := parse_object(self._provider, data)) is not None:
+                yield content
 
-class EventSplitter:
-    """By the specification of server-sent events."""
+    def _too_long(self) -> ModelError:
+        message = (
+            f"The provider sent a line of more than {MAX_EVENT_BYTES // 2**20} MB, which is no piece of an answer."
+        )
+        return ModelError(ProviderFailure(provider=self._provider, message=message, retryable=False))
+
+
+class EventSplitter(LineSplitter):
+    """By the specification of server-sent events: lines end with CR, LF or both."""
 
     def __init__(self, provider: str) -> None:
-        self._provider = provider
-        self._lines = LineSplitter(provider)
+        super().__init__(provider)
         self._data: list[bytes] = []  # lines of an unfinished event
+        self._returned = False  # the bytes before ended with a CR, to which an LF may belong
 
-    def feed(self, received: bytes) -> Iterator[dict[str, Any]]:
-        return _objects(self._provider, self._events(received))
+    def recognizes(self, begun: bytes) -> bool:
+        return _FIRST_FIELD.match(begun) is not None
 
     def _events(self, received: bytes) -> list[bytes]:
+        if self._returned or b"\r" in received:
+            received = self._only_lf(received)
         events, data = [], self._data
-        for line in self._lines.lines(received):
+        for line in self._lines(received):
             if line.startswith(b"data:"):
                 data.append(line)
-            elif data and line in _BLANK:
+            elif data and not line:
                 # the rest of its lines is white space
                 events.append(data[0][5:] if len(data) == 1 else b"\n".join(each[5:] for each in data))
                 data.clear()
-        if max(sum(map(len, self._data)), max(map(len, events), default=0)) > MAX_EVENT_BYTES:
-            raise _too_long(self._provider)
+        if max(sum(map(len, data)), max(map(len, events), default=0)) > MAX_EVENT_BYTES:
+            raise self._too_long()
         return events
 
-
-def _too_long(provider: str) -> ModelError:
-    message = f"The provider sent a line of more than {MAX_EVENT_BYTES // 2**20} MB, which is no piece of an answer."
-    return ModelError(ProviderFailure(provider=provider, message=message, retryable=False))
-
-
-def _objects(provider: str, events: Iterable[bytes]) -> Iterator[dict[str, Any]]:
-    """One at a time: thousands of small objects at once are slow to make."""
-    for data in events:
-        if (content := parse_object(provider, data)) is not None:
-            yield content
+    def _only_lf(self, received: bytes) -> bytes:
+        if self._returned:
+            received = received.removeprefix(b"\n")
+        self._returned = received.endswith(b"\r")
+        return received.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
 
 def parse_object(provider: str, data: bytes) -> dict[str, Any] | None:
     """An event's object; None for one that says nothing. Raises ModelError for any other."""
-    try:
-        content = from_json(data)
-    except ValueError:
-        if data.strip() in _NOTHING:
-            return None
-        content = _parse_patiently(data)
+    content = _parse(data)
     if isinstance(content, list) and len(content) == 1:  # Vertex AI's form of an error
         content = content[0]
-    if not isinstance(content, dict):
-        message = "The provider sent something that is no piece of an answer"
-        sent = data.strip().decode("utf-8", "replace")
-        raise ModelError(ProviderFailure(provider=provider, message=message, retryable=True, quote=sent))
-    return content
+    if isinstance(content, dict):
+        return content
+    if (sent := data.strip()) in _NOTHING:
+        return None
+    message, quote = "The provider sent something that is no piece of an answer", sent.decode("utf-8", "replace")
+    raise ModelError(ProviderFailure(provider=provider, message=message, retryable=True, quote=quote))
+
+
+def _parse(data: bytes) -> Any:
+    """None for what is no JSON."""
+    try:
+        return from_json(data)
+    except ValueError:
+        return _parse_patiently(data)
 
 
 def _parse_patiently(data: bytes) -> Any:
-    """A piece may end within a surrogate pair. None for what is no JSON."""
+    """A piece may end within a surrogate pair."""
     try:
         return json.loads(data.decode())
-    except ValueError:
+    except (ValueError, RecursionError):
         return None

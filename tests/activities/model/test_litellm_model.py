@@ -216,9 +216,11 @@ async def test_a_page_where_an_answer_should_be_is_shown_with_what_to_look_at(ad
     failure = (
         await failing(adapter, WebPage(body="<!doctype html>\n<title>Welcome</title>" + "x" * 9_000_000))
     ).failure
-    assert "answered with a page (text/html) instead of a stream: is 'http://127.0.0.1:" in failure.message
-    assert "the address of its API? The page begins: '<!doctype html> <title>Welcome" in failure.message
+    assert "answered with a page (text/html) instead of a stream: check baseURL, 'http://127.0.0.1:" in failure.message
+    assert "and that the server streams. The page begins: '<!doctype html> <title>Welcome" in failure.message
     assert len(failure.message) < 500
+    action = classify(failure)
+    assert isinstance(action, Retry) and action.few
 
 
 async def test_an_error_with_status_200_is_classified(adapter: WireRouter) -> None:

@@ -1,5 +1,6 @@
 """Every wire shows every behaviour, unless it is not possible there."""
 
+import asyncio
 import os
 from collections.abc import AsyncIterator
 
@@ -7,12 +8,16 @@ import pytest
 
 from activities.model.wires.router import WireRouter
 from activities.model.wires.timeouts import StreamTimeouts
+from tests.providers.behaviours.bedrock_wire import BedrockWire
 from tests.providers.behaviours.failing import SILENCE
 from tests.providers.behaviours.reasons import BELIEVED, REASONS
 from tests.providers.behaviours.rows import ROWS, Rig
+from tests.providers.behaviours.script import Answer, Text
 from tests.providers.behaviours.table import BEGIN, NAMES, PAGE, WIRES, page
 from tests.providers.behaviours.wire_under_test import WireUnderTest
+from tests.providers.double_requests import collect_answer
 from tests.providers.provider_double import serve_double
+from workflows.domain.messages import TextPart
 
 CELLS = [(wire, row) for wire in WIRES for row in NAMES if (wire.name, row) not in REASONS]
 
@@ -30,6 +35,18 @@ async def test_a_wire_behaves(port: WireRouter, impatient: WireRouter, wire: typ
     rig = Rig(impatient if row.startswith("silence") else port, wire(), others)
     async with serve_double(rig.wire.double):
         await ROWS[row](rig)
+
+
+async def test_a_stream_with_the_type_of_a_document_is_read(port: WireRouter) -> None:
+    """Bedrock's service names its own."""
+
+    async def ask(wire: WireUnderTest) -> None:
+        wire.play(Answer((Text("Hello"),)))
+        wire.double.kind, wire.double.split = "application/json", 1
+        async with serve_double(wire.double):
+            assert (await collect_answer(port, wire.request())).parts == (TextPart(text="Hello"),)
+
+    await asyncio.gather(*(ask(wire()) for wire in WIRES if wire is not BedrockWire))
 
 
 def test_every_reason_has_its_cell() -> None:

@@ -50,6 +50,7 @@ class ProviderDouble:
     paths: list[str] = field(default_factory=list)
     headers: list[Mapping[str, str]] = field(default_factory=list)
     before: StreamPause | None = None  # until the headers
+    after: StreamPause | Disconnect | None = None  # behind the answer
     kind: str = "text/event-stream"
     split: int | None = None
     cut: int | None = None
@@ -71,7 +72,7 @@ class ProviderDouble:
         response = web.StreamResponse(headers={"content-type": self.kind})
         await response.prepare(request)
         with suppress(ConnectionError):  # the client may leave at any time
-            for piece in play:
+            for piece in (*play, *([self.after] if self.after else ())):
                 match piece:
                     case StreamPause(seconds):
                         await asyncio.sleep(seconds)

@@ -16,11 +16,15 @@ _MALFORMED: Final = (AttributeError, LookupError, TypeError, ValueError)
 
 
 class AnswerReader(ABC):
-    """Takes each event of a stream; `finish_reason` and `usage` are the provider's, so far."""
+    """Takes each event of a stream; `finish_reason` and `usage` are the provider's, so far.
+
+    `ended`: the protocol's last event has come.
+    """
 
     def __init__(self, provider: str) -> None:
         self.provider = provider
         self.finish_reason: Finish | None = None
+        self.ended = False
         self.usage: Any = None  # in the protocol's form; many say it with each piece
         self._length = 0
 

@@ -39,6 +39,8 @@ class AnthropicReader(AnswerReader):
             case "message_delta":
                 self._add_usage(event.get("usage"))
                 self._set_finish(event["delta"].get("stop_reason"))
+            case "message_stop":
+                self.ended = True
             case "error":
                 raise self.reported_failure(event)
 

@@ -81,6 +81,7 @@ class ConverseReader(AnswerReader):
                     self._set_finish(content["stopReason"])
                 case "metadata":
                     self.usage = content["usage"]
+                    self.ended = self.finish_reason is not None
                 case "failure":
                     raise self._reported(*content)
 

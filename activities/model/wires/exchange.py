@@ -1,8 +1,9 @@
 """The response to a request: its events, or what came instead."""
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing, contextmanager, suppress
 from http import HTTPStatus
 from typing import Final
 
@@ -26,6 +27,7 @@ from workflows.domain.errors import UsageError
 # answers of a wrong address, or of a provider that does not stream; some servers give a stream such a type, too
 _PAGES: Final = ("text/html", "application/json")
 _READ: Final = 16 * 2**10  # bytes of such a page
+_DRAINING: Final = 1.0  # seconds
 
 
 @contextmanager
@@ -85,6 +87,14 @@ async def open_stream(
         if len(begun) >= _READ:
             break
     raise ModelError(_failure_of_page(response, endpoint, _decoded(begun)))
+
+
+async def drain(received: AsyncIterator[bytes]) -> None:
+    """Read on to the end of the response, behind that of its answer: its connection can serve again."""
+    with suppress(Exception):  # a connection that stays open, or breaks: the answer is whole
+        async with asyncio.timeout(_DRAINING):
+            async for _ in received:
+                pass
 
 
 async def _chain(begun: bytes, received: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:

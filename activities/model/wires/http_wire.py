@@ -55,14 +55,15 @@ class HttpWire:
                 aclosing(await exchange.open_stream(response, endpoint, timeouts, splitter.recognizes)) as received,
             ):
                 yield [RequestAccepted()]
-                while True:
-                    piece = await anext(received, None)
+                while not (reader.ended or splitter.ended):
+                    piece = await _next(received, reader)
                     events, failure = _read(splitter, reader, piece)
                     yield events  # what comes before a failure is a part of the answer, which is paid for
                     if failure is not None:
                         raise failure
                     if piece is None:
                         break
+                await exchange.drain(received)
         yield [reader.finish()]
 
     async def _send(self, request: ModelRequest, timeouts: StreamTimeouts) -> httpx.Response:
@@ -79,12 +80,24 @@ class HttpWire:
             return await timeouts.await_headers(provider, client.send(http_request, stream=True))
 
 
+async def _next(received: AsyncGenerator[bytes, None], reader: AnswerReader) -> bytes | None:
+    """None at the end. A connection that is lost or silent behind a finish reason has ended: its answer is paid for."""
+    try:
+        return await anext(received, None)
+    except Exception:
+        if reader.finish_reason is None:
+            raise
+        return None
+
+
 def _read(splitter: Splitter, reader: AnswerReader, piece: bytes | None) -> tuple[list[ModelEvent], ModelError | None]:
     """The events in a piece, or in what the end leaves, up to a failure."""
     events: list[ModelEvent] = []
     try:
         for event in splitter.close() if piece is None else splitter.feed(piece):
             events += reader.read(event)
+            if reader.ended:
+                break
     except ModelError as failure:
         return events, failure
     return events, None

@@ -42,6 +42,7 @@ class OllamaReader(AnswerReader):
         finish = _FINISHES.get(event.get("done_reason", ""), Finish.UNKNOWN)
         self.finish_reason = Finish.TOOL_CALLS if finish is Finish.STOP and self._calls else finish
         self.usage = event
+        self.ended = True
 
     def reported_usage(self, usage: Any) -> ReportedUsage:
         return ReportedUsage(input=usage.get("prompt_eval_count"), output=usage.get("eval_count"))

@@ -12,9 +12,10 @@ from activities.model.failures import FailureAction, ModelError, Overflow, Retry
 from tests.providers.behaviours.rows import Behaviour, Rig, row
 from tests.providers.behaviours.script import Answer, Failure, Text
 from tests.providers.double_requests import collect_answer
-from tests.providers.provider_double import StreamPause
+from tests.providers.provider_double import Disconnect, StreamPause
 from workflows.domain.messages import TextPart
 
+LEFT_OPEN: Final = "an answer whose connection stays open"
 SILENCE: Final = 0.6  # seconds that the wires wait for a byte
 _NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
 _EXPECTED: Final[Mapping[Failure, type[Retry] | type[Overflow] | StopKind]] = {
@@ -86,3 +87,14 @@ async def silent(rig: Rig) -> None:
         rig.wire.play(Answer((Text("Hel"), *output)))
         async with asyncio.timeout(30):
             assert isinstance(await failed(rig), Retry)
+
+
+@row(LEFT_OPEN)
+async def left_open(rig: Rig) -> None:
+    """Or is reset: the answer is paid for."""
+    rig.wire.play(Answer((Text("Hello"),)))
+    for after in (StreamPause(60), Disconnect(clean=False)):
+        rig.wire.double.after = after
+        async with asyncio.timeout(30):
+            answer = await collect_answer(rig.port, rig.wire.request())
+        assert (answer.parts, answer.tokens.reported) == ((TextPart(text="Hello"),), True)

@@ -144,9 +144,8 @@ class AnswerAssembler:
                 case PartKind.REASONING:
                     yield ReasoningPart(text=part.text, details=tuple(part.details))
                 case PartKind.CALL:
-                    yield RequestedCall(
-                        _unique(storable_text(part.id) or f"call_{position}", taken), part.name, part.text
-                    )
+                    id = _unique(storable_text(part.id) or f"call_{position}", taken)
+                    yield RequestedCall(id, part.name, _arguments(part.text))
 
 
 def _begins_another(call: _PartBuilder, event: ToolCallDelta) -> bool:
@@ -159,6 +158,11 @@ def _begins_another(call: _PartBuilder, event: ToolCallDelta) -> bool:
     if event.id and call.id:
         return event.id != call.id or (_is_json(call.text) and _is_json(event.arguments))
     return bool(event.arguments) and _is_json(call.text)
+
+
+def _arguments(text: str) -> str:
+    """Some servers, as gateways to Bedrock, begin with arguments that are empty, and go on with the real ones."""
+    return text.removeprefix("{}") if text.startswith("{}{") else text
 
 
 def _is_json(text: str) -> bool:

@@ -1,5 +1,6 @@
 """Reads an answer's events in any protocol; detects malformed events and missing ends."""
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from decimal import Decimal
@@ -39,6 +40,11 @@ class AnswerReader(ABC):
     def reported_cost(self, usage: Any) -> Decimal | None:
         """US dollars, if the provider says any."""
         return None
+
+    @property
+    def begun(self) -> bool:
+        """Whether anything of the answer has come."""
+        return self._length > 0
 
     def read(self, event: Any) -> list[PartDelta]:
         """The same; raises ModelError for a malformed event, and for an answer that does not end."""
@@ -102,3 +108,13 @@ def require_text(value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
     raise TypeError(f"{type(value).__name__} where text should be")
+
+
+def arguments_text(arguments: Any) -> str:
+    """A call's whole arguments as JSON: an object, or its text already, as some servers send it."""
+    return arguments if isinstance(arguments, str) else json.dumps(arguments or {})
+
+
+def first_choice(choices: Any) -> JsonDict | None:
+    """The first one by its index, whichever it stands behind: we ask for one. Some events have none."""
+    return next((choice for choice in choices or () if not choice.get("index")), None)

@@ -1,11 +1,10 @@
 """Anthropic's Messages: its events as ours."""
 
-import json
 from collections.abc import Iterator
 from typing import Any, Final
 
 from activities.model.port import Finish, PartDelta, ReasoningDelta, TextDelta, ToolCallDelta
-from activities.model.wires.answer_reader import AnswerReader, require_text
+from activities.model.wires.answer_reader import AnswerReader, arguments_text, require_text
 from workflows.domain.usage import ReportedUsage
 
 _FINISHES: Final = {
@@ -24,6 +23,8 @@ class AnthropicReader(AnswerReader):
     def __init__(self, provider: str) -> None:
         super().__init__(provider)
         self._thoughts: dict[int, dict[str, Any]] = {}
+        self._texts: dict[int, str] = {}  # beginnings of texts, which some servers repeat in the first piece
+        self._inputs: dict[int, str] = {}  # of begun calls, which some servers send whole, or twice
 
     def events(self, event: Any) -> Iterator[PartDelta]:
         self.raise_reported(event, "type")
@@ -35,10 +36,12 @@ class AnthropicReader(AnswerReader):
             case "content_block_stop":
                 yield from self._stop(event["index"])
             case "message_start":
-                self._add_usage(event["message"].get("usage"))
+                self._add_usage((event.get("message") or {}).get("usage"))
             case "message_delta":
                 self._add_usage(event.get("usage"))
-                self._set_finish(event["delta"].get("stop_reason"))
+                for index in (*self._texts, *self._inputs):
+                    yield from self._stop(index)
+                self._set_finish((event.get("delta") or {}).get("stop_reason"))
             case "message_stop":
                 self.ended = True
             case "error":
@@ -46,37 +49,50 @@ class AnthropicReader(AnswerReader):
 
     def _start(self, index: int, block: dict[str, Any]) -> Iterator[PartDelta]:
         match block["type"]:
-            case "text" if block["text"]:
-                yield TextDelta(block["text"])
+            case "text":
+                self._texts[index] = require_text(block.get("text")) or ""
             case "thinking":
-                self._thoughts[index] = {**block, "signature": block.get("signature", "")}
-                yield ReasoningDelta(block["thinking"])
+                begun = {name: require_text(block.get(name)) or "" for name in ("thinking", "signature")}
+                self._thoughts[index] = {**block, **begun}
+                yield ReasoningDelta(begun["thinking"])
             case "redacted_thinking":
                 yield ReasoningDelta("", dict(block))
             case "tool_use":
-                whole = json.dumps(block["input"]) if block.get("input") else ""
-                yield ToolCallDelta(index, require_text(block["id"]), require_text(block["name"]), whole)
+                self._inputs[index] = arguments_text(block.get("input") or "")
+                yield ToolCallDelta(index, require_text(block.get("id")), require_text(block["name"]), "")
 
     def _delta(self, index: int, delta: dict[str, Any]) -> Iterator[PartDelta]:
         match delta["type"]:
             case "text_delta":
-                yield TextDelta(require_text(delta["text"]) or "")
-            case "input_json_delta":
-                yield ToolCallDelta(index, None, None, require_text(delta["partial_json"]) or "")
-            case "thinking_delta":
-                self._thoughts[index]["thinking"] += delta["thinking"]
-                yield ReasoningDelta(delta["thinking"])
-            case "signature_delta":
-                self._thoughts[index]["signature"] += delta["signature"]
+                text, begun = require_text(delta["text"]) or "", self._texts.pop(index, "")
+                yield TextDelta(text if text.startswith(begun) else begun + text)
+            case "input_json_delta" if index in self._inputs:  # others are of calls that the provider carries out
+                if piece := require_text(delta["partial_json"]):
+                    self._inputs[index] = ""
+                    yield ToolCallDelta(index, None, None, piece)
+            case "thinking_delta" | "signature_delta":
+                name = delta["type"].removesuffix("_delta")
+                piece = require_text(delta[name]) or ""
+                thought = self._thoughts.setdefault(index, {"type": "thinking", "thinking": "", "signature": ""})
+                thought[name] += piece
+                if name == "thinking":
+                    yield ReasoningDelta(piece)
 
     def _stop(self, index: int) -> Iterator[PartDelta]:
         """A block of thinking is signed at its end: it must be returned with all of its text."""
+        if text := self._texts.pop(index, ""):
+            yield TextDelta(text)
+        if whole := self._inputs.pop(index, ""):
+            yield ToolCallDelta(index, None, None, whole)
         thought = self._thoughts.pop(index, None)
         if thought and thought["signature"]:
             yield ReasoningDelta("", thought)
 
     def _add_usage(self, usage: dict[str, Any] | None) -> None:
-        self.usage = {**(self.usage or {}), **{name: n for name, n in (usage or {}).items() if isinstance(n, int)}}
+        """The newest counts are of the whole answer; a server that counts at its start or its end says 0 elsewhere."""
+        known = self.usage or {}
+        counts = {name: n for name, n in (usage or {}).items() if isinstance(n, int) and (n or name not in known)}
+        self.usage = known | counts
 
     def reported_usage(self, usage: Any) -> ReportedUsage:
         read, written = (usage.get(f"cache_{kind}_input_tokens", 0) for kind in ("read", "creation"))

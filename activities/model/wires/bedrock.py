@@ -21,6 +21,7 @@ _FINISHES: Final = {  # malformed_model_output, malformed_tool_use: unknown ones
     "refusal": Finish.CONTENT_FILTER,  # Anthropic's word, which the service's model lacks
 }
 _CONTEXT_FULL: Final = "model_context_window_exceeded"
+_CARRIED_OUT: Final = "server_tool_use"
 _LASTING: Final = frozenset({"ValidationException", "AccessDeniedException", "ResourceNotFoundException"})
 
 
@@ -67,6 +68,7 @@ class ConverseReader(AnswerReader):
     def __init__(self, provider: str) -> None:
         super().__init__(provider)
         self._thoughts: dict[int, dict[str, str]] = {}
+        self._calls: set[int] = set()  # not those that the service carries out
 
     def events(self, event: Any) -> Iterator[PartDelta]:
         for name, content in event.items():
@@ -74,7 +76,7 @@ class ConverseReader(AnswerReader):
                 case "contentBlockDelta":
                     yield from self._delta(content["contentBlockIndex"], content["delta"])
                 case "contentBlockStart":
-                    yield from _start(content["contentBlockIndex"], content["start"])
+                    yield from self._start(content["contentBlockIndex"], content["start"])
                 case "contentBlockStop":
                     yield from self._stop(content["contentBlockIndex"])
                 case "messageStop":
@@ -85,10 +87,15 @@ class ConverseReader(AnswerReader):
                 case "failure":
                     raise self._reported(*content)
 
+    def _start(self, index: int, start: dict[str, Any]) -> Iterator[PartDelta]:
+        if (call := start.get("toolUse")) and call.get("type") != _CARRIED_OUT:
+            self._calls.add(index)
+            yield ToolCallDelta(index, require_text(call["toolUseId"]), require_text(call["name"]), "")
+
     def _delta(self, index: int, delta: dict[str, Any]) -> Iterator[PartDelta]:
         if "text" in delta:
             yield TextDelta(require_text(delta["text"]) or "")
-        elif call := delta.get("toolUse"):
+        elif (call := delta.get("toolUse")) and index in self._calls:
             yield ToolCallDelta(index, None, None, require_text(call["input"]) or "")
         elif thought := delta.get(REASONING):
             yield from self._thought(index, thought)
@@ -125,8 +132,3 @@ class ConverseReader(AnswerReader):
         message = details["message"] or object_message(content) or code
         retryable = status is None and code not in _LASTING
         return self.failure(message, retryable=retryable, code=code, status=status)
-
-
-def _start(index: int, start: dict[str, Any]) -> Iterator[PartDelta]:
-    if call := start.get("toolUse"):
-        yield ToolCallDelta(index, require_text(call["toolUseId"]), require_text(call["name"]), "")

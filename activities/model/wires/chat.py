@@ -1,14 +1,13 @@
 """OpenAI's chat completions, as it and many others send them: their chunks as our events."""
 
-import json
 from collections.abc import Iterator
-from decimal import Decimal
+from decimal import Decimal, DecimalException
 from typing import Any, Final
 
 from activities.model.chat_format import CALL_EXTRA, CHUNK, DETAIL, FIELD, REASONING
 from activities.model.port import Finish, PartDelta, ReasoningDelta, ToolCallDelta
 from activities.model.request_json import JsonDict
-from activities.model.wires.answer_reader import AnswerReader, require_text
+from activities.model.wires.answer_reader import AnswerReader, arguments_text, first_choice, require_text
 from activities.model.wires.think_tags import ThinkTags
 from workflows.domain.usage import ReportedUsage
 
@@ -46,6 +45,7 @@ class ChatReader(AnswerReader):
         self._detail: JsonDict | None = None  # of reasoning, unfinished
         self._tags = ThinkTags()
         self._refused = False
+        self._call = 0  # the newest one's index
 
     def events(self, event: Any) -> Iterator[PartDelta]:
         self.raise_reported(event, "choices")
@@ -53,17 +53,21 @@ class ChatReader(AnswerReader):
             raise self.reported_failure(event)
         if usage := event.get("usage"):
             self.usage = usage
-        for choice in (event.get("choices") or ())[:1]:  # some end with a chunk of tokens alone
-            if error := choice.get("error"):  # OpenRouter
-                raise self.reported_failure(error)
-            if usage := choice.get("usage"):  # Moonshot
-                self.usage = usage
-            if delta := choice.get("delta"):  # some say null where nothing is added
-                yield from self._delta(delta)
-            if reason := choice.get("finish_reason"):
-                yield from self._end_reasoning()
-                yield from self._tags.end()
-                self._set_finish(reason, choice.get("native_finish_reason"))
+        if choice := first_choice(event.get("choices")):  # some end with a chunk of tokens alone
+            yield from self._choice(choice)
+
+    def _choice(self, choice: JsonDict) -> Iterator[PartDelta]:
+        if error := choice.get("error"):  # OpenRouter
+            raise self.reported_failure(error)
+        if usage := choice.get("usage"):  # Moonshot
+            self.usage = usage
+        whole = None if self.begun else choice.get("message")  # of servers that do not stream; others repeat all in it
+        if delta := choice.get("delta") or whole:  # some say null where nothing is added
+            yield from self._delta(delta)
+        if reason := choice.get("finish_reason"):
+            yield from self._end_reasoning()
+            yield from self._tags.end()
+            self._set_finish(reason, choice.get("native_finish_reason"))
 
     def _set_finish(self, reason: str, native: str | None) -> None:
         if _CONTEXT_FULL in (reason, native):
@@ -104,9 +108,11 @@ class ChatReader(AnswerReader):
         if not isinstance(usage, dict) or usage.get("is_byok"):
             return None
         cost, ticks = usage.get("cost"), usage.get("cost_in_usd_ticks")
-        if cost is None and isinstance(ticks, int):
-            return Decimal(ticks) / _TICKS
-        return Decimal(str(cost)) if isinstance(cost, int | float) and 0 < cost < _MAX_PLAUSIBLE_COST else None
+        try:
+            dollars = Decimal(str(cost)) if cost is not None else Decimal(str(ticks)) / _TICKS
+            return dollars if 0 < dollars < _MAX_PLAUSIBLE_COST else None
+        except (DecimalException, ValueError):  # no number
+            return None
 
     def _delta(self, delta: JsonDict) -> Iterator[PartDelta]:
         thought = next(filter(delta.get, REASONING), None)
@@ -120,19 +126,31 @@ class ChatReader(AnswerReader):
         if blocks := delta.get("thinking_blocks"):
             yield from self._blocks(blocks)
         if content := delta.get("content"):
-            if self._detail is not None:
-                yield from self._end_reasoning()
-            yield from self._tags.feed(content) if isinstance(content, str) else self._chunks(content)
+            yield from self._content(content, thought=bool(thought))
         if refusal := delta.get("refusal"):
             self._refused = True
             yield from self._tags.feed(require_text(refusal) or "")
-        legacy = delta.get("function_call")
-        for call in delta.get("tool_calls") or ([{"function": legacy}] if legacy else ()):
+        for call in delta.get("tool_calls") or _older_calls(delta):
             yield from self._end_reasoning()
             yield from self._tags.end()
-            if extra := call.get(CALL_EXTRA):
-                yield ReasoningDelta("", {CALL_EXTRA: extra})
-            yield _call_delta(call)
+            yield from self._call_piece(call)
+
+    def _content(self, content: Any, *, thought: bool) -> Iterator[PartDelta]:
+        if self._detail is not None:
+            yield from self._end_reasoning()
+        for added in self._tags.feed(content) if isinstance(content, str) else self._chunks(content):
+            if not (thought and isinstance(added, ReasoningDelta) and added.text):  # MiniMax has it in both members
+                yield added
+
+    def _call_piece(self, call: JsonDict) -> Iterator[PartDelta]:
+        """Some endpoints send the arguments as an object, and pieces without a function or without an index."""
+        if extra := call.get(CALL_EXTRA):
+            yield ReasoningDelta("", {CALL_EXTRA: extra})
+        function = call.get("function") or {}
+        index, arguments = call.get("index"), function.get("arguments")
+        self._call = self._call if index in (None, "") else int(index)
+        id, name = require_text(call.get("id")), require_text(function.get("name"))
+        yield ToolCallDelta(self._call, id, name, "" if arguments is None else arguments_text(arguments))
 
     def _chunks(self, content: list[JsonDict]) -> Iterator[PartDelta]:
         """Mistral may send a list of them."""
@@ -178,16 +196,11 @@ class ChatReader(AnswerReader):
                 yield ReasoningDelta("", dict(block))
 
 
+def _older_calls(delta: JsonDict) -> list[JsonDict]:
+    """Some servers end each answer with an empty one."""
+    call = delta.get("function_call")
+    return [{"function": call}] if call and any(call.values()) else []
+
+
 def _identity(detail: JsonDict) -> tuple[Any, Any]:
     return detail.get("type"), detail.get("index")
-
-
-def _call_delta(call: JsonDict) -> ToolCallDelta:
-    """Some endpoints send the arguments as an object."""
-    function = call["function"]
-    arguments = function.get("arguments")
-    if not isinstance(arguments, str):
-        arguments = "" if arguments is None else json.dumps(arguments)
-    return ToolCallDelta(
-        call.get("index") or 0, require_text(call.get("id")), require_text(function.get("name")), arguments
-    )

@@ -1,12 +1,11 @@
 """Google's Gemini: its answers' pieces as our events."""
 
-import json
 from collections.abc import Iterator
 from typing import Any, Final
 from uuid import uuid4
 
 from activities.model.port import Finish, PartDelta, ReasoningDelta, TextDelta, ToolCallDelta
-from activities.model.wires.answer_reader import AnswerReader, require_text
+from activities.model.wires.answer_reader import AnswerReader, arguments_text, first_choice, require_text
 from workflows.domain.usage import ReportedUsage
 
 SIGNATURE: Final = "thoughtSignature"
@@ -34,7 +33,7 @@ class GeminiReader(AnswerReader):
         self.usage = event.get("usageMetadata") or self.usage
         if (event.get("promptFeedback") or {}).get("blockReason"):
             self.finish_reason = Finish.CONTENT_FILTER
-        for candidate in (event.get("candidates") or ())[:1]:
+        if candidate := first_choice(event.get("candidates")):
             for part in (candidate.get("content") or {}).get("parts") or ():
                 yield from self._part(part)
             if reason := candidate.get("finishReason"):
@@ -49,7 +48,7 @@ class GeminiReader(AnswerReader):
             if signature:
                 yield ReasoningDelta("", {SIGNATURE: signature})
             id = require_text(call.get("id")) or f"call_{uuid4().hex[:24]}"
-            yield ToolCallDelta(self._calls, id, require_text(call["name"]), json.dumps(call.get("args") or {}))
+            yield ToolCallDelta(self._calls, id, require_text(call["name"]), arguments_text(call.get("args")))
             self._calls += 1
         elif signature:
             yield ReasoningDelta("", {"text": "", SIGNATURE: signature})

@@ -1,12 +1,11 @@
 """Ollama's answers as our events."""
 
-import json
 from collections.abc import Iterator
 from typing import Any, Final
 from uuid import uuid4
 
 from activities.model.port import Finish, PartDelta, ReasoningDelta, TextDelta, ToolCallDelta
-from activities.model.wires.answer_reader import AnswerReader, require_text
+from activities.model.wires.answer_reader import AnswerReader, arguments_text, require_text
 from workflows.domain.usage import ReportedUsage
 
 _FINISHES: Final = {"stop": Finish.STOP, "length": Finish.LENGTH}  # any other, as "load", ends no answer: ask again
@@ -21,7 +20,7 @@ class OllamaReader(AnswerReader):
 
     def events(self, event: Any) -> Iterator[PartDelta]:
         self.raise_reported(event, "done")
-        message = event["message"]
+        message = event.get("message") or {}
         if thought := require_text(message.get("thinking")):
             yield ReasoningDelta(thought)
         if content := require_text(message.get("content")):
@@ -36,10 +35,11 @@ class OllamaReader(AnswerReader):
         id = require_text(call.get("id")) or f"call_{uuid4().hex[:24]}"
         function, index = call["function"], self._calls
         self._calls += 1
-        return ToolCallDelta(index, id, require_text(function["name"]), json.dumps(function.get("arguments") or {}))
+        return ToolCallDelta(index, id, require_text(function["name"]), arguments_text(function.get("arguments")))
 
     def _end(self, event: dict[str, Any]) -> None:
-        finish = _FINISHES.get(event.get("done_reason", ""), Finish.UNKNOWN)
+        """Some servers name no reason."""
+        finish = _FINISHES.get(event.get("done_reason") or "stop", Finish.UNKNOWN)
         self.finish_reason = Finish.TOOL_CALLS if finish is Finish.STOP and self._calls else finish
         self.usage = event
         self.ended = True

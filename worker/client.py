@@ -8,11 +8,18 @@ from typing import TYPE_CHECKING, Self
 
 from activities.mint import new_id
 from activities.session import answers
-from activities.store import outbox, prompts, retries, sessions, stops, suspensions
+from activities.store import generations, outbox, prompts, retries, sessions, stops, suspensions
 from activities.store.journal import session_journal
 from activities.store.sessions import NewSession
 from activities.store.stops import StopRequested
-from worker.api.accepted import AcceptedAnswer, AcceptedPrompt, AcceptedResume, AcceptedRetry, AcceptedStop
+from worker.api.accepted import (
+    AcceptedAnswer,
+    AcceptedPrompt,
+    AcceptedResume,
+    AcceptedRetry,
+    AcceptedStop,
+    AcceptedWake,
+)
 from worker.api.mapping import from_row
 from worker.archives_client import ArchivesClient
 from worker.grants_client import GrantsClient
@@ -235,6 +242,19 @@ class SessionClient:
             with suppress(Conflict):  # it is not suspended
                 await self.resume(child)
         return AcceptedResume(session=session, suspension=resumed)
+
+    async def wake(self, session: SessionId) -> AcceptedWake:
+        """Have the provider asked again at once, for the session and its subagents. Raises NotFound, Conflict."""
+        woken = []
+        for each in await sessions.tree(self.database, session):
+            async with session_journal(self.database, each, self.actor) as journal:
+                if await generations.end_pauses(journal):
+                    woken.append(each)
+        if not woken:
+            raise Conflict(f"Session {session!r} waits for no provider: `holdfast sessions show` says what it does.")
+        for each in woken:
+            await self.holdfast.deliver(each)
+        return AcceptedWake(session=session, woken=tuple(woken))
 
     async def stop(self, session: SessionId, *, keep_queued: bool = False, stop: StopId | None = None) -> AcceptedStop:
         """Stop the open turn and withdraw untaken prompts."""

@@ -156,6 +156,11 @@ class SessionRuntime:
         await workflow.wait_condition(lambda: self.state.reload)
         raise ReloadDue
 
+    async def wait_for_provider(self, seconds: float) -> None:
+        """Who ends the pause early has the rows loaded again, which cancels this."""
+        workflow.set_current_details("Waits for the provider")
+        await workflow.sleep(seconds, summary="until the provider may be asked again")
+
     def can_continue_as_new(self) -> bool:
         info = workflow.info()
         long = info.get_current_history_length() >= self.state.limits.events or info.is_continue_as_new_suggested()

@@ -13,12 +13,13 @@ from activities.model.compact import Compactor
 from activities.model.generate import Model
 from workflows import policies
 from workflows.domain import ids
-from workflows.domain.behaviour import COMPACTS
+from workflows.domain.behaviour import COMPACTS, WAITS_FOR_PROVIDERS
 from workflows.domain.moves import Compact, Generate, Move, Settle, next_move
 from workflows.domain.open_call import CallPhase, CallResult, CallResultState, OpenCall
 from workflows.domain.state import TurnState
 from workflows.domain.wire import (
     FINISH_FULL,
+    FINISH_PAUSED,
     FINISH_SUSPENDED,
     CloseReason,
     CompactRequest,
@@ -89,6 +90,7 @@ class Turn:
             generation=ids.GenerationId(self.runtime.mint(ids.Prefix.GENERATION)),
             text_only=move.text_only,
             unchecked=self.turn.unchecked or self.session.behaviour < COMPACTS,
+            waits=self.session.behaviour >= WAITS_FOR_PROVIDERS,
         )
         await self.back_off_after_empty_answer()
         summary = self.runtime.summary(f"turn {self.turn.number} step {move.step}")
@@ -105,6 +107,8 @@ class Turn:
             return
         if step.finish == FINISH_SUSPENDED:
             await self.runtime.wait_until_resumed()
+        elif step.finish == FINISH_PAUSED:
+            await self.runtime.wait_for_provider(step.pause)
         elif step.finish == FINISH_FULL:
             self.turn.record_overflow()
         else:

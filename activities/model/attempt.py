@@ -21,12 +21,12 @@ from activities.model.retry_budget import (
     MAX_BROKEN_ANSWERS,
     MAX_CONNECT_ATTEMPTS,
     MAX_DOUBTFUL_ATTEMPTS,
+    ProviderPause,
     RetryBudget,
     broken_answers_text,
     budget_spent_text,
     doubtful_text,
     refusal_text,
-    retry_later,
     unreachable_text,
 )
 from activities.redact import Redactor
@@ -111,14 +111,14 @@ class Attempt:
     async def begin(self, journal: Journal) -> StoredAnswer | TurnOver | Suspended | None:
         """Register this attempt, which may then ask the model; else the answer stored before, or why not to ask.
 
-        Raises ApplicationError, with the rest of the pause, while the provider must not be asked.
+        Raises ProviderPause, with the rest of it, while the provider must not be asked.
         """
         begun, self.watched = await asyncio.gather(
             generations.begin(journal, self.generation, self.fence), deltas.is_watched(journal, journal.session)
         )
         match begun:
             case BackoffPending():
-                raise retry_later(f"failure {begun.failures} is being waited out", begun.seconds)
+                raise ProviderPause(f"failure {begun.failures} is being waited out", begun.seconds)
             case GenerationStatus():
                 self.status = begun
                 self.generation = self.generation.model_copy(update={"id": begun.id})
@@ -210,7 +210,7 @@ class Attempt:
         )
         await retry_while_unavailable(lambda: self._record(failure))
         await failpoint("model.retry_noted")
-        return retry_later(f"failure {attempt}, waited out until {failure.next_at}: {action.reason}", pause)
+        return ProviderPause(f"failure {attempt}, waited out until {failure.next_at}: {action.reason}", pause)
 
     async def _record(self, failure: FailedAttempt) -> None:
         async with self.finishing_journal() as journal:

@@ -15,6 +15,7 @@ from activities.model.attempt import Attempt, Attempts
 from activities.model.compact import begins_anew, is_full
 from activities.model.endpoints import EndpointResolver
 from activities.model.reminders import due_reminders
+from activities.model.retry_budget import ProviderPause
 from activities.model.step_request import StepRequests, StepView
 from activities.project.project_loader import ProjectLoader
 from activities.store import generations, prompts, prunings, turns
@@ -25,7 +26,14 @@ from workflows.domain.context.prune import cleared_calls
 from workflows.domain.generation import Generation, Purpose
 from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.step_flaw import find_flaw
-from workflows.domain.wire import FINISH_FULL, FINISH_STOPPED, FINISH_SUSPENDED, GenerateRequest, StepResult
+from workflows.domain.wire import (
+    FINISH_FULL,
+    FINISH_PAUSED,
+    FINISH_STOPPED,
+    FINISH_SUSPENDED,
+    GenerateRequest,
+    StepResult,
+)
 
 
 class Model:
@@ -58,6 +66,15 @@ class Model:
 
     @activity.defn(name="holdfast.model.generate")
     async def generate(self, request: GenerateRequest) -> StepResult:
+        try:
+            return await self.answer(request)
+        except ProviderPause as pause:
+            if not (request.waits and pause.is_long):
+                raise
+            return StepResult(finish=FINISH_PAUSED, pause=pause.seconds)
+
+    async def answer(self, request: GenerateRequest) -> StepResult:
+        """Raises as `Attempts.start` and `AnswerStream.get`."""
         step = Generation(id=request.generation, purpose=Purpose.STEP, turn=request.turn, step=request.step)
         async with self.attempts.start(request, step) as attempt:
             view = await self.begin(request, attempt)

@@ -12,6 +12,7 @@ from activities.model.failures import INITIAL_DELAY, Stop, StopKind
 MAX_CONNECT_ATTEMPTS: Final = 3  # connections to an address that has never answered
 MAX_DOUBTFUL_ATTEMPTS: Final = 5  # at what was refused in words that speak of a passing fault
 MAX_BROKEN_ANSWERS: Final = 5  # per generation, of answers that began and did not end: each is paid
+_LONG_PAUSE: Final = 60.0  # seconds; nobody can shorten the engine's pause between two attempts
 _SHORTEST_DELAY: Final = timedelta(milliseconds=1)  # the engine takes 0 for no delay, and follows its policy
 
 _STOP_TEXTS: Final = {
@@ -34,10 +35,17 @@ class RetryBudget:
     first_pause: float = INITIAL_DELAY
 
 
-def retry_later(why: str, seconds: float) -> ApplicationError:
-    """Makes the engine start the next attempt after this pause, in seconds."""
-    delay = max(timedelta(seconds=seconds), _SHORTEST_DELAY)
-    return ApplicationError(why, type="ProviderFailed", next_retry_delay=delay)
+class ProviderPause(ApplicationError):
+    """Makes the engine start the next attempt after `seconds`, unless the run waits them out."""
+
+    def __init__(self, why: str, seconds: float) -> None:
+        delay = max(timedelta(seconds=seconds), _SHORTEST_DELAY)
+        super().__init__(why, type="ProviderFailed", next_retry_delay=delay)
+        self.seconds = seconds
+
+    @property
+    def is_long(self) -> bool:
+        return self.seconds > _LONG_PAUSE
 
 
 def budget_spent_text(model: str, failures: int, waited: float, pause: float, reason: str) -> str:

@@ -13,13 +13,13 @@ from activities.store.queries import Queries
 from activities.store.statements import RowReader
 from activities.store.turns import TurnStatus
 from workflows.domain.errors import StaleFence
-from workflows.domain.events.generations import MessageCompleted, ModelRetry, PartSeal
+from workflows.domain.events.generations import MessageCompleted, ModelRetry, PartSeal, PauseEnded
 from workflows.domain.generation import Generation
 from workflows.domain.ids import GenerationId, MessageId, NoteId, PartId, TurnId, answer_id
 from workflows.domain.messages import AnswerMetadata, Reminder, StoredPart, TextPart
 from workflows.domain.permissions.grants import Grant
 from workflows.domain.value import Value
-from workflows.domain.wire import Fence
+from workflows.domain.wire import Fence, WakeKind
 
 _QUERIES: Final = Queries("generations")
 
@@ -260,6 +260,17 @@ async def record_failure(journal: Journal, generation: Generation, fence: Fence,
     words = notes.store(journal, note, failure.message)
     fields = generation.model_dump(exclude={"id"}) | failure.model_dump(include={"attempt", "kind", "next_at"})
     journal.record(ModelRetry(generation=generation.id, note=note, seal=words, **fields))
+
+
+async def end_pauses(journal: Journal) -> bool:
+    """Let the provider be asked again at once; False if nothing waits for one."""
+    await journal.locked()
+    found = await journal.rows(_QUERIES.end_pauses, session=journal.session)
+    for row in found:
+        journal.record(PauseEnded(generation=row["id"]))
+    if found:
+        journal.notify(WakeKind.REFRESH, found[0]["id"])
+    return bool(found)
 
 
 async def provider_has_answered(database: Database, provider: str) -> bool:

@@ -10,7 +10,7 @@ from temporalio.api.enums.v1 import EventType
 from activities.store.journal import session_journal
 from tests.harness import ACTOR, Harness, wait_for_file
 from tests.workflows.session_runs import activities
-from worker.scripted.script import Hold, ScriptedAnswer, ScriptedCall, ScriptedUsage
+from worker.scripted.script import Hold, Refuse, ScriptedAnswer, ScriptedCall, ScriptedUsage
 from worker.settings import ResumePolicy
 from worker.startup_suspension import suspend_all
 from workflows.domain.ids import SessionId
@@ -19,6 +19,7 @@ from workflows.domain.wire import WAKE, Wake, WakeKind
 _POLL_INTERVAL = 0.05
 DONE = ScriptedAnswer(text="Done.")
 LOOK = ScriptedAnswer(tools=(ScriptedCall(name="glob", arguments={"pattern": "*.txt"}),))
+LIMITED = DONE.model_copy(update={"faults": {1: Refuse(status=429, headers={"retry-after": "7200"})}})
 FILLS = LOOK.model_copy(update={"usage": ScriptedUsage(input=70_000, output=10)})
 WRITE = ScriptedAnswer(tools=(ScriptedCall(name="write", arguments={"filePath": "a.txt", "content": "a"}),))
 DELEGATES = ScriptedAnswer(
@@ -54,6 +55,16 @@ async def whole_turn(harness: Harness, _: Path) -> SessionId:
 async def compacted(harness: Harness, gate: Path) -> SessionId:
     harness.configure_person(model={"limit": {"context": 100_000, "output": 32_000}})
     return await whole_turn(harness, gate)
+
+
+async def paused(harness: Harness, _: Path) -> SessionId:
+    """The provider's long pause is ended by a person."""
+    session = await harness.start_session("Go.")
+    while await completed(harness, session) < 2:  # the load, and the step that was refused
+        await asyncio.sleep(_POLL_INTERVAL)
+    await harness.client.wake(session)
+    await harness.ended(session)
+    return session
 
 
 async def steps_used_up(harness: Harness, gate: Path) -> SessionId:
@@ -196,6 +207,7 @@ def scenarios(gate: Path) -> dict[str, Scenario]:
         "stopped": Scenario((held_answer(gate), DONE), stopped),
         "continued_as_new": Scenario((LOOK, LOOK, WRITE, DONE), ask_answered, events=15),
         "compacted": Scenario((FILLS, DONE), compacted, summary=DONE),
+        "paused": Scenario((LIMITED,), paused),
         "steps_used_up": Scenario((WRITE, WRITE), steps_used_up),
         "suspended": Scenario((WRITE, DONE), suspended),
         "retried": Scenario((DONE,), retried),

@@ -44,6 +44,13 @@ class AcceptedResume(Value):
     suspension: SuspensionId
 
 
+class AcceptedWake(Value):
+    """`woken`: those of the session and its subagents that waited for a provider."""
+
+    session: SessionId
+    woken: tuple[SessionId, ...]
+
+
 class SettledAsk(Value):
     """An ask and the decision that settled it."""
 

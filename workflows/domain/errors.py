@@ -25,8 +25,9 @@ HoldfastError
 Not of the family, because their package or a library always catches them:
 TreeTooLarge, UndecodableWord, WorkBudgetExceeded, UnreadableIndex (activities.shell.analysis), CheckFailed
 (activities.calls.planner), OutcomeUnknown, CallStopped (activities.tools.tool), VersionConflict
-(activities.store.outages), GivenUp (activities.fault_limit: Temporal), ReloadDue (workflows.runtime), UnknownBehaviour
-(workflows.domain.behaviour: Temporal), UnsafeMember (worker.tar_extraction: tarfile).
+(activities.store.outages), GivenUp (activities.fault_limit: Temporal), ProviderPause (activities.model.retry_budget:
+Temporal), ReloadDue (workflows.runtime), UnknownBehaviour (workflows.domain.behaviour: Temporal), UnsafeMember
+(worker.tar_extraction: tarfile).
 """
 
 from collections.abc import Iterable, Mapping

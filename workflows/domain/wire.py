@@ -90,15 +90,18 @@ class LoadResult(WireValue):
 
 
 class GenerateRequest(Request):
-    """`generation`: its id, the same for all attempts. `unchecked`: ask although the context may be full."""
+    """`generation`: its id, the same for all attempts. `unchecked`: ask although the context may be full. `waits`: the
+    run waits out a provider's long pauses."""
 
     turn: TurnId
     step: int
     generation: GenerationId
     text_only: bool = False
     unchecked: bool = False
+    waits: bool = False
 
 
+FINISH_PAUSED: Final = "paused"  # without an answer: the provider must not be asked for a while
 FINISH_FULL: Final = "full"  # without a request: the context has to be compacted first
 FINISH_SUSPENDED: Final = "suspended"  # in a suspended session
 FINISH_STOPPED: Final = "stopped"  # without a request: the turn is being stopped
@@ -107,10 +110,11 @@ FINISH_STOPPED: Final = "stopped"  # without a request: the turn is being stoppe
 class StepResult(WireValue):
     """A stored answer: why it ended (OpenCode's words, or one of the above), and its calls.
 
-    `has_text` is set if the step asked for text only. `flaw`: why it is unusable.
+    `has_text` is set if the step asked for text only. `flaw`: why it is unusable. `pause`: seconds, if it is paused.
     """
 
     finish: str
+    pause: float = 0.0
     calls: tuple[OpenCall, ...] = ()
     has_text: bool | None = None
     flaw: StepFlaw | None = None

@@ -46,6 +46,10 @@ UPDATE generation SET failures = failures + 1, waited_ms = waited_ms + %(waited_
        paused_at = now(), next_at = now() + make_interval(secs => %(pause)s)
 WHERE id = %(generation)s
 
+-- name: end_pauses
+-- End the pauses of a session's generations.
+UPDATE generation SET next_at = now() WHERE session = %(session)s AND next_at > now() RETURNING id
+
 -- name: insert_message
 -- Store an answer.
 INSERT INTO message (id, session, generation, turn, step, body)

@@ -13,6 +13,8 @@ WITH working AS MATERIALIZED ( -- those that wait are left out first: they are t
         FROM call WHERE call.turn = t.id AND call.step = t.step AND call.state IN ('prepared', 'claimed')
     ) c
     WHERE t.state = 'open' AND (i.interrupted OR c.unsettled = 0 OR c.ready IS NOT NULL)
+      AND (i.interrupted OR NOT EXISTS ( -- a pause that begins later is of a clock that was ahead
+          SELECT FROM generation g WHERE g.turn = t.id AND g.step = t.step AND now() BETWEEN g.paused_at AND g.next_at))
     UNION ALL
     SELECT w.session, NULL, NULL, max(w.accepted_at), false, '{}' FROM work w JOIN session s ON s.id = w.session
     WHERE w.state = 'accepted' AND s.status = 'active'
@@ -26,6 +28,7 @@ LEFT JOIN refresh r ON r.session = f.session AND r.at >= h.moved_at
 CROSS JOIN LATERAL (
     SELECT coalesce(max(at), '-infinity') AS since FROM (VALUES
         (h.moved_at), (f.accepted_at), (r.at), -- and when what it waited for had come
+        ((SELECT next_at FROM generation g WHERE g.turn = f.turn AND g.step = f.step)),
         ((SELECT max(settled_at) FROM ask WHERE ask.turn = f.turn AND ask.call = ANY (f.ready))),
         ((SELECT max(settled_at) FROM task WHERE task.call = ANY (f.ready))),
         ((SELECT max(stop.accepted_at) FROM stop WHERE stop.turn = f.turn))

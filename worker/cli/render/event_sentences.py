@@ -9,6 +9,7 @@ from worker.cli.render.formatting import format_rule
 from worker.stored_contents import note_of
 from workflows.domain.events.asks import AnswerNotRun, AnswerRefused, AskAnswered, AskClosed, AskReopened
 from workflows.domain.events.event import Event
+from workflows.domain.events.generations import PauseEnded
 from workflows.domain.events.grants import GrantMade, GrantRevoked
 from workflows.domain.events.prompts import PromptWithdrawn
 from workflows.domain.events.sessions import (
@@ -61,6 +62,8 @@ def _turn_sentence(event: Event, seen: EventWithContents) -> Sentence | None:
             return f"The failed turn is retried, by {actor_of(seen)}.", None
         case RetryWithdrawn():
             return f"The retry was withdrawn: {one_line(event.reason)}.", None
+        case PauseEnded():
+            return f"The provider is asked again now, by {actor_of(seen)}.", None
         case StopAccepted():
             return f"A stop was accepted, from {actor_of(seen)}.", None
     return None

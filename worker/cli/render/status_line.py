@@ -18,7 +18,7 @@ from worker.cli.render.formatting import (
 )
 from workflows.domain.events.asks import AskAnswered, AskClosed, AskRaised
 from workflows.domain.events.calls import CallClaimed, CallFinished
-from workflows.domain.events.generations import MessageCompleted, ModelRetry
+from workflows.domain.events.generations import MessageCompleted, ModelRetry, PauseEnded
 from workflows.domain.events.prompts import PromptAccepted, PromptTaken, PromptWithdrawn
 from workflows.domain.events.turns import TurnEnded, TurnOpened
 from workflows.domain.ids import AskId, MessageId, PartId, SessionId
@@ -81,6 +81,8 @@ class StatusLine:
                 self._asks[event.ask] = None
             case AskAnswered() | AskClosed():
                 self._asks.pop(event.ask, None)
+            case PauseEnded():
+                self._pause = None
             case ModelRetry() if event.purpose.delays_turn:
                 self._pause = self._last_event = datetime.fromisoformat(event.next_at)
                 self._activity = ""

@@ -15,7 +15,13 @@ from workflows.domain.events.asks import (
     SignalWithoutAnswer,
 )
 from workflows.domain.events.calls import CallClaimed, CallDrifted, CallFinished, CallPrepared, WriteRefused
-from workflows.domain.events.generations import ContextCompacted, ContextPruned, MessageCompleted, ModelRetry
+from workflows.domain.events.generations import (
+    ContextCompacted,
+    ContextPruned,
+    MessageCompleted,
+    ModelRetry,
+    PauseEnded,
+)
 from workflows.domain.events.grants import GrantMade, GrantRevoked
 from workflows.domain.events.prompts import PromptAccepted, PromptTaken, PromptWithdrawn
 from workflows.domain.events.sessions import (
@@ -53,6 +59,7 @@ Event: TypeAlias = Annotated[
     | RetryAccepted
     | RetryWithdrawn
     | ModelRetry
+    | PauseEnded
     | MessageCompleted
     | ContextCompacted
     | ContextPruned

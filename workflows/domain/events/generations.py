@@ -23,6 +23,13 @@ class ModelRetry(Value):
     next_at: str
 
 
+class PauseEnded(Value):
+    """A person has the provider asked again before the end of a pause."""
+
+    type: Literal["model.pause_ended"] = "model.pause_ended"
+    generation: GenerationId
+
+
 class ContextCompacted(Value):
     """From now on the answer of `generation` stands for all up to and with the answer of this turn's step.
 

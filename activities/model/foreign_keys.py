@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from pydantic import SecretStr
 
+from activities.model.addresses import without_login
 from workflows.domain.errors import UsageError
 from workflows.domain.value import Value
 
@@ -26,19 +27,32 @@ SIGN_INS: Final[Mapping[str, str]] = {  # provider → why its sign-in by browse
 }
 BY_SIGN_IN: Final = ("chatgpt", "github-copilot", "github_copilot")  # have nothing else
 _OTHER_SIGN_IN: Final = "it belongs to the program that has signed in"
+_OF_A_CONFIGURATION: Final = (
+    "it is for the configuration that OpenCode fetches there: write what you need of that into opencode.json"
+)
+_OF_A_GATEWAY: Final = (
+    "it is for a gateway: give that one's address as provider.anthropic.options.baseURL, and the token as "
+    'provider.anthropic.options.headers.Authorization ("Bearer {env:NAME}")'
+)
+_OF_A_PROGRAM: Final = "a program makes it, which is not run: pipe what it prints into `holdfast auth login anthropic`"
 
 
 class ForeignKey(Value):
-    """What another program has for a provider; without a `key` it is a sign-in by browser."""
+    """What another program has for a provider, or for the server at an address; `kind`: what it is without a `key`.
+
+    `why`: it is not used, but for the reasons of sign-ins.
+    """
 
     provider: str
     program: str
     key: SecretStr | None = None
+    kind: str = "a sign-in by browser"
+    why: str | None = None
 
     @property
     def reason(self) -> str:
-        """Why a sign-in is not used."""
-        return SIGN_INS.get(self.provider, _OTHER_SIGN_IN)
+        """Why what is no key is not used."""
+        return self.why or SIGN_INS.get(self.provider, _OTHER_SIGN_IN)
 
 
 def check_has_keys(provider: str) -> None:
@@ -51,15 +65,40 @@ def find_foreign_keys(environment: Mapping[str, str]) -> tuple[ForeignKey, ...]:
     """In the files of OpenCode and Claude Code; what cannot be read there is none."""
     home = Path(environment.get("HOME") or Path.home())
     data = Path(environment.get("XDG_DATA_HOME") or home / ".local" / "share")
-    claude = Path(environment.get("CLAUDE_CONFIG_DIR") or home / ".claude")
+    claude = environment.get("CLAUDE_CONFIG_DIR")
+    folder = Path(claude or home / ".claude")
     found = [*_of_opencode(_read(data / "opencode" / "auth.json"))]
-    folder = environment.get("CLAUDE_CONFIG_DIR") or home
-    match _read(Path(folder) / ".claude.json"):
-        case {"primaryApiKey": str(key)} if key.strip():  # of its sign-in at Anthropic's console
-            found.append(ForeignKey(provider="anthropic", program=CLAUDE_CODE, key=SecretStr(key.strip())))
-    if "claudeAiOauth" in _read(claude / ".credentials.json"):
-        found.append(ForeignKey(provider="anthropic", program=CLAUDE_CODE))
+    found += _of_claude_settings(_read(folder / "settings.json"))
+    match _read(Path(claude or home) / ".claude.json"):
+        case {"primaryApiKey": str(key)} if key.strip() and not any(each.key for each in found if _is_claudes(each)):
+            found.append(_of_claude(key=SecretStr(key.strip())))  # of its sign-in at Anthropic's console
+    if "claudeAiOauth" in _read(folder / ".credentials.json"):
+        found.append(_of_claude())
     return tuple(found)
+
+
+def _of_claude(**what: Any) -> ForeignKey:
+    return ForeignKey(provider="anthropic", program=CLAUDE_CODE, **what)
+
+
+def _is_claudes(found: ForeignKey) -> bool:
+    return found.program == CLAUDE_CODE
+
+
+def _of_claude_settings(settings: Mapping[str, Any]) -> Iterator[ForeignKey]:
+    """https://code.claude.com/docs/en/settings: variables that it sets, and a program that prints a key."""
+    written = settings.get("env")
+    variables = written if isinstance(written, dict) else {}
+    match variables:
+        case {"ANTHROPIC_API_KEY": str(), "ANTHROPIC_BASE_URL": str(address)} if address.strip():
+            where = f"it is for {_shown(address)}: give that as provider.anthropic.options.baseURL, then log in"
+            yield _of_claude(kind="a key of a gateway", why=where)
+        case {"ANTHROPIC_API_KEY": str(key)} if key.strip():
+            yield _of_claude(key=SecretStr(key.strip()))
+    if variables.get("ANTHROPIC_AUTH_TOKEN"):
+        yield _of_claude(kind="a token (ANTHROPIC_AUTH_TOKEN)", why=_OF_A_GATEWAY)
+    if settings.get("apiKeyHelper"):
+        yield _of_claude(kind="a program for keys (apiKeyHelper)", why=_OF_A_PROGRAM)
 
 
 def _of_opencode(entries: Mapping[str, Any]) -> Iterator[ForeignKey]:
@@ -70,6 +109,15 @@ def _of_opencode(entries: Mapping[str, Any]) -> Iterator[ForeignKey]:
                 yield ForeignKey(provider=provider, program=OPENCODE, key=SecretStr(key.strip()))
             case {"type": "oauth"}:
                 yield ForeignKey(provider=provider, program=OPENCODE)
+            case {"type": "wellknown"}:  # by the address of the server
+                yield ForeignKey(provider=_shown(provider), program=OPENCODE, kind="a token", why=_OF_A_CONFIGURATION)
+
+
+def _shown(address: str) -> str:
+    try:
+        return without_login(address.strip())
+    except ValueError:
+        return "an address that cannot be read"
 
 
 def _read(path: Path) -> Mapping[str, Any]:

@@ -30,8 +30,8 @@ def auth() -> None:
     """Keep the keys of model providers.
 
     The worker reads them; no tool, log or history gets to see one. A key that is set in the shell of a run, as in
-    ANTHROPIC_API_KEY, is handed over by itself, for as long as the stack runs. `auth list` names OpenCode's keys, too;
-    they are copied only where you ask for it.
+    ANTHROPIC_API_KEY, is handed over by itself, for as long as the stack runs. `auth list` names keys of OpenCode and
+    Claude Code, too; they are copied only where you ask for it.
 
     \b
     Examples:
@@ -93,12 +93,12 @@ def _page_note(provider: str) -> str | None:
 def _foreign_key(settings: Settings, provider: str, program: str) -> str:
     """Raises NotFound, and UsageError for a sign-in."""
     found = [each for each in find_foreign_keys(settings.environment) if each.provider == provider]
-    ours = next((each for each in found if each.program == program), None)
-    if ours is None:
+    ours = sorted((each for each in found if each.program == program), key=lambda each: each.key is None)
+    if not ours:
         raise NotFound(f"{PROGRAMS[program]} has no key for {provider!r} here.")
-    if ours.key is None:
-        raise UsageError(f"{PROGRAMS[program]} has a sign-in by browser for {provider!r}, and no key: {ours.reason}.")
-    return ours.key.get_secret_value()
+    if ours[0].key is None:
+        raise UsageError(f"{PROGRAMS[program]} has {ours[0].kind} for {provider!r}, and no key: {ours[0].reason}.")
+    return ours[0].key.get_secret_value()
 
 
 @auth.command("list", short_help="List the providers that have a key.")
@@ -115,7 +115,15 @@ async def list_(settings: Settings, as_json: bool) -> None:
     stored, foreign = keys.entries(), find_foreign_keys(settings.environment)
     if as_json:
         named = {id: [name for provider, name in stored if provider == id and name] for id in keys.list()}
-        elsewhere = [{"provider": each.provider, "program": each.program, "key": bool(each.key)} for each in foreign]
+        elsewhere = [
+            {
+                "provider": each.provider,
+                "program": each.program,
+                "key": bool(each.key),
+                "kind": "a key" if each.key else each.kind,
+            }
+            for each in foreign
+        ]
         content = {"stored": keys.list(), "named": named, "handed_over": given, "elsewhere": elsewhere}
         click.echo(json.dumps(content, indent=2))
         return
@@ -132,7 +140,7 @@ async def list_(settings: Settings, as_json: bool) -> None:
 def _describe_foreign(found: ForeignKey, *, stored: bool) -> str:
     provider, program = escape_exact(found.provider), PROGRAMS[found.program]
     if found.key is None:
-        return f"{provider}  signed in by {program}, not used: {found.reason}"
+        return f"{provider}  {found.kind} of {program}, not used: {escape_exact(found.reason)}"
     if stored:
         return f"{provider}  also in {program}"
     return f"{provider}  in {program}, not used: `holdfast auth login {provider} --from {found.program}` copies it"

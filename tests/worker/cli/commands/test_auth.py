@@ -126,6 +126,18 @@ async def test_the_console_key_of_claude_code_is_copied(bare: CommandRunner, tmp
     assert json.loads((shell.directory.parent / "home" / "auth.json").read_text())["anthropic"]["key"] == SECRET
 
 
+async def test_a_key_in_the_settings_of_claude_code_is_copied_unless_it_is_a_gateways(
+    bare: CommandRunner, tmp_path: Path
+) -> None:
+    shell, variables = bare.with_(CLAUDE_CONFIG_DIR=str(tmp_path)), {"ANTHROPIC_API_KEY": SECRET}
+    for more in ({"ANTHROPIC_BASE_URL": "https://me:pass@gateway.example.com"}, {}):
+        (tmp_path / "settings.json").write_text(json.dumps({"env": variables | more}))
+        ended = await shell.run("auth", "login", "anthropic", "--from", "claude-code")
+        assert ended.code == (2 if more else 0) and SECRET not in ended.out + ended.err
+        assert not more or ("it is for https://gateway.example.com" in ended.err and "pass" not in ended.err)
+    assert json.loads((shell.directory.parent / "home" / "auth.json").read_text())["anthropic"]["key"] == SECRET
+
+
 async def test_keys_of_other_programs_are_named_and_copied_when_asked(bare: CommandRunner, tmp_path: Path) -> None:
     entries = {
         "anthropic": {"type": "oauth", "refresh": SECRET, "access": SECRET, "expires": 0},
@@ -136,6 +148,8 @@ async def test_keys_of_other_programs_are_named_and_copied_when_asked(bare: Comm
     (data / "auth.json").write_text(json.dumps(entries))
     (claude := tmp_path / "claude").mkdir()
     (claude / ".credentials.json").write_text(json.dumps({"claudeAiOauth": {"accessToken": SECRET}}))
+    helped = {"apiKeyHelper": f"touch {tmp_path}/run; echo {SECRET}", "env": {"ANTHROPIC_AUTH_TOKEN": SECRET}}
+    (claude / "settings.json").write_text(json.dumps(helped))
     shell = bare.with_(XDG_DATA_HOME=str(tmp_path / "data"), CLAUDE_CONFIG_DIR=str(claude))
 
     before, refused = (
@@ -146,10 +160,15 @@ async def test_keys_of_other_programs_are_named_and_copied_when_asked(bare: Comm
     copied, after = await shell.run("auth", "login", "groq", "--from", "opencode"), await shell.run("auth", "list")
 
     assert [line.partition(":")[0] for line in before.out.splitlines()] == [
-        "anthropic  signed in by OpenCode, not used",
+        "anthropic  a sign-in by browser of OpenCode, not used",
         "groq  in OpenCode, not used",
-        "anthropic  signed in by Claude Code, not used",
+        "https",
+        "anthropic  a token (ANTHROPIC_AUTH_TOKEN) of Claude Code, not used",
+        "anthropic  a program for keys (apiKeyHelper) of Claude Code, not used",
+        "anthropic  a sign-in by browser of Claude Code, not used",
     ]
+    assert "https://example.com  a token of OpenCode, not used: it is for the configuration" in before.out
+    assert not (tmp_path / "run").exists()
     assert "`holdfast auth login groq --from opencode` copies it" in before.out
     assert refused.code == 2 and "Anthropic allows sign-ins" in refused.err and missing.code == 2
     assert copied.code == 0 and after.out.startswith("groq  stored\n") and "groq  also in OpenCode" in after.out

@@ -38,11 +38,12 @@ _TOOL: Final = ToolOffer(  # turns offer tools: a model must take them
 
 
 class ProbeResult(Value):
-    """`tokens` and `cost` (US dollars; None: unknown) of an answer."""
+    """`tokens` and `cost` (US dollars; None: unknown) of an answer; `seconds`: how long what came took."""
 
     answered: bool
     message: str
     remedy: str = ""
+    seconds: float | None = None
     tokens: Tokens = Tokens()
     cost: Decimal | None = None
 
@@ -66,16 +67,19 @@ async def _send_probe(settings: Settings, model: str, config: Config, port: Wire
         model, config
     )
     await port.warm(resolved.endpoint.wire)  # the seconds of an import are not the provider's
+    clock = asyncio.get_running_loop().time
+    began = clock()
     try:
-        return await _await_answer(model, resolved, port, timeout)
+        answered = await _await_answer(model, resolved, port, timeout)
+        return answered.model_copy(update={"seconds": clock() - began})
     except ModelError as error:
         message, remedy = _describe_failure(
             model, resolved.endpoint.base_url, error.failure, _address_remedy(model, config)
         )
     except TimeoutError:
-        message = f"{model}{_address_phrase(resolved.endpoint.base_url)} was silent for {timeout:g} s"
+        message = f"{model}{_address_phrase(resolved.endpoint.base_url)} was silent"
         remedy = _address_remedy(model, config)
-    return ProbeResult(answered=False, message=message, remedy=remedy)
+    return ProbeResult(answered=False, message=message, remedy=remedy, seconds=clock() - began)
 
 
 def _environment(settings: Settings, model: str, config: Config) -> Mapping[str, str]:
@@ -87,8 +91,7 @@ def _environment(settings: Settings, model: str, config: Config) -> Mapping[str,
 async def _await_answer(model: str, resolved: ResolvedModel, port: ModelPort, timeout: float) -> ProbeResult:
     """Raises ModelError, UsageError, TimeoutError."""
     request = resolved.request((_QUESTION,), (_TOOL,))
-    clock = asyncio.get_running_loop().time
-    began, assembler = clock(), AnswerAssembler()
+    assembler = AnswerAssembler()
     try:
         async with asyncio.timeout(timeout), aclosing(port.stream(request)) as events:
             async for event in events:
@@ -96,14 +99,14 @@ async def _await_answer(model: str, resolved: ResolvedModel, port: ModelPort, ti
     except TimeoutError:
         if not assembler.begun:
             raise
-        return ProbeResult(answered=True, message=f"{model} answers, and was not done after {timeout:g} s")
+        return ProbeResult(answered=True, message=f"{model} answers, and was not done")
     answer = assembler.answer()
     used = {"tokens": answer.tokens, "cost": answer.cost(resolved.price)}
     if not answer.parts:
         message = f"{model} ended its answer with nothing in it ({answer.finish})"
         remedy = "A turn would ask again: try again, or name another model."
         return ProbeResult(answered=False, message=message, remedy=remedy, **used)
-    message = f"{model} answered in {clock() - began:.1f} s: {_describe_answer(answer)}"
+    message = f"{model} answered: {_describe_answer(answer)}"
     return ProbeResult(answered=True, message=message, **used)
 
 

@@ -31,6 +31,10 @@ class ModelChoice(Value):
     facts: ModelFacts
     variants: tuple[str, ...] = ()
 
+    @property
+    def provider(self) -> str:
+        return split_model_id(self.model)[0]
+
 
 def list_providers(
     configured: Collection[str], stored: Collection[str], environment: Mapping[str, str], *, every: bool = False

@@ -1,9 +1,10 @@
 """The checks of `holdfast doctor`."""
 
-from activities.model.keys import Keys, find_key
+from typing import TYPE_CHECKING
+
 from activities.model.providers import check_provider, provider_named, split_model_id
 from activities.project.config_references import resolve
-from worker.cli import config_remarks
+from worker.cli import config_remarks, model_choices
 from worker.cli.command_support import current_directory, print_note
 from worker.cli.render.escaping import escape_exact
 from worker.cli.render.formatting import format_price, format_tokens
@@ -12,10 +13,13 @@ from worker.project_config import load_project_config
 from worker.settings import Settings
 from worker.stack import doctor
 from worker.stack.doctor import CheckResult, Level
-from workflows.domain.config.config import Provider
+from workflows.domain.config.config import Config, Provider
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import HoldfastError
 from workflows.domain.usage import Cost, decimal_text
+
+if TYPE_CHECKING:  # start-up time: model clients take seconds to load
+    from worker.probe import ProbeResult
 
 _CHECK = "model key"
 
@@ -53,11 +57,18 @@ async def check_model_answer(settings: Settings, named: str | None) -> CheckResu
     config_remarks.warn_of_unknown_model(settings, turn_config, model)
     print_note(f"Asking {escape_exact(model)} for a word.")
     probed = await probe(settings, model, turn_config.config)
-    if not probed.answered:
-        return CheckResult(check="model", level=Level.FAILURE, message=probed.message, remedy=probed.remedy)
-    cost = Cost.of(None if probed.cost is None else decimal_text(probed.cost))
-    used = f"{format_tokens(probed.tokens.context + probed.tokens.reasoning, steps=1)} · {format_price(cost)}"
-    return CheckResult(check="model", level=Level.OK, message=f"{probed.message} · {used}")
+    level = Level.OK if probed.answered else Level.FAILURE
+    return CheckResult(check="model", level=level, message=_measured(probed), remedy=probed.remedy)
+
+
+def _measured(probed: "ProbeResult") -> str:
+    """What came, how long it took, what it cost."""
+    taken = f"after {probed.seconds:.1f} s" if probed.seconds is not None else ""
+    if not probed.answered and not probed.tokens.reported and probed.cost is None:
+        return " · ".join(filter(None, (probed.message, taken)))
+    tokens = format_tokens(probed.tokens.context + probed.tokens.reasoning, steps=1)
+    price = format_price(Cost.of(None if probed.cost is None else decimal_text(probed.cost)))
+    return " · ".join(filter(None, (probed.message, taken, tokens, price)))
 
 
 async def _check_model_key(settings: Settings, turn_config: TurnConfig) -> CheckResult:
@@ -65,25 +76,20 @@ async def _check_model_key(settings: Settings, turn_config: TurnConfig) -> Check
         model = await resolve(config_remarks.choose_model(settings, turn_config, None), CredentialEnvironment(settings))
         id, _ = split_model_id(model)
         check_provider(id, turn_config.config.provider)
-        return await _find_key(settings, model, turn_config.config.provider.get(id) or Provider())
+        return await _find_key(settings, model, turn_config.config)
     except HoldfastError as error:
         named = turn_config.agent.model or turn_config.config.model  # without one, `-m` may name it
         return CheckResult(check=_CHECK, level=Level.FAILURE if named else Level.WARNING, message=str(error))
 
 
-async def _find_key(settings: Settings, model: str, configured: Provider) -> CheckResult:
-    """Look where the worker does: configuration, `auth login`, the provider's variables."""
+async def _find_key(settings: Settings, model: str, config: Config) -> CheckResult:
     provider = provider_named(model.partition("/")[0])
-    environment = CredentialEnvironment(settings)
-    written = configured.options.api_key
-    name = await resolve(configured.options.key_name or "", environment)
-    found = find_key(provider, await resolve(written or "", environment), Keys(settings.auth), environment, name)
-    if found is not None:
+    if await model_choices.find_provider_key(settings, config, provider.id) is not None:
         return CheckResult(check=_CHECK, level=Level.OK, message=f"there is one for {model}; `doctor --model` tries it")
-    if written is not None:
+    if (written := (config.provider.get(provider.id) or Provider()).options.api_key) is not None:
         message = f"that of {model} is empty: provider.{provider.id}.options.apiKey is {written!r}"
         return CheckResult(check=_CHECK, level=Level.FAILURE, message=message, remedy="Set it, or take the field away.")
-    if not provider.needs_key or configured.options.base_url:
+    if not model_choices.needs_key(config, provider.id):
         return CheckResult(check=_CHECK, level=Level.OK, message=f"{model} needs none")
     return CheckResult(
         check=_CHECK,

@@ -1,16 +1,20 @@
 """The providers and models to choose from in a directory."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date
+
+from pydantic import SecretStr
 
 from activities.model import catalogue
 from activities.model.catalogue import ModelChoice
-from activities.model.keys import Keys
+from activities.model.keys import Keys, find_key
 from activities.model.model_options import unknown_variant_error
 from activities.model.model_table import ModelTables
+from activities.model.providers import provider_named
+from activities.project.config_references import resolve
 from worker.credential_handoff import CredentialEnvironment
 from worker.settings import Settings
-from workflows.domain.config.config import Config
+from workflows.domain.config.config import Config, Provider
 from workflows.domain.errors import UsageError
 
 
@@ -32,6 +36,33 @@ def list_models(
         except UsageError as error:
             warn(f"Left out: {error}")
     return found
+
+
+async def find_provider_key(settings: Settings, config: Config, id: str) -> SecretStr | None:
+    """Looks where the worker does: configuration, `auth login`, variables. Raises UsageError for a wrong one."""
+    options = (config.provider.get(id) or Provider()).options
+    environment = CredentialEnvironment(settings)
+    written, name = [await resolve(text or "", environment) for text in (options.api_key, options.key_name)]
+    return find_key(provider_named(id), written, Keys(settings.auth), environment, name)
+
+
+def needs_key(config: Config, id: str) -> bool:
+    """Not at an own address, with an own authorization, or by a sign-in of AWS's or Google's."""
+    options = (config.provider.get(id) or Provider()).options
+    authorized = any(name.lower() == "authorization" for name in options.headers)
+    return options.api_key is not None or not (options.base_url or authorized or not provider_named(id).needs_key)
+
+
+async def missing_keys(settings: Settings, config: Config, ids: Iterable[str]) -> dict[str, str]:
+    """The providers that need a key and have none here; with what is wrong with theirs, if there is one."""
+    missing = dict[str, str]()
+    for id in ids:
+        try:
+            if await find_provider_key(settings, config, id) is None and needs_key(config, id):
+                missing[id] = ""
+        except UsageError as error:
+            missing[id] = str(error)
+    return missing
 
 
 def nearest_model(settings: Settings, config: Config, model: str) -> str | None:

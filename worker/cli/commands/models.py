@@ -1,7 +1,7 @@
 """`holdfast models`: what `-m` takes."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -23,6 +23,8 @@ from workflows.domain.errors import UsageError
 from workflows.domain.usage import Price, Rates
 
 _UNKNOWN = "?"
+_MOST = 4  # providers that a note names
+_KEY = "key"
 _HEADINGS = ("context", "output", "$ in", "$ out")
 _MORE_HEADINGS = ("$ cached", "$ caching", "above", "sees", "thinks", "variants")
 _EXPLAINED = "Context and output are tokens, prices US dollars for a million tokens; ? is not known."
@@ -73,12 +75,14 @@ async def models(
         check_provider(provider, config.provider)
     ids = [provider] if provider is not None else model_choices.list_providers(settings, config, every=every)
     found = model_choices.list_models(settings, config, ids, print_note)
+    missing = await model_choices.missing_keys(settings, config, dict.fromkeys(each.provider for each in found))
     if as_json:
-        click.echo(json.dumps([_json(each) for each in found], indent=2))
+        click.echo(json.dumps([_json(each, missing) for each in found], indent=2))
         return
-    for row in _rows(found, terminal_columns(), verbose=verbose):
+    for row in _rows(found, missing, terminal_columns(), verbose=verbose):
         click.echo(row)
     _print_remarks(turn_config, ids, found)
+    _print_missing_keys(missing)
     if verbose:
         _print_table_remarks(settings)
 
@@ -90,11 +94,15 @@ async def _refresh(settings: Settings, address: str) -> None:
     print_note(f"Fetched {len(table.models):,} models from {escape_exact(table.source)}.")
 
 
-def _rows(found: Sequence[ModelChoice], room: int | None, *, verbose: bool) -> list[str]:
+def _rows(found: Sequence[ModelChoice], missing: Collection[str], room: int | None, *, verbose: bool) -> list[str]:
+    """With a column for keys, if one is missing."""
     if not found or (room is None and not verbose):
         return [escape_exact(each.model) for each in found]
-    headings = (*_HEADINGS, *_MORE_HEADINGS) if verbose else _HEADINGS
-    cells = [(*_cells(each), *(_more_cells(each) if verbose else ())) for each in found]
+    headings = (*([_KEY] if missing else []), *_HEADINGS, *(_MORE_HEADINGS if verbose else ()))
+    keys = [(("no" if each.provider in missing else "yes"),) if missing else () for each in found]
+    cells = [
+        (*key, *_cells(each), *(_more_cells(each) if verbose else ())) for key, each in zip(keys, found, strict=True)
+    ]
     widths = [max(map(len, column)) for column in zip(headings, *cells, strict=True)]
     aligned = [
         "  ".join(cell.rjust(most) for cell, most in zip(row, widths, strict=True)) for row in (headings, *cells)
@@ -134,12 +142,13 @@ def _dollars(rate: Decimal) -> str:
     return f"{whole}.{decimals.rstrip('0').ljust(2, '0')}"
 
 
-def _json(choice: ModelChoice) -> dict[str, Any]:
+def _json(choice: ModelChoice, missing: Collection[str]) -> dict[str, Any]:
     facts = choice.facts
     return {
         "model": choice.model,
         "name": choice.name,
         "configured": choice.configured,
+        "key": choice.provider not in missing,
         "context": facts.context or None,
         "output": facts.max_output or None,
         "price": _price(facts.price),
@@ -164,7 +173,7 @@ def _json_rates(rates: Rates) -> dict[str, float]:
 
 
 def _without_models(config: Config, ids: Sequence[str], found: Sequence[ModelChoice]) -> list[str]:
-    listed = {each.model.partition("/")[0] for each in found}
+    listed = {each.provider for each in found}
     own = {id for id, each in config.provider.items() if each.options.base_url}
     return [escape_exact(id) for id in ids if id not in listed and (id in own or len(ids) == 1)]
 
@@ -173,6 +182,18 @@ def _print_table_remarks(settings: Settings) -> None:
     print_note(_MORE_EXPLAINED)
     if (table := ModelTables(settings.models_file).fetched()) is not None:
         print_note(f"The table is of {escape_exact(table.source)}, fetched {table.fetched}.")
+
+
+def _print_missing_keys(missing: Mapping[str, str]) -> None:
+    for wrong in dict.fromkeys(filter(None, missing.values())):
+        print_note(f"Warning: {escape_prose(wrong)}")
+    lacking = [id for id, wrong in missing.items() if not wrong]
+    if not lacking:
+        return
+    more = len(lacking) - _MOST
+    named = ", ".join(map(escape_exact, lacking[:_MOST])) + (f" and {more} more" if more > 0 else "")
+    login = escape_exact(lacking[0]) if len(lacking) == 1 else "PROVIDER"
+    print_note(f"No key here for {named}: `holdfast auth login {login}` stores one.")
 
 
 def _print_remarks(turn_config: TurnConfig, ids: Sequence[str], found: Sequence[ModelChoice]) -> None:

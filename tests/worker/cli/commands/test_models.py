@@ -29,7 +29,9 @@ def configured(person: CommandRunner, **config: Any) -> CommandRunner:
 
 
 async def test_a_pipe_gets_the_names_that_a_run_takes(bare: CommandRunner) -> None:
-    person = configured(bare, provider={"own": OWN}, model="own/qwen").with_(ANTHROPIC_API_KEY="very-secret-1")
+    person = configured(bare, provider={"own": OWN}, model="own/qwen").with_(
+        ANTHROPIC_API_KEY="very-secret-1", OWN_KEY="k"
+    )
     ended = await person.run("models")
     names = ended.out.splitlines()
 
@@ -39,7 +41,7 @@ async def test_a_pipe_gets_the_names_that_a_run_takes(bare: CommandRunner) -> No
 
 
 async def test_a_terminal_gets_limits_and_prices_in_columns(bare: CommandRunner) -> None:
-    async with configured(bare, provider={"own": OWN}).with_(COLUMNS="100").terminal("models") as terminal:
+    async with configured(bare, provider={"own": OWN}).with_(COLUMNS="100", OWN_KEY="k").terminal("models") as terminal:
         heading = await terminal.until(r"model +context +output +\$ in +\$ out")
         described = await terminal.until(r"own/qwen +131,072 +8,192 +0\.075 +0\.00")
         unknown = await terminal.until(r"own/bare +\? +\? +\? +\?")
@@ -58,6 +60,7 @@ async def test_json_has_what_is_known_of_each_model(bare: CommandRunner) -> None
         "model": "own/qwen",
         "name": None,
         "configured": True,
+        "key": False,
         "context": 131072,
         "output": 8192,
         "price": price,
@@ -70,11 +73,17 @@ async def test_json_has_what_is_known_of_each_model(bare: CommandRunner) -> None
 
 
 async def test_a_provider_is_listed_by_its_name_whether_there_is_a_key_or_not(bare: CommandRunner) -> None:
-    named, every = await bare.run("models", "groq"), await bare.run("models", "--all")
+    named, every = await bare.run("models", "groq"), await bare.with_(OPENAI_API_KEY="k").run("models", "--all")
+    table, keyed = await bare.run("models", "groq", "--verbose"), bare.with_(GROQ_API_KEY="k")
+    listed = [json.loads((await person.run("models", "groq", "--json")).out) for person in (bare, keyed)]
     local, wrong = await bare.run("models", "ollama"), await bare.run("models", "gropq")
 
     assert named.code == 0 and named.out and all(each.startswith("groq/") for each in named.out.splitlines())
     assert {*named.out.splitlines()} < {*every.out.splitlines()} and "openai/gpt-5\n" in every.out
+    assert "No key here for groq: `holdfast auth login groq` stores one." in named.err
+    assert table.out.split()[1] == "key" and table.out.splitlines()[1].split()[1] == "no"
+    assert [{each["key"] for each in models} for models in listed] == [{False}, {True}]
+    assert "No key here for anthropic, google, " in every.err and "openai" not in every.err
     assert (local.code, local.out) == (0, "") and "name one that is served there, as -m ollama/NAME" in local.err
     assert wrong.code == 2 and "There is no provider 'gropq'. Did you mean 'groq'?" in wrong.err
 
@@ -147,7 +156,7 @@ async def test_without_an_address_nothing_is_fetched(bare: CommandRunner) -> Non
 
 
 async def test_more_is_said_where_it_is_asked_for(bare: CommandRunner) -> None:
-    ended = await bare.run("models", "anthropic", "--verbose")
+    ended = await bare.with_(ANTHROPIC_API_KEY="k").run("models", "anthropic", "--verbose")
 
     heading, *rows = ended.out.splitlines()
     assert " ".join(heading.split()) == "model context output $ in $ out $ cached $ caching above sees thinks variants"

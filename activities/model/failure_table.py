@@ -138,8 +138,13 @@ TABLE: Final = (
     # what the request is
     Row(
         action=StopKind.CONTENT,
-        code={"content_filter", "content_policy_violation", "image_content_policy_violation", "bio_policy"},
+        code={
+            *("content_filter", "content_policy_violation", "image_content_policy_violation", "bio_policy"),
+            *("data_inspection_failed", "DataInspectionFailed"),  # DashScope
+            *("1301", "1026", "1027"),  # Z.ai; MiniMax, of prompts and of answers
+        },
     ),
+    Row(action=StopKind.CONTENT, anywhere=_phrases(r"DataInspectionFailed")),
     Row(action=StopKind.CONTENT, status={403}, message=_phrases(r"input\ was\ flagged")),  # OpenRouter
     Row(action=StopKind.NOT_FOUND, code={"model_not_found", "DeploymentNotFound"}),  # OpenAI; Azure
     Row(action=StopKind.NOT_FOUND, status={None}, code={"not_found_error"}),  # Anthropic
@@ -147,6 +152,7 @@ TABLE: Final = (
         action=StopKind.NOT_FOUND, status={404}, message=_phrases(r"no\ endpoints|no\ allowed\ providers")
     ),  # OpenRouter
     Row(action=StopKind.BAD_REQUEST, code={"invalid_prompt"}),
+    Row(action=StopKind.BAD_REQUEST, message=_phrases(r"rendering\ prompt\ with\ jinja")),  # LM Studio
     Row(  # OpenAI: openai.types.responses.ResponseError
         action=StopKind.BAD_REQUEST,
         status={None},

@@ -35,10 +35,11 @@ class Server:
     signs_calls: bool = False  # the first call of an answer has a signature, without which it is refused
     wants_reasoning: bool = False  # refuses the turn's calls, whichever model made them, without reasoning
     model: str = "some-model"
-    role: Literal["first", "each"] = "first"
+    role: Literal["first", "each", "empty"] = "first"  # empty: in each piece
     empty: Mapping[str, Any] | None = None  # members of a delta that it does not set
     finish: str = "tool_calls"  # of an answer with calls
-    open_finish: bool = True  # `finish_reason: null` before the end
+    open_finish: bool = True  # `finish_reason` before the end
+    no_finish: str | None = None  # what it says for none
     usage: Literal["behind", "end", "choice", "each", "none"] = "behind"
     null_usage: bool = False  # in the other pieces
     counts: Mapping[str, Any] | None = None
@@ -63,6 +64,18 @@ SERVERS: Final = (
         source="pydantic/pydantic-ai 8208, a captured stream",
         empty={"role": None, "reasoning_content": None, "tool_calls": None},
         null_usage=True,
+    ),
+    Server(
+        name="SGLang, older",
+        source="sgl-project/sglang 3912: empty finish reasons",
+        no_finish="",
+        null_usage=True,
+    ),
+    Server(
+        name="GLM at Mistral",
+        source="mistralai/mistral-vibe 1127: another id in later pieces; earendil-works/pi 8387: an empty name",
+        later={"id": "toolcall0", "name": ""},
+        reasoning="",
     ),
     Server(
         name="llama.cpp",
@@ -150,10 +163,10 @@ SERVERS: Final = (
     ),
     Server(
         name="MiniMax, reasoning in the content",
-        source="platform.minimax.io/docs, its API for OpenAI's clients: what it does unless asked",
+        source="platform.minimax.io/docs, its API for OpenAI's clients, unless asked; MiniMax-AI/MiniMax-M2.5 2: role",
         reasoning=THINK,
         calls="whole",
-        role="each",
+        role="empty",
         usage="end",
     ),
     Server(
@@ -252,14 +265,14 @@ class SloppyChat(OpenAIChat):
         usage = {"usage": server.counts or {**_USAGE, **_DETAILS}}
         if server.null_usage:
             shared["usage"] = None
-        open_finish = {"finish_reason": None} if server.open_finish else {}
+        open_finish = {"finish_reason": server.no_finish} if server.open_finish else {}
         first = True
         calls = [each for each in answer.output if isinstance(each, Call)]
         for delta in self._all_deltas(answer.output):
             if not isinstance(delta, dict):
                 yield delta
                 continue
-            role = {"role": "assistant"} if first or server.role == "each" else {}
+            role = {"role": "" if server.role == "empty" else "assistant"} if first or server.role != "first" else {}
             first = False
             choice = {"index": 0, "delta": {**(server.empty or {}), **role, **delta}, **open_finish}
             yield {**shared, "choices": [choice], **(usage if server.usage == "each" else {})}

@@ -58,6 +58,8 @@ FAILURES: Final[list[tuple[Protocol, Any, type[Overflow] | type[Retry] | StopKin
     ),
     (ChatReader, {"error": {"message": "Busy", "code": "503"}}, Retry, "Busy"),
     (ChatReader, {"error": {"message": "No key", "status_code": 401}}, StopKind.AUTH, "No key"),
+    (ChatReader, {"choices": [], "x_groq": {"id": "req_1", "error": "over capacity"}}, Retry, "over capacity"),
+    (ChatReader, {"base_resp": {"status_code": 1027, "status_msg": "sensitive"}}, StopKind.CONTENT, "sensitive"),
     # a form that is none: all of it is shown
     (ChatReader, {"error": {"message": ["Boom"]}}, Retry, '{"message": ["Boom"]}'),
     (OllamaReader, {"error": {"message": LONG}}, Overflow, LONG),

@@ -43,6 +43,12 @@ def test_nothing_comes_behind_the_last_event_of_a_stream() -> None:
     assert splitter.ended
 
 
+def test_an_error_may_be_a_field_of_its_own() -> None:
+    """As llama.cpp's was."""
+    splitter = EventSplitter("own")
+    assert [*splitter.feed(b'error: {"code": 400}\n\ndata: [DONE]\n\n')] == [{"error": {"code": 400}}]
+
+
 def test_what_is_nested_too_deeply_is_no_piece_of_an_answer() -> None:
     with pytest.raises(ModelError, match="no piece of an answer") as caught:
         next(EventSplitter("own").feed(b"data: " + b"[" * 100_000 + b"\n\n"))

@@ -13,7 +13,8 @@ MAX_EVENT_BYTES: Final = 8 * 2**20  # bytes of one event; a model's longest piec
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _NOTHING: Final = (b"", b"null")  # events without data
 _LAST: Final = b"[DONE]"  # the end of a stream of OpenAI's chat protocol
-_FIRST_FIELD: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:data|event|id|retry)?:")
+_ERROR: Final = b"error:"  # llama.cpp before its pull request 16109
+_FIRST_FIELD: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:data|event|id|retry|error)?:")
 _FIRST_OBJECT: Final = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{.*"done"')  # Ollama's
 
 
@@ -110,6 +111,8 @@ class EventSplitter(LineSplitter):
         for line in self._lines(received):
             if line.startswith(b"data:"):
                 data.append(line)
+            elif line.startswith(_ERROR):
+                events.append(b'{"error":%b}' % line.removeprefix(_ERROR))
             elif data and not line:
                 # the rest of its lines is white space
                 events.append(data[0][5:] if len(data) == 1 else b"\n".join(each[5:] for each in data))

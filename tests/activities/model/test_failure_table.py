@@ -74,6 +74,7 @@ RESPONSES: list[tuple[str, int, Any, Action]] = [
     # the request
     ("openrouter", 403, openrouter(403, "Your input was flagged."), StopKind.CONTENT),
     ("azure", 400, openai("The response was filtered …", "content_filter", ""), StopKind.CONTENT),
+    ("dashscope", 400, openai("<400> InternalError.Algo.DataInspectionFailed: Input …"), StopKind.CONTENT),
     ("openai", 404, openai("The model `x` does not exist", "model_not_found"), StopKind.NOT_FOUND),
     ("openai", 404, openrouter(404, "No endpoints found that support tool use."), StopKind.NOT_FOUND),
     (
@@ -123,10 +124,14 @@ EVENTS: list[tuple[str, dict[str, Any], Action]] = [
     ("openrouter", {"type": "error", **openrouter(502, "Network connection lost.")}, Remedy.WAIT),
     ("openai", {"type": "error", **openai(_BUSY, "rate_limit_exceeded")}, Remedy.WAIT),
     ("openai", {"type": "error", **openai("It is no image.", "invalid_image")}, StopKind.BAD_REQUEST),
+    ("dashscope", {"type": "error", **openai("It may be inappropriate.", "data_inspection_failed")}, StopKind.CONTENT),
+    ("zai", {"type": "error", **openai("It is unsafe.", "1301")}, StopKind.CONTENT),
+    ("own", {"type": "error", "error": "Error rendering prompt with jinja template: no."}, StopKind.BAD_REQUEST),
 ]
 PASSING_CODES = {"server_error", "rate_limit_exceeded", "vector_store_timeout", "failed_to_download_image"}
 OTHERS: list[tuple[ProviderFailure, Action]] = [
     (ProviderFailure(provider="p", message="its address is none.", code="unsent", retryable=False), StopKind.UNSENT),
+    (ProviderFailure(provider="p", message="It answered with a page.", code="no_stream"), Remedy.FEW),
     (ProviderFailure(provider="p", message="The answer broke off.", retryable=True), Remedy.WAIT),
     (ProviderFailure(provider="p", message="fetch failed"), Remedy.WAIT),
     (ProviderFailure(provider="p", message="Rate limit: please wait"), Remedy.WAIT),

@@ -14,6 +14,7 @@ from activities.store.queries import Queries
 from workflows.domain import hash_chain
 from workflows.domain.events.asks import AskAnswered
 from workflows.domain.events.calls import CallClaimed, CallFinished, CallPrepared, RecordedDecision
+from workflows.domain.events.copies import MessageCopied
 from workflows.domain.events.event import EVENT_RECORD_ADAPTER, EventRecord
 from workflows.domain.events.generations import MessageCompleted, ModelRetry
 from workflows.domain.events.prompts import PromptAccepted
@@ -67,6 +68,8 @@ def content_ids(record: EventRecord) -> Iterator[str]:
         yield from (part.part for part in record.event.parts)
         if record.event.reminders_seal is not None:
             yield record.event.generation
+    if isinstance(record.event, MessageCopied):
+        yield from {copied.part.partition("/")[0] for copied in record.event.contents}
 
 
 async def ticks(
@@ -189,6 +192,8 @@ def _seals(record: EventRecord) -> Iterator[tuple[str, str]]:
         case AskAnswered(ask=name, feedback_seal=feedback, answers_seal=answers):
             yield from [(f"{name}/feedback", feedback)] if feedback is not None else []
             yield from [(f"{name}/answers", answers)] if answers is not None else []
+        case MessageCopied(contents=contents):
+            yield from ((copied.part, copied.seal) for copied in contents)
 
 
 async def _recomputed_seals(database: Database, rows: Rows) -> dict[str, str]:

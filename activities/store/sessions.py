@@ -12,7 +12,8 @@ from activities.store import projects, titles
 from activities.store.database import Database, dumps
 from activities.store.journal import Journal
 from activities.store.queries import Queries
-from activities.store.statements import RowReader
+from activities.store.statements import RowReader, Statements
+from activities.store.turn_configs import TurnConfigCache
 from workflows.domain import hash_chain
 from workflows.domain.actor import Actor
 from workflows.domain.agents.built_in import BUILD
@@ -140,15 +141,22 @@ class TotalsRow(Value):
 async def create(database: Database, new: NewSession, actor: Actor) -> None:
     """An existing session stays."""
     async with database.statements() as batch:
-        if await batch.rows(_QUERIES.create, **_row(new)):
-            if new.worktree is not None:
-                projects.add(batch, new.host, new.worktree, new.vcs)
-            journal = Journal(batch, database.turn_configs, new.id, actor)
-            await journal.locked()
-            journal.record(_created_event(new))
-            if new.given_title is not None:
-                titles.give(journal, new.given_title)
+        if journal := await create_in(batch, database.turn_configs, new, actor):
             journal.append()
+
+
+async def create_in(batch: Statements, turn_configs: TurnConfigCache, new: NewSession, actor: Actor) -> Journal | None:
+    """In this transaction; its journal, which the caller appends. None if it exists."""
+    if not await batch.rows(_QUERIES.create, **_row(new)):
+        return None
+    if new.worktree is not None:
+        projects.add(batch, new.host, new.worktree, new.vcs)
+    journal = Journal(batch, turn_configs, new.id, actor)
+    await journal.locked()
+    journal.record(_created_event(new))
+    if new.given_title is not None:
+        titles.give(journal, new.given_title)
+    return journal
 
 
 @asynccontextmanager

@@ -31,6 +31,14 @@ class AcceptedRetry(Value):
     delivered: bool
 
 
+class AcceptedFork(Value):
+    """`messages`: how many the new session has copied."""
+
+    session: SessionId
+    title: str
+    messages: int
+
+
 class AcceptedStop(Value):
     """Its turn (None: none was open) and the prompts that it withdrew."""
 

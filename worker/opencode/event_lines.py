@@ -13,6 +13,7 @@ from worker.opencode.export import milliseconds
 from worker.opencode.shapes import ErrorShape, PartShape, Shape, SpanShape, StepFinishShape
 from worker.stored_contents import note_of, part_of, stored_call
 from workflows.domain.events.calls import CallClaimed, CallFinished, CallPrepared
+from workflows.domain.events.copies import SessionForked
 from workflows.domain.events.generations import ContextCompacted, ContextPruned, MessageCompleted, ModelRetry
 from workflows.domain.events.turns import TurnEnded, TurnOpened
 from workflows.domain.ids import MessageId, PartId, SessionId, TurnConfigId
@@ -31,10 +32,10 @@ class RetryWait(Shape):
 
 
 class JsonLine(Shape):
-    """Ours: `ask`, `retry`, `turn_start`, `turn_end`, `compacted` (`tokens` of the context), `seq` (of the session's
-    event), `configuration` (the turn's)."""
+    """Ours: `ask`, `retry`, `turn_start`, `turn_end`, `compacted` (`tokens` of the context), `forked` (of `origin`),
+    `seq` (of the session's event), `configuration` (the turn's)."""
 
-    type: _PartKind | Literal["error", "ask", "retry", "turn_start", "turn_end", "compacted", "pruned"]
+    type: _PartKind | Literal["error", "ask", "retry", "turn_start", "turn_end", "compacted", "pruned", "forked"]
     timestamp: int
     session_id: SessionId
     seq: int | None = None
@@ -44,6 +45,7 @@ class JsonLine(Shape):
     retry: RetryWait | None = None
     tokens: dict[str, int] | None = None
     configuration: TurnConfigId | None = None
+    origin: SessionId | None = None
     reason: str | None = None
 
     @property
@@ -77,7 +79,7 @@ class EventLines:
                 self._add_line(type="turn_start", timestamp=at, session_id=record.session, configuration=turn_config)
             case MessageCompleted() if record.event.turn is not None:
                 self._on_message_completed(seen, record.event, at)
-            case ContextCompacted() | ContextPruned() as event:
+            case ContextCompacted() | ContextPruned() | SessionForked() as event:
                 self._on_context(record.session, event, at)
             case CallPrepared(call=call):
                 self._messages[call] = self._message
@@ -108,12 +110,15 @@ class EventLines:
                 self._add_part(part.type, at, shapes.text_shape(session, message, sealed.part, part, at))
         self._pending_step_finish = (at, shapes.step_finish_shape(session, message, event))
 
-    def _on_context(self, session: SessionId, event: ContextCompacted | ContextPruned, at: int) -> None:
-        if isinstance(event, ContextPruned):
-            self._add_line(type="pruned", timestamp=at, session_id=session, tokens={"cleared": event.tokens})
-        else:
-            tokens = {"before": event.before, "after": event.after}
-            self._add_line(type="compacted", timestamp=at, session_id=session, tokens=tokens)
+    def _on_context(self, session: SessionId, event: ContextCompacted | ContextPruned | SessionForked, at: int) -> None:
+        match event:
+            case ContextPruned(tokens=tokens):
+                self._add_line(type="pruned", timestamp=at, session_id=session, tokens={"cleared": tokens})
+            case ContextCompacted(before=before, after=after):
+                sizes = {"before": before, "after": after}
+                self._add_line(type="compacted", timestamp=at, session_id=session, tokens=sizes)
+            case SessionForked(origin=origin):
+                self._add_line(type="forked", timestamp=at, session_id=session, origin=origin)
 
     def _on_call_finished(self, seen: EventWithContents, call: PartId, state: CallState, at: int) -> None:
         content = stored_call(seen, call)

@@ -19,6 +19,7 @@ from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.event_contents import call_of, prompt_of
 from worker.cli.render.event_sentences import DIM, find_sentence
 from worker.cli.render.formatting import format_price, format_upcoming
+from worker.cli.render.session_origin import origin_rows
 from worker.cli.render.session_status import retry_hint
 from worker.cli.render.status_line import THINKING, WAITING, StatusLine
 from worker.cli.render.streamed_answer import StreamedAnswer, render_answer
@@ -28,6 +29,7 @@ from worker.stored_contents import note_of, part_of
 from workflows.domain.call_display import DisplayKind
 from workflows.domain.events.asks import AskRaised
 from workflows.domain.events.calls import CallClaimed, CallDrifted, CallFinished, CallPrepared
+from workflows.domain.events.copies import MessageCopied, SessionForked
 from workflows.domain.events.event import Event
 from workflows.domain.events.generations import ContextCompacted, ContextPruned, MessageCompleted, ModelRetry
 from workflows.domain.events.prompts import PromptAccepted, PromptTaken
@@ -139,6 +141,9 @@ class EventRenderer:
                 self._print(f"Suspended: {why}", "yellow")
                 for each in suspension_text.list_actions(seen.record.session):
                     self._print(each)
+            case SessionForked() | MessageCopied():
+                for each in origin_rows(event, seen):
+                    self._print(each, DIM)
             case CallPrepared() if event.recovery in _QUICK:
                 self._quick_calls.add(event.call)
             case CallDrifted():

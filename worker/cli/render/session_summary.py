@@ -20,6 +20,7 @@ from worker.stored_contents import note_of, part_of
 from workflows.domain.call_display import DisplayKind
 from workflows.domain.events.asks import AnswerNotRun, AnswerRefused, AskAnswered, AskClosed, AskRaised
 from workflows.domain.events.calls import CallClaimed, CallDrifted, CallFinished, WriteRefused
+from workflows.domain.events.copies import MessageCopied, SessionForked
 from workflows.domain.events.event import Event
 from workflows.domain.events.generations import MessageCompleted, ModelRetry
 from workflows.domain.events.grants import GrantMade
@@ -43,6 +44,8 @@ class SessionSummary:
 
     session: SessionId
     turns: list[TurnSummary] = field(default_factory=list)
+    origin: str | None = None
+    copied: int = 0
     _prompts: dict[MessageId, str] = field(default_factory=dict)
     _tasks: dict[MessageId, tuple[TurnSummary, str]] = field(default_factory=dict)
     _retried_by: dict[str, str] = field(default_factory=dict)
@@ -56,6 +59,10 @@ class SessionSummary:
                 self._prompts[event.prompt] = f"{prompt_of(seen, event.prompt)} ({actor_of(seen)})"
                 if event.prompt in self._tasks:  # a subagent's events follow, perhaps for another turn
                     self._turn, self._name = self._tasks[event.prompt]
+            case SessionForked() if self._is_own(seen):
+                self.origin = event.origin
+            case MessageCopied() if self._is_own(seen):
+                self.copied += 1
             case RetryAccepted():
                 self._retried_by[event.retry] = actor_of(seen)
             case TurnOpened() if self._is_own(seen):
@@ -173,6 +180,8 @@ def render_session_summary(summary: SessionSummary, seen: Overview, at: datetime
     model = escape_exact(seen.model or "no model yet")
     where = f"  {seen.id} in {escape_exact(seen.directory)} · {one_line(seen.agent)} · {model}"
     yield from wrap_text(where, columns, 2)
+    if summary.origin is not None:
+        yield f"  begun with {pluralize(summary.copied, 'message')} of {escape_exact(summary.origin)}"
     yield from (f"  {each}" for each in _totals(turns, seen, at))
     before, newest = turns[:-_WHOLE], turns[-_WHOLE:]
     yield from ["", f"… and {pluralize(len(before) - _LINES, 'turn')} before these"] if len(before) > _LINES else [""]

@@ -15,6 +15,7 @@ from workflows.domain.events.asks import (
     SignalWithoutAnswer,
 )
 from workflows.domain.events.calls import CallClaimed, CallDrifted, CallFinished, CallPrepared, WriteRefused
+from workflows.domain.events.copies import MessageCopied, SessionForked
 from workflows.domain.events.generations import (
     ContextCompacted,
     ContextPruned,
@@ -45,6 +46,8 @@ Event: TypeAlias = Annotated[
     SessionCreated
     | SessionConfigured
     | SessionTitled
+    | SessionForked
+    | MessageCopied
     | SessionEnded
     | SessionRefreshed
     | SessionRestarted

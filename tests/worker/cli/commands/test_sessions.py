@@ -131,6 +131,28 @@ async def test_an_ended_session_takes_no_prompt_any_more(open_harness: OpenHarne
     assert ended.code == 0 and late.code == 6 and "has ended" in late.err
 
 
+async def test_a_fork_and_its_origin_go_on_independently(open_harness: OpenHarness) -> None:
+    async with open_harness(HELLO, ScriptedAnswer(text="In the fork.")) as harness, harness.running_worker():
+        origin = await harness.start_session("greet me")
+        await harness.ended(origin)
+        person = shell(harness)
+        forked = json.loads((await person.run("fork", "last", "--json")).out)
+        nonsense = await person.run("fork", origin, "--at", "ses_x")
+        await person.run("send", forked["session"], "and again")
+        await harness.ended(forked["session"])
+        watched = await person.run("watch", forked["session"], "--until-idle")
+        told = await person.run("log", forked["session"])
+        verified = await person.run("log", forked["session"], "--verify")
+        before = await harness.client.records.transcript(origin)
+
+    assert (forked["title"], forked["messages"]) == ("greet me (fork #1)", 2) and len(before) == 2
+    assert nonsense.code == 2 and "no message's id" in nonsense.err
+    shown = (f"with messages of {origin}", "> greet me", "Hello.", "In the fork.")
+    assert [each for each in shown if each not in watched.out] == []
+    assert f"begun with 2 messages of {origin}" in told.out and verified.code == 0
+    assert harness.model.last_request and "Hello." in json.dumps(harness.model.last_request.body["messages"])
+
+
 async def test_unknown_sessions_end_with_2(open_harness: OpenHarness) -> None:
     async with open_harness(HELLO) as harness:
         full = "ses_" + "0" * 26

@@ -1,0 +1,181 @@
+"""Forks a session: another one begins with its messages, and both go on independently."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from activities.mint import new_id
+from activities.store import copies, sessions, transcript
+from activities.store.copies import CopiedAnswer, CopiedCall, CopiedPart, CopiedPrompt, CopiedTurn
+from activities.store.database import Database
+from activities.store.journal import Journal
+from activities.store.sessions import NewSession
+from activities.store.statements import Statements
+from activities.store.transcript import MessageRow
+from prompts import render_prompt
+from workflows.domain.actor import Actor
+from workflows.domain.agents.built_in import BUILD
+from workflows.domain.close_reason import CloseReason
+from workflows.domain.errors import NotFound
+from workflows.domain.events.copies import SessionForked
+from workflows.domain.ids import GenerationId, MessageId, PartId, Prefix, SessionId, TurnId
+from workflows.domain.messages import AssistantMessage, CallState, Outcome, ToolPart, UserMessage
+from workflows.domain.prompt import PromptContent
+from workflows.domain.titles import fork_title
+from workflows.domain.value import Value
+
+_LIMIT: Final = 600.0  # seconds for one statement: a session may have a million rows
+
+
+class ForkedSession(Value):
+    """`messages`: how many it has copied."""
+
+    session: SessionId
+    title: str
+    messages: int
+
+
+async def fork_session(
+    database: Database, origin: SessionId, new: SessionId, before: MessageId | None, actor: Actor
+) -> ForkedSession:
+    """Begin the session `new` with the messages of `origin` before one, or all. An existing session stays.
+
+    What is not settled in the origin counts as interrupted. Raises NotFound, and Conflict for an archived one.
+    """
+    async with database.statements(limit=_LIMIT) as batch:
+        original = Journal(batch, database.turn_configs, origin, actor)
+        await original.locked()
+        known = await sessions.origin(batch, origin)
+        row = NewSession(
+            id=new,
+            **known.model_dump(include={"host", "directory", "worktree", "environment", "sources"}),
+            **({"agent": BUILD.name} if known.ancestors else known.model_dump(include={"agent", "model", "variant"})),
+            title=fork_title(known.title),
+        )
+        journal = await sessions.create_in(batch, database.turn_configs, row, actor)
+        if journal is not None:
+            end = original.version
+            journal.record(SessionForked(origin=origin, before=before, seq=end.seq, head=end.head.hex()))
+            await _Copy(batch, journal, origin, before).run()
+            journal.append()
+        return ForkedSession(session=new, title=row.title, messages=await copies.count(batch, new))
+
+
+class _Copy:
+    def __init__(self, batch: Statements, journal: Journal, origin: SessionId, before: MessageId | None) -> None:
+        self._batch = batch
+        self._journal = journal
+        self._origin = origin
+        self._before = before
+        self._turns: dict[TurnId, TurnId] = {}
+        self._answers: dict[MessageId, MessageId] = {}
+
+    async def run(self) -> None:
+        """Page by page: a long session never fills memory."""
+        turns = await copies.turns(self._batch, self._origin)
+        prompts = await copies.prompts(self._batch, self._origin)
+        reminders = await copies.reminders(self._batch, self._origin)
+        cut = await self._cut()
+        async for row in self._messages():
+            message = row.message
+            if message.turn not in self._turns:
+                self._turns[message.turn] = TurnId(new_id(Prefix.TURN))
+                self._copy_turn(turns[message.turn], cut=message.turn == cut)
+            if isinstance(message, UserMessage):
+                self._copy_prompt(message, prompts[message.id])
+            else:
+                generation = GenerationId(f"{Prefix.GENERATION}{message.id[3:]}")
+                await self._copy_answer(message, row, reminders.get(generation, []))
+        await self._copy_summaries()
+
+    async def _cut(self) -> TurnId | None:
+        """The turn that loses its end. Raises NotFound."""
+        if self._before is None:
+            return None
+        async for row in transcript.iter_messages(self._batch, self._origin):
+            if row.message.id == self._before:
+                return row.message.turn
+        raise NotFound(
+            f"Session {self._origin!r} has no message {self._before!r}: `holdfast export {self._origin}` lists its "
+            "messages with their ids."
+        )
+
+    async def _messages(self) -> AsyncIterator[MessageRow]:
+        async for row in transcript.iter_messages(self._batch, self._origin):
+            if row.message.id == self._before:
+                return
+            yield row
+
+    def _copy_turn(self, row: dict[str, Any], *, cut: bool) -> None:
+        copied = {name: row[name] for name in CopiedTurn.model_fields} | {"id": self._turns[row["id"]]}
+        if cut or row["state"] == "open":
+            ended = row["ended_at"] or datetime.now(UTC)
+            copied |= {"reason": CloseReason.STOPPED, "error": None, "ended_at": ended}
+        copies.write_turn(self._journal, CopiedTurn(**copied))
+
+    def _copy_prompt(self, message: UserMessage, named: dict[str, Any]) -> None:
+        content = PromptContent(parts=message.parts, system=message.system)
+        copies.write_prompt(
+            self._journal,
+            CopiedPrompt(
+                id=MessageId(new_id(Prefix.MESSAGE)),
+                origin=message.id,
+                turn=self._turns[message.turn],
+                step=message.step,
+                content=content,
+                at=message.at,
+                **named,
+            ),
+        )
+
+    async def _copy_answer(self, message: AssistantMessage, row: MessageRow, reminders: list[Any]) -> None:
+        shown = await copies.displays(self._batch, message.id)
+        calls, parts = [], []
+        for position, part in enumerate(message.parts):
+            id = PartId(new_id(Prefix.PART))
+            if isinstance(part, ToolPart):
+                times = row.call_times[part.id]
+                ended = {"state": part.state, "outcome": part.outcome, "settled_at": times.settled}
+                if part.outcome is None or not part.state.settled:
+                    ended = {"state": CallState.CANCELLED, "outcome": _not_copied(), "settled_at": datetime.now(UTC)}
+                named = part.model_dump(include={"provider_id", "tool", "arguments"})
+                more = {"display": shown[part.id], "claimed_at": times.claimed, **ended}
+                calls.append(CopiedCall(id=id, position=position, **named, **more))
+            else:
+                parts.append(CopiedPart(id=id, position=position, body=part))
+        answer = CopiedAnswer(
+            generation=GenerationId(new_id(Prefix.GENERATION)),
+            origin=message.id,
+            turn=self._turns[message.turn],
+            step=message.step,
+            body=message.body,
+            parts=tuple(parts),
+            calls=tuple(calls),
+            reminders=tuple(reminders),
+            at=message.at,
+        )
+        self._answers[message.id] = answer.message
+        copies.write_answer(self._journal, answer)
+
+    async def _copy_summaries(self) -> None:
+        """Those of what was copied as a whole."""
+        for row in await copies.summaries(self._batch, self._origin):
+            if row.newest not in self._answers:
+                continue
+            generation = GenerationId(new_id(Prefix.GENERATION))
+            parts = await copies.parts(self._batch, row.id)
+            answer = CopiedAnswer(
+                generation=generation,
+                origin=row.id,
+                turn=self._turns[row.turn],
+                step=row.step,
+                newest=self._answers[row.newest],
+                body=row.body,
+                parts=tuple(CopiedPart(id=PartId(new_id(Prefix.PART)), **part) for part in parts),
+                at=row.created_at,
+            )
+            copies.write_answer(self._journal, answer)
+
+
+def _not_copied() -> Outcome:
+    return Outcome(output=render_prompt("tools/not_copied"), error=True, metadata={"interrupted": True})

@@ -1,0 +1,71 @@
+-- name: turns
+-- The turns of a session.
+SELECT id, number, turn_config, agent, model, variant, state, step, reason, error, opened_at, ended_at
+FROM turn WHERE session = %(session)s ORDER BY number
+
+-- name: prompts
+-- What a session's taken prompts name besides their contents.
+SELECT p.id, p.mode, p.agent, p.model, p.variant, w.author FROM work w JOIN prompt p ON p.id = w.id
+WHERE w.session = %(session)s AND w.state = 'taken'
+
+-- name: displays
+-- How people see the calls of messages.
+SELECT id, display FROM call WHERE message = ANY(%(messages)s)
+
+-- name: reminders
+-- The reminders of a session's steps.
+SELECT id, reminders FROM generation WHERE session = %(session)s AND reminders IS NOT NULL
+
+-- name: summaries
+-- The summaries of a session, the oldest first.
+SELECT c.generation, c.turn, c.step, c.newest, m.id, m.body, m.created_at
+FROM compaction c JOIN message m ON m.generation = c.generation WHERE c.session = %(session)s ORDER BY c.number
+
+-- name: parts
+-- The text and reasoning parts of a message.
+SELECT position, body FROM part WHERE message = %(message)s ORDER BY position
+
+-- name: count
+-- How many messages a session has copied.
+SELECT count(*) AS copied FROM event WHERE session = %(session)s AND type = 'message.copied'
+
+-- name: insert_turn
+-- Copy a turn.
+INSERT INTO turn (id, session, number, turn_config, agent, model, variant, state, step, reason, error, opened_at, ended_at,
+                  notified_at)
+VALUES (%(id)s, %(session)s, %(number)s, %(turn_config)s, %(agent)s, %(model)s, %(variant)s, 'ended', %(step)s,
+        %(reason)s, %(error)s, %(opened_at)s, %(ended_at)s, now())
+
+-- name: insert_prompt
+-- Copy a taken prompt.
+WITH item AS (
+    INSERT INTO work (id, session, kind, accepted_seq, author, state, turn, accepted_at)
+    VALUES (%(id)s, %(session)s, 'prompt', %(seq)s, %(author)s, 'taken', %(turn)s, %(at)s)
+    RETURNING id
+)
+INSERT INTO prompt (id, mode, body, salt, agent, model, variant, step, taken_seq)
+SELECT id, %(mode)s, %(body)s, %(salt)s, %(agent)s, %(model)s, %(variant)s, %(step)s, %(seq)s FROM item
+
+-- name: insert_answer
+-- Copy an answer; a summary has neither turn nor step.
+WITH request AS (
+    INSERT INTO generation (id, session, purpose, turn, step, fence, reminders, reminders_salt, reminders_seal)
+    VALUES (%(generation)s, %(session)s, %(purpose)s, %(turn)s, %(step)s, '{0,0,0,0}', %(reminders)s,
+            %(reminders_salt)s, %(reminders_seal)s)
+    RETURNING id
+)
+INSERT INTO message (id, session, generation, turn, step, body, copied, created_at)
+SELECT %(id)s, %(session)s, id, %(turn)s, %(step)s, %(body)s, true, %(at)s FROM request
+
+-- name: insert_call
+-- Copy a settled call.
+INSERT INTO call (id, session, turn, step, position, message, provider_id, tool, arguments, salt, recovery, display,
+                  loop_digest, state, outcome, outcome_salt, claimed_at, settled_at)
+VALUES (%(id)s, %(session)s, %(turn)s, %(step)s, %(position)s, %(message)s, %(provider_id)s, %(tool)s, %(arguments)s,
+        %(salt)s, 'once', %(display)s, '', %(state)s, %(outcome)s, %(outcome_salt)s, %(claimed_at)s, %(settled_at)s)
+
+-- name: insert_compaction
+-- Copy what a summary stands for.
+INSERT INTO compaction (generation, session, number, turn, step, newest)
+SELECT %(generation)s, %(session)s, coalesce(max(number), 0) + 1, %(turn)s, %(step)s, %(newest)s
+FROM compaction WHERE session = %(session)s

@@ -1,0 +1,138 @@
+"""A fork has the messages of its origin, and nothing else of it."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+import pytest
+
+from activities.session.forks import ForkedSession, fork_session
+from activities.store import calls, compactions, events, grants, sessions, statistics, transcript
+from activities.store.compactions import NewCompaction
+from activities.store.generations import NewAnswer, NewPart
+from activities.store.journal import session_journal
+from activities.store.transcript_cache import TranscriptCache
+from tests.activities.rig import BODY, PERSON, ActivityRig
+from workflows.domain.errors import NotFound
+from workflows.domain.generation import Generation, Purpose
+from workflows.domain.ids import GenerationId, MessageId, PartId, SessionId, TurnId
+from workflows.domain.messages import (
+    AssistantMessage,
+    CallState,
+    ContextSummary,
+    Message,
+    TextPart,
+    ToolPart,
+    UserMessage,
+)
+from workflows.domain.permissions.replies import Reply
+from workflows.domain.session_filter import EVERY_SESSION
+
+FORK = SessionId("ses_fork")
+
+
+async def forked(rig: ActivityRig, before: MessageId | None = None, new: SessionId = FORK) -> ForkedSession:
+    return await fork_session(rig.database, rig.session, new, before, PERSON)
+
+
+async def messages(rig: ActivityRig, session: SessionId) -> list[Message]:
+    return [row.message async for row in transcript.iter_messages(rig.database, session)]
+
+
+def contents(found: Sequence[Message]) -> list[object]:
+    """Without ids and turns."""
+    return [
+        message.parts
+        if isinstance(message, UserMessage)
+        else [
+            (part.tool, part.arguments, part.state, part.outcome) if isinstance(part, ToolPart) else part.text
+            for part in message.parts
+        ]
+        for message in found
+    ]
+
+
+async def worked(rig: ActivityRig) -> None:
+    """A prompt, a finished call, a steered prompt, and a call that waits for an answer, with a grant and a to-do."""
+    await rig.open_turn(permission={"edit": "ask"})
+    done = await rig.called("write", filePath="a.txt", content="x")
+    await rig.answer(await rig.asked(done), Reply.ALWAYS)
+    await rig.run(done)
+    await rig.run(await rig.called("todowrite", todos=[{"content": "c", "status": "pending", "priority": "low"}]))
+    await rig.prompt("And more.")
+    await rig.asked(await rig.called("bash", command="rm -rf x"))
+
+
+async def test_a_fork_copies_the_messages_and_its_log_explains_them(rig: ActivityRig) -> None:
+    await worked(rig)
+    before, types = await messages(rig, rig.session), await rig.types()
+    found = await forked(rig)
+    copied = await messages(rig, FORK)
+
+    assert (found.title, found.messages) == ("A session (fork #1)", len(before)) and len(before) == 5
+    assert contents(copied)[:-1] == contents(before)[:-1]
+    last = copied[-1]
+    assert isinstance(last, AssistantMessage) and isinstance(call := last.parts[-1], ToolPart)
+    assert call.state is CallState.CANCELLED and call.outcome and "not run again" in call.outcome.output
+    ids = [each.id for each in copied]
+    assert [each.at for each in copied] == [each.at for each in before]
+    assert ids == sorted(ids) and not {*ids} & {each.id for each in before}
+    for session in (rig.session, FORK):
+        assert (await events.verify(rig.database, session)).problem is None
+    assert await rig.types() == types and (await rig.row((await unsettled(rig))[0])).state is CallState.PREPARED
+    assert await forked(rig) == found
+
+
+async def unsettled(rig: ActivityRig) -> list[PartId]:
+    async with rig.journal() as journal:
+        return [call.id for call in await calls.unsettled(journal, rig.turn)]
+
+
+async def test_a_fork_inherits_neither_grants_nor_todos_nor_costs(rig: ActivityRig) -> None:
+    await worked(rig)
+    await forked(rig)
+    async with session_journal(rig.database, FORK, PERSON) as journal:
+        assert await grants.list_live(journal) == () == tuple(await calls.todos(journal, FORK))
+    shown = await sessions.get(rig.database, FORK)
+    assert (shown.asks, shown.turn_state, shown.reason, shown.parent) == (0, "ended", "stopped", None)
+    assert (await sessions.totals(rig.database, FORK)).steps == 0
+    known = await statistics.read(rig.database, EVERY_SESSION, host=None, sessions=None, offset=timedelta(), limit=9)
+    assert [row.steps for row in known.usage if row.kind == "all"] == [3]
+    assert sorted(tool.calls for tool in known.tools) == [1, 1, 1]
+
+
+async def test_a_fork_ends_before_the_message_that_is_named(rig: ActivityRig) -> None:
+    await worked(rig)
+    found = await messages(rig, rig.session)
+    for count in (0, 1, 3):
+        new = SessionId(f"ses_{count}")
+        await forked(rig, found[count].id, new)
+        assert contents(await messages(rig, new)) == contents(found[:count])
+        assert (await events.verify(rig.database, new)).problem is None
+    with pytest.raises(NotFound, match="no message 'msg_x'"):
+        await forked(rig, MessageId("msg_x"))
+    with pytest.raises(NotFound, match="no session"):
+        await sessions.get(rig.database, FORK)
+
+
+async def test_a_fork_goes_on_from_the_summary_of_what_it_has_copied(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    for step in (1, 2, 3):
+        part = NewPart(id=PartId(f"prt_{step}"), position=0, body=TextPart(text=f"answer {step}"))
+        await rig.store_answer(rig.generation(step, f"gen_{step}"), NewAnswer(body=BODY, parts=(part,)))
+        if step == 2:
+            summary = NewPart(id=PartId("prt_s"), position=0, body=TextPart(text="in short"))
+            stands_for = NewCompaction(turn=TurnId(rig.turn), step=1, newest=MessageId("msg_2"), before=9, after=1)
+            await rig.store_answer(
+                Generation(id=GenerationId("gen_s"), purpose=Purpose.COMPACTION),
+                NewAnswer(body=BODY, parts=(summary,), compaction=stands_for),
+            )
+    await forked(rig)
+    await forked(rig, MessageId("msg_2"), SessionId("ses_early"))
+
+    whole = await TranscriptCache().read(rig.database, FORK)
+    early = await TranscriptCache().read(rig.database, SessionId("ses_early"))
+    newest = await compactions.newest(rig.database, FORK)
+    assert isinstance(whole[0], ContextSummary) and whole[0].text == "in short"
+    assert newest is not None and newest.newest == whole[1].id
+    assert contents([each for each in whole if isinstance(each, AssistantMessage)]) == [["answer 2"], ["answer 3"]]
+    assert isinstance(early[0], UserMessage) and len(early) == 2

@@ -8,6 +8,7 @@ from typing import Any, Final
 import pytest
 
 from activities.model.failures import ModelError, Overflow, Retry, Stop, StopKind, classify
+from activities.model.port import Finish
 from activities.model.stream import Answer, AnswerAssembler
 from activities.model.wires.answer_reader import AnswerReader
 from activities.model.wires.anthropic import AnthropicReader
@@ -323,6 +324,22 @@ def test_an_answer_is_understood(form: Form) -> None:
 
     assert answer.parts == form.parts
     assert answer.finish in ("stop", "tool-calls")
+
+
+@pytest.mark.parametrize(
+    ("reason", "finish"),
+    [
+        ("eos_token", Finish.STOP),  # huggingface/text-generation-inference 2344
+        ("end", Finish.STOP),  # earendil-works/pi 2107
+        ("end_turn", Finish.STOP),  # ferro-labs/ai-gateway 142, as those below
+        ("COMPLETE", Finish.STOP),
+        ("MAX_TOKENS", Finish.LENGTH),
+        ("tool_use", Finish.TOOL_CALLS),
+        ("abort", Finish.UNKNOWN),
+    ],
+)
+def test_a_gateway_may_pass_another_protocols_finish_reason_on(reason: str, finish: Finish) -> None:
+    assert read(ChatReader, chunk({"content": "Hi"}, reason)).finish is finish
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,11 @@ from activities.model.wires.answer_reader import AnswerReader, arguments_text, f
 from activities.model.wires.think_tags import ThinkTags
 from workflows.domain.usage import ReportedUsage
 
-_FINISHES: Final = {
-    "stop": Finish.STOP,
-    "eos": Finish.STOP,  # Together
+_FINISHES: Final = {  # in any case
+    **dict.fromkeys(("stop", "eos", "eos_token", "end"), Finish.STOP),  # Together; text-generation-inference; gateways
+    **dict.fromkeys(("end_turn", "stop_sequence", "complete"), Finish.STOP),  # Anthropic, Cohere behind gateways
+    "tool_use": Finish.TOOL_CALLS,
+    "max_tokens": Finish.LENGTH,
     "tool_calls": Finish.TOOL_CALLS,
     "tool-calls": Finish.TOOL_CALLS,
     "function_call": Finish.TOOL_CALLS,
@@ -76,7 +78,7 @@ class ChatReader(AnswerReader):
             raise self.failure(message, retryable=False, code="context_length_exceeded")
         if reason in _BROKEN_OFF:
             raise self.failure(f"The provider broke the answer off ({native or reason}).", retryable=True)
-        finish = _NATIVE_FINISHES.get(native or "") or _FINISHES.get(reason, Finish.UNKNOWN)
+        finish = _NATIVE_FINISHES.get(native or "") or _FINISHES.get(reason.lower(), Finish.UNKNOWN)
         self.finish_reason = Finish.CONTENT_FILTER if self._refused else finish
 
     def reported_usage(self, usage: Any) -> ReportedUsage:

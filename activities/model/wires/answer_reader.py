@@ -117,4 +117,8 @@ def arguments_text(arguments: Any) -> str:
 
 def first_choice(choices: Any) -> JsonDict | None:
     """The first one by its index, whichever it stands behind: we ask for one. Some events have none."""
-    return next((choice for choice in choices or () if not choice.get("index")), None)
+    for choice in choices or ():
+        if not choice.get("index"):
+            found: JsonDict = choice
+            return found
+    return None

@@ -5,7 +5,7 @@ from decimal import Decimal, DecimalException
 from typing import Any, Final
 
 from activities.model.chat_format import CALL_EXTRA, CHUNK, DETAIL, FIELD, REASONING
-from activities.model.port import Finish, PartDelta, ReasoningDelta, ToolCallDelta
+from activities.model.port import Finish, PartDelta, ReasoningDelta, TextDelta, ToolCallDelta
 from activities.model.request_json import JsonDict
 from activities.model.wires.answer_reader import AnswerReader, arguments_text, first_choice, require_text
 from activities.model.wires.think_tags import ThinkTags
@@ -33,6 +33,7 @@ _BROKEN_OFF: Final = ("error", "network_error", "insufficient_system_resource") 
 _CONTEXT_FULL: Final = "model_context_window_exceeded"  # Z.ai, and Claude behind gateways
 _MAX_PLAUSIBLE_COST: Final = 10_000  # upper bound of a believable answer
 _TICKS: Final = 10**10  # of xAI's, in a dollar
+_TEXT_ALONE: Final = frozenset({"role", "content"})
 _JOINED: Final = ("text", "summary")  # members of a detail of reasoning that come in pieces
 _ENCRYPTED: Final = "data"  # comes whole
 
@@ -118,6 +119,10 @@ class ChatReader(AnswerReader):
             return None
 
     def _delta(self, delta: JsonDict) -> Iterator[PartDelta]:
+        content = delta.get("content")
+        if delta.keys() <= _TEXT_ALONE and isinstance(content, str) and self._tags.behind and self._detail is None:
+            yield TextDelta(content)  # nearly all of an answer
+            return
         thought = next(filter(delta.get, REASONING), None)
         if thought and (text := require_text(delta[thought])):
             self._thought.append(text)
@@ -128,7 +133,7 @@ class ChatReader(AnswerReader):
                 yield ReasoningDelta(next((detail[name] for name in _JOINED if detail.get(name)), ""))
         if blocks := delta.get("thinking_blocks"):
             yield from self._blocks(blocks)
-        if content := delta.get("content"):
+        if content:
             yield from self._content(content, thought=bool(thought))
         if refusal := delta.get("refusal"):
             self._refused = True

@@ -80,10 +80,16 @@ class LineSplitter:
     def _objects(self, events: Iterable[bytes]) -> Iterator[dict[str, Any]]:
         """One at a time: thousands of small objects at once are slow to make."""
         for data in events:
-            if data.strip() == _LAST:
-                self.ended = True
-                return
-            if (content := parse_object(self._provider, data)) is not None:
+            try:
+                content = from_json(data, cache_strings="keys")  # its texts hardly repeat
+            except ValueError:
+                content = None
+            if not isinstance(content, dict):
+                if data.strip() == _LAST:
+                    self.ended = True
+                    return
+                content = parse_object(self._provider, data)
+            if content is not None:
                 yield content
 
     def _too_long(self) -> ModelError:

@@ -20,6 +20,11 @@ class ThinkTags:
         self._place = _Place.BEFORE
         self._held = ""  # may be the beginning of a tag
 
+    @property
+    def behind(self) -> bool:
+        """Whether all that comes is text."""
+        return self._place is _Place.BEHIND
+
     def feed(self, piece: str) -> Iterator[PartDelta]:
         if self._place is _Place.BEHIND:
             yield TextDelta(piece)

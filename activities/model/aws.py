@@ -99,9 +99,10 @@ class AwsProfiles:
     async def authorize(self, endpoint: Endpoint, prepared: WireRequest) -> WireRequest:
         """The request, signed; one that has an authorization stays as it is. Raises ModelError, and UsageError."""
         sign_in = endpoint.aws or AwsSignIn(region=DEFAULT_REGION)
-        authorized = any(name.lower() == "authorization" for name in prepared.headers)
+        if any(name.lower() == "authorization" for name in prepared.headers):
+            return prepared
         try:
-            credentials = None if authorized else _given(sign_in) or await self._find(sign_in, endpoint.route)
+            credentials = _given(sign_in) or await self._find(sign_in, endpoint.route)
             return await asyncio.to_thread(_sign, prepared, credentials, sign_in.region)
         except UsageError:
             raise  # the extra is missing, or a file of authorities
@@ -155,10 +156,7 @@ def _given(sign_in: AwsSignIn) -> _Credentials | None:
     return _Credentials(sign_in.access_key, sign_in.secret_key.get_secret_value(), token)
 
 
-def _sign(prepared: WireRequest, credentials: _Credentials | None, region: str) -> WireRequest:
-    import_extra(EXTRA, "botocore.eventstream")  # reads the answer
-    if credentials is None:
-        return prepared
+def _sign(prepared: WireRequest, credentials: _Credentials, region: str) -> WireRequest:
     request = import_extra(EXTRA, "botocore.awsrequest").AWSRequest("POST", prepared.url, data=prepared.body)
     import_extra(EXTRA, "botocore.auth").SigV4Auth(credentials, _SERVICE, region).add_auth(request)
     return WireRequest(prepared.url, {**prepared.headers, **dict(request.headers.items())}, prepared.body)

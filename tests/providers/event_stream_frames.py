@@ -23,12 +23,15 @@ def exception_frame(name: str, payload: dict[str, Any]) -> bytes:
 
 
 def _frame(headers: dict[str, str], payload: dict[str, Any]) -> bytes:
-    head = b"".join(_header(name, value) for name, value in headers.items())
-    body = json.dumps(payload, ensure_ascii=False).encode()
+    head = b"".join(text_header(name, value) for name, value in headers.items())
+    return frame_of(head, json.dumps(payload, ensure_ascii=False).encode())
+
+
+def frame_of(head: bytes, body: bytes) -> bytes:
     lengths = pack("!II", len(head) + len(body) + _AROUND, len(head))
     message = lengths + pack("!I", crc32(lengths)) + head + body
     return message + pack("!I", crc32(message))
 
 
-def _header(name: str, value: str) -> bytes:
+def text_header(name: str, value: str) -> bytes:
     return pack("!B", len(name)) + name.encode() + pack("!BH", _TEXT, len(value)) + value.encode()

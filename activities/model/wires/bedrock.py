@@ -1,13 +1,11 @@
-"""Bedrock's ConverseStream: its frames, and its events as ours."""
+"""Bedrock's ConverseStream: its events as ours."""
 
 from collections.abc import Iterator
-from importlib import import_module
 from typing import Any, Final
 
-from activities.model.failures import ModelError, ProviderFailure, object_message, original_status
+from activities.model.failures import ModelError, object_message, original_status
 from activities.model.port import Finish, PartDelta, ReasoningDelta, TextDelta, ToolCallDelta
 from activities.model.wires.answer_reader import AnswerReader, require_text
-from activities.model.wires.sse import parse_object
 from workflows.domain.usage import ReportedUsage
 
 REASONING: Final = "reasoningContent"
@@ -23,43 +21,6 @@ _FINISHES: Final = {  # malformed_model_output, malformed_tool_use: unknown ones
 _CONTEXT_FULL: Final = "model_context_window_exceeded"
 _CARRIED_OUT: Final = "server_tool_use"
 _LASTING: Final = frozenset({"ValidationException", "AccessDeniedException", "ResourceNotFoundException"})
-
-
-class FrameSplitter:
-    """Reads AWS's event streams by botocore: each event is an object with one member, as in the service's model."""
-
-    def __init__(self, provider: str) -> None:
-        self.ended = False
-        self._provider = provider
-        library = import_module("botocore.eventstream")
-        self._frames, self._broken = library.EventStreamBuffer(), library.ParserError
-
-    def feed(self, received: bytes) -> Iterator[dict[str, Any]]:
-        """See `Splitter`. Raises ModelError for bytes that are no frame, too."""
-        self._frames.add_data(received)
-        try:
-            for frame in self._frames:
-                yield _event(frame.headers, parse_object(self._provider, frame.payload) or {})
-        except self._broken as error:
-            message = f"The provider sent something that is no piece of an answer ({error})"
-            raise ModelError(
-                ProviderFailure(provider=self._provider, message=message, retryable=True, begun=True)
-            ) from error
-
-    def close(self) -> Iterator[dict[str, Any]]:
-        """Nothing: a frame says its length."""
-        return iter(())
-
-    def recognizes(self, begun: bytes) -> bool:
-        return False  # its first bytes are a length, and its service names the type
-
-
-def _event(headers: dict[str, Any], content: dict[str, Any]) -> dict[str, Any]:
-    if name := headers.get(":event-type"):
-        return {name: content}
-    code = headers.get(":exception-type") or headers.get(":error-code") or ""
-    details = {"code": f"{code[:1].upper()}{code[1:]}", "message": headers.get(":error-message")}
-    return {"failure": (details, content)}  # our name
 
 
 class ConverseReader(AnswerReader):

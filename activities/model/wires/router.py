@@ -23,8 +23,9 @@ from activities.model.wires import (
     responses,
 )
 from activities.model.wires.anthropic import AnthropicReader
-from activities.model.wires.bedrock import ConverseReader, FrameSplitter
+from activities.model.wires.bedrock import ConverseReader
 from activities.model.wires.chat import ChatReader
+from activities.model.wires.event_frames import FrameSplitter
 from activities.model.wires.gemini import GeminiReader
 from activities.model.wires.google_tokens import GoogleTokens
 from activities.model.wires.http_client import Connections

@@ -72,6 +72,8 @@ _ROWS: Final = (
     _row("zai", choice_none=False),
     # @ai-sdk/perplexity sends none; believed to be refused
     _row("perplexity", stream_options=False),
+    # strandsagents.com, "Cohere": "rejects the stream_options request field"; so with `tool_choice` is believed
+    _row("cohere_chat", stream_options=False, choice_none=False),
     # OpenAI: "max_tokens is not compatible with o-series models"; a deployment may have any name
     _row("azure", output_limit="max_completion_tokens"),
 )

@@ -179,14 +179,7 @@ _VARIANTS: Final = (
     ),
     *(_variants("^(chat|litellm):azure$", models, _efforts(names)) for models, names in _OPENAI_EFFORTS),
     _variants(":mistral$", r"mistral-(small-(2603|latest)|medium-(3\.5|2604))", _efforts("high")),
-    _variants(
-        ":cohere",
-        _ANY,
-        {
-            "none": {"thinking": {"type": "disabled"}},
-            "high": {"thinking": {"type": "enabled"}},
-        },
-    ),
+    _variants(":cohere", _ANY, _efforts("none high")),  # docs.cohere.com, "Compatibility API"
     _variants(":(mistral|perplexity)$", _ANY, {}),
     # docs.x.ai, "Reasoning": the others refuse an effort
     _variants(_ANY, r"grok-4\.[3-9](?!\d)|grok.*multi-agent", _efforts(_LOW_TO_HIGH)),

@@ -89,7 +89,14 @@ _TABLE: Final[Sequence[KnownProvider]] = (
     _known("gemini", "GEMINI_API_KEY", "GOOGLE_API_KEY"),
     _known("azure", "AZURE_API_KEY", "AZURE_OPENAI_API_KEY", settings=azure.SETTINGS),
     _known(azure.COGNITIVE_SERVICES, "AZURE_COGNITIVE_SERVICES_API_KEY", litellm=azure.AZURE, settings=azure.SETTINGS),
-    _known("cohere", "COHERE_API_KEY", "CO_API_KEY", litellm="cohere_chat"),
+    _known(
+        "cohere",
+        "COHERE_API_KEY",
+        "CO_API_KEY",
+        litellm="cohere_chat",
+        address="https://api.cohere.ai/compatibility/v1",  # docs.cohere.com, "Compatibility API"
+        wire=Wire.CHAT,
+    ),
     _bedrock("amazon-bedrock"),
     _bedrock("bedrock"),
     _vertex("google-vertex"),

@@ -306,6 +306,7 @@ async def test_parameters_are_those_that_a_provider_takes(port: WireRouter) -> N
     assert usual["stream_options"] == {"include_usage": True}
     assert "stream_options" not in await sent(port, "mistral/mistral-large-latest")
     assert "tool_choice" not in await sent(port, "zai/glm-4.6", **limited)
+    assert not {"stream_options", "tool_choice"} & (await sent(port, "cohere_chat/command-a-03-2025", **limited)).keys()
     assert (await sent(port, "azure/mine", **limited))["max_completion_tokens"] == 99
 
 

@@ -40,7 +40,7 @@ MODELS = {  # of each wire
     "ollama": "ollama/llama3.1",
     "bedrock": "amazon-bedrock/amazon.nova-pro-v1:0",
     "vertex": "google-vertex/gemini-2.5-pro",
-    "litellm": "cohere/command-a-03-2025",
+    "litellm": "crusoe/some-model",
 }
 OWN = [wire for wire in MODELS if wire != "litellm"]
 PASSWORD = LOGIN.partition(":")[2]
@@ -98,9 +98,12 @@ async def sign_in(
 
 async def reach(port: WireRouter, wire: str, url: str, **options: Any) -> Endpoint:
     model = MODELS[wire]
-    written = {"baseURL": f"{url}/v1" if wire not in ("ollama", "bedrock") else url, **(options or {"apiKey": "k"})}
+    address = f"{url}/v1" if wire not in ("ollama", "bedrock") else url
+    direct = wire == "litellm"  # which asks no provider that has an address of the user's
+    written = {**({"apiKey": "k"} if direct else {"baseURL": address}), **(options or {"apiKey": "k"})}
     config = Config.model_validate({"provider": {model.partition("/")[0]: {"options": written}}})
-    return (await EndpointResolver(Keys(Path("nowhere.json")), dict(os.environ), port).resolve(model, config)).endpoint
+    resolved = await EndpointResolver(Keys(Path("nowhere.json")), dict(os.environ), port).resolve(model, config)
+    return resolved.endpoint.model_copy(update={"base_url": address}) if direct else resolved.endpoint
 
 
 async def fail(port: WireRouter, endpoint: Endpoint) -> ProviderFailure:

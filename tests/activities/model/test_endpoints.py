@@ -222,6 +222,7 @@ async def test_a_provider_without_a_configured_address_has_its_own(
         ("azure/my-deployment", {"azure": AZURE}, Wire.CHAT, "https://us.openai.azure.com/openai/v1"),
         ("xai/some-codex", {}, Wire.RESPONSES, "https://api.x.ai/v1"),
         ("xai/grok-4", {}, Wire.CHAT, "https://api.x.ai/v1"),
+        ("cohere/command-a-03-2025", {}, Wire.CHAT, "https://api.cohere.ai/compatibility/v1"),
         ("opencode/claude-opus-4-5", {}, Wire.ANTHROPIC, "https://opencode.ai/zen"),
         ("opencode/gemini-3-pro", {}, Wire.GEMINI, "https://opencode.ai/zen/v1"),
         ("opencode/gpt-5.1-codex", {}, Wire.RESPONSES, "https://opencode.ai/zen/v1"),

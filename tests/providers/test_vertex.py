@@ -47,6 +47,8 @@ from workflows.domain.messages import TextPart
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning"),  # google-genai's
     pytest.mark.filterwarnings("ignore:The load_credentials_from_file method:DeprecationWarning"),  # google-auth's
+    pytest.mark.filterwarnings("ignore:Accessing the .* attribute on the instance:DeprecationWarning"),  # litellm's
+    pytest.mark.filterwarnings("ignore:.*`ReadOnly` qualifier:UserWarning"),
 ]
 KINDS: tuple[type[WireUnderTest], ...] = (VertexGeminiWire, VertexClaudeWire)
 TOKEN = google_gemini.TOKEN

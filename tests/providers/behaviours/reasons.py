@@ -8,6 +8,7 @@ _UNKNOWN_MEMBER: Final = "That a member of a message which OpenAI's types lack i
 _NO_402: Final = "OpenAI answers 429 with the code `insufficient_quota`."
 _GROQ_DOCUMENTS: Final = "Groq's types have pictures, and no documents."
 _MISTRAL_REFUSES: Final = "Mistral's models refuse in words."
+_NOT_BY_LITELLM: Final = "What a model thought does not go back by litellm."
 _NO_DOCUMENTS: Final = "Ollama takes pictures, and no documents."
 
 REASONS: Final = {
@@ -47,6 +48,10 @@ REASONS: Final = {
     ("Ollama", "408: a timeout"): "Ollama waits as long as its client does.",
     ("Ollama", "413: too large"): "Ollama has no such limit.",
     ("Ollama", "silence with signs of life"): "Ollama sends none: what a model thinks comes piece by piece.",
+    ("by litellm", "reasoning, and its return unchanged"): _NOT_BY_LITELLM,
+    ("by litellm", "reasoning between calls"): _NOT_BY_LITELLM,
+    ("by litellm", "a refusal"): "litellm leaves its words out: it counts as an empty answer.",
+    ("by litellm", "a full context window in the answer"): "litellm makes a plain end of it.",
 }
 BELIEVED: Final = {
     **dict.fromkeys(

@@ -10,6 +10,7 @@ from tests.providers.behaviours.bedrock_wire import BedrockWire
 from tests.providers.behaviours.chat_wire import ChatWire
 from tests.providers.behaviours.compatible_wires import SloppyWire, StrictWire
 from tests.providers.behaviours.gemini_wire import GeminiWire
+from tests.providers.behaviours.litellm_wire import LitellmWire
 from tests.providers.behaviours.mistral_wire import MistralWire
 from tests.providers.behaviours.ollama_wire import OllamaWire
 from tests.providers.behaviours.openrouter_wire import OpenRouterWire
@@ -31,6 +32,7 @@ WIRES: Final[tuple[type[WireUnderTest], ...]] = (
     StrictWire,
     SloppyWire,
     OllamaWire,
+    LitellmWire,
 )
 _MODULES: Final = (answers.__name__, failing.__name__)  # they fill ROWS, in whatever order they are imported
 NAMES: Final = [name for module in _MODULES for name, behaviour in ROWS.items() if behaviour.__module__ == module]

@@ -21,6 +21,10 @@ from tests.providers.double_requests import collect_answer
 from tests.providers.provider_double import StreamPause, serve_double
 from workflows.domain.messages import TextPart
 
+pytestmark = [  # litellm's
+    pytest.mark.filterwarnings("ignore:Accessing the .* attribute on the instance:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:.*`ReadOnly` qualifier:UserWarning"),
+]
 CELLS = [(wire, row) for wire in WIRES for row in NAMES if (wire.name, row) not in REASONS]
 
 

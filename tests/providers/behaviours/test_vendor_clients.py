@@ -23,6 +23,7 @@ from tests.providers.behaviours.bedrock_wire import BedrockWire
 from tests.providers.behaviours.chat_wire import ChatWire
 from tests.providers.behaviours.compatible_wires import SloppyWire, StrictWire
 from tests.providers.behaviours.gemini_wire import GeminiWire
+from tests.providers.behaviours.litellm_wire import LitellmWire
 from tests.providers.behaviours.mistral_wire import MistralWire
 from tests.providers.behaviours.ollama_wire import OllamaWire
 from tests.providers.behaviours.openrouter_wire import OpenRouterWire
@@ -109,6 +110,7 @@ CLIENTS: Final[Mapping[type[WireUnderTest], Callable[[WireUnderTest], Awaitable[
     GeminiWire: by_google,
     ResponsesWire: by_openai_responses,
     ChatWire: by_openai_chat,
+    LitellmWire: by_openai_chat,
     OllamaWire: by_ollama,
     BedrockWire: by_botocore,
 }
@@ -142,7 +144,9 @@ async def test_its_vendors_client_understands_an_answer(kind: type[WireUnderTest
 async def test_its_vendors_client_understands_each_end(kind: type[WireUnderTest]) -> None:
     for end in (End.STOP, End.LENGTH, End.FILTER):
         wire = kind()
-        if end in wire.ends and not (kind is ChatWire and end is not End.STOP):  # its client raises for both others
+        if end in wire.ends and not (
+            issubclass(kind, ChatWire) and end is not End.STOP
+        ):  # its client raises for both others
             wire.play(Answer((Text("Hi"),), end))
             async with serve_double(wire.double):
                 assert (await CLIENTS[kind](wire))[1] == wire.ends[end]

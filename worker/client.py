@@ -23,6 +23,7 @@ from worker.api.accepted import (
 from worker.api.mapping import from_row
 from worker.archives_client import ArchivesClient
 from worker.copies_client import CopiesClient
+from worker.deletions_client import DeletionsClient
 from worker.grants_client import GrantsClient
 from worker.inbox_reader import InboxReader, door_database
 from worker.prompt_text import check_length, validate_prompt
@@ -104,6 +105,7 @@ class SessionClient:
         self.records = RecordReader(self.sessions)
         self.grants = GrantsClient(holdfast.database, actor)
         self.copies = CopiesClient(holdfast.database, actor)
+        self.deletions = DeletionsClient(holdfast.database, holdfast.settings, actor)
         self.archives = ArchivesClient(self.sessions, holdfast.settings)
         self.titles = TitlesClient(holdfast.database, actor)
 

@@ -46,7 +46,7 @@ class RecordReader:
 
     async def messages(self, session: SessionId) -> AsyncIterator[MessageDetails]:
         """One by one with details, never all in memory. Raises NotFound."""
-        await self.sessions.get(session)
+        await self.sessions.require_contents(session)
         async for row in transcript.iter_messages(self.database, session):
             yield from_row(MessageDetails, row)
 

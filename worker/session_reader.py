@@ -82,6 +82,13 @@ class SessionReader:
             raise Conflict(f"Session {session!r} {found.archive}.")
         return found
 
+    async def require_contents(self, session: SessionId) -> Overview:
+        """Raises NotFound, Conflict for a session that is archived or deleted."""
+        found = await self.require_unarchived(session)
+        if found.status == "deleted":
+            raise Conflict(f"Session {session!r} was deleted: `holdfast log {session} --events` shows what remains.")
+        return found
+
     async def tree(self, session: SessionId) -> list[SessionId]:
         """The session and its subagents, each after its parent. Raises NotFound."""
         await self.require_unarchived(session)

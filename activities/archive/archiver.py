@@ -90,7 +90,7 @@ class Archiver:
         archived = ArchiveLocation(file=str(path), sha256=await asyncio.to_thread(_digest, path), at=now)
         calls = await archives.remove(self.database, which, before, archived)
         await failpoint("archive.removed", which.session)
-        await asyncio.to_thread(_remove_call_files, self.data, calls)
+        await asyncio.to_thread(remove_call_files, self.data, calls)
         _LOG.info("archived %s in %s", which.session, path)
         return path
 
@@ -120,8 +120,8 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _remove_call_files(data: Path, calls: Sequence[PartId]) -> None:
-    """Files that remain after a crash are removed by age."""
+def remove_call_files(data: Path, calls: Sequence[PartId]) -> None:
+    """Of calls whose rows are gone. Files that remain after a crash are removed by age."""
     for call in calls:
         shutil.rmtree(data / "calls" / call, ignore_errors=True)
         (data / "tool-output" / f"tool_{call}").unlink(missing_ok=True)

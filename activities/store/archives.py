@@ -55,7 +55,7 @@ TABLES: Final = {
 # The rows of a session and of its head stay, to name the archive. Configurations are shared; a project's grant outlives
 # its session.
 _KEYS: Final = {"session": b"id", "session_head": b"session"}
-_DELETED_ROWS: Final = {
+CONTENT_ROWS: Final = {
     **{table: which for table, which in TABLES.items() if table not in (*_KEYS, "turn_config")},
     "grant_": _BY_SESSION + b" AND project IS NULL",
     "event": _BY_SESSION,
@@ -151,7 +151,7 @@ async def remove(
             raise Conflict(f"Session {which.session!r} was not archived: something has happened to it meanwhile.")
         calls = [PartId(row["id"]) for row in await batch.rows(_QUERIES.calls, **parameters)]
         batch.write(_QUERIES.mark_archived, archive=Json(archived.model_dump(mode="json")), **parameters)
-        for table, rows in reversed(_DELETED_ROWS.items()):
+        for table, rows in reversed(CONTENT_ROWS.items()):
             batch.write(b"DELETE FROM " + table.encode() + b" WHERE " + rows, **parameters)
         batch.write(_QUERIES.delete_deltas, **parameters)
     return calls
@@ -163,6 +163,8 @@ async def open_restore(database: Database, ends: Mapping[SessionId, tuple[int, s
     async with database.transaction(limit=_LIMIT) as connection, connection.cursor() as cursor:
         await cursor.execute(_QUERIES.lock_archived, {"sessions": list(ends)})
         for session, status, seq, head in await cursor.fetchall():
+            if status == "deleted":
+                raise Conflict(f"Session {session!r} was deleted: it does not come back.")
             if status != "archived":
                 raise Conflict(f"Session {session!r} is here: it is not archived, and nothing has to be brought back.")
             if (seq, head) != ends[session]:

@@ -118,7 +118,7 @@ class Journal:
         return self.version.suspension
 
     async def locked(self) -> None:
-        """Wait for the lock. Raises NotFound, StaleFence, Conflict for an archived session."""
+        """Wait for the lock. Raises NotFound, StaleFence, Conflict for an archived or deleted session."""
         if self._lock is None:
             return
         found = await self._batch.result(self._lock)
@@ -128,7 +128,9 @@ class Journal:
             raise NotFound(f"There is no session {self.session!r}. `holdfast sessions` lists the sessions there are.")
         row = found[0]
         if row["archive"] is not None:
-            raise self._archived_error(row["archive"]["file"])
+            raise self._gone_error(f"is archived: `holdfast restore {row['archive']['file']}` brings it back")
+        if row["status"] == "deleted":
+            raise self._gone_error("was deleted")
         if self._epoch is not None:
             self._require_epoch(self._epoch, row["epoch"])
         self._version = SessionVersion(
@@ -201,8 +203,8 @@ class Journal:
         )
         self._followed.append((self.session, followed))
 
-    def _archived_error(self, file: str) -> HoldfastError:
-        message = f"Session {self.session!r} is archived: `holdfast restore {file}` brings it back."
+    def _gone_error(self, why: str) -> HoldfastError:
+        message = f"Session {self.session!r} {why}."
         return Conflict(message) if self._epoch is None else StaleFence(message)
 
     def _heads(self) -> list[bytes]:

@@ -39,6 +39,13 @@ class AcceptedFork(Value):
     messages: int
 
 
+class DeletedSessions(Value):
+    """The sessions whose contents are erased, and what has failed."""
+
+    deleted: tuple[SessionId, ...]
+    failures: tuple[str, ...]
+
+
 class AcceptedStop(Value):
     """Its turn (None: none was open) and the prompts that it withdrew."""
 

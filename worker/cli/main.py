@@ -54,6 +54,7 @@ COMMAND_SECTIONS: Final = {
         "export": CommandEntry("record", "Write a session as JSON, in OpenCode's form."),
     },
     "Keeping": {
+        "delete": CommandEntry("delete", "Delete a session: erase all that it holds."),
         "archive": CommandEntry("record", "Move a session into a file, and out of the database."),
         "backup": CommandEntry("backups", "Write all sessions into one file, while they go on."),
         "restore": CommandEntry("backups", "Bring back what an archive or a backup holds."),

@@ -14,7 +14,7 @@ CREATE TABLE session (
     environment json        NOT NULL,               -- of the shell that started it: variables of the allow-list
     parent      text REFERENCES session,            -- the session whose agent started it; none: a person did
     rules       json        NOT NULL DEFAULT '[]',  -- of a subagent, besides those of its agent
-    status      text        NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'ended', 'archived')),
+    status      text        NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'ended', 'archived', 'deleted')),
     stuck       text,                               -- why its workflow task keeps failing, if it does
     suspension  text,                               -- its open suspension: only a person can resume it
     directory_identity json,                        -- its directory, as its last turn left it

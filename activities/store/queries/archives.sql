@@ -2,7 +2,7 @@
 -- The trees of sessions that have rested since a moment, parents first, with the obstacle to archiving each session.
 WITH RECURSIVE tree AS (
     SELECT s.id, s.id AS root, 0 AS depth FROM session s JOIN session_head h ON h.session = s.id
-    WHERE s.parent IS NULL AND s.status <> 'archived' AND greatest(h.updated_at, s.restored_at) < %(before)s
+    WHERE s.parent IS NULL AND s.status NOT IN ('archived', 'deleted') AND greatest(h.updated_at, s.restored_at) < %(before)s
       AND (%(session)s::text IS NULL OR s.id = %(session)s)
     UNION ALL
     SELECT s.id, tree.root, tree.depth + 1 FROM session s JOIN tree ON s.parent = tree.id

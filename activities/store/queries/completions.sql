@@ -1,7 +1,7 @@
 -- name: sessions
 -- Sessions by the beginning of their id, the last changed first.
 SELECT s.id, s.title FROM session s JOIN session_head h ON h.session = s.id
-WHERE starts_with(s.id, %(prefix)s) ORDER BY h.updated_at DESC LIMIT 50
+WHERE starts_with(s.id, %(prefix)s) AND s.status <> 'deleted' ORDER BY h.updated_at DESC LIMIT 50
 
 -- name: asks
 -- Open asks by the beginning of their id, the oldest first.

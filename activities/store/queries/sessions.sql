@@ -15,14 +15,14 @@ RETURNING session
 -- One session, or the last changed ones each followed by its subagents, as listings show them.
 WITH RECURSIVE root AS (
     SELECT s.id, h.updated_at FROM session s JOIN session_head h ON h.session = s.id
-    WHERE CASE WHEN %(id)s::text IS NULL THEN s.parent IS NULL ELSE s.id = %(id)s END
+    WHERE CASE WHEN %(id)s::text IS NULL THEN s.parent IS NULL AND s.status <> 'deleted' ELSE s.id = %(id)s END
       AND (%(roots)s::text[] IS NULL OR s.id = ANY(%(roots)s))
     ORDER BY h.updated_at DESC, s.id LIMIT %(limit)s::bigint
 ), tree AS (
     SELECT id, id AS root, updated_at AS newest, ARRAY[]::timestamptz[] AS line FROM root
     UNION ALL
     SELECT s.id, tree.root, tree.newest, tree.line || s.created_at FROM session s JOIN tree ON s.parent = tree.id
-    WHERE %(id)s::text IS NULL
+    WHERE %(id)s::text IS NULL AND s.status <> 'deleted'
 )
 SELECT s.id, s.parent, cardinality(tree.line) AS depth, s.host, s.directory, s.title, s.agent, s.status, s.stuck,
        s.default_title, s.created_at, h.seq, h.updated_at, t.id AS turn, t.number, t.step, t.agent AS turn_agent,
@@ -49,7 +49,7 @@ SELECT s.id FROM session s
 LEFT JOIN (SELECT session, max(accepted_at) AS at FROM work
            WHERE session IN (SELECT id FROM session WHERE directory = %(directory)s)
            GROUP BY session) w ON w.session = s.id
-WHERE s.parent IS NULL AND s.directory = %(directory)s AND s.host IS NOT DISTINCT FROM %(host)s
+WHERE s.parent IS NULL AND s.status <> 'deleted' AND s.directory = %(directory)s AND s.host IS NOT DISTINCT FROM %(host)s
 ORDER BY coalesce(w.at, s.created_at) DESC, s.id LIMIT 1
 
 -- name: end
@@ -107,7 +107,7 @@ WHERE session = ANY(%(sessions)s) AND NOT copied
 
 -- name: count
 -- How many sessions people have started.
-SELECT count(*) AS count FROM session WHERE parent IS NULL
+SELECT count(*) AS count FROM session WHERE parent IS NULL AND status <> 'deleted'
 
 -- name: search
 -- The sessions of people that match, or have a subagent's that does, the last changed first; how many there are.
@@ -115,7 +115,7 @@ WITH RECURSIVE matching AS (
     SELECT s.id, s.parent FROM session s JOIN session_head h ON h.session = s.id
     LEFT JOIN LATERAL (SELECT state, reason, agent FROM turn WHERE turn.session = s.id
                        ORDER BY number DESC LIMIT 1) t ON true
-    WHERE (%(directory)s::text IS NULL OR s.directory = %(directory)s)
+    WHERE s.status <> 'deleted' AND (%(directory)s::text IS NULL OR s.directory = %(directory)s)
       AND (%(below)s::text IS NULL OR starts_with(rtrim(s.directory, '/') || '/', %(below)s))
       AND (%(worktree)s::text IS NULL OR s.worktree = %(worktree)s)
       AND (num_nonnulls(%(directory)s::text, %(below)s::text, %(worktree)s::text) = 0
@@ -143,8 +143,8 @@ ORDER BY h.updated_at DESC, line.id LIMIT %(limit)s::bigint
 
 -- name: ids
 -- All sessions, the last changed first.
-SELECT session AS id FROM session_head ORDER BY updated_at DESC
+SELECT s.id FROM session s JOIN session_head h ON h.session = s.id WHERE s.status <> 'deleted' ORDER BY h.updated_at DESC
 
 -- name: unarchived
--- Where the sessions are that are not archived.
-SELECT id, host, directory FROM session WHERE archive IS NULL ORDER BY id
+-- Where the sessions are that are neither archived nor deleted.
+SELECT id, host, directory FROM session WHERE archive IS NULL AND status <> 'deleted' ORDER BY id

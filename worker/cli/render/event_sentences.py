@@ -15,6 +15,7 @@ from workflows.domain.events.prompts import PromptWithdrawn
 from workflows.domain.events.sessions import (
     CallerRefused,
     SessionConfigured,
+    SessionDeleted,
     SessionEnded,
     SessionRefreshed,
     SessionRestarted,
@@ -49,6 +50,8 @@ def _session_sentence(event: Event, seen: EventWithContents) -> Sentence | None:
             return f"Named by {actor_of(seen)}: {one_line(note_of(seen, event.note))}", None
         case SessionTitled():
             return f"Named: {one_line(note_of(seen, event.note))}", DIM
+        case SessionDeleted():
+            return f"Deleted by {actor_of(seen)}: its contents are erased.", None
         case SessionConfigured():
             return f"The next turns go by the configuration of {actor_of(seen)}'s shell.", None
     return None

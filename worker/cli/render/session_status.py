@@ -12,8 +12,8 @@ from workflows.domain.ids import AskId, SessionId
 
 
 def status_label(overview: Overview, now: datetime) -> str:
-    if overview.archive is not None:
-        return "archived"
+    if overview.archive is not None or overview.status == "deleted":
+        return "archived" if overview.archive is not None else "deleted"
     if overview.stuck is not None:
         return "stuck"
     if overview.suspension is not None:

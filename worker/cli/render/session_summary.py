@@ -25,7 +25,7 @@ from workflows.domain.events.event import Event
 from workflows.domain.events.generations import MessageCompleted, ModelRetry
 from workflows.domain.events.grants import GrantMade
 from workflows.domain.events.prompts import PromptAccepted, PromptTaken
-from workflows.domain.events.sessions import SessionSuspended, SuspensionEnded
+from workflows.domain.events.sessions import SessionDeleted, SessionSuspended, SuspensionEnded
 from workflows.domain.events.stops import StopAccepted
 from workflows.domain.events.tasks import TaskStarted
 from workflows.domain.events.turns import RetryAccepted, TurnEnded, TurnOpened
@@ -141,6 +141,8 @@ class SessionSummary:
             case AnswerRefused():
                 why = one_line(event.reason, 200)
                 return f"an answer by {actor_of(seen)} ({event.reply}) was refused: {why}"
+            case SessionDeleted():
+                return f"deleted by {actor_of(seen)}: its contents are erased"
             case StopAccepted():
                 return f"stopped by {actor_of(seen)}"
             case SessionSuspended():

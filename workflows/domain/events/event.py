@@ -29,6 +29,7 @@ from workflows.domain.events.sessions import (
     CallerRefused,
     SessionConfigured,
     SessionCreated,
+    SessionDeleted,
     SessionEnded,
     SessionRefreshed,
     SessionRestarted,
@@ -49,6 +50,7 @@ Event: TypeAlias = Annotated[
     | SessionForked
     | MessageCopied
     | SessionEnded
+    | SessionDeleted
     | SessionRefreshed
     | SessionRestarted
     | SessionSuspended

@@ -41,6 +41,13 @@ class SessionEnded(Value):
     reason: str
 
 
+class SessionDeleted(Value):
+    """A person had all contents of the session erased; `top`: the session that was deleted, if this is below it."""
+
+    type: Literal["session.deleted"] = "session.deleted"
+    top: SessionId | None = None
+
+
 class SessionSuspended(Value):
     """What was, and what is now."""
 

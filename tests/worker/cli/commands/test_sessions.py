@@ -131,6 +131,24 @@ async def test_an_ended_session_takes_no_prompt_any_more(open_harness: OpenHarne
     assert ended.code == 0 and late.code == 6 and "has ended" in late.err
 
 
+async def test_a_deleted_session_leaves_its_log(open_harness: OpenHarness) -> None:
+    async with open_harness(HELLO) as harness, harness.running_worker():
+        session = await harness.start_session("a secret")
+        person = shell(harness)
+        await harness.ended(session)
+        async with person.terminal("delete", "last") as terminal:
+            await terminal.until(r"Delete 'a secret' \(ses_.*for good\? \[y/N\]: ")
+            terminal.type("y\n")
+            await terminal.until(rf"Deleted: a secret \({session}\)")
+            assert await terminal.ended() == 0
+        verified, exported = [await person.run(*words, session) for words in (("log", "--verify"), ("export",))]
+        told = await person.run("log", session, "--events")
+        listed = await person.run("sessions", "--json")
+
+    assert verified.code == 0 and exported.code == 6 and "was deleted" in exported.err
+    assert "session.deleted" in told.out and "a secret" not in told.out and listed.out == "[]\n"
+
+
 async def test_a_fork_and_its_origin_go_on_independently(open_harness: OpenHarness) -> None:
     async with open_harness(HELLO, ScriptedAnswer(text="In the fork.")) as harness, harness.running_worker():
         origin = await harness.start_session("greet me")

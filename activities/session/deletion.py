@@ -1,0 +1,84 @@
+"""Deletes a session with its subagents'. A step that fails does not stop the others."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from activities.archive.archiver import Archiver, remove_call_files
+from activities.store import archives, deletions, sessions
+from activities.store.database import Database
+from activities.store.journal import session_journal
+from workflows.domain.actor import Actor
+from workflows.domain.errors import Conflict, HoldfastError
+from workflows.domain.ids import PartId, SessionId
+from workflows.domain.value import Value
+
+_LOG: Final = logging.getLogger("holdfast.session")
+
+
+class DeletionReport(Value):
+    """The sessions whose contents are erased, and what has failed."""
+
+    deleted: tuple[SessionId, ...]
+    failures: tuple[str, ...] = ()
+
+
+class Deletion:
+    """`data` has the files of calls; `host` is this machine's name in a shared database."""
+
+    def __init__(self, database: Database, data: Path, host: str | None, actor: Actor) -> None:
+        self._database = database
+        self._data = data
+        self._host = host
+        self._actor = actor
+        self._failures: list[str] = []
+
+    async def run(self, session: SessionId) -> DeletionReport:
+        """Subagents' sessions first. Raises NotFound, and Conflict if nothing can be deleted."""
+        found = await sessions.get(self._database, session)
+        if found.parent is not None:
+            top = await archives.root_session(self._database, session)
+            raise Conflict(f"Session {session!r} is a subagent's: it is deleted with the one above it, {top}.")
+        archive = Path(found.archive.file) if found.archive is not None else None
+        if archive is not None:
+            await self._bring_back(session, archive)
+        tree = await sessions.tree(self._database, session)
+        left = [each for each in tree if await deletions.is_left(self._database, each)]
+        if not left:
+            raise Conflict(f"Session {session!r} was deleted already.")
+        deleted = []
+        for each in reversed(left):
+            if await self._attempt(f"the contents of {each}", partial(self._erase, each, session)):
+                deleted.append(each)
+        if archive is not None and session in deleted:
+            await self._attempt(str(archive), lambda: asyncio.to_thread(archive.unlink, missing_ok=True))
+        return DeletionReport(deleted=tuple(deleted), failures=tuple(self._failures))
+
+    async def _bring_back(self, session: SessionId, archive: Path) -> None:
+        """The log stays in the database, so an archive that has it must be here."""
+        if not archive.is_file():
+            raise Conflict(
+                f"Session {session!r} is archived, and its archive is not here: put it at {str(archive)!r}, and delete "
+                "again, so that its log is kept. Delete other copies of that file by hand."
+            )
+        await Archiver(self._database, self._data, self._host).restore(archive)
+
+    async def _erase(self, session: SessionId, top: SessionId) -> None:
+        async with session_journal(self._database, session, self._actor) as journal:
+            calls = await deletions.erase(journal, top if session != top else None)
+        await self._attempt(f"the files of {session}", lambda: asyncio.to_thread(self._remove_files, calls))
+
+    def _remove_files(self, calls: list[PartId]) -> None:
+        remove_call_files(self._data, calls)
+
+    async def _attempt(self, what: str, step: Callable[[], Awaitable[None]]) -> bool:
+        try:
+            await step()
+        except (HoldfastError, OSError) as error:
+            self._failures.append(f"{what}: {error}")
+            _LOG.warning("not deleted: %s: %s", what, error)
+            return False
+        return True

@@ -1,0 +1,123 @@
+"""A deleted session has no contents any more; its log stays, and names who deleted it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from activities.archive.archiver import Archiver
+from activities.session.deletion import Deletion, DeletionReport
+from activities.session.forks import fork_session
+from activities.store import archives, events, projects, sessions
+from tests.activities.archive.test_families import Family
+from tests.activities.archive.test_families import family as family
+from tests.activities.rig import PERSON, ActivityRig
+from workflows.domain.errors import Conflict
+from workflows.domain.events.sessions import SessionDeleted
+from workflows.domain.ids import PartId, SessionId
+from workflows.domain.permissions.grants import GrantScope
+from workflows.domain.permissions.replies import Reply
+
+REMAINS = {"session", "session_head", "event", "grant_"}
+FORK = SessionId("ses_fork")
+
+
+def data_of(rig: ActivityRig) -> Path:
+    return rig.project.parent / "data"
+
+
+async def delete(rig: ActivityRig, session: SessionId | None = None) -> DeletionReport:
+    return await Deletion(rig.database, data_of(rig), None, PERSON).run(session or rig.session)
+
+
+async def worked(rig: ActivityRig, scope: GrantScope = GrantScope.PROJECT) -> PartId:
+    await rig.open_turn(permission={"edit": "ask"})
+    call = await rig.called("write", filePath="a.txt", content="secret words")
+    await rig.answer(await rig.asked(call), Reply.ALWAYS, scope=scope)
+    await rig.run(call)
+    await rig.run(await rig.called("todowrite", todos=[{"content": "c", "status": "pending", "priority": "low"}]))
+    await rig.close()
+    return call
+
+
+async def filled(rig: ActivityRig, sessions_: list[SessionId]) -> dict[str, str]:
+    async with archives.export(rig.database, sessions_) as exported:
+        found = {table: [row async for batch in exported.rows(table) for row in batch] for table in archives.TABLES}
+    return {table: json.dumps(rows) for table, rows in found.items() if rows}
+
+
+async def test_a_deletion_erases_all_contents_and_its_chain_still_verifies(rig: ActivityRig) -> None:
+    call = await worked(rig)
+    file = data_of(rig) / "tool-output" / f"tool_{call}"
+    file.parent.mkdir(parents=True)
+    file.write_text("all of it")
+    await fork_session(rig.database, rig.session, FORK, None, PERSON)
+    head = (await events.verify(rig.database, rig.session)).events
+    report = await delete(rig)
+    left, checked = await filled(rig, [rig.session]), await events.verify(rig.database, rig.session)
+
+    assert (report.deleted, report.failures, file.exists()) == ((rig.session,), (), False)
+    assert set(left) == REMAINS and "secret words" not in "".join(left.values())
+    assert "A session" not in left["session"] and str(rig.project) not in left["session"]
+    assert (checked.events, checked.problem) == (head + 1, None)
+    record = [each async for each in events.after(rig.database, rig.session, head)][-1]
+    assert record.event == SessionDeleted() and record.actor == PERSON
+    assert (await events.verify(rig.database, FORK)).problem is None
+    assert "secret words" in (await filled(rig, [FORK]))["call"]
+
+
+async def test_a_deleted_session_is_listed_nowhere_and_takes_nothing(rig: ActivityRig) -> None:
+    await worked(rig)
+    await delete(rig)
+    assert await sessions.overview(rig.database) == [] == await sessions.ids(rig.database)
+    assert await sessions.count(rig.database) == 0 and await projects.list_all(rig.database) == []
+    assert (await sessions.get(rig.database, rig.session)).status == "deleted"
+    with pytest.raises(Conflict, match="was deleted"):
+        await rig.prompt("More.")
+    with pytest.raises(Conflict, match="was deleted"):
+        await delete(rig)
+
+
+async def test_a_session_at_work_is_not_deleted_until_it_was_stopped(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    with pytest.raises(Conflict, match="is at work: `holdfast stop"):
+        await delete(rig)
+    await rig.close()
+    assert (await delete(rig)).deleted == (rig.session,)
+
+
+async def test_subagents_sessions_are_deleted_with_it_and_only_with_it(family: Family) -> None:
+    rig = family.scenes[0]
+    with pytest.raises(Conflict, match="is a subagent's"):
+        await delete(rig, family.ids[1])
+    await family.rest()
+    report = await delete(rig)
+    assert report.deleted == tuple(reversed(family.ids)) and report.failures == ()
+    assert set(await filled(rig, family.ids)) <= REMAINS
+    assert [each.problem for each in await family.chains()] == [None] * 3
+
+
+async def test_a_step_that_fails_does_not_stop_the_others(family: Family) -> None:
+    rig = family.scenes[0]
+    await family.rest()
+    stuck = data_of(rig) / "tool-output" / f"tool_{family.calls[-1]}"
+    stuck.mkdir(parents=True)  # no file can be removed there
+    report = await delete(rig)
+    assert report.deleted == tuple(reversed(family.ids))
+    (failure,) = report.failures
+    assert failure.startswith(f"the files of {family.ids[1]}: ") and str(stuck) in failure
+
+
+async def test_an_archived_session_is_deleted_with_its_archive(rig: ActivityRig) -> None:
+    await worked(rig, GrantScope.SESSION)
+    archiver = Archiver(rig.database, data_of(rig))
+    path = await archiver.archive_one(rig.session)
+    copy = path.rename(path.with_suffix(".away"))
+    with pytest.raises(Conflict, match="its archive is not here"):
+        await delete(rig)
+    path.write_bytes(copy.read_bytes())
+    assert (await delete(rig)).failures == () and not path.exists()
+    assert set(await filled(rig, [rig.session])) == REMAINS - {"grant_"}
+    assert (await events.verify(rig.database, rig.session)).problem is None
+    with pytest.raises(Conflict, match="was deleted"):
+        await archiver.restore(copy)

@@ -33,6 +33,7 @@ from activities.model.providers import (
     split_model_id,
 )
 from activities.model.vertex import VERTEX, place_on_vertex
+from activities.model.wires.timeouts import silence_limits
 from activities.model.wires.wire_selection import select_wire
 from activities.project.config_references import resolve, resolve_all
 from workflows.domain.agents.agent import Agent
@@ -178,6 +179,7 @@ class EndpointResolver:
             base_url=base_url,
             key=await self._key(provider, configured, reached=bool(options.base_url or signed)),
             headers=headers,
+            silence=silence_limits(options),
         )
         if options.proxy or options.ca_file:
             proxy = SecretStr(options.proxy) if options.proxy else None

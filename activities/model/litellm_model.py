@@ -59,7 +59,7 @@ class LiteLLM:
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[ModelEvent], None]:
         """See `ModelPort.stream`; the events of each chunk together."""
         library = await self.load()
-        provider = request.endpoint.provider
+        provider, timeouts = request.endpoint.provider, self._timeouts.configured(request.endpoint.silence)
         reader = ChatReader(provider)
         try:
             if request.endpoint.route != Route():
@@ -68,17 +68,15 @@ class LiteLLM:
                     "SSL_CERT_FILE in place of the options `proxy` and `caFile`."
                 )
             _check_destination(library, request.endpoint)
-            opening = library.acompletion(**_arguments(request, self._timeouts))
-            async with aclosing(await self._timeouts.await_headers(provider, opening)) as chunks:
+            opening = library.acompletion(**_arguments(request, timeouts))
+            async with aclosing(await timeouts.await_headers(provider, opening)) as chunks:
                 yield [RequestAccepted()]
                 async for chunk in chunks:
                     yield reader.read(chunk.model_dump())
         except (ModelError, UsageError):
             raise
         except Exception as error:  # litellm passes on the errors of libraries below it
-            failure = (
-                silent(provider, self._timeouts.longest) if fell_silent(error) else from_exception(provider, error)
-            )
+            failure = silent(provider, timeouts.longest) if fell_silent(error) else from_exception(provider, error)
             raise ModelError(failure) from error
         if _ended_early(chunks):
             raise reader.broken_off()

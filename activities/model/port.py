@@ -132,6 +132,14 @@ class Route(Value):
     ca_file: str | None = None
 
 
+class SilenceLimits(Value):
+    """How long a provider may be silent, in seconds, where its configuration says so."""
+
+    headers: float | None = None
+    first_byte: float | None = None
+    idle: float | None = None
+
+
 class AwsSignIn(Value):
     """AWS's region, and who asks: by keys, else by a profile, else whom AWS's own look-ups find."""
 
@@ -158,6 +166,7 @@ class Endpoint(Value):
     wire: Wire = Wire.LITELLM
     google: GoogleSignIn | None = None
     route: Route = Route()
+    silence: SilenceLimits = SilenceLimits()
     aws: AwsSignIn | None = None
 
     @property

@@ -1,22 +1,25 @@
 """Silence is measured in received bytes, on every wire of ours: a keep-alive counts."""
 
 import asyncio
+import math
 import os
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from activities.model.failures import ModelError, Retry, classify
 from activities.model.port import ModelRequest, Wire
 from activities.model.wires.router import WireRouter
-from activities.model.wires.timeouts import StreamTimeouts
+from activities.model.wires.timeouts import StreamTimeouts, silence_limits
 from tests.providers import anthropic_messages as messages
 from tests.providers import google_gemini as google
 from tests.providers import openai_responses as responses
 from tests.providers.double_requests import collect_answer, request
 from tests.providers.provider_double import ProviderDouble, StreamPause, StreamPlan, event, serve_double
+from workflows.domain.config.config import ProviderOptions
 from workflows.domain.messages import TextPart
 
 LIMIT = 1.0  # seconds
@@ -139,6 +142,41 @@ async def test_a_server_of_ones_own_may_send_its_headers_with_the_first_piece(mo
             with pytest.raises(ModelError, match="The provider was silent for 1 s."):
                 await asking
     await port.close()
+
+
+@pytest.mark.parametrize("name", ["chat", "responses"])
+async def test_a_providers_own_limits_count_before_the_usual_ones(name: str, port: WireRouter) -> None:
+    """A server of one's own too, which is waited for longer."""
+    spoken = next(each for each in WIRES if each.wire == name)
+    double = spoken.double((StreamPause(60),))
+    limits = silence_limits(ProviderOptions(timeout=False, chunk_timeout=300))
+    async with serve_double(double), asyncio.timeout(30):
+        wanted = asked(spoken, double)
+        limited = replace(wanted, endpoint=wanted.endpoint.model_copy(update={"silence": limits}))
+        with pytest.raises(ModelError, match="The provider was silent for 0.3 s."):
+            await collect_answer(port, limited)
+
+
+@pytest.mark.parametrize(
+    ("written", "limits"),
+    [
+        ({}, (1, 2, 3)),
+        ({"timeout": 9000}, (9, 9, 9)),
+        ({"timeout": 9000, "chunkTimeout": 500.0}, (9, 0.5, 0.5)),
+        ({"headerTimeout": 4000}, (4, 2, 3)),
+        ({"timeout": False, "headerTimeout": 4000}, (4, 86400, 86400)),
+        ({"chunkTimeout": 1e12}, (1, 86400, 86400)),
+    ],
+)
+def test_opencodes_timeouts_are_silences(written: dict[str, Any], limits: tuple[float, ...]) -> None:
+    own = silence_limits(ProviderOptions.model_validate(written, strict=True))
+    assert StreamTimeouts(1, 2, 3).configured(own) == StreamTimeouts(*limits)
+
+
+@pytest.mark.parametrize("written", [True, 0, -1, "60000", [1], math.nan])
+def test_what_is_no_time_is_refused_in_words(written: Any) -> None:
+    with pytest.raises(ValidationError, match="it takes milliseconds, such as 600000, or false for no limit"):
+        ProviderOptions.model_validate({"chunkTimeout": written}, strict=True)
 
 
 def asked(spoken: Spoken, double: ProviderDouble) -> ModelRequest:

@@ -46,7 +46,8 @@ class HttpWire:
     async def stream(self, request: ModelRequest) -> AsyncGenerator[list[ModelEvent], None]:
         """See `ModelPort.stream`; the events of each read together."""
         endpoint = request.endpoint
-        timeouts = self.timeouts.with_pauses() if endpoint.provider in _OWN_SERVERS else self.timeouts
+        usual = self.timeouts.with_pauses() if endpoint.provider in _OWN_SERVERS else self.timeouts
+        timeouts = usual.configured(endpoint.silence)
         reader = self.reader(endpoint.provider)
         response, splitter = await self._send(request, timeouts), self.splitter(endpoint.provider)
         with exchange.translate_errors(endpoint.provider):

@@ -6,10 +6,13 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 from activities.model.failures import ModelError, ProviderFailure
+from activities.model.port import SilenceLimits
+from workflows.domain.config.config import ProviderOptions
 
 HEADERS_TIMEOUT: Final = 120.0  # seconds until a response's headers (opencode.md 4.5)
 FIRST_BYTE_TIMEOUT: Final = 600.0  # seconds from the headers to the first byte
 IDLE_TIMEOUT: Final = 300.0  # seconds between bytes
+_NO_LIMIT: Final = 86_400.0  # seconds: no attempt of an activity lives so long
 
 T = TypeVar("T")
 
@@ -31,6 +34,10 @@ class StreamTimeouts:
         """For a server that sends its headers with an answer's first piece, and nothing while it collects a call."""
         return replace(self, headers=max(self.headers, self.first_byte), idle=self.longest)
 
+    def configured(self, own: SilenceLimits) -> "StreamTimeouts":
+        """With a provider's own limits in place of these."""
+        return replace(self, **own.model_dump(exclude_none=True))
+
     async def await_headers(self, provider: str, opening: Awaitable[T]) -> T:
         """The opened response. Raises ModelError after too long a silence."""
         return await wait_at_most(provider, self.headers, opening)
@@ -45,6 +52,19 @@ class StreamTimeouts:
                 return
             yield received
             limit = self.idle
+
+
+def silence_limits(options: ProviderOptions) -> SilenceLimits:
+    """OpenCode's `timeout`, there a whole request's, is each silence's here: an answer that comes is never cut."""
+    each, chunk = _seconds(options.timeout), _seconds(options.chunk_timeout)
+    between = each if chunk is None else chunk
+    header = _seconds(options.header_timeout)
+    return SilenceLimits(headers=each if header is None else header, first_byte=between, idle=between)
+
+
+def _seconds(milliseconds: float | None) -> float | None:
+    """`false` is no limit."""
+    return _NO_LIMIT if milliseconds is False else milliseconds and min(milliseconds / 1000, _NO_LIMIT)
 
 
 async def wait_at_most(provider: str, seconds: float, awaitable: Awaitable[T]) -> T:

@@ -1,9 +1,19 @@
 """Config: the configuration fields that Holdfast acts on (opencode.md 14.3)."""
 
 from enum import StrEnum
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
-from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, JsonValue, NonNegativeInt, PositiveInt
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    NonNegativeInt,
+    PositiveInt,
+)
 from pydantic.alias_generators import to_camel
 
 from workflows.domain.permissions.permission_keys import PATTERNLESS
@@ -39,6 +49,18 @@ class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
+def _check_milliseconds(value: object) -> object:
+    """Words for what is no time: JSON's `true` would be 1."""
+    if value is None or value is False:
+        return value
+    if isinstance(value, int | float) and value is not True and value > 0:
+        return value
+    raise ValueError("it takes milliseconds, such as 600000, or false for no limit")
+
+
+Milliseconds = Annotated[float | Literal[False] | None, BeforeValidator(_check_milliseconds)]
+
+
 class GoogleAuthOptions(Section):
     model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True)
 
@@ -50,7 +72,7 @@ class ProviderOptions(Section):
 
     `key_name`: of `holdfast auth login --name`. `project`, `location` and `google_auth_options` are those of Google's
     Vertex AI; `resource_name`, `api_version` and `use_deployment_based_urls` those of Azure; `region`, `profile` and
-    `endpoint` those of Bedrock.
+    `endpoint` those of Bedrock. The timeouts say how long a provider may be silent.
     """
 
     model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True)
@@ -68,6 +90,9 @@ class ProviderOptions(Section):
     api_version: str | None = None
     use_deployment_based_urls: bool | None = None
     set_cache_key: bool | None = None
+    timeout: Milliseconds = None
+    header_timeout: Milliseconds = None
+    chunk_timeout: Milliseconds = None
     region: str | None = None
     profile: str | None = None
     endpoint: str | None = None

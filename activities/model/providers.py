@@ -179,7 +179,9 @@ def is_subscription(id: str) -> bool:
 
 def split_model_id(model: str) -> tuple[str, str]:
     """Provider and name of a "provider/model". Raises UsageError for anything else."""
-    id, _, name = model.partition("/")
+    id, slash, name = model.partition("/")
+    if id and slash and not name:
+        raise UsageError(f"{model!r} names no model after the '/': `holdfast models {id}` lists those that are known.")
     if not name:
         raise UsageError(
             f"{model!r} names no provider: write provider/model, such as anthropic/claude-sonnet-4-5. "

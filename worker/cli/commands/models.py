@@ -72,6 +72,7 @@ async def models(
     turn_config = await load_project_config(settings, current_directory())
     config = turn_config.config
     if provider is not None:
+        _check_named(provider)
         check_provider(provider, config.provider)
     ids = [provider] if provider is not None else model_choices.list_providers(settings, config, every=every)
     found = model_choices.list_models(settings, config, ids, print_note)
@@ -85,6 +86,14 @@ async def models(
     _print_missing_keys(missing)
     if verbose:
         _print_table_remarks(settings)
+
+
+def _check_named(provider: str) -> None:
+    id, slash, _ = provider.partition("/")
+    if not id:
+        raise UsageError("PROVIDER is empty: name one, or none for all that can be used here.")
+    if slash:
+        raise UsageError(f"{provider!r} is no provider's name: `holdfast models {id}` lists that one's models.")
 
 
 async def _refresh(settings: Settings, address: str) -> None:

@@ -88,6 +88,16 @@ async def test_a_provider_is_listed_by_its_name_whether_there_is_a_key_or_not(ba
     assert wrong.code == 2 and "There is no provider 'gropq'. Did you mean 'groq'?" in wrong.err
 
 
+async def test_what_names_no_provider_or_no_model_is_said(bare: CommandRunner) -> None:
+    model, empty, bare_slash = [
+        await bare.run(*words) for words in (("models", "groq/x"), ("models", ""), ("doctor", "--model", "groq/"))
+    ]
+
+    assert [each.code for each in (model, empty, bare_slash)] == [2, 2, 2]
+    assert "'groq/x' is no provider's name: `holdfast models groq` lists" in model.err
+    assert "PROVIDER is empty" in empty.err and "'groq/' names no model after the '/'" in bare_slash.err
+
+
 async def test_a_name_that_no_table_has_is_answered_with_the_nearest(bare: CommandRunner) -> None:
     person = configured(bare, provider={"own": OWN, "anthropic": {"models": {"my-claude-sonnet": {}}}})
     names = ["anthropic/claude-sonet-4-5", "own/quen", "anthropic/claude-sonnet-4-5", "anthropic/my-claude-sonnet"]

@@ -64,6 +64,17 @@ def _gemini_budgets(**tokens: int) -> Variants:
     }
 
 
+# How generations think. Claude from 4.6 on thinks as much as it finds right; later ones take no budget and no sampling
+CLAUDE_ADAPTS: Final = re.compile(
+    r"claude-(opus|sonnet|haiku)-(4[-.]([6-9]|\d\d)|[5-9]|\d\d)(?!\d)|claude-(fable|mythos)-"
+)
+CLAUDE_TAKES_BUDGET: Final = re.compile(r"claude-\w+-4[-.]6(?!\d)")  # of those that adapt
+CLAUDE_ALWAYS_THINKS: Final = re.compile(r"claude-(fable|mythos)-")
+CLAUDE_4: Final = re.compile(r"claude-(opus|sonnet|haiku)-4(?!\d)")  # thinks between calls by a beta only
+GEMINI_SIGNS: Final = re.compile(r"gemini-([3-9]|\d\d)|gemini-(pro|flash|flash-lite)-latest")  # and thinks by levels
+GEMINI_THINKS: Final = re.compile(r"(?!.*(image|tts|audio|live))gemini-(2\.5|[3-9]|\d\d|(pro|flash|flash-lite)-latest)")
+OPENAI_REASONS: Final = re.compile(r"(gpt-([5-9]|\d\d)|o\d|codex|gpt-daybreak)(?!.*-chat)")  # others refuse `reasoning`
+
 _ANY: Final = ""
 _LOW_TO_HIGH: Final = "low medium high"
 _ALL_EFFORTS: Final = "none minimal low medium high xhigh"

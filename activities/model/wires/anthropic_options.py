@@ -1,11 +1,11 @@
 """A model's options as Anthropic's Messages take them, by the family of the model."""
 
-import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 from pydantic import JsonValue
 
+from activities.model.model_families import CLAUDE_4, CLAUDE_ADAPTS, CLAUDE_ALWAYS_THINKS, CLAUDE_TAKES_BUDGET
 from activities.model.output_limit import EFFORT_BUDGETS
 from activities.model.request_json import JsonDict, merge_options
 from activities.model.wires.chat_options import forbids_parallel_calls, translatable
@@ -24,18 +24,13 @@ _UNKNOWN: Final = ("seed", "frequency_penalty", "frequencyPenalty", "presence_pe
 _EFFORTS: Final = ("reasoning_effort", "reasoningEffort")
 _BETAS: Final = "anthropicBeta"  # names of betas, in a header
 _INTERLEAVED: Final = "interleaved-thinking-2025-05-14"
-# Claude from 4.6 on thinks as much as it finds right; later ones take no budget and no sampling; some always think
-_ADAPTIVE: Final = re.compile(r"claude-(opus|sonnet|haiku)-(4[-.]([6-9]|\d\d)|[5-9]|\d\d)(?!\d)|claude-(fable|mythos)-")
-_CLAUDE_4: Final = re.compile(r"claude-(opus|sonnet|haiku)-4(?!\d)")  # thinks between calls by a beta only
-_TAKES_BUDGET: Final = re.compile(r"claude-\w+-4[-.]6(?!\d)")
-_ALWAYS: Final = re.compile(r"claude-(fable|mythos)-")
 _SAMPLING: Final = ("temperature", "top_p", "top_k")
 _NOT_WITH_THOUGHTS: Final = ("temperature", "top_k")
 
 
 def is_adaptive(model: str) -> bool:
     """Whether it is a Claude that thinks as much as it finds right."""
-    return bool(_ADAPTIVE.search(model))
+    return bool(CLAUDE_ADAPTS.search(model))
 
 
 def refuses_thoughts(form: JsonDict) -> bool:
@@ -69,7 +64,7 @@ def beta_header(form: JsonDict, options: Mapping[str, JsonValue]) -> dict[str, s
     calls."""
     written = options.get(_BETAS) or []
     names = [str(name) for name in (written if isinstance(written, list) else [written])]
-    if (form.get("thinking") or {}).get("type") == "enabled" and _CLAUDE_4.search(form["model"]):
+    if (form.get("thinking") or {}).get("type") == "enabled" and CLAUDE_4.search(form["model"]):
         names = [_INTERLEAVED, *names]
     return {"anthropic-beta": ",".join(dict.fromkeys(names))} if names else {}
 
@@ -90,8 +85,8 @@ def _thinking(model: str, written: JsonValue, effort: JsonValue) -> tuple[dict[s
     if isinstance(effort, str):
         thinking = {} if effort == "none" else {"type": "enabled", "budget_tokens": EFFORT_BUDGETS[effort]}
     if thinking.get("type") == "disabled":
-        return ({} if _ALWAYS.search(model) else thinking), None
-    if adapts and thinking.get("type") == "enabled" and not (effort is None and _TAKES_BUDGET.search(model)):
+        return ({} if CLAUDE_ALWAYS_THINKS.search(model) else thinking), None
+    if adapts and thinking.get("type") == "enabled" and not (effort is None and CLAUDE_TAKES_BUDGET.search(model)):
         level = effort if isinstance(effort, str) else _effort_of(thinking.get("budget_tokens"))
         shown = {"type": "adaptive", "display": thinking.get("display", "summarized")}
         return shown, "low" if level == "minimal" else level
@@ -105,6 +100,6 @@ def _effort_of(budget: JsonValue) -> str:
 
 
 def _refused_sampling(model: str, *, thinks: bool) -> tuple[str, ...]:
-    if is_adaptive(model) and not _TAKES_BUDGET.search(model):
+    if is_adaptive(model) and not CLAUDE_TAKES_BUDGET.search(model):
         return _SAMPLING
     return _NOT_WITH_THOUGHTS if thinks else ()

@@ -1,11 +1,11 @@
 """A model's options as Gemini takes them, by the family of the model."""
 
-import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 from pydantic import JsonValue
 
+from activities.model.model_families import GEMINI_SIGNS, GEMINI_THINKS
 from activities.model.output_limit import EFFORT_BUDGETS
 from activities.model.request_json import JsonDict, merge_options
 from activities.model.wires.chat_options import translatable
@@ -22,14 +22,12 @@ _NAMES: Final = {  # of the chat protocol → here; all others go out as they ar
 }
 _PATHS: Final = {name: (name,) for name in _TOP} | {name: (_CONFIG, ours) for name, ours in _NAMES.items()}
 _OF_THINKING: Final = ("reasoning_effort", "reasoningEffort", "thinking", "thinkingConfig")
-_SIGNS: Final = re.compile(r"gemini-([3-9]|\d\d)|gemini-(pro|flash|flash-lite)-latest")
-_THINKS: Final = re.compile(r"(?!.*(image|tts|audio|live))gemini-(2\.5|[3-9]|\d\d|(pro|flash|flash-lite)-latest)")
 _LEVELS: Final = {"minimal": "low", "none": "low", "xhigh": "high", "max": "high"}  # what it has no level for
 
 
 def signs_calls(model: str) -> bool:
     """Whether the model wants the signatures of its calls back, and their ids."""
-    return bool(_SIGNS.match(model))
+    return bool(GEMINI_SIGNS.match(model))
 
 
 def merge_generation_options(form: JsonDict, model: str, options: Mapping[str, JsonValue]) -> JsonDict:
@@ -40,7 +38,7 @@ def merge_generation_options(form: JsonDict, model: str, options: Mapping[str, J
 
 
 def _thinking(model: str, options: Mapping[str, JsonValue]) -> dict[str, Any]:
-    shown = {"includeThoughts": True} if _THINKS.match(model) else {}
+    shown = {"includeThoughts": True} if GEMINI_THINKS.match(model) else {}
     own, written = options.get("thinkingConfig"), options.get("thinking")
     effort = options.get("reasoning_effort", options.get("reasoningEffort"))
     if isinstance(own, dict):

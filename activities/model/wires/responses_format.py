@@ -9,14 +9,12 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from activities.model import port
+from activities.model.model_families import OPENAI_REASONS
 from activities.model.request_json import JsonDict, merge_options, sendable_id, utf8_safe
 from activities.model.wires.responses_reader import ITEM
 from workflows.domain.messages import ReasoningPart, RequestedCall, TextPart
 from workflows.domain.tool_offer import ToolOffer
 
-_REASONING_MODELS: Final = re.compile(
-    r"(gpt-([5-9]|\d\d)|o\d|codex|gpt-daybreak)(?!.*-chat)"
-)  # others refuse `reasoning`
 _ID: Final = re.compile(r"(?s).{1,64}")  # of a call
 _OPTION_PATHS: Final = {  # options of the chat protocol, and of OpenCode's packages → their paths here
     "reasoning_effort": ("reasoning", "effort"),
@@ -49,7 +47,7 @@ def build_parameters(request: port.ModelRequest) -> JsonDict:
 
 
 def _thinking(model: str) -> JsonDict:
-    return {"include": ["reasoning.encrypted_content"]} if _REASONING_MODELS.match(model) else {}
+    return {"include": ["reasoning.encrypted_content"]} if OPENAI_REASONS.match(model) else {}
 
 
 def _tool(tool: ToolOffer) -> JsonDict:

@@ -48,13 +48,14 @@ class AnswerReader(ABC):
 
     def read(self, event: Any) -> list[PartDelta]:
         """The same; raises ModelError for a malformed event, and for an answer that does not end."""
+        added = []
         try:
-            added = list(self.events(event))
+            for each in self.events(event):
+                added.append(each)
+                self._length += len(each.arguments) + 1 if isinstance(each, ToolCallDelta) else len(each.text)
         except _MALFORMED as error:
             message = f"The provider sent something that is no piece of an answer ({error})"
             raise self.failure(message, retryable=True, begun=True, quote=repr(event)) from error
-        for each in added:
-            self._length += len(each.arguments) + 1 if isinstance(each, ToolCallDelta) else len(each.text)
         if self._length > MAX_ANSWER_CHARS:
             raise self.failure(
                 f"The provider sent more than {MAX_ANSWER_CHARS:,} characters as one answer.", retryable=False

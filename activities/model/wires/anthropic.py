@@ -27,12 +27,11 @@ class AnthropicReader(AnswerReader):
         self._inputs: dict[int, str] = {}  # of begun calls, which some servers send whole, or twice
 
     def events(self, event: Any) -> Iterator[PartDelta]:
-        self.raise_reported(event, "type")
         match event.get("type"):
+            case "content_block_delta":  # nearly all
+                yield from self._delta(event["index"], event["delta"])
             case "content_block_start":
                 yield from self._start(event["index"], event["content_block"])
-            case "content_block_delta":
-                yield from self._delta(event["index"], event["delta"])
             case "content_block_stop":
                 yield from self._stop(event["index"])
             case "message_start":
@@ -45,7 +44,9 @@ class AnthropicReader(AnswerReader):
             case "message_stop":
                 self.ended = True
             case "error":
-                raise self.reported_failure(event)
+                raise self.reported_failure(event.get("error") or event)
+            case _:
+                self.raise_reported(event, "type")
 
     def _start(self, index: int, block: dict[str, Any]) -> Iterator[PartDelta]:
         match block["type"]:

@@ -52,7 +52,8 @@ class ChatReader(AnswerReader):
 
     def events(self, event: Any) -> Iterator[PartDelta]:
         self.raise_reported(event, "choices")
-        self.raise_reported(event.get("x_groq") or {})
+        if groq := event.get("x_groq"):
+            self.raise_reported(groq)
         if event.get("object") == "error":  # Mistral, whose message may be an object
             raise self.reported_failure(event)
         if usage := event.get("usage"):

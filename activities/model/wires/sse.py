@@ -64,7 +64,7 @@ class LineSplitter:
         return self._lines(received)
 
     def _lines(self, received: bytes) -> list[bytes]:
-        lines = received.split(b"\n")
+        lines, bound = received.split(b"\n"), self._length + len(received)  # no line is longer
         if len(lines) > 1:
             lines[0] = b"".join((*self._begun, lines[0]))
             self._begun, self._length = [], 0
@@ -73,7 +73,7 @@ class LineSplitter:
                 self._first = False
         self._begun.append(lines.pop())
         self._length += len(self._begun[-1])
-        if max(self._length, max(map(len, lines), default=0)) > MAX_EVENT_BYTES:
+        if bound > MAX_EVENT_BYTES and max((self._length, *map(len, lines))) > MAX_EVENT_BYTES:
             raise self._too_long()
         return lines
 
@@ -114,6 +114,7 @@ class EventSplitter(LineSplitter):
         if self._returned or b"\r" in received:
             received = self._only_lf(received)
         events, data = [], self._data
+        bound = sum(map(len, data)) + self._length + len(received)  # no event is longer
         for line in self._lines(received):
             if line.startswith(b"data:"):
                 data.append(line)
@@ -123,7 +124,7 @@ class EventSplitter(LineSplitter):
                 # the rest of its lines is white space
                 events.append(data[0][5:] if len(data) == 1 else b"\n".join(each[5:] for each in data))
                 data.clear()
-        if max(sum(map(len, data)), max(map(len, events), default=0)) > MAX_EVENT_BYTES:
+        if bound > MAX_EVENT_BYTES and max((sum(map(len, data)), *map(len, events))) > MAX_EVENT_BYTES:
             raise self._too_long()
         return events
 

@@ -74,6 +74,7 @@ class AnswerStream:
         async with DeltaBatcher(tag, send_batch, watched) as batcher, aclosing(self.port.stream(request)) as stream:
             async for event in stream:
                 if isinstance(event, RequestAccepted):
+                    await attempt.accepted()
                     # Shows watchers that the provider works before anything of the answer comes.
                     batcher.add(Delta(0, PartKind.REASONING if model.facts.reasoning else PartKind.TEXT, ""))
                 elif (delta := assembler.add(event)) is not None:

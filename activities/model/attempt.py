@@ -30,7 +30,7 @@ from activities.model.retry_budget import (
     unreachable_text,
 )
 from activities.redact import Redactor
-from activities.store import deltas, faults, generations
+from activities.store import deltas, faults, generations, model_limits
 from activities.store.calls import CachedEvidence
 from activities.store.commit_retry import retry_while_unavailable
 from activities.store.database import Database
@@ -108,23 +108,23 @@ class Attempt:
             yield journal
         self.version, self.started_at = journal.version_after, asyncio.get_running_loop().time()
 
-    async def begin(self, journal: Journal) -> StoredAnswer | TurnOver | Suspended | None:
-        """Register this attempt, which may then ask the model; else the answer stored before, or why not to ask.
-
-        Raises ProviderPause, with the rest of it, while the provider must not be asked.
-        """
+    async def begin(self, journal: Journal) -> StoredAnswer | TurnOver | Suspended | BackoffPending | None:
+        """Register this attempt, which may then ask the model; else the answer stored before, or why not to ask."""
         begun, self.watched = await asyncio.gather(
             generations.begin(journal, self.generation, self.fence), deltas.is_watched(journal, journal.session)
         )
         match begun:
-            case BackoffPending():
-                raise ProviderPause(f"failure {begun.failures} is being waited out", begun.seconds)
             case GenerationStatus():
                 self.status = begun
                 self.generation = self.generation.model_copy(update={"id": begun.id})
                 return None
             case _:
                 return begun
+
+    async def accepted(self) -> None:
+        """The provider has accepted the request."""
+        if self.status.limited:
+            await retry_while_unavailable(lambda: model_limits.lift(self.database, self.generation))
 
     async def store(self, new: NewAnswer) -> StoredAnswer | TurnOver:
         """Store the answer, once, however long the database is away; detects its own unacknowledged commit."""
@@ -221,6 +221,11 @@ class Attempt:
         return session_journal(
             self.database, self.request.session, WORKER, epoch=self.request.epoch, seen=seen, needs_newest=False
         )
+
+
+def rest_of_pause(pending: BackoffPending) -> ProviderPause:
+    """For the engine, where the provider must not be asked yet."""
+    return ProviderPause(f"failure {pending.failures} is being waited out", pending.seconds)
 
 
 def model_failed(text: str) -> ApplicationError:

@@ -7,14 +7,14 @@ from pydantic import JsonValue
 from temporalio import activity
 
 from activities.model.answer import AnswerStream
-from activities.model.attempt import Attempt, Attempts
+from activities.model.attempt import Attempt, Attempts, rest_of_pause
 from activities.model.compaction_prompt import compaction_request
 from activities.model.context_split import ContextSplit, estimate_tokens, split_context
 from activities.model.endpoints import EndpointResolver, ResolvedModel
 from activities.model.port import Finish, SystemInput, UserInput
 from activities.store import calls, compactions, turns
 from activities.store.compactions import NewCompaction
-from activities.store.generations import NewAnswer, StoredAnswer, Suspended, TurnOver
+from activities.store.generations import BackoffPending, NewAnswer, StoredAnswer, Suspended, TurnOver
 from activities.store.transcript_cache import TranscriptCache
 from activities.store.turns import TurnStatus
 from prompts import render_prompt
@@ -93,6 +93,8 @@ class Compactor:
                     return CompactState.STOPPED
                 case Suspended():
                     return CompactState.SUSPENDED
+                case BackoffPending() as pending:
+                    raise rest_of_pause(pending)
                 case StoredAnswer():
                     newest = await compactions.newest(journal, request.session)
                     done = newest is not None and newest.generation == request.generation

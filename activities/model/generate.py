@@ -11,7 +11,7 @@ from activities.calls.permissions import PermissionEvaluator
 from activities.calls.planner.planner import Planner
 from activities.calls.prepare import CallPreparer
 from activities.model.answer import AnswerStream
-from activities.model.attempt import Attempt, Attempts
+from activities.model.attempt import Attempt, Attempts, rest_of_pause
 from activities.model.compact import begins_anew, is_full
 from activities.model.endpoints import EndpointResolver
 from activities.model.reminders import due_reminders
@@ -19,7 +19,7 @@ from activities.model.retry_budget import ProviderPause
 from activities.model.step_request import StepRequests, StepView
 from activities.project.project_loader import ProjectLoader
 from activities.store import generations, prompts, prunings, turns
-from activities.store.generations import StoredAnswer, Suspended, TurnOver
+from activities.store.generations import BackoffPending, StoredAnswer, Suspended, TurnOver
 from activities.store.transcript_cache import TranscriptCache
 from activities.tools.toolset import Toolsets
 from workflows.domain.context.prune import cleared_calls
@@ -78,6 +78,8 @@ class Model:
         step = Generation(id=request.generation, purpose=Purpose.STEP, turn=request.turn, step=request.step)
         async with self.attempts.start(request, step) as attempt:
             view = await self.begin(request, attempt)
+            if isinstance(view, BackoffPending):
+                raise rest_of_pause(view)
             if isinstance(view, StepResult):
                 return view
             turn, config = attempt.turn_status, view.turn_config
@@ -93,8 +95,8 @@ class Model:
             return StepResult(finish=FINISH_STOPPED)
         return self.step_result(request, stored, config.rules)
 
-    async def begin(self, request: GenerateRequest, attempt: Attempt) -> StepView | StepResult:
-        """Register the attempt, take the steered prompts, and read the view; a result if the model is not to be asked.
+    async def begin(self, request: GenerateRequest, attempt: Attempt) -> StepView | StepResult | BackoffPending:
+        """Register the attempt, take the steered prompts, and read the view; else a result, or how long not to ask.
 
         A step's reminders are recorded before its first request: a retry sends the same.
 
@@ -108,6 +110,8 @@ class Model:
                 prunings.newest(journal, request.session),
             )
             match begun:
+                case BackoffPending():
+                    return begun
                 case TurnOver():
                     return StepResult(finish=FINISH_STOPPED)
                 case Suspended():

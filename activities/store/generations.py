@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from activities.store import calls, compactions, deltas, grants, notes, transcript, turns
+from activities.store import calls, compactions, deltas, grants, model_limits, notes, transcript, turns
 from activities.store.calls import CallRow
 from activities.store.compactions import NewCompaction
 from activities.store.database import Database, dumps
@@ -26,7 +26,7 @@ _QUERIES: Final = Queries("generations")
 
 class GenerationStatus(Value):
     """A generation and its newest attempt. `pause`: seconds left, by the database's clock, until the provider may be
-    asked again. `reminders_seal` as in `MessageCompleted`."""
+    asked again. `limited`: its model was refused as over a limit. `reminders_seal` as in `MessageCompleted`."""
 
     id: GenerationId | None = None
     turn_status: TurnStatus | None = None
@@ -34,6 +34,7 @@ class GenerationStatus(Value):
     failures: int = 0
     waited_ms: int = 0
     pause: float | None = None
+    limited: bool = False
     reminders_seal: str | None = None
     answer: AnswerMetadata | None = None
 
@@ -111,8 +112,8 @@ class StoredAnswer(Value):
 async def begin(
     journal: Journal, generation: Generation, fence: Fence
 ) -> StoredAnswer | TurnOver | Suspended | BackoffPending | GenerationStatus:
-    """Register an attempt before asking the model; returns the status before it. Changes nothing during a pause. Raises
-    StaleFence for a lower attempt."""
+    """Register an attempt before asking the model; returns the status before it. Changes nothing during a pause, and
+    begins one behind the limit of a model that others have met. Raises StaleFence for a lower attempt."""
     found = await _status(journal, generation)
     registered = generation.model_copy(update={"id": found.id or generation.id})
     if found.answer is not None:
@@ -127,6 +128,11 @@ async def begin(
     journal.write(_QUERIES.register, **registered.model_dump(), session=journal.session, fence=list(fence))
     if generation.turn is not None and generation.step is not None:
         turns.record_step(journal, generation.turn, generation.step)
+    if found.limited and found.turn_status is not None:
+        model, failures = found.turn_status.model, found.failures
+        held = await model_limits.hold(journal, registered, fence, model, failures)
+        if held is not None:
+            return BackoffPending(seconds=held, failures=failures)
     return found.model_copy(update={"id": registered.id})
 
 
@@ -154,7 +160,7 @@ async def _status(journal: Journal, generation: Generation) -> GenerationStatus:
 
 def _status_of_row(row: dict[str, Any], turn_status: TurnStatus | None = None) -> GenerationStatus:
     if row["id"] is None:
-        return GenerationStatus(turn_status=turn_status)
+        return GenerationStatus(turn_status=turn_status, limited=row["limited"])
     known = {name: row[name] for name in GenerationStatus.model_fields if name not in ("turn_status", "fence")}
     return GenerationStatus(**known, fence=Fence(*row["fence"]), turn_status=turn_status)
 
@@ -256,6 +262,8 @@ async def record_failure(journal: Journal, generation: Generation, fence: Fence,
         return
     columns = failure.model_dump(include={"waited_ms", "kind", "pause"})
     journal.write(_QUERIES.record_failure, generation=generation.id, **columns)
+    if found.turn_status is not None:
+        model_limits.note_failure(journal, found.turn_status.model, failure.kind, failure.pause)
     note = NoteId(f"{generation.id}/{failure.attempt}")
     words = notes.store(journal, note, failure.message)
     fields = generation.model_dump(exclude={"id"}) | failure.model_dump(include={"attempt", "kind", "next_at"})

@@ -174,6 +174,16 @@ CREATE TABLE generation (                           -- a request for an answer: 
 );
 CREATE INDEX generation_session ON generation (session);
 
+CREATE INDEX generation_paused ON generation (next_at) WHERE next_at IS NOT NULL;
+
+CREATE TABLE model_limit (                          -- models that were refused as over a limit of their provider's
+    model    text PRIMARY KEY,                      -- provider/model
+    noted_at timestamptz NOT NULL,
+    until    timestamptz NOT NULL,
+    probe    text,                                  -- the generation that tries it again
+    probe_at timestamptz
+);
+
 CREATE TABLE message (                              -- committed answers of the model
     id         text PRIMARY KEY,
     session    text        NOT NULL REFERENCES session,

@@ -3,7 +3,8 @@
 SELECT t.state, t.turn_config, t.agent, t.model, t.variant, t.number,
        EXISTS (SELECT 1 FROM stop WHERE stop.turn = t.id) AS stopped, g.id, g.fence, g.failures, g.waited_ms, g.reminders_seal,
        -- a pause that begins later is of a clock that was ahead
-       CASE WHEN g.paused_at <= now() THEN extract(epoch FROM g.next_at - now())::float8 END AS pause, m.body AS answer
+       CASE WHEN g.paused_at <= now() THEN extract(epoch FROM g.next_at - now())::float8 END AS pause, m.body AS answer,
+       EXISTS (SELECT FROM model_limit l WHERE l.model = t.model) AS limited
 FROM turn t
 LEFT JOIN generation g ON g.turn = t.id AND g.step = %(step)s
 LEFT JOIN message m ON m.generation = g.id
@@ -12,7 +13,8 @@ WHERE t.id = %(turn)s AND t.session = %(session)s
 -- name: status
 -- A generation of a session, as above.
 SELECT g.id, g.fence, g.failures, g.waited_ms, g.reminders_seal,
-       CASE WHEN g.paused_at <= now() THEN extract(epoch FROM g.next_at - now())::float8 END AS pause, m.body AS answer
+       CASE WHEN g.paused_at <= now() THEN extract(epoch FROM g.next_at - now())::float8 END AS pause, m.body AS answer,
+       false AS limited
 FROM generation g LEFT JOIN message m ON m.generation = g.id
 WHERE g.id = %(generation)s AND g.session = %(session)s
 
@@ -47,7 +49,10 @@ UPDATE generation SET failures = failures + 1, waited_ms = waited_ms + %(waited_
 WHERE id = %(generation)s
 
 -- name: end_pauses
--- End the pauses of a session's generations.
+-- End the pauses of a session's generations, also behind the limit of their model.
+WITH lifted AS (
+    DELETE FROM model_limit WHERE model = (SELECT model FROM turn WHERE session = %(session)s AND state = 'open')
+)
 UPDATE generation SET next_at = now() WHERE session = %(session)s AND next_at > now() RETURNING id
 
 -- name: insert_message

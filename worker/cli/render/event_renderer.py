@@ -170,7 +170,8 @@ class EventRenderer:
         due, now = datetime.fromisoformat(event.next_at), self._now()
         when = f"retrying at {format_upcoming(due, now)}" if due > now else "retried"
         message = one_line(note_of(seen, event.note), 200)
-        self._print(f"{when} (attempt {event.attempt}): {message}", "yellow")
+        attempt = f" (attempt {event.attempt})" if event.attempt else ""
+        self._print(f"{when}{attempt}: {message}", "yellow")
 
     def _show_answer(self, event: MessageCompleted, seen: EventWithContents) -> None:
         self._completed_sources.add(event.message)

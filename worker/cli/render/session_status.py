@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from worker.api.sessions import Overview
+from worker.api.sessions import Overview, ProviderBackoff
 from worker.cli.render import suspension_text
 from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.formatting import format_age, format_queued_prompts, format_upcoming, pluralize
 from workflows.domain.close_reason import CloseReason
+from workflows.domain.events.generations import BEHIND_LIMIT
 from workflows.domain.ids import AskId, SessionId
 
 
@@ -72,10 +73,8 @@ def _status_details(overview: Overview, now: datetime, ask: AskId | None) -> Ite
     if waits_for_host(overview):
         yield describe_absent_worker(overview)
     if overview.pause is not None:
-        why = f"{escape_exact(overview.pause.kind)}, attempt {overview.pause.attempt}"
-        yield f"The provider has failed ({why}), and is asked again then."
-        yield f"It said: {one_line(overview.pause.message or '(erased)', 300)}"
-        yield f"`holdfast stop {overview.id}` ends the waiting."
+        yield from _describe_pause(overview.pause)
+        yield f"`holdfast wake {overview.id}` asks again now, `holdfast stop {overview.id}` ends the turn."
     if overview.asks:
         yield f"{pluralize(overview.asks, 'question')} for you: holdfast asks --session {overview.id}"
     if overview.waiting:
@@ -85,3 +84,11 @@ def _status_details(overview: Overview, now: datetime, ask: AskId | None) -> Ite
     may_work = overview.status != "ended" and not overview.working and overview.parent is None
     if overview.reason == CloseReason.FAILED and may_work:
         yield retry_hint(overview.id)
+
+
+def _describe_pause(pause: ProviderBackoff) -> Iterator[str]:
+    if pause.kind == BEHIND_LIMIT:
+        yield "Another request has met the limit of its model: it is asked again in turn."
+        return
+    yield f"The provider has failed ({escape_exact(pause.kind)}, attempt {pause.attempt}), and is asked again then."
+    yield f"It said: {one_line(pause.message or '(erased)', 300)}"

@@ -1,15 +1,18 @@
 """The outcome of asking a model. `turn` and `step` are a step's; an answer for another purpose has none."""
 
-from typing import Literal
+from typing import Final, Literal
 
 from workflows.domain.generation import Purpose
 from workflows.domain.ids import GenerationId, MessageId, NoteId, PartId, TurnId
 from workflows.domain.usage import Tokens
 from workflows.domain.value import Value
 
+BEHIND_LIMIT: Final = "limit"  # the kind of a pause that a limit has caused which another request has met
+
 
 class ModelRetry(Value):
-    """A provider failed (`note`); the next request is due at `next_at` (RFC 3339)."""
+    """A provider failed (`note`); the next request is due at `next_at` (RFC 3339). `kind`: an HTTP status, "network",
+    or BEHIND_LIMIT."""
 
     type: Literal["model.retry"] = "model.retry"
     generation: GenerationId

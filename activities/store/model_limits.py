@@ -1,0 +1,53 @@
+"""Models that are over their provider's limit: one generation tries again, the others follow it in turn."""
+
+from typing import Final
+
+from activities.store import notes
+from activities.store.journal import Journal
+from activities.store.queries import Queries
+from activities.store.statements import RowReader
+from workflows.domain.events.generations import BEHIND_LIMIT, ModelRetry
+from workflows.domain.generation import Generation
+from workflows.domain.ids import NoteId
+from workflows.domain.wire import Fence
+
+_OVER_LIMIT: Final = ("429", "529")  # kinds of failures
+_REASON: Final = "Another request has met the limit of this model: it is asked again in turn."
+_QUERIES: Final = Queries("model_limits")
+
+
+def note_failure(journal: Journal, model: str, kind: str, pause: float) -> None:
+    """After a failure, when the model may be asked again in `pause` seconds."""
+    if kind in _OVER_LIMIT:
+        journal.write(_QUERIES.note, model=model, pause=pause)
+
+
+async def hold(journal: Journal, generation: Generation, fence: Fence, model: str, failures: int) -> float | None:
+    """Pause a registered generation behind the limit, in seconds; None: it may ask, as the first behind the limit.
+
+    Until the end of the limit, or for 5 s while another one tries, and a second longer for each that came before it.
+    One that tries and is lost is followed after a minute.
+    """
+    (row,) = await journal.rows(_QUERIES.admit, generation=generation.id, model=model, over_limit=list(_OVER_LIMIT))
+    if row["pause"] is None:
+        return None
+    (held,) = await journal.rows(_QUERIES.hold, generation=generation.id, kind=BEHIND_LIMIT, pause=row["pause"])
+    if row["announced"]:
+        note = NoteId(f"{generation.id}/held/{fence.epoch}-{fence.sequence}-{fence.attempt}")
+        journal.record(
+            ModelRetry(
+                **generation.model_dump(exclude={"id"}),
+                generation=generation.id,
+                attempt=failures,
+                kind=BEHIND_LIMIT,
+                note=note,
+                seal=notes.store(journal, note, _REASON),
+                next_at=held["next_at"].isoformat(timespec="milliseconds"),
+            )
+        )
+    return float(row["pause"])
+
+
+async def lift(reader: RowReader, generation: Generation) -> None:
+    """The provider has accepted the request that tried again."""
+    await reader.rows(_QUERIES.lift, generation=generation.id)

@@ -1,0 +1,105 @@
+"""A model over its limit is tried by one generation, and asked by the others in turn."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from activities.store import generations, model_limits
+from activities.store.database import Database
+from activities.store.generations import BackoffPending, FailedAttempt, GenerationStatus
+from tests.activities.rig import ActivityRig, open_rig
+from workflows.domain.events.generations import BEHIND_LIMIT, ModelRetry
+from workflows.domain.generation import Generation
+from workflows.domain.wire import Fence
+
+OVER = FailedAttempt(attempt=1, kind="429", message="busy", pause=600.0, waited_ms=1, next_at="2026-01-01T00:00:00Z")
+
+
+def generation(rig: ActivityRig) -> Generation:
+    return rig.generation(1, f"gen_{rig.project.parent.name}")
+
+
+async def begin(rig: ActivityRig, attempt: int = 1) -> float | None:
+    """How long the session's step has to wait; None: it may ask."""
+    async with rig.journal() as journal:
+        begun = await generations.begin(journal, generation(rig), Fence(1, 1, attempt, attempt))
+    if isinstance(begun, BackoffPending):
+        return begun.seconds
+    assert isinstance(begun, GenerationStatus)
+    return None
+
+
+async def refused(rig: ActivityRig, attempt: int = 1) -> None:
+    async with rig.journal() as journal:
+        failure = OVER.model_copy(update={"attempt": attempt})
+        await generations.record_failure(journal, generation(rig), Fence(1, 1, attempt, attempt), failure)
+
+
+async def pass_time(database: Database, *, limit: bool) -> None:
+    """End the sessions' own pauses, and with `limit` the limit, too."""
+    await database.rows(b"UPDATE generation SET next_at = now() WHERE next_at > now()")
+    if limit:
+        await database.rows(b"UPDATE model_limit SET until = now()")
+
+
+async def three(database: Database, directory: Path) -> Sequence[ActivityRig]:
+    """Open turns; the first one's model has said that it is over its limit for ten minutes."""
+    rigs = []
+    for name in ("1", "2", "3"):
+        (directory / name).mkdir()
+        rigs.append(await open_rig(database, directory / name))
+        await rigs[-1].open_turn()
+    await begin(rigs[0])
+    await refused(rigs[0])
+    return rigs
+
+
+async def test_others_wait_for_the_end_of_the_limit_and_in_turn(database: Database, tmp_path: Path) -> None:
+    _, second, third = await three(database, tmp_path)
+    waits = [await begin(second), await begin(third)]
+    (event,) = [event for event in await third.events() if isinstance(event, ModelRetry)]
+
+    assert [round(wait or 0) for wait in waits] == [601, 602]
+    assert (event.kind, event.attempt) == (BEHIND_LIMIT, 0)
+
+
+async def test_one_tries_again_and_the_others_follow_once_it_is_accepted(database: Database, tmp_path: Path) -> None:
+    first, second, third = await three(database, tmp_path)
+    await begin(second)
+    await begin(third)
+    await pass_time(database, limit=True)
+    assert await begin(second, 2) is None
+    held = [await begin(first, 2), await begin(third, 2)]
+    assert [wait is not None and 5 <= wait < 8 for wait in held] == [True, True]
+
+    await model_limits.lift(database, generation(second))
+    await pass_time(database, limit=False)
+    assert [await begin(first, 3), await begin(third, 3)] == [None, None]
+
+
+async def test_a_limit_that_is_met_again_holds_all_of_them_again(database: Database, tmp_path: Path) -> None:
+    first, second, _ = await three(database, tmp_path)
+    await begin(second)
+    await pass_time(database, limit=True)
+    assert await begin(first, 2) is None
+    await refused(first, 2)
+
+    await pass_time(database, limit=False)
+    assert round(await begin(second, 2) or 0) == 600
+    assert await begin(first, 3) is None  # its own pause is over
+
+
+async def test_an_attempt_that_was_lost_while_it_tried_is_followed_after_a_minute(
+    database: Database, tmp_path: Path
+) -> None:
+    first, second, _ = await three(database, tmp_path)
+    await pass_time(database, limit=True)
+    assert await begin(first, 2) is None and await begin(second) is not None
+    await pass_time(database, limit=False)
+    await database.rows(b"UPDATE model_limit SET probe_at = probe_at - interval '2 minutes'")
+    assert await begin(second, 2) is None
+
+
+async def test_another_model_is_not_held(database: Database, tmp_path: Path) -> None:
+    _, second, _ = await three(database, tmp_path)
+    await database.rows(b"UPDATE turn SET model = 'scripted/other' WHERE id = %(turn)s", turn=second.turn)
+    assert await begin(second) is None

@@ -229,6 +229,7 @@ class SloppyChat(OpenAIChat):
     def __init__(self, server: Server, *answers: Answer) -> None:
         super().__init__(*answers)
         self.server = server
+        self.usage = lambda *_: {**(server.counts or {**_USAGE, **_DETAILS})}
         self.signed: dict[str, Any] = {}  # by the ids of calls
 
     def validate(self, body: dict[str, Any]) -> None:
@@ -262,7 +263,7 @@ class SloppyChat(OpenAIChat):
             "created": 1,
             "model": body["model"],
         }
-        usage = {"usage": server.counts or {**_USAGE, **_DETAILS}}
+        usage = {"usage": self.usage(body, answer.output)}
         if server.null_usage:
             shared["usage"] = None
         open_finish = {"finish_reason": server.no_finish} if server.open_finish else {}

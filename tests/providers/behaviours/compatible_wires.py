@@ -1,8 +1,9 @@
 """Servers of OpenAI's chat protocol that nobody knows by name: one that is strict, and one that is sloppy."""
 
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from activities.model.port import InputMessage, ModelRequest
+from tests.providers import bills
 from tests.providers.behaviours.chat_wire import ChatWire
 from tests.providers.behaviours.openai_failures import error
 from tests.providers.behaviours.script import End, Failure
@@ -68,6 +69,7 @@ SLOPPY: Final = Server(
     line=b"\r\n",
     comment=b": keep-alive",
 )
+_CACHED: Final = ("prompt_cache_hit_tokens", "cached_tokens")
 _VLLM: Final[dict[str, Any]] = {"object": "error", "type": "BadRequestError", "param": None, "code": 400}
 
 
@@ -109,8 +111,13 @@ class SloppyWire(ChatWire):
         ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "34"}, "Too many requests"),
     )
 
+    server: ClassVar[Server] = SLOPPY
+
     def __init__(self) -> None:
-        super().__init__(SloppyChat(SLOPPY))
+        super().__init__(SloppyChat(self.server))
 
     def bill(self) -> bool:
-        return False
+        """Under the server's own name for cached tokens."""
+        counts = self.server.counts or {}
+        self.service.usage = bills.openai_chat(next(filter(counts.get, _CACHED), None))
+        return True

@@ -23,7 +23,7 @@ from activities.model.wires.google_tokens import GoogleTokens
 from activities.model.wires.router import WireRouter
 from activities.model.wires.timeouts import StreamTimeouts
 from tests.providers import anthropic_messages, google_gemini, openai_chat
-from tests.providers.behaviours.failing import SILENCE
+from tests.providers.behaviours.failing import LEFT_OPEN, SILENCE
 from tests.providers.behaviours.reasons import REASONS
 from tests.providers.behaviours.rows import ROWS, Rig
 from tests.providers.behaviours.script import Answer, Call, Text, Thought
@@ -75,7 +75,7 @@ async def impatient() -> AsyncIterator[WireRouter]:
 async def test_it_behaves_as_the_same_wire_elsewhere(
     port: WireRouter, impatient: WireRouter, kind: type[WireUnderTest], row: str
 ) -> None:
-    rig = Rig(impatient if row.startswith("silence") else port, kind(), tuple(other() for other in WIRES))
+    rig = Rig(impatient if row.startswith(("silence", LEFT_OPEN)) else port, kind(), tuple(other() for other in WIRES))
     async with serve_double(rig.wire.double):
         await ROWS[row](rig)
 

@@ -290,5 +290,5 @@ def _error_event(error: object) -> Mapping[str, Any] | None:
 def _json(text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None

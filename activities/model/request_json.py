@@ -62,7 +62,7 @@ def parse_arguments(text: str) -> JsonDict:
     """A call's arguments as the object that some protocols want."""
     try:
         arguments = json.loads(text or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         arguments = text
     return arguments if isinstance(arguments, dict) else {"arguments": arguments}
 

@@ -23,6 +23,7 @@ from activities.model.failures import (
     from_stream,
     retry_delay,
 )
+from activities.model.request_json import parse_arguments
 from tests.cases import Case, load
 
 NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
@@ -302,3 +303,9 @@ def test_the_error_of_the_provider_behind_openrouter_is_shown(raw: object, said:
 )
 def test_a_hint_is_found_wherever_a_provider_writes_it(headers: dict[str, str], text: str, seconds: float) -> None:
     assert retry_delay(1, headers, NOW, 0, text=text) == seconds
+
+
+def test_json_that_is_nested_too_deeply_is_read_as_none() -> None:
+    failure = from_response("own", 503, "", "[" * 16_000, {}, retryable=True)
+    assert isinstance(classify(failure), Retry)
+    assert parse_arguments("[" * 16_000) == {"arguments": "[" * 16_000}

@@ -33,6 +33,8 @@ from workflows.domain.wire import (
 from workflows.gate import Gate
 from workflows.runtime import ReloadDue, SessionRuntime
 
+_NOT_COMPACTED: Final = "It could not be compacted:"
+_SWITCHED_OFF: Final = "Compaction is switched off: `compaction.auto` in the configuration is false."
 _DOING: Final = {Generate: "asks the model", Compact: "compacts its context", Settle: "settles its calls"}
 
 
@@ -123,8 +125,10 @@ class Turn:
         request = CompactRequest(
             **self.runtime.fence(),
             turn=self.turn.id,
+            step=self.turn.step + 1,
             generation=ids.GenerationId(self.runtime.mint(ids.Prefix.GENERATION)),
             tried=self.turn.compactions,
+            refused=bool(self.turn.overflow),
         )
         summary = self.runtime.summary(f"turn {self.turn.number}: compact the context")
         try:
@@ -132,15 +136,15 @@ class Turn:
                 Compactor.compact, request, policies.model(self.session.limits, summary)
             )
         except ActivityError as error:
-            self.turn.record_failed_compaction(failure_text(error), final=False)
+            self.turn.record_failed_compaction(f"{_NOT_COMPACTED} {failure_text(error)}", final=False)
             return True
         match compacted.state:
-            case CompactState.DONE:
+            case CompactState.DONE | CompactState.SHORTENED:
                 self.turn.record_compaction()
             case CompactState.FAILED:
-                self.turn.record_failed_compaction("The model gave no summary.", final=False)
-            case CompactState.NOTHING:
-                self.turn.record_failed_compaction("There is nothing that a summary could stand for.", final=True)
+                self.turn.record_failed_compaction(f"{_NOT_COMPACTED} {compacted.reason}", final=compacted.final)
+            case CompactState.OFF:
+                self.turn.record_failed_compaction(_SWITCHED_OFF, final=True)
             case CompactState.SUSPENDED:
                 await self.runtime.wait_until_resumed()
             case CompactState.STOPPED:

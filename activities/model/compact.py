@@ -1,41 +1,48 @@
 """Model.compact: a summary in place of the beginning of a session's context."""
 
 import asyncio
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Final, NamedTuple
 
-from pydantic import JsonValue
 from temporalio import activity
+from temporalio.exceptions import ApplicationError
 
+from activities.error_boundary import storable_text
 from activities.model.answer import AnswerStream
 from activities.model.attempt import Attempt, Attempts, rest_of_pause
+from activities.model.compaction_plan import UNKNOWN_WINDOW, NoRemedy, ShortenedPrompts, plan_compaction
 from activities.model.compaction_prompt import compaction_request
-from activities.model.context_split import ContextSplit, estimate_tokens, split_context
+from activities.model.context_fill import answers_of, context_tokens
+from activities.model.context_split import CHARS_PER_TOKEN, ContextSplit, estimate_text, estimate_tokens
 from activities.model.endpoints import EndpointResolver, ResolvedModel
-from activities.model.port import Finish, SystemInput, UserInput
-from activities.store import calls, compactions, turns
-from activities.store.compactions import NewCompaction
+from activities.model.port import ModelRequest, SystemInput, UserInput
+from activities.model.summary_check import NOT_SHORTER, find_summary_flaw
+from activities.store import compactions, turns
+from activities.store.commit_retry import retry_while_unavailable
+from activities.store.compactions import CompactionOutcome, CompactionTry, CompactionTryRow, NewCompaction, NewFailure
 from activities.store.generations import BackoffPending, NewAnswer, StoredAnswer, Suspended, TurnOver
+from activities.store.journal import WORKER, Journal, session_journal
 from activities.store.transcript_cache import TranscriptCache
 from activities.store.turns import TurnStatus
 from prompts import render_prompt
 from workflows.domain.agents.built_in import COMPACTION
-from workflows.domain.config.config import AgentSettings, Compaction
+from workflows.domain.config.config import AgentSettings
 from workflows.domain.config.turn_config import TurnConfig
-from workflows.domain.context_window import overflows, usable_tokens
+from workflows.domain.errors import UsageError
 from workflows.domain.generation import Generation, Purpose
-from workflows.domain.messages import AssistantMessage, ContextSummary, Transcript
+from workflows.domain.messages import ContextSummary, Transcript
 from workflows.domain.wire import CompactRequest, CompactResult, CompactState
 
-_CHARS_PER_TOKEN: Final = 4
-_UNUSABLE: Final = (Finish.LENGTH, Finish.CONTENT_FILTER)
-_UNKNOWN_WINDOW: Final = 32_000  # tokens: of a model without a known limit that has refused a request as too long
+_MOST_SUMMARY: Final = 8_000  # tokens of an answer without thoughts
+_MOST_REASON: Final = 2_000  # characters
+_NO_ANSWER: Final = "There is nothing that a summary could stand for."
 
 
 class _View(NamedTuple):
     turn: TurnStatus
     config: TurnConfig
     transcript: Transcript
-    todos: list[JsonValue]
 
 
 class Compactor:
@@ -51,111 +58,134 @@ class Compactor:
 
     @activity.defn(name="holdfast.model.compact")
     async def compact(self, request: CompactRequest) -> CompactResult:
-        """Raises as `AnswerStream.get`."""
+        """Raises as `AnswerStream.get` where another attempt may help."""
         generation = Generation(id=request.generation, purpose=Purpose.COMPACTION)
         async with self.attempts.start(request, generation) as attempt:
             view = await self.begin(request, attempt)
-            if isinstance(view, CompactState):
-                return CompactResult(state=view)
-            config, settings = view.config.config, view.config.config.compaction
-            agent = COMPACTION.with_settings(config.agent.get(COMPACTION.name, AgentSettings()), AgentSettings())
-            asked = await self.endpoints.resolve(view.turn.model, config)
-            split = split_context(view.transcript, _window(asked, settings), _with_tail(settings, request.tried))
-            if split is None or not settings.auto:
-                return CompactResult(state=CompactState.NOTHING)
-            model = await self.endpoints.resolve(agent.model or view.turn.model, config, agent=agent)
-            room = _window(model, settings) * _CHARS_PER_TOKEN >> request.tried
-            question = model.request(
-                (
-                    SystemInput(content=render_prompt(f"agents/{agent.prompt_file}")),
-                    UserInput(content=compaction_request(split.head, view.todos, room)),
-                ),
+            if isinstance(view, CompactResult):
+                return view
+            settings = view.config.config.compaction
+            model = await self.endpoints.resolve(view.turn.model, view.config.config)
+            tokens = context_tokens(view.transcript)
+            tried = CompactionTry(turn=request.turn, step=request.step, model=model.name, tokens=tokens)
+            plan = plan_compaction(
+                view.transcript, model.usable(settings), settings, tried=request.tried, refused=request.refused
             )
-            answer = await self.answers.get(attempt, model, question, agent.name)
-            summarised = _summarised(answer, split, view.transcript)
-            stored = await attempt.store(summarised)
-        if isinstance(stored, TurnOver):
-            return CompactResult(state=CompactState.STOPPED)
-        return CompactResult(state=CompactState.FAILED if summarised.compaction is None else CompactState.DONE)
+            match plan:
+                case ContextSplit():
+                    return await self.summarise(request, attempt, view, plan, tried)
+                case ShortenedPrompts(shown=shown):
+                    await self.record(
+                        attempt, lambda journal: compactions.shorten_prompts(journal, request.generation, tried, shown)
+                    )
+                    return CompactResult(state=CompactState.SHORTENED)
+                case NoRemedy(off=off):
+                    if off:
+                        return CompactResult(state=CompactState.OFF)
+                    return await self.fail(attempt, NewFailure(tried=tried, reason=_NO_ANSWER, final=True))
 
-    async def begin(self, request: CompactRequest, attempt: Attempt) -> _View | CompactState:
-        """Register the attempt and read the view; a state if the model is not to be asked."""
+    async def begin(self, request: CompactRequest, attempt: Attempt) -> _View | CompactResult:
+        """Register the attempt and read the view; a result if nothing is to be done."""
         async with attempt.registration() as journal:
-            turn, transcript, todos = await asyncio.gather(
+            turn, transcript, found = await asyncio.gather(
                 turns.turn_status(journal, request.turn),
                 self.transcripts.read(journal, request.session),
-                calls.todos(journal, request.session),
+                compactions.find_try(journal, request.generation),
             )
             if turn.over:
-                return CompactState.STOPPED
+                return CompactResult(state=CompactState.STOPPED)
+            if found is not None:
+                return _result_of_row(found)
             match await attempt.begin(journal):
-                case TurnOver():
-                    return CompactState.STOPPED
+                case TurnOver() | StoredAnswer():  # an answer that came late
+                    return CompactResult(state=CompactState.STOPPED)
                 case Suspended():
-                    return CompactState.SUSPENDED
+                    return CompactResult(state=CompactState.SUSPENDED)
                 case BackoffPending() as pending:
                     raise rest_of_pause(pending)
-                case StoredAnswer():
-                    newest = await compactions.newest(journal, request.session)
-                    done = newest is not None and newest.generation == request.generation
-                    return CompactState.DONE if done else CompactState.FAILED
-            return _View(turn, await turns.turn_config(journal, turn.turn_config), transcript, todos)
+            return _View(turn, await turns.turn_config(journal, turn.turn_config), transcript)
+
+    async def summarise(
+        self, request: CompactRequest, attempt: Attempt, view: _View, split: ContextSplit, tried: CompactionTry
+    ) -> CompactResult:
+        try:
+            answer = await self.ask(request, attempt, view, split)
+        except UsageError as error:
+            return await self.fail(attempt, NewFailure(tried=tried, reason=str(error)))
+        except ApplicationError as error:
+            if not error.non_retryable:
+                raise
+            reason = storable_text(self.attempts.redactor.text(error.message))[:_MOST_REASON]
+            return await self.fail(attempt, NewFailure(tried=tried, reason=reason))
+        outcome = _outcome(answer, split, view.transcript, tried)
+        if isinstance(await attempt.store(answer.model_copy(update={"compaction": outcome})), TurnOver):
+            return CompactResult(state=CompactState.STOPPED)
+        return _result_of(outcome)
+
+    async def ask(self, request: CompactRequest, attempt: Attempt, view: _View, split: ContextSplit) -> NewAnswer:
+        config = view.config.config
+        agent = COMPACTION.with_settings(config.agent.get(COMPACTION.name, AgentSettings()), AgentSettings())
+        model = await self.endpoints.resolve(agent.model or view.turn.model, config, agent=agent)
+        system = render_prompt(f"agents/{agent.prompt_file}")
+        window = model.usable(config.compaction) or UNKNOWN_WINDOW
+        room = (window * CHARS_PER_TOKEN >> request.tried) - len(system)
+        content = compaction_request(split.head, room)
+        question = model.request((SystemInput(content=system), UserInput(content=content)))
+        return await self.answers.get(attempt, model, _bounded(question, model), agent.name)
+
+    async def fail(self, attempt: Attempt, failure: NewFailure) -> CompactResult:
+        await self.record(attempt, lambda journal: compactions.store_failure(journal, attempt.generation.id, failure))
+        return _result_of(failure)
+
+    async def record(self, attempt: Attempt, write: Callable[[Journal], None]) -> None:
+        """Once, whatever became of an earlier commit."""
+
+        async def record() -> None:
+            request = attempt.request
+            async with session_journal(attempt.database, request.session, WORKER, epoch=request.epoch) as journal:
+                if await compactions.find_try(journal, attempt.generation.id) is None:
+                    write(journal)
+
+        await retry_while_unavailable(record)
 
 
-def begins_anew(transcript: Transcript) -> bool:
-    """Whether no answer was asked for since the newest summary, with which earlier reminders went."""
-    first, answers = transcript[0] if transcript else None, _answers(transcript)
-    return isinstance(first, ContextSummary) and (not answers or answers[-1].id == first.newest)
+def _bounded(question: ModelRequest, model: ResolvedModel) -> ModelRequest:
+    """A limit includes a model's thoughts."""
+    if question.max_output is None or model.facts.reasoning:
+        return question
+    return replace(question, max_output=min(question.max_output, _MOST_SUMMARY))
 
 
-def is_full(transcript: Transcript, model: ResolvedModel, config: TurnConfig) -> bool:
-    """Whether the newest answer's tokens leave no room for another.
-
-    Answers from before a summary do not count; nor does any where the first one behind it was full already: then
-    instructions and tools take the room, and no summary helps.
-    """
-    settings, usable = config.config.compaction, _usable(model, config.config.compaction)
-    first = transcript[0] if transcript else None
-    answers = _answers(transcript)
-    if isinstance(first, ContextSummary):
-        known = [answer.id for answer in answers]
-        answers = answers[known.index(first.newest) + 1 if first.newest in known else 0 :]
-        if answers and overflows(answers[0].body.tokens, usable):
-            return False
-    return settings.auto and bool(answers) and overflows(answers[-1].body.tokens, usable)
-
-
-def _answers(transcript: Transcript) -> list[AssistantMessage]:
-    return [entry for entry in transcript if isinstance(entry, AssistantMessage)]
-
-
-def _usable(model: ResolvedModel, settings: Compaction) -> int:
-    facts = model.facts
-    return usable_tokens(
-        context=facts.context, max_input=facts.max_input, max_output=facts.max_output, compaction=settings
-    )
-
-
-def _window(model: ResolvedModel, settings: Compaction) -> int:
-    return _usable(model, settings) or _UNKNOWN_WINDOW
-
-
-def _with_tail(settings: Compaction, tried: int) -> Compaction:
-    """What was compacted and still did not fit keeps no tail."""
-    return settings.model_copy(update={"tail_turns": 0}) if tried else settings
-
-
-def _summarised(answer: NewAnswer, split: ContextSplit, transcript: Transcript) -> NewAnswer:
-    """The answer as the summary of the head; unchanged if it is none, for it is paid all the same."""
-    if not answer.text.strip() or answer.body.finish in _UNUSABLE:
-        return answer
-    first, last, answers = transcript[0], split.head[-1], _answers(transcript)
-    compaction = NewCompaction(
+def _outcome(
+    answer: NewAnswer, split: ContextSplit, transcript: Transcript, tried: CompactionTry
+) -> NewCompaction | NewFailure:
+    """What the answer changes; it is paid in any case."""
+    flaw = find_summary_flaw(answer, split.head)
+    if flaw is not None:
+        return NewFailure(tried=tried, reason=flaw, final=flaw == NOT_SHORTER)
+    first, last = transcript[0], split.head[-1]
+    return NewCompaction(
+        tried=tried,
         turn=last.turn,
         step=last.step,
-        newest=answers[-1].id,
+        newest=answers_of(transcript)[-1].id,
         replaces=first.id if isinstance(first, ContextSummary) else None,
-        before=answers[-1].body.tokens.context or estimate_tokens(transcript),
-        after=len(answer.text) // _CHARS_PER_TOKEN + estimate_tokens(split.tail),
+        after=estimate_text(answer.text) + estimate_tokens(split.tail),
     )
-    return answer.model_copy(update={"compaction": compaction})
+
+
+def _result_of(outcome: NewCompaction | NewFailure) -> CompactResult:
+    if isinstance(outcome, NewCompaction):
+        return CompactResult(state=CompactState.DONE)
+    return CompactResult(state=CompactState.FAILED, reason=outcome.reason, final=outcome.final)
+
+
+def _result_of_row(row: CompactionTryRow) -> CompactResult:
+    """Of an earlier attempt."""
+    match row.outcome:
+        case CompactionOutcome.COMPACTED:
+            return CompactResult(state=CompactState.DONE)
+        case CompactionOutcome.SHORTENED:
+            return CompactResult(state=CompactState.SHORTENED)
+        case CompactionOutcome.FAILED:
+            return CompactResult(state=CompactState.FAILED, reason=row.reason or "", final=row.final)

@@ -1,11 +1,10 @@
 """The request for a summary: a conversation as plain text, and what to keep of it (opencode.md 5.3)."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
-from pydantic import JsonValue
-
+from activities.model.text_shares import share_out, shorten
 from activities.store.database import dumps
 from prompts import render_prompt
 from workflows.domain.messages import (
@@ -21,8 +20,10 @@ from workflows.domain.messages import (
 )
 
 _MOST_OUTPUT: Final = 2_000  # characters of a tool's result
+_LEAST: Final = 400  # characters of a part of the conversation that say something
+_PERSON: Final = "User"
 # What would end or begin a block of the request, and what would pass for a message where a reader may see a line begin.
-_OWN_TAG: Final = re.compile(r"<(?=[\s/]{0,9}(?:conversation|notes|todos)\b)", re.IGNORECASE)
+_OWN_TAG: Final = re.compile(r"<(?=[\s/]{0,9}(?:conversation|notes)\b)", re.IGNORECASE)
 _OWN_LABEL: Final = re.compile(
     r"(?:^|(?<=[\r\v\f\x1c-\x1e\x85\u2028\u2029]))"
     r"(?=[ \t]{0,99}\[[ \t]{0,9}(?:(?:User|Assistant|Tool)\b[^\]\n]{0,40}\][ \t]{0,9}:|Attached\b))",
@@ -30,35 +31,88 @@ _OWN_LABEL: Final = re.compile(
 )
 
 
-def compaction_request(head: Transcript, todos: Sequence[JsonValue], room: int) -> str:
-    """Asks for a summary of `head`, which brings an earlier one up to date. `room`: characters for the conversation,
-    of which the end is kept."""
+class _Block(NamedTuple):
+    label: str | None
+    text: str
+
+    @property
+    def is_wish(self) -> bool:
+        return self.label == _PERSON
+
+    def render(self, length: int | None = None) -> str:
+        """Shortened first: what a cut leaves is text like any other."""
+        text = self.text if length is None else shorten(self.text, length)
+        return _without_tags(text if self.label is None else _labelled(self.label, text))
+
+
+def compaction_request(head: Transcript, room: int) -> str:
+    """Asks for a summary of `head`, which brings an earlier one up to date. `room`: characters of the whole request.
+
+    Of a conversation that is longer, what the person has said goes first, then the newest.
+    """
     first = head[0]
-    text = _without_tags(conversation_text(head))
-    if len(text) > room:
-        text = render_prompt("compaction/left_out", text=text[-room:].partition("\n")[2] or text[-room:])
     known = (
         render_prompt("compaction/earlier", summary=_without_tags(first.text))
         if isinstance(first, ContextSummary)
         else ""
     )
-    listed = render_prompt("compaction/todos", todos=_without_tags(dumps(todos))) if todos else ""
-    return render_prompt("compaction/request", earlier=known, todos=listed, conversation=text)
+    others = len(render_prompt("compaction/request", earlier=known, conversation=""))
+    text = _fitting(list(_blocks_of(head)), max(room - others, room // 4))
+    return render_prompt("compaction/request", earlier=known, conversation=text)
 
 
 def conversation_text(entries: Iterable[Entry]) -> str:
     """Without earlier summaries and reminders."""
-    return "\n\n".join(block for entry in entries for block in _blocks(entry))
+    return "\n\n".join(block.render() for block in _blocks_of(entries))
 
 
-def _blocks(entry: Entry) -> Iterator[str]:
+def _fitting(blocks: Sequence[_Block], room: int) -> str:
+    whole = [block.render() for block in blocks]
+    if sum(map(len, whole)) <= room:
+        return "\n\n".join(whole)
+    texts = _wishes(blocks, room // 2)
+    left = room - sum(map(len, texts.values()))
+    for place in reversed(range(len(blocks))):
+        if blocks[place].is_wish:
+            continue
+        if len(whole[place]) > left:
+            if left > _LEAST:
+                texts[place] = blocks[place].render(left)
+            break
+        texts[place] = whole[place]
+        left -= len(whole[place]) + len(render_prompt("compaction/left_out"))  # perhaps beside it
+    return "\n\n".join(_with_gaps(texts, len(blocks)))
+
+
+def _wishes(blocks: Sequence[_Block], room: int) -> dict[int, str]:
+    """Where there are too many, the first and the newest."""
+    places = [place for place, block in enumerate(blocks) if block.is_wish]
+    most = max(room // _LEAST, 1)
+    chosen = places if len(places) <= most else [places[0], *places[len(places) - most + 1 :]]
+    shares = share_out([len(blocks[place].text) for place in chosen], room)
+    return {place: blocks[place].render(share) for place, share in zip(chosen, shares, strict=True)}
+
+
+def _with_gaps(texts: Mapping[int, str], count: int) -> Iterator[str]:
+    gap = False
+    for place in range(count):
+        if place in texts:
+            yield texts[place]
+        elif not gap:
+            yield render_prompt("compaction/left_out")
+        gap = place not in texts
+
+
+def _blocks_of(entries: Iterable[Entry]) -> Iterator[_Block]:
+    return (block for entry in entries for block in _blocks(entry))
+
+
+def _blocks(entry: Entry) -> Iterator[_Block]:
     match entry:
         case UserMessage():
+            yield from (_Block(_PERSON, part.text) for part in entry.parts if isinstance(part, TextPart) and part.text)
             yield from (
-                _labelled("User", part.text) for part in entry.parts if isinstance(part, TextPart) and part.text
-            )
-            yield from (
-                f"[Attached {_one_line(part.mime)}: {_one_line(part.filename or 'file')}]"
+                _Block(None, f"[Attached {_one_line(part.mime)}: {_one_line(part.filename or 'file')}]")
                 for part in entry.parts
                 if isinstance(part, FilePart)
             )
@@ -67,23 +121,24 @@ def _blocks(entry: Entry) -> Iterator[str]:
                 yield from _part_blocks(part)
 
 
-def _part_blocks(part: TextPart | ReasoningPart | ToolPart) -> Iterator[str]:
+def _part_blocks(part: TextPart | ReasoningPart | ToolPart) -> Iterator[_Block]:
     match part:
         case ToolPart():
-            yield _labelled("Assistant tool call", f"{part.tool}({dumps(part.arguments)})")
+            yield _Block("Assistant tool call", f"{part.tool}({dumps(part.arguments)})")
             if part.outcome is not None:
                 kind = "Tool error" if part.outcome.error else "Tool result"
-                yield _labelled(kind, _shortened(part.outcome.output))
+                yield _Block(kind, _truncated(part.outcome.output))
                 yield from (
-                    f"[Attached {_one_line(str(each.get('mime', 'file')))}]" for each in part.outcome.attachments
+                    _Block(None, f"[Attached {_one_line(str(each.get('mime', 'file')))}]")
+                    for each in part.outcome.attachments
                 )
         case ReasoningPart(text=text) if text.strip():
-            yield _labelled("Assistant reasoning", text)
+            yield _Block("Assistant reasoning", text)
         case TextPart(text=text) if text.strip():
-            yield _labelled("Assistant", text)
+            yield _Block("Assistant", text)
 
 
-def _shortened(output: str) -> str:
+def _truncated(output: str) -> str:
     return output if len(output) <= _MOST_OUTPUT else f"{output[:_MOST_OUTPUT]}\n[truncated]"
 
 

@@ -9,7 +9,7 @@ from workflows.domain.messages import AssistantMessage, ContextSummary, Entry, T
 
 _LEAST_TAIL: Final = 2_000  # tokens
 _MOST_TAIL: Final = 15_000
-_CHARS_PER_TOKEN: Final = 4
+CHARS_PER_TOKEN: Final = 4
 _ATTACHMENT: Final = 1_500  # tokens of a picture or a page, about what providers count
 
 
@@ -27,11 +27,12 @@ def split_context(transcript: Transcript, usable: int, settings: Compaction) -> 
     ends = [place for place, entry in enumerate(transcript, 1) if isinstance(entry, AssistantMessage)]
     if not ends:
         return None
-    end = _earliest_that_fits(transcript, ends, _budget(usable, settings), settings.tail_turns)
+    end = _earliest_that_fits(transcript, ends, tail_budget(usable, settings), settings.tail_turns)
     return ContextSplit(transcript[:end], transcript[end:])
 
 
-def _budget(usable: int, settings: Compaction) -> int:
+def tail_budget(usable: int, settings: Compaction) -> int:
+    """In tokens."""
     if settings.preserve_recent_tokens is not None:
         return settings.preserve_recent_tokens
     return min(max(usable // 4, _LEAST_TAIL), _MOST_TAIL)
@@ -59,17 +60,30 @@ def estimate_tokens(entries: Iterable[Entry]) -> int:
 
 
 def _entry_tokens(entry: Entry) -> int:
-    if not isinstance(entry, AssistantMessage):
-        return _of_chars(len(entry.text))
-    return sum(_call_tokens(part) if isinstance(part, ToolPart) else _of_chars(len(part.text)) for part in entry.parts)
+    match entry:
+        case AssistantMessage():
+            texts = sum(estimate_text(part.text) for part in entry.parts if not isinstance(part, ToolPart))
+            calls = (part for part in entry.parts if isinstance(part, ToolPart))
+            return texts + sum(_of_chars(len(call.tool) + len(str(call.arguments))) + _result(call) for call in calls)
+        case UserMessage():
+            return _of_chars(entry.shown_length)
+    return estimate_text(entry.text)
 
 
-def _call_tokens(call: ToolPart) -> int:
-    chars = len(call.tool) + len(str(call.arguments))
+def estimate_results(answer: AssistantMessage) -> int:
+    """Of its calls' results, which follow it."""
+    return sum(_result(part) for part in answer.parts if isinstance(part, ToolPart))
+
+
+def estimate_text(text: str) -> int:
+    return _of_chars(len(text))
+
+
+def _result(call: ToolPart) -> int:
     if call.outcome is None:
-        return _of_chars(chars)
-    return _of_chars(chars + len(call.outcome.output)) + _ATTACHMENT * len(call.outcome.attachments)
+        return 0
+    return _of_chars(len(call.outcome.output)) + _ATTACHMENT * len(call.outcome.attachments)
 
 
 def _of_chars(chars: int) -> int:
-    return round(chars / _CHARS_PER_TOKEN)
+    return round(chars / CHARS_PER_TOKEN)

@@ -37,8 +37,9 @@ from activities.model.wires.timeouts import silence_limits
 from activities.model.wires.wire_selection import select_wire
 from activities.project.config_references import resolve, resolve_all
 from workflows.domain.agents.agent import Agent
-from workflows.domain.config.config import Config, Provider, ProviderModel, ProviderOptions
+from workflows.domain.config.config import Compaction, Config, Provider, ProviderModel, ProviderOptions
 from workflows.domain.config.references import iter_texts
+from workflows.domain.context_window import usable_tokens
 from workflows.domain.errors import UsageError
 from workflows.domain.ids import SessionId
 from workflows.domain.tool_offer import ToolOffer
@@ -69,6 +70,13 @@ class ResolvedModel(Value):
     @property
     def price(self) -> Price | None:
         return self.facts.price
+
+    def usable(self, compaction: Compaction) -> int:
+        """As in `usable_tokens`."""
+        facts = self.facts
+        return usable_tokens(
+            context=facts.context, max_input=facts.max_input, max_output=facts.max_output, compaction=compaction
+        )
 
     def request(
         self,

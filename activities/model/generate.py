@@ -12,18 +12,20 @@ from activities.calls.planner.planner import Planner
 from activities.calls.prepare import CallPreparer
 from activities.model.answer import AnswerStream
 from activities.model.attempt import Attempt, Attempts, rest_of_pause
-from activities.model.compact import begins_anew, is_full
-from activities.model.endpoints import EndpointResolver
-from activities.model.reminders import due_reminders
+from activities.model.context_fill import begins_anew, context_tokens, is_full
+from activities.model.endpoints import EndpointResolver, ResolvedModel
+from activities.model.reminders import due_reminders, reminders_of_summary
 from activities.model.retry_budget import ProviderPause
 from activities.model.step_request import StepRequests, StepView
 from activities.project.project_loader import ProjectLoader
-from activities.store import generations, prompts, prunings, turns
+from activities.store import calls, compactions, generations, prompts, prunings, turns
 from activities.store.generations import BackoffPending, StoredAnswer, Suspended, TurnOver
+from activities.store.journal import Journal
 from activities.store.transcript_cache import TranscriptCache
 from activities.tools.toolset import Toolsets
 from workflows.domain.context.prune import cleared_calls
 from workflows.domain.generation import Generation, Purpose
+from workflows.domain.messages import Reminder, Transcript
 from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.step_flaw import find_flaw
 from workflows.domain.wire import (
@@ -84,7 +86,7 @@ class Model:
                 return view
             turn, config = attempt.turn_status, view.turn_config
             model = await self.endpoints.resolve(turn.model, config.config, agent=config.agent, variant=turn.variant)
-            if not request.unchecked and is_full(view.transcript, model, config):
+            if not request.unchecked and await self.has_to_be_compacted(request, view, model):
                 return StepResult(finish=FINISH_FULL)
             toolset, context = self.toolsets.of(config), self.loader.turn_context(config.directory, config)
             preparer = CallPreparer(request, attempt.generation.message, toolset, context, self.planner)
@@ -120,9 +122,8 @@ class Model:
                     turn = await turns.turn_status(journal, request.turn)
                     config = await turns.turn_config(journal, turn.turn_config)
                     return self.step_result(request, begun, config.rules)
+            due = await self.due_reminders(request, attempt, journal, transcript, prompted=bool(steered))
             reminded = attempt.status.reminders_seal
-            asked = attempt.status.fence is not None and (reminded is not None or not begins_anew(transcript))
-            due = () if asked else due_reminders(transcript, self.today(), text_only=request.text_only)
             if due:
                 reminded = generations.remind(journal, attempt.generation.id, due)
             for prompt in steered:
@@ -134,6 +135,27 @@ class Model:
                 pruned = prunings.advance(journal, request.turn, transcript, pruned)
             cleared = cleared_calls(transcript, pruned.call if pruned else None)
             return StepView(transcript, cleared, config, reminded)
+
+    async def due_reminders(
+        self, request: GenerateRequest, attempt: Attempt, journal: Journal, transcript: Transcript, *, prompted: bool
+    ) -> tuple[Reminder, ...]:
+        """Of the step's first request, or of the first one behind a summary."""
+        anew = begins_anew(transcript)
+        if attempt.status.fence is not None and not (anew and attempt.status.reminders_seal is None):
+            return ()
+        due = due_reminders(transcript, self.today(), text_only=request.text_only)
+        if not anew:
+            return due
+        todos = await calls.todos(journal, request.session)
+        return (*reminders_of_summary(transcript, todos, prompted=prompted), *due)
+
+    async def has_to_be_compacted(self, request: GenerateRequest, view: StepView, model: ResolvedModel) -> bool:
+        """Not where that has failed before, until the context has grown or another model is asked."""
+        settings = view.turn_config.config.compaction
+        if not settings.auto or not is_full(view.transcript, model.usable(settings)):
+            return False
+        newest = await compactions.newest_try(self.attempts.database, request.session)
+        return newest is None or not newest.holds_for(model.name, context_tokens(view.transcript))
 
     def step_result(self, request: GenerateRequest, answer: StoredAnswer, rules: Ruleset) -> StepResult:
         """The calls are judged by the turn's rules and the live grants."""

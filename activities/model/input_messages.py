@@ -6,6 +6,7 @@ from typing import Final, TypeAlias
 
 from activities.model import media, port
 from activities.model.identity_cache import IdentityCache
+from activities.model.prompt_shortening import shown_text
 from activities.store.database import dumps
 from prompts import render_prompt
 from workflows.domain.ids import PartId
@@ -14,6 +15,7 @@ from workflows.domain.messages import (
     ContextSummary,
     Entry,
     ReasoningPart,
+    ReminderName,
     RequestedCall,
     StepReminders,
     TextPart,
@@ -57,7 +59,7 @@ def to_input_messages(
             messages += answer_cache.get(entry, kind, convert)
         elif isinstance(entry, ContextSummary):
             messages += _summary(entry)
-            if not _prompt_follows(transcript[1:]):
+            if _answer_follows(transcript[1:]):
                 opening = render_prompt("reminders/continue")
                 if isinstance(following, StepReminders):  # in one message with them
                     opening += "\n\n"
@@ -78,9 +80,18 @@ def _summary(summary: ContextSummary) -> Iterator[port.InputMessage]:
     yield port.AssistantInput(parts=(TextPart(text=summary.text),))
 
 
-def _prompt_follows(entries: Transcript) -> bool:
-    """Else the model is told to go on."""
-    return isinstance(next((entry for entry in entries if not isinstance(entry, StepReminders)), None), UserMessage)
+def _answer_follows(entries: Transcript) -> bool:
+    """Whether an answer stays behind the summary: no reminder has been recorded between them, to go on, but models take
+    no two answers in a row."""
+    for entry in entries:
+        match entry:
+            case StepReminders() if any(each.name is ReminderName.CONTINUE for each in entry.reminders):
+                return False
+            case StepReminders():
+                continue
+            case _:
+                return isinstance(entry, AssistantMessage)
+    return False
 
 
 def _opens_turn(reminders: StepReminders, following: Entry | None) -> bool:
@@ -94,9 +105,10 @@ def _opens_turn(reminders: StepReminders, following: Entry | None) -> bool:
 
 def _text(entry: UserMessage | StepReminders) -> str:
     """Wraps a prompt that came during its turn in a reminder."""
-    if isinstance(entry, UserMessage) and entry.steered:
-        return render_prompt("reminders/steered", text=entry.text)
-    return entry.text
+    if isinstance(entry, StepReminders):
+        return entry.text
+    text = shown_text(entry)
+    return render_prompt("reminders/steered", text=text) if entry.steered else text
 
 
 def _messages_of(

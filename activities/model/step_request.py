@@ -41,7 +41,7 @@ class StepRequests:
         messages = to_input_messages(
             system, view.transcript, model.name, model.facts, cleared=view.cleared, answer_cache=self._answers
         )
-        again = request.text_only and is_asked_again(view.transcript, request.turn)
+        again = request.text_only and is_asked_again(view.transcript, request.turn, request.step, config.agent.steps)
         named = f"{model.endpoint.model}/{model.endpoint.behind}"
         choice = tool_choice(named, text_only=request.text_only, again=again)
         encoder = self._encoder(view.transcript, model.name)

@@ -123,6 +123,7 @@ class _Copy:
                 turn=self._turns[message.turn],
                 step=message.step,
                 content=content,
+                shown=message.shown,
                 at=message.at,
                 **named,
             ),

@@ -14,12 +14,13 @@ from activities.heartbeat import heartbeats
 from activities.project import worktree
 from activities.project.config_loader import Role
 from activities.project.project_loader import DirectoryConfig, ProjectLoader
-from activities.store import asks, calls, generations, sessions, suspensions, turns, work_kinds
+from activities.store import asks, calls, compactions, generations, sessions, suspensions, turns, work_kinds
 from activities.store.database import Database
 from activities.store.journal import WORKER, Journal, session_journal
 from activities.store.sessions import Origin
 from activities.store.turns import TurnRow
 from activities.store.work import TurnRequest
+from workflows.domain.state import MAX_COMPACTIONS
 from workflows.domain.step_flaw import find_flaw
 from workflows.domain.suspension import find_directory_change
 from workflows.domain.wire import LoadRequest, LoadResult, OpenTurn, StepResult
@@ -125,6 +126,7 @@ async def read_open_turn(journal: Journal, turn: TurnRow, describe: CallDescribe
         asks.any_rejected(journal, turn.id),
         calls.recent_loops(journal, turn.id, turn.step),
     )
+    tries = await compactions.tries_of_step(journal, turn.id, turn.step)
     prepared = await asyncio.gather(*(resume_call(journal, row, evaluator, describe) for row in rows))
     limit, answer = turn_config.agent.steps, None
     if found.id and found.answer:
@@ -142,5 +144,6 @@ async def read_open_turn(journal: Journal, turn: TurnRow, describe: CallDescribe
         max_steps=limit,
         continue_after_reject=turn_config.config.experimental.continue_loop_on_deny,
         recent_digests=recent_digests,
+        compactions=MAX_COMPACTIONS if any(each.final for each in tries) else len(tries),
         error=turn.error,
     )

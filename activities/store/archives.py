@@ -40,6 +40,7 @@ TABLES: Final = {
     "generation": _BY_SESSION,
     "message": _BY_SESSION,
     "compaction": _BY_SESSION,
+    "compaction_try": _BY_SESSION,
     "part": b"message IN (SELECT id FROM message WHERE session = ANY(%(sessions)s))",
     "call": _BY_SESSION,
     "pruning": _BY_SESSION,

@@ -1,15 +1,20 @@
-"""Compactions: summaries that stand for the beginning of a session's context."""
+"""Compactions: summaries that stand for the beginning of a session's context, and what else was tried to shorten it."""
 
+from collections.abc import Mapping
+from enum import StrEnum
 from typing import Final
 
+from activities.store import notes
 from activities.store.journal import Journal
 from activities.store.queries import Queries
 from activities.store.statements import RowReader
-from workflows.domain.events.generations import ContextCompacted
-from workflows.domain.ids import GenerationId, MessageId, SessionId, TurnId
+from workflows.domain.events.generations import CompactionFailed, ContextCompacted
+from workflows.domain.events.prompts import PromptShortened
+from workflows.domain.ids import GenerationId, MessageId, NoteId, SessionId, TurnId
 from workflows.domain.value import Value
 
 _QUERIES: Final = Queries("compactions")
+_GROWTH: Final = 8  # a context that has grown by one part of so many is another one
 
 
 class CompactionRow(Value):
@@ -21,25 +26,133 @@ class CompactionRow(Value):
     newest: MessageId
 
 
-class NewCompaction(Value):
-    """What a summary stands for, as in `CompactionRow`, and the earlier one that it `replaces`. `before` and `after` as
-    in `ContextCompacted`."""
+class CompactionOutcome(StrEnum):
+    COMPACTED = "compacted"
+    SHORTENED = "shortened"  # prompts, not the conversation
+    FAILED = "failed"
 
+
+class CompactionTry(Value):
+    """The step of a turn that waits for a shorter context, the turn's model, and the context's tokens then."""
+
+    turn: TurnId
+    step: int
+    model: str
+    tokens: int
+
+
+class CompactionTryRow(CompactionTry):
+    """`final`: another try would fail as well. `reason`: why it failed, for people."""
+
+    generation: GenerationId
+    outcome: CompactionOutcome
+    final: bool
+    reason: str | None = None
+
+    def holds_for(self, model: str, tokens: int) -> bool:
+        """Whether it has failed for a context of about this size, with this model."""
+        return (
+            self.outcome is CompactionOutcome.FAILED
+            and self.model == model
+            and tokens * _GROWTH < self.tokens * (_GROWTH + 1)
+        )
+
+
+class NewCompaction(Value):
+    """What a summary stands for, as in `CompactionRow`, and the earlier one that it `replaces`. `after` as in
+    `ContextCompacted`."""
+
+    tried: CompactionTry
     turn: TurnId
     step: int
     newest: MessageId
     replaces: GenerationId | None = None
-    before: int
     after: int
 
 
+class NewFailure(Value):
+    """Why there is no summary, for people; `final` as in `CompactionTryRow`."""
+
+    tried: CompactionTry
+    reason: str
+    final: bool = False
+
+
 def store(journal: Journal, generation: GenerationId, new: NewCompaction, cost: str | None) -> None:
-    """In the transaction that stores the summary: an interruption leaves the context before or the one after."""
-    row = new.model_dump(include={"turn", "step", "newest"})
-    journal.write(_QUERIES.insert, generation=generation, session=journal.session, **row)
-    journal.record(ContextCompacted(generation=generation, cost=cost, **new.model_dump(exclude={"newest", "replaces"})))
+    """In the transaction that stores the summary: an interruption leaves the context before or the one after.
+
+    The waiting step's request begins anew, so its reminders go.
+    """
+    mark = new.model_dump(include={"turn", "step", "newest"})
+    journal.write(_QUERIES.insert, generation=generation, session=journal.session, **mark)
+    _insert_try(journal, generation, new.tried, CompactionOutcome.COMPACTED)
+    journal.write(_QUERIES.forget_reminders, turn=new.tried.turn, step=new.tried.step)
+    journal.record(
+        ContextCompacted(
+            generation=generation,
+            turn=new.turn,
+            step=new.step,
+            newest=new.newest,
+            before=new.tried.tokens,
+            after=new.after,
+            cost=cost,
+        )
+    )
+
+
+def store_failure(journal: Journal, generation: GenerationId, new: NewFailure) -> None:
+    _insert_try(journal, generation, new.tried, CompactionOutcome.FAILED, final=new.final)
+    note = NoteId(f"{generation}/failed")
+    words = notes.store(journal, note, new.reason)
+    journal.record(
+        CompactionFailed(
+            generation=generation, turn=new.tried.turn, step=new.tried.step, final=new.final, note=note, seal=words
+        )
+    )
+
+
+def shorten_prompts(
+    journal: Journal, generation: GenerationId, tried: CompactionTry, shown: Mapping[MessageId, int]
+) -> None:
+    """From now on models read so many characters of these prompts."""
+    _insert_try(journal, generation, tried, CompactionOutcome.SHORTENED)
+    for prompt, length in shown.items():
+        journal.write(_QUERIES.shorten_prompt, prompt=prompt, shown=length)
+        journal.record(PromptShortened(prompt=prompt, turn=tried.turn, shown=length))
 
 
 async def newest(reader: RowReader, session: SessionId) -> CompactionRow | None:
     rows = await reader.rows(_QUERIES.newest, session=session)
     return CompactionRow(**rows[0]) if rows else None
+
+
+async def newest_try(reader: RowReader, session: SessionId) -> CompactionTryRow | None:
+    rows = await reader.rows(_QUERIES.newest_try, session=session)
+    return CompactionTryRow(**rows[0]) if rows else None
+
+
+async def tries_of_step(reader: RowReader, turn: TurnId, step: int) -> list[CompactionTryRow]:
+    return [CompactionTryRow(**row) for row in await reader.rows(_QUERIES.tries_of_step, turn=turn, step=step)]
+
+
+async def find_try(reader: RowReader, generation: GenerationId) -> CompactionTryRow | None:
+    rows = await reader.rows(_QUERIES.find_try, generation=generation)
+    return CompactionTryRow(**rows[0]) if rows else None
+
+
+def _insert_try(
+    journal: Journal,
+    generation: GenerationId,
+    tried: CompactionTry,
+    outcome: CompactionOutcome,
+    *,
+    final: bool = False,
+) -> None:
+    journal.write(
+        _QUERIES.insert_try,
+        generation=generation,
+        session=journal.session,
+        outcome=outcome,
+        final=final,
+        **tried.model_dump(),
+    )

@@ -12,6 +12,7 @@ from activities.store.queries import Queries
 from activities.store.statements import RowReader
 from workflows.domain.events.copies import MessageCopied
 from workflows.domain.events.generations import PartSeal
+from workflows.domain.events.prompts import PromptShortened
 from workflows.domain.generation import Purpose
 from workflows.domain.ids import GenerationId, MessageId, PartId, SessionId, TurnConfigId, TurnId, answer_id
 from workflows.domain.messages import AnswerMetadata, CallState, Outcome, Reminder, StoredPart
@@ -49,6 +50,7 @@ class CopiedPrompt(Value):
     agent: str | None = None
     model: str | None = None
     variant: str | None = None
+    shown: int | None = None
     at: datetime
 
 
@@ -147,6 +149,8 @@ def write_prompt(journal: Journal, prompt: CopiedPrompt) -> None:
     seq = _record(journal, prompt.id, "user", prompt, [copied])
     row = prompt.model_dump(exclude={"content", "origin"})
     journal.write(_QUERIES.insert_prompt, session=journal.session, seq=seq, body=body.content, salt=body.salt, **row)
+    if prompt.shown is not None:
+        journal.record(PromptShortened(prompt=prompt.id, turn=prompt.turn, shown=prompt.shown))
 
 
 def write_answer(journal: Journal, answer: CopiedAnswer) -> None:

@@ -16,12 +16,12 @@ from workflows.domain.events.asks import AskAnswered
 from workflows.domain.events.calls import CallClaimed, CallFinished, CallPrepared, RecordedDecision
 from workflows.domain.events.copies import MessageCopied
 from workflows.domain.events.event import EVENT_RECORD_ADAPTER, EventRecord
-from workflows.domain.events.generations import MessageCompleted, ModelRetry
-from workflows.domain.events.prompts import PromptAccepted
-from workflows.domain.events.sessions import SessionTitled
+from workflows.domain.events.generations import CompactionFailed, ContextCompacted, MessageCompleted, ModelRetry
+from workflows.domain.events.prompts import PromptAccepted, PromptShortened
+from workflows.domain.events.sessions import SessionDeleted, SessionTitled
 from workflows.domain.events.tasks import TaskSettled
 from workflows.domain.events.turns import TurnEnded
-from workflows.domain.ids import AskId, SessionId
+from workflows.domain.ids import AskId, MessageId, SessionId, answer_id
 from workflows.domain.permissions import loop_guard
 from workflows.domain.permissions.replies import Reply
 from workflows.domain.value import Value
@@ -99,7 +99,7 @@ async def verify(database: Database, session: SessionId) -> ChainVerification:
                 check.problem = await _child_problem(database, record.seq, record.event)
         if check.problem is not None:
             return check.verification(session)
-    check.problem = await _tail_problem(database, session, check)
+    check.problem = await _tail_problem(database, session, check) or await _context_problem(database, session, check)
     return check.verification(session)
 
 
@@ -110,6 +110,9 @@ class ChainCheck:
         self.seq = 0
         self.head = hash_chain.GENESIS
         self.problem: str | None = None
+        self.summaries: dict[MessageId, ContextCompacted | MessageCopied] = {}
+        self.shortened: dict[MessageId, int] = {}
+        self.deleted = False
         self._answers: dict[AskId, EventRecord] = {}
 
     def add(self, row: dict[str, Any], contents: dict[str, str]) -> EventRecord | None:
@@ -145,8 +148,7 @@ class ChainCheck:
         for name, seal in _seals(record):
             if contents.get(name, seal) != seal:
                 return f"event {record.seq} ({record.event.type}): the content of {name} was changed afterwards"
-        if isinstance(record.event, AskAnswered):
-            self._answers[record.event.ask] = record
+        self._remember(record)
         if isinstance(record.event, CallClaimed):
             for decision in record.event.decisions:
                 if decision.by == "answer" and not self._explains(decision, record.event):
@@ -155,6 +157,20 @@ class ChainCheck:
                         f"allowed {record.event.call} by {decision.ask}"
                     )
         return None
+
+    def _remember(self, record: EventRecord) -> None:
+        """What later events and rows are compared with."""
+        match record.event:
+            case AskAnswered(ask=ask):
+                self._answers[ask] = record
+            case ContextCompacted(generation=generation):
+                self.summaries[answer_id(generation)] = record.event
+            case MessageCopied(message=message, role="summary"):
+                self.summaries[message] = record.event
+            case SessionDeleted():
+                self.deleted = True
+            case PromptShortened(prompt=prompt, shown=shown):
+                self.shortened[prompt] = shown
 
     def _explains(self, decision: RecordedDecision, claim: CallClaimed) -> bool:
         """An answer to the loop guard holds for any effect of the call."""
@@ -185,6 +201,7 @@ def _seals(record: EventRecord) -> Iterator[tuple[str, str]]:
                 yield f"{name}/reminders", seal
         case (
             ModelRetry(note=name, seal=seal)
+            | CompactionFailed(note=name, seal=seal)
             | TurnEnded(note=str(name), seal=str(seal))
             | SessionTitled(note=name, seal=seal)
         ):
@@ -217,6 +234,25 @@ async def _tail_problem(database: Database, session: SessionId, check: ChainChec
         if (last, bytes(found[0]["head"])) == (check.seq, check.head)
         else "the session's row names another last event"
     )
+
+
+async def _context_problem(database: Database, session: SessionId, check: ChainCheck) -> str | None:
+    """Whether what models read of the session is what its log says; of a deleted one nothing is left."""
+    if check.deleted:
+        return None
+    rows = await database.rows(_QUERIES.compactions, session=session)
+    found = {answer_id(row["generation"]): row for row in rows}
+    if found.keys() != check.summaries.keys() or not all(
+        _has_mark(found[name], event) for name, event in check.summaries.items()
+    ):
+        return "the marks of its summaries are not those in its log"
+    prompts = {row["id"]: row["shown"] for row in await database.rows(_QUERIES.shortened_prompts, session=session)}
+    return None if prompts == check.shortened else "the lengths of its shortened prompts are not those in its log"
+
+
+def _has_mark(row: dict[str, Any], event: ContextCompacted | MessageCopied) -> bool:
+    newest = row["newest"] if isinstance(event, MessageCopied) else event.newest
+    return (row["turn"], row["step"], row["newest"]) == (event.turn, event.step, newest)
 
 
 async def _page(database: Database, query: bytes, session: SessionId, seq: int, limit: int) -> Rows:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from activities.store import calls, compactions, deltas, grants, model_limits, notes, transcript, turns
 from activities.store.calls import CallRow
-from activities.store.compactions import NewCompaction
+from activities.store.compactions import NewCompaction, NewFailure
 from activities.store.database import Database, dumps
 from activities.store.journal import Journal, seal
 from activities.store.queries import Queries
@@ -82,13 +82,14 @@ class NewPart(Value):
 
 
 class NewAnswer(Value):
-    """A complete answer to commit; only a step's has calls. `reminders_seal` as in `MessageCompleted`."""
+    """A complete answer to commit; only a step's has calls. `reminders_seal` as in `MessageCompleted`. `compaction`:
+    what becomes of the context by it, or why nothing does."""
 
     body: AnswerMetadata
     reminders_seal: str | None = None
     parts: tuple[NewPart, ...] = ()
     calls: tuple[CallRow, ...] = ()
-    compaction: NewCompaction | None = None
+    compaction: NewCompaction | NewFailure | None = None
 
     @property
     def text(self) -> str:
@@ -193,11 +194,18 @@ async def commit(journal: Journal, generation: Generation, fence: Fence, new: Ne
     found.refuse_other(fence)
     if found.ended or journal.ended:
         return TurnOver()
-    if new.compaction is not None:
-        newest = await compactions.newest(journal, journal.session)
-        if (newest and newest.generation) != new.compaction.replaces:  # a later turn has compacted since
-            new = new.model_copy(update={"compaction": None})
+    if new.compaction is not None and await _comes_late(journal, new.compaction):
+        new = new.model_copy(update={"compaction": None})
     return _store_answer(journal, generation, new, live)
+
+
+async def _comes_late(journal: Journal, new: NewCompaction | NewFailure) -> bool:
+    """Whether the turn that has asked for it has ended, or another summary has come since: it is only paid."""
+    turn, newest = await asyncio.gather(
+        turns.turn_status(journal, new.tried.turn), compactions.newest(journal, journal.session)
+    )
+    replaced = isinstance(new, NewCompaction) and (newest and newest.generation) != new.replaces
+    return turn.state != "open" or replaced
 
 
 def commit_as_seen(
@@ -234,8 +242,11 @@ def _store_answer(
     )
     for call in new.calls:
         calls.prepare(journal, call)
-    if new.compaction is not None:
-        compactions.store(journal, generation.id, new.compaction, body.cost)
+    match new.compaction:
+        case NewCompaction():
+            compactions.store(journal, generation.id, new.compaction, body.cost)
+        case NewFailure():
+            compactions.store_failure(journal, generation.id, new.compaction)
     deltas.delete(journal, message)
     return StoredAnswer(body=body, text=new.text, calls=new.calls, live=live)
 

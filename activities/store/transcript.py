@@ -175,6 +175,7 @@ def _user(row: dict[str, Any]) -> Message:
         step=row["step"],
         parts=content.parts,
         system=content.system,
+        shown=row["shown"],
         at=row["accepted_at"],
     )
 

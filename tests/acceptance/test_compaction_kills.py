@@ -3,7 +3,7 @@
 import pytest
 
 from tests.acceptance.conftest import Open
-from tests.workflows.test_compaction import DONE, FULL, WORDS, compactions, configure, script, sent
+from tests.workflows.test_compaction import DONE, FULL, TASK, WORDS, compactions, configure, script, sent
 from workflows.domain.events.turns import TurnEnded
 
 pytestmark = pytest.mark.acceptance
@@ -23,7 +23,7 @@ async def test_a_killed_compaction_leaves_one_context_or_the_other(open_trial: O
         trial.wasted = requests - 3
         configure(trial.harness)
         first = await trial.worker(faults=point)
-        session = await trial.start_session("Count the files.")
+        session = await trial.start_session(TASK)
         await trial.replace(first)
         ended = await trial.harness.ended(session)
         found = await compactions(trial.harness, session)

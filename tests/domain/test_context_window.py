@@ -25,13 +25,13 @@ def test_a_context_is_full_as_in_the_case(case: Case) -> None:
     )
 
     assert usable == case.expected["usable"]
-    assert (settings.auto and overflows(tokens, usable)) == case.expected["overflow"]
+    assert (settings.auto and overflows(tokens.context, usable)) == case.expected["overflow"]
 
 
 def test_a_context_of_unknown_size_is_never_full() -> None:
     usable = usable_tokens(context=0, max_input=0, max_output=0, compaction=Compaction())
 
-    assert not overflows(Tokens(input=10_000_000), usable)
+    assert not overflows(10_000_000, usable)
 
 
 @pytest.mark.parametrize(("context", "output"), [(8_000, 0), (32_768, 32_768), (8_000, 8_000)])

@@ -2,20 +2,26 @@
 
 from typing import Any, Final
 
-import pytest
-
 from activities.model.input_messages import CLEARED
 from tests.harness import Harness
 from tests.workflows.conftest import Open
 from worker.scripted.script import Refuse, Script, ScriptedAnswer, ScriptedCall, ScriptedUsage
 from workflows.domain.events.event import Event
-from workflows.domain.events.generations import ContextCompacted, ContextPruned, MessageCompleted
+from workflows.domain.events.generations import (
+    CompactionFailed,
+    ContextCompacted,
+    ContextPruned,
+    MessageCompleted,
+    ModelRetry,
+)
+from workflows.domain.events.prompts import PromptShortened
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.generation import Purpose
 from workflows.domain.ids import SessionId
 from workflows.domain.prompt import Prompt
 
-WORDS: Final = "Objective: count the files. Next move: say done."
+TASK: Final = "Count the files of this project. " * 10
+WORDS: Final = "## Objective\nCount the files.\n\n## Work state\nnone\n\n## Next move\nSay done."
 SUMMARY: Final = ScriptedAnswer(text=WORDS)
 DONE: Final = ScriptedAnswer(text="Done.")
 LIST: Final = ScriptedCall(name="glob", arguments={"pattern": "*"})
@@ -26,10 +32,13 @@ REFUSED: Final = "This model's maximum context length is 100000 tokens."
 TOO_LONG: Final = Refuse(status=400, body={"error": {"message": REFUSED, "code": "context_length_exceeded"}})
 
 
-def configure(harness: Harness, **compaction: Any) -> None:
+def configure(harness: Harness, *, steps: int = STEPS, **compaction: Any) -> None:
     """A model with a window of 100,000 tokens, of which 68,000 are for requests; no tail stays beside a summary."""
-    limit = {"context": 100_000, "output": 32_000}
-    harness.configure_person(model={"limit": limit}, compaction={"preserve_recent_tokens": 0, **compaction})
+    harness.configure_person(
+        model={"limit": {"context": 100_000, "output": 32_000}},
+        compaction={"preserve_recent_tokens": 0, **compaction},
+        agent={"build": {"steps": steps}},
+    )
 
 
 def script(*answers: ScriptedAnswer, summary: ScriptedAnswer = SUMMARY) -> dict[str, Script]:
@@ -57,7 +66,7 @@ def is_step(event: Event) -> bool:
 async def test_a_full_context_is_compacted_before_the_next_step(open_harness: Open) -> None:
     async with open_harness(scripts=script(FULL, DONE)) as harness, harness.running_worker():
         configure(harness)
-        session = await harness.start_session("Count the files.")
+        session = await harness.start_session(TASK)
         ended = await harness.ended(session)
 
         (compacted,) = await compactions(harness, session)
@@ -67,7 +76,7 @@ async def test_a_full_context_is_compacted_before_the_next_step(open_harness: Op
         verified = await harness.client.records.verify(session)
 
     assert is_done(ended) and len(asked) == 3 and not verified.problem
-    assert (compacted.before, compacted.step) == (70_010, 1) and compacted.after < 100
+    assert (compacted.before, compacted.step) == (70_014, 1) and compacted.after < 100
     assert summary == WORDS and question and on
     assert [each.purpose for each in paid] == [Purpose.STEP, Purpose.COMPACTION, Purpose.STEP]
 
@@ -77,7 +86,7 @@ async def test_a_context_that_the_provider_refuses_is_compacted(open_harness: Op
     first = ScriptedAnswer(tools=(LIST,))
     async with open_harness(scripts=script(first, refused)) as harness, harness.running_worker():
         configure(harness)
-        session = await harness.start_session("Count the files.")
+        session = await harness.start_session(TASK)
         ended = await harness.ended(session)
         found = await compactions(harness, session)
 
@@ -89,7 +98,7 @@ async def test_a_context_that_is_refused_again_and_again_ends_the_turn(open_harn
     first = ScriptedAnswer(tools=(LIST,))
     async with open_harness(scripts=script(first, refused)) as harness, harness.running_worker():
         configure(harness)
-        session = await harness.start_session("Count the files.")
+        session = await harness.start_session(TASK)
         ended = await harness.ended(session)
         (failed,) = await harness.client.records.unfinished_turns(session)
 
@@ -98,26 +107,65 @@ async def test_a_context_that_is_refused_again_and_again_ends_the_turn(open_harn
     assert len(harness.model.ledger.entries) == 4  # two steps, a summary, and the second step again
 
 
-@pytest.mark.parametrize("finish", ["length", "content_filter"])
-async def test_a_summary_that_is_none_is_asked_for_again_and_then_the_turn_goes_on(
-    open_harness: Open, finish: str
-) -> None:
-    none = SUMMARY.model_copy(update={"finish": finish})
-    async with open_harness(scripts=script(FULL, DONE, summary=none)) as harness, harness.running_worker():
+async def test_a_summary_that_is_none_is_said_and_not_asked_for_again_in_the_next_turn(open_harness: Open) -> None:
+    none = SUMMARY.model_copy(update={"finish": "length"})
+    later = ScriptedAnswer(text="Done.", usage=LONG)
+    async with open_harness(scripts=script(FULL, later, later, summary=none)) as harness, harness.running_worker():
         configure(harness)
-        session = await harness.start_session("Count the files.")
-        ended = await harness.ended(session)
-        found = await compactions(harness, session)
-        paid = [event for event in await harness.events(session) if isinstance(event, MessageCompleted)]
+        session = await harness.start_session(TASK)
+        first = await harness.ended(session)
+        paid = len(harness.model.ledger.entries)
+        await harness.client.prompt(session, Prompt.of_text("Count again."))
+        second = await harness.ended(session, 2)
+        events = await harness.events(session)
+        verified = await harness.client.records.verify(session)
 
-    assert is_done(ended) and found == [] and len(paid) == len(harness.model.ledger.entries) == 5
+    answers = [event for event in events if isinstance(event, MessageCompleted)]
+    assert is_done(first) and is_done(second) and not verified.problem
+    assert paid == 5 and len(answers) == len(harness.model.ledger.entries) == 6
+    assert [event.step for event in events if isinstance(event, CompactionFailed)] == [2, 2, 2]
+
+
+async def test_a_prompt_that_alone_is_too_long_is_shortened_and_the_session_goes_on(open_harness: Open) -> None:
+    refused = DONE.model_copy(update={"faults": dict.fromkeys((1, 2), TOO_LONG)})
+    async with open_harness(scripts=script(refused, DONE)) as harness, harness.running_worker():
+        configure(harness)
+        session = await harness.start_session("The task. " + "x" * 500_000 + " The end.")
+        first = await harness.ended(session)
+        shown = sent(harness)
+        await harness.client.prompt(session, Prompt.of_text("Count again."))
+        second = await harness.ended(session, 2)
+        events = await harness.events(session)
+        verified = await harness.client.records.verify(session)
+
+    text = shown[0][1]
+    assert is_done(first) and is_done(second) and not verified.problem
+    assert [event.shown for event in events if isinstance(event, PromptShortened)] == [136_000, 68_000]
+    assert "The task." in text and text.endswith("The end.") and "432,019 characters of it are left out" in text
+    assert sent(harness)[: len(shown)] == shown and len(harness.model.ledger.entries) == 4
+
+
+async def test_a_prompt_between_two_requests_behind_a_summary_extends_the_first(open_harness: Open) -> None:
+    busy = Refuse(status=503, headers={"retry-after": "1"}, body={"error": {"message": "overloaded"}})
+    answers = (FULL, DONE.model_copy(update={"faults": {1: busy}}))
+    async with open_harness(scripts=script(*answers)) as harness, harness.running_worker():
+        configure(harness, steps=2)
+        session = await harness.start_session(TASK)
+        await harness.until(session, lambda event: isinstance(event, ModelRetry))
+        first = sent(harness)
+        await harness.client.prompt(session, Prompt.of_text("Hurry."))
+        ended = await harness.ended(session)
+
+    assert is_done(ended) and len(sent(harness)) == len(first) + 1 and sent(harness)[: len(first)] == first
+    told = first[-1][1]
+    assert "Go on with the next move" in told and "Today's date" in told and "used all the steps" in told
 
 
 async def test_instructions_that_fill_the_context_are_compacted_once(open_harness: Open) -> None:
     looks = tuple(FULL.model_copy(update={"tools": (look(n),)}) for n in range(6))
     async with open_harness(scripts=script(*looks, DONE)) as harness, harness.running_worker():
         configure(harness)
-        session = await harness.start_session("Count the files.")
+        session = await harness.start_session(TASK)
         ended = await harness.ended(session)
         found = await compactions(harness, session)
 
@@ -132,7 +180,7 @@ async def test_without_compaction_a_refused_context_ends_the_turn(open_harness: 
     refused = DONE.model_copy(update={"faults": {1: TOO_LONG}})
     async with open_harness(scripts=script(FULL, refused)) as harness, harness.running_worker():
         configure(harness, auto=False)
-        session = await harness.start_session("Count the files.")
+        session = await harness.start_session(TASK)
         ended = await harness.ended(session)
 
     assert isinstance(ended, TurnEnded) and ended.reason == "failed" and len(harness.model.ledger.entries) == 2
@@ -142,7 +190,7 @@ async def test_a_context_that_the_last_turn_has_filled_is_compacted_before_the_n
     last = ScriptedAnswer(text="There are none.", usage=LONG)
     async with open_harness(scripts=script(last, DONE)) as harness, harness.running_worker():
         configure(harness)
-        session = await harness.start_session("Count the files.")
+        session = await harness.start_session(TASK)
         await harness.ended(session)
         assert await compactions(harness, session) == []
         await harness.client.prompt(session, Prompt.of_text("Count again."))
@@ -171,7 +219,7 @@ async def test_a_recent_part_of_the_conversation_stays_beside_the_summary(open_h
 async def test_a_compacted_session_is_archived_and_goes_on_from_its_summary(open_harness: Open) -> None:
     async with open_harness(scripts=script(FULL, DONE, DONE)) as harness, harness.running_worker():
         configure(harness)
-        session = await harness.start_session("Count the files.")
+        session = await harness.start_session(TASK)
         await harness.ended(session)
         await harness.workflow(session).result()
         archive = await harness.client.archives.archive(session)
@@ -193,7 +241,7 @@ async def test_a_long_turn_goes_on_through_its_compactions(open_harness: Open) -
         harness.configure_person(
             model={"limit": {"context": 8_000, "output": 2_000}}, agent={"build": {"steps": STEPS}}
         )
-        harness.file("a.txt", "A line of a file.\n" * 100)
+        harness.file("a.txt", "A line of a file.\n" * 40)
         session = await harness.start_session("Read it again and again.")
         for steps in range(50, STEPS, 50):
             await harness.until(session, is_step, times=steps)

@@ -14,12 +14,32 @@ from worker.opencode.shapes import ErrorShape, PartShape, Shape, SpanShape, Step
 from worker.stored_contents import note_of, part_of, stored_call
 from workflows.domain.events.calls import CallClaimed, CallFinished, CallPrepared
 from workflows.domain.events.copies import SessionForked
-from workflows.domain.events.generations import ContextCompacted, ContextPruned, MessageCompleted, ModelRetry
+from workflows.domain.events.generations import (
+    CompactionFailed,
+    ContextCompacted,
+    ContextPruned,
+    MessageCompleted,
+    ModelRetry,
+)
+from workflows.domain.events.prompts import PromptShortened
 from workflows.domain.events.turns import TurnEnded, TurnOpened
 from workflows.domain.ids import MessageId, PartId, SessionId, TurnConfigId
 from workflows.domain.messages import CallState
 
 _PartKind = Literal["step_start", "text", "reasoning", "tool_use", "step_finish"]
+_OwnKind = Literal[
+    "error",
+    "ask",
+    "retry",
+    "turn_start",
+    "turn_end",
+    "compacted",
+    "compaction_failed",
+    "pruned",
+    "prompt_shortened",
+    "forked",
+]
+_ContextEvent = ContextCompacted | ContextPruned | CompactionFailed | PromptShortened | SessionForked
 
 
 class RetryWait(Shape):
@@ -32,10 +52,11 @@ class RetryWait(Shape):
 
 
 class JsonLine(Shape):
-    """Ours: `ask`, `retry`, `turn_start`, `turn_end`, `compacted` (`tokens` of the context), `forked` (of `origin`),
-    `seq` (of the session's event), `configuration` (the turn's)."""
+    """Ours: `ask`, `retry`, `turn_start`, `turn_end`, `compacted` (`tokens` of the context, and the summary's `cost` in
+    US dollars), `compaction_failed`, `prompt_shortened` (characters that are `shown`), `seq` (of the session's event),
+    `configuration` (the turn's), `forked` (of `origin`)."""
 
-    type: _PartKind | Literal["error", "ask", "retry", "turn_start", "turn_end", "compacted", "pruned", "forked"]
+    type: _PartKind | _OwnKind
     timestamp: int
     session_id: SessionId
     seq: int | None = None
@@ -44,6 +65,8 @@ class JsonLine(Shape):
     ask: dict[str, JsonValue] | None = None
     retry: RetryWait | None = None
     tokens: dict[str, int] | None = None
+    cost: float | None = None
+    shown: int | None = None
     configuration: TurnConfigId | None = None
     origin: SessionId | None = None
     reason: str | None = None
@@ -79,8 +102,8 @@ class EventLines:
                 self._add_line(type="turn_start", timestamp=at, session_id=record.session, configuration=turn_config)
             case MessageCompleted() if record.event.turn is not None:
                 self._on_message_completed(seen, record.event, at)
-            case ContextCompacted() | ContextPruned() | SessionForked() as event:
-                self._on_context(record.session, event, at)
+            case ContextCompacted() | ContextPruned() | SessionForked() | CompactionFailed() | PromptShortened():
+                self._add_line(timestamp=at, session_id=record.session, **_of_context(seen, record.event))
             case CallPrepared(call=call):
                 self._messages[call] = self._message
             case CallClaimed(call=call):
@@ -109,16 +132,6 @@ class EventLines:
             if part is not None:
                 self._add_part(part.type, at, shapes.text_shape(session, message, sealed.part, part, at))
         self._pending_step_finish = (at, shapes.step_finish_shape(session, message, event))
-
-    def _on_context(self, session: SessionId, event: ContextCompacted | ContextPruned | SessionForked, at: int) -> None:
-        match event:
-            case ContextPruned(tokens=tokens):
-                self._add_line(type="pruned", timestamp=at, session_id=session, tokens={"cleared": tokens})
-            case ContextCompacted(before=before, after=after):
-                sizes = {"before": before, "after": after}
-                self._add_line(type="compacted", timestamp=at, session_id=session, tokens=sizes)
-            case SessionForked(origin=origin):
-                self._add_line(type="forked", timestamp=at, session_id=session, origin=origin)
 
     def _on_call_finished(self, seen: EventWithContents, call: PartId, state: CallState, at: int) -> None:
         content = stored_call(seen, call)
@@ -149,3 +162,18 @@ class EventLines:
 
     def _add_part(self, kind: _PartKind, at: int, part: PartShape) -> None:
         self._add_line(type=kind, timestamp=at, session_id=part.session_id, part=part)
+
+
+def _of_context(seen: EventWithContents, event: _ContextEvent) -> dict[str, Any]:
+    match event:
+        case ContextCompacted(before=before, after=after, cost=cost):
+            tokens = {"before": before, "after": after}
+            return {"type": "compacted", "tokens": tokens, "cost": None if cost is None else float(cost)}
+        case ContextPruned(tokens=cleared):
+            return {"type": "pruned", "tokens": {"cleared": cleared}}
+        case SessionForked(origin=origin):
+            return {"type": "forked", "origin": origin}
+        case CompactionFailed(note=note):
+            return {"type": "compaction_failed", "reason": note_of(seen, note)}
+        case PromptShortened(shown=shown):
+            return {"type": "prompt_shortened", "shown": shown}

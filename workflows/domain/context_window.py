@@ -3,7 +3,6 @@
 from typing import Final
 
 from workflows.domain.config.config import Compaction
-from workflows.domain.usage import Tokens
 
 _MAX_OUTPUT: Final = 32_000  # tokens that are kept free for an answer
 _RESERVED: Final = 20_000  # of a model whose input has a limit of its own
@@ -21,6 +20,6 @@ def usable_tokens(*, context: int, max_input: int, max_output: int, compaction: 
     return max(context - answer, context // 2)
 
 
-def overflows(tokens: Tokens, usable: int) -> bool:
-    """Whether an answer's tokens have filled the context."""
-    return 0 < usable <= tokens.context
+def overflows(tokens: int, usable: int) -> bool:
+    """Whether a context of so many tokens leaves no room for an answer."""
+    return 0 < usable <= tokens

@@ -146,7 +146,8 @@ class AnswerMetadata(Value):
 
 
 class UserMessage(Value):
-    """A taken prompt; `steered` when it came during its turn. `system`: its own instructions for the turn."""
+    """A taken prompt; `steered` when it came during its turn. `system`: its own instructions for the turn. `shown`: how
+    many characters a model reads of it, if not all."""
 
     role: Literal["user"] = "user"
     id: MessageId
@@ -154,11 +155,16 @@ class UserMessage(Value):
     step: int
     parts: tuple[PromptPart, ...]
     system: str | None = None
+    shown: int | None = None
     at: datetime
 
     @property
     def text(self) -> str:
         return join_texts(self.parts)
+
+    @property
+    def shown_length(self) -> int:
+        return len(self.text) if self.shown is None else min(self.shown, len(self.text))
 
     @property
     def steered(self) -> bool:
@@ -178,6 +184,8 @@ class AssistantMessage(Value):
 class ReminderName(StrEnum):
     """Of a file in prompts/reminders/."""
 
+    CONTINUE = "continue"
+    TODOS = "todos"
     DATE = "date"
     LAST_STEP = "last_step"
 

@@ -78,6 +78,7 @@ class TurnState(BaseModel):
             max_steps=turn.max_steps,
             continue_after_reject=turn.continue_after_reject,
             rejected=turn.rejected,
+            compactions=turn.compactions,
             error=turn.error,
         )
         if turn.answer is not None:
@@ -111,13 +112,13 @@ class TurnState(BaseModel):
         self.overflow = None
         self.compactions += 1
 
-    def record_failed_compaction(self, reason: str, *, final: bool) -> None:
+    def record_failed_compaction(self, why: str, *, final: bool) -> None:
         """Try once more, shorter, unless that is `final`; then ask all the same, or end where the provider refuses."""
         self.compactions = MAX_COMPACTIONS if final else self.compactions + 1
         if self.compactions < MAX_COMPACTIONS:
             return
         if self.overflow:
-            self.error = f"{self.overflow} It could not be compacted: {reason}"
+            self.error = f"{self.overflow} {why}"
         self.overflow, self.unchecked = None, True
 
     def open_calls(self) -> list[OpenCall]:

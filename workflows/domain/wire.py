@@ -67,7 +67,8 @@ class LoadRequest(Request):
 
 
 class OpenTurn(WireValue):
-    """An open turn: its highest registered step, and the answer if stored."""
+    """An open turn: its highest registered step, and the answer if stored. `compactions`: as in `TurnState`, for a step
+    without an answer."""
 
     id: TurnId
     number: int
@@ -78,6 +79,7 @@ class OpenTurn(WireValue):
     max_steps: int | None = None
     continue_after_reject: bool = False
     recent_digests: tuple[str, ...] = ()
+    compactions: int = 0
     error: str | None = None
 
 
@@ -121,23 +123,31 @@ class StepResult(WireValue):
 
 
 class CompactRequest(Request):
-    """`generation`: its id, the same for all attempts. `tried`: how often the step's context was compacted before."""
+    """`generation`: its id, the same for all attempts. `step`: which waits for it. `tried`: how often its context was
+    made shorter before. `refused`: the provider has said that it is too long."""
 
     turn: TurnId
+    step: int = 0
     generation: GenerationId
     tried: int = 0
+    refused: bool = False
 
 
 class CompactState(StrEnum):
     DONE = "done"
-    FAILED = "failed"  # the model gave no summary
-    NOTHING = "nothing"  # no answer that a summary could stand for, or the configuration forbids it
+    SHORTENED = "shortened"  # prompts that alone were too long
+    FAILED = "failed"
+    OFF = "off"  # the configuration forbids it
     STOPPED = "stopped"
     SUSPENDED = "suspended"
 
 
 class CompactResult(WireValue):
+    """`reason`: why it failed, for people; `final`: it would fail again."""
+
     state: CompactState
+    reason: str = ""
+    final: bool = False
 
 
 class AskRequest(Request):

@@ -120,6 +120,7 @@ CREATE TABLE prompt (                               -- a user message
     model        text,
     variant      text,
     step         integer,                           -- at which its turn took it
+    shown        integer,                           -- characters of it that a model reads; none: all
     taken_seq    bigint                             -- of its taking: the order in a view
 );
 
@@ -207,6 +208,20 @@ CREATE TABLE compaction (                           -- answers that stand for th
     newest     text    NOT NULL REFERENCES message, -- the newest answer then
     UNIQUE (session, number)
 );
+
+CREATE TABLE compaction_try (                       -- what was done where a context was too long
+    generation text PRIMARY KEY REFERENCES generation,
+    session    text    NOT NULL REFERENCES session,
+    number     integer NOT NULL,
+    turn       text    NOT NULL REFERENCES turn,    -- whose step waits for it
+    step       integer NOT NULL,
+    model      text    NOT NULL,                    -- of the turn
+    tokens     integer NOT NULL,                    -- of the context then
+    outcome    text    NOT NULL CHECK (outcome IN ('compacted', 'shortened', 'failed')),
+    final      boolean NOT NULL,                    -- another try would fail as well
+    UNIQUE (session, number)
+);
+CREATE INDEX compaction_try_turn ON compaction_try (turn);
 
 CREATE TABLE part (                                 -- text and reasoning of a message; its calls are in call
     id       text PRIMARY KEY,

@@ -7,3 +7,33 @@ FROM compaction WHERE session = %(session)s
 -- name: newest
 -- The session's newest compaction.
 SELECT generation, turn, step, newest FROM compaction WHERE session = %(session)s ORDER BY number DESC LIMIT 1
+
+-- name: insert_try
+-- Store the session's next try to shorten its context.
+INSERT INTO compaction_try (generation, session, number, turn, step, model, tokens, outcome, final)
+SELECT %(generation)s, %(session)s, coalesce(max(number), 0) + 1, %(turn)s, %(step)s, %(model)s, %(tokens)s, %(outcome)s,
+       %(final)s
+FROM compaction_try WHERE session = %(session)s
+
+-- name: newest_try
+-- The session's newest try.
+SELECT generation, turn, step, model, tokens, outcome, final
+FROM compaction_try WHERE session = %(session)s ORDER BY number DESC LIMIT 1
+
+-- name: tries_of_step
+-- The tries for which a step has waited.
+SELECT generation, turn, step, model, tokens, outcome, final FROM compaction_try WHERE turn = %(turn)s AND step = %(step)s
+
+-- name: find_try
+-- A try by its generation, with the reason why it failed.
+SELECT t.generation, t.turn, t.step, t.model, t.tokens, t.outcome, t.final, n.body AS reason
+FROM compaction_try t LEFT JOIN note n ON n.id = t.generation || '/failed' WHERE t.generation = %(generation)s
+
+-- name: forget_reminders
+-- Remove the reminders of a step without an answer.
+UPDATE generation g SET reminders = NULL, reminders_salt = NULL, reminders_seal = NULL
+WHERE g.turn = %(turn)s AND g.step = %(step)s AND NOT EXISTS (SELECT 1 FROM message m WHERE m.generation = g.id)
+
+-- name: shorten_prompt
+-- Have models read so many characters of a prompt.
+UPDATE prompt SET shown = %(shown)s WHERE id = %(prompt)s

@@ -47,3 +47,11 @@ UNION ALL
 SELECT id, json_build_object('request', body, 'feedback', feedback, 'answers', answers, 'author', author) FROM ask WHERE id = ANY(%(ids)s)
 UNION ALL
 SELECT id, reminders FROM generation WHERE id = ANY(%(ids)s)
+
+-- name: compactions
+-- The marks of a session's summaries.
+SELECT generation, turn, step, newest FROM compaction WHERE session = %(session)s
+
+-- name: shortened_prompts
+-- A session's prompts of which models read only a part.
+SELECT p.id, p.shown FROM work w JOIN prompt p ON p.id = w.id WHERE w.session = %(session)s AND p.shown IS NOT NULL

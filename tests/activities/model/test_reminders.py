@@ -2,9 +2,11 @@
 
 from datetime import date
 
-from activities.model.reminders import due_reminders, is_asked_again
-from workflows.domain.ids import GenerationId, TurnId
-from workflows.domain.messages import ReminderName, StepReminders, Transcript
+from pydantic import JsonValue
+
+from activities.model.reminders import due_reminders, is_asked_again, reminders_of_summary
+from workflows.domain.ids import GenerationId, MessageId, TurnId
+from workflows.domain.messages import ContextSummary, ReminderName, StepReminders, Transcript
 
 TODAY = date(2026, 1, 31)
 TURN = TurnId("trn_1")
@@ -34,6 +36,20 @@ def test_each_last_step_is_told_so() -> None:
 
 def test_a_second_last_step_of_a_turn_is_asked_again() -> None:
     once = (step(1), step(2, text_only=True))
-    assert not is_asked_again(once, TURN)
-    assert is_asked_again((*once, step(3, text_only=True)), TURN)
-    assert not is_asked_again((*once, step(3, text_only=True)), TurnId("trn_2"))
+    twice = (*once, step(3, text_only=True))
+    assert not is_asked_again(once, TURN, 2, None) and is_asked_again(twice, TURN, 3, None)
+    assert not is_asked_again(twice, TurnId("trn_2"), 1, None)
+    assert is_asked_again((), TURN, 3, 2), "also behind a summary"
+    assert not is_asked_again((), TURN, 2, 2)
+
+
+def test_behind_a_summary_the_model_is_told_to_go_on_unless_somebody_says_how() -> None:
+    summary = ContextSummary(id=GenerationId("gen_0"), turn=TURN, step=1, newest=MessageId("msg_1"), text="")
+    todos: list[JsonValue] = [{"content": "count", "status": "pending"}]
+
+    alone = list(reminders_of_summary((summary, step(2)), todos, prompted=False))
+    prompted = list(reminders_of_summary((summary,), todos, prompted=True))
+
+    assert [each.name for each in alone] == [ReminderName.CONTINUE, ReminderName.TODOS]
+    assert [each.name for each in prompted] == [ReminderName.TODOS] and '"content":"count"' in prompted[0].text
+    assert list(reminders_of_summary((summary,), [], prompted=True)) == []

@@ -7,14 +7,14 @@ import pytest
 
 from activities.session.forks import ForkedSession, fork_session
 from activities.store import calls, compactions, events, grants, sessions, statistics, transcript
-from activities.store.compactions import NewCompaction
+from activities.store.compactions import CompactionTry, NewCompaction
 from activities.store.generations import NewAnswer, NewPart
 from activities.store.journal import session_journal
 from activities.store.transcript_cache import TranscriptCache
 from tests.activities.rig import BODY, PERSON, ActivityRig
 from workflows.domain.errors import NotFound
 from workflows.domain.generation import Generation, Purpose
-from workflows.domain.ids import GenerationId, MessageId, PartId, SessionId, TurnId
+from workflows.domain.ids import GenerationId, MessageId, PartId, SessionId
 from workflows.domain.messages import (
     AssistantMessage,
     CallState,
@@ -121,7 +121,8 @@ async def test_a_fork_goes_on_from_the_summary_of_what_it_has_copied(rig: Activi
         await rig.store_answer(rig.generation(step, f"gen_{step}"), NewAnswer(body=BODY, parts=(part,)))
         if step == 2:
             summary = NewPart(id=PartId("prt_s"), position=0, body=TextPart(text="in short"))
-            stands_for = NewCompaction(turn=TurnId(rig.turn), step=1, newest=MessageId("msg_2"), before=9, after=1)
+            tried = CompactionTry(turn=rig.turn, step=3, model="scripted/model", tokens=9)
+            stands_for = NewCompaction(tried=tried, turn=rig.turn, step=1, newest=MessageId("msg_2"), after=1)
             await rig.store_answer(
                 Generation(id=GenerationId("gen_s"), purpose=Purpose.COMPACTION),
                 NewAnswer(body=BODY, parts=(summary,), compaction=stands_for),
@@ -132,6 +133,7 @@ async def test_a_fork_goes_on_from_the_summary_of_what_it_has_copied(rig: Activi
     whole = await TranscriptCache().read(rig.database, FORK)
     early = await TranscriptCache().read(rig.database, SessionId("ses_early"))
     newest = await compactions.newest(rig.database, FORK)
+    assert (await events.verify(rig.database, FORK)).problem is None
     assert isinstance(whole[0], ContextSummary) and whole[0].text == "in short"
     assert newest is not None and newest.newest == whole[1].id
     assert contents([each for each in whole if isinstance(each, AssistantMessage)]) == [["answer 2"], ["answer 3"]]

@@ -15,10 +15,11 @@ from worker.cli.render import suspension_text
 from worker.cli.render.ask_preview import preview_ask
 from worker.cli.render.call_result import mark_of, result_rows, result_suffix
 from worker.cli.render.collapse import OUTPUT_LIMIT, collapse
+from worker.cli.render.context_sentences import context_sentence
 from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.event_contents import call_of, prompt_of
 from worker.cli.render.event_sentences import DIM, find_sentence
-from worker.cli.render.formatting import format_price, format_upcoming
+from worker.cli.render.formatting import format_upcoming
 from worker.cli.render.session_origin import origin_rows
 from worker.cli.render.session_status import retry_hint
 from worker.cli.render.status_line import THINKING, WAITING, StatusLine
@@ -40,7 +41,6 @@ from workflows.domain.events.turns import TurnEnded, TurnOpened
 from workflows.domain.ids import PartId, SessionId
 from workflows.domain.messages import ReasoningPart, TextPart
 from workflows.domain.prompt import PromptMode
-from workflows.domain.usage import Cost
 
 _QUICK: Final = ("repeatable", "idempotent")  # such calls are shown when they are done
 _FURTHER: Final = 4  # blanks before continuation rows, which may quote: no other line of ours begins so
@@ -96,8 +96,6 @@ class EventRenderer:
                 self._end_turn(event, seen)
             case ModelRetry() if event.purpose.delays_turn:
                 self._show_retry(event, seen)
-            case ContextCompacted() | ContextPruned():
-                self._print(_context_sentence(event), DIM)
             case MessageCompleted() if event.turn is not None:
                 self._show_answer(event, seen)
             case PromptAccepted() if self._working:  # else its turn begins with it, and shows it
@@ -152,6 +150,9 @@ class EventRenderer:
                 self._asked_calls.add(event.call)
                 label = self._label(seen, event.call, less=len(event.ask))
                 self._print(f"? {label} needs an answer ({event.ask})", "yellow")
+            case _ if text := context_sentence(event, seen):
+                mark, colour = ("", DIM) if isinstance(event, ContextCompacted | ContextPruned) else ("! ", "yellow")
+                self._print(f"{mark}{text[0].upper()}{text[1:]}.", colour)
             case _ if sentence := find_sentence(event, seen):
                 self._print(*sentence)
 
@@ -243,9 +244,3 @@ class EventRenderer:
             return f"a call whose content was erased ({name})"
         room = min((self.writer.columns or 150) - 36 - less, 100)
         return f"{escape_exact(call.name)}  {one_line(call.label, max(room, 20))}"
-
-
-def _context_sentence(event: ContextCompacted | ContextPruned) -> str:
-    if isinstance(event, ContextPruned):
-        return f"Cleared old results of tools from the context: {event.tokens:,} tokens."
-    return f"Compacted: {event.before:,} → {event.after:,} tokens, {format_price(Cost.of(event.cost))}."

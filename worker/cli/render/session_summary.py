@@ -10,6 +10,7 @@ import click
 from worker.api.events import EventWithContents
 from worker.api.sessions import Overview
 from worker.cli.render import suspension_text
+from worker.cli.render.context_sentences import context_sentence
 from worker.cli.render.escaping import escape_exact, one_line
 from worker.cli.render.event_contents import actor_of, call_of, describe_answer, prompt_of, time_of
 from worker.cli.render.formatting import format_duration, format_past, format_rule, pluralize
@@ -151,7 +152,7 @@ class SessionSummary:
                 return f"resumed by {actor_of(seen)}"
             case WriteRefused():
                 return f"a write of a process that was taken for dead was refused ({event.target})"
-        return None
+        return context_sentence(event, seen)
 
     def _label(self, seen: EventWithContents, call: PartId) -> str:
         found = call_of(seen, call)

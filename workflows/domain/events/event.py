@@ -17,6 +17,7 @@ from workflows.domain.events.asks import (
 from workflows.domain.events.calls import CallClaimed, CallDrifted, CallFinished, CallPrepared, WriteRefused
 from workflows.domain.events.copies import MessageCopied, SessionForked
 from workflows.domain.events.generations import (
+    CompactionFailed,
     ContextCompacted,
     ContextPruned,
     MessageCompleted,
@@ -24,7 +25,7 @@ from workflows.domain.events.generations import (
     PauseEnded,
 )
 from workflows.domain.events.grants import GrantMade, GrantRevoked
-from workflows.domain.events.prompts import PromptAccepted, PromptTaken, PromptWithdrawn
+from workflows.domain.events.prompts import PromptAccepted, PromptShortened, PromptTaken, PromptWithdrawn
 from workflows.domain.events.sessions import (
     CallerRefused,
     SessionConfigured,
@@ -58,6 +59,7 @@ Event: TypeAlias = Annotated[
     | CallerRefused
     | PromptAccepted
     | PromptTaken
+    | PromptShortened
     | PromptWithdrawn
     | TurnOpened
     | TurnEnded
@@ -68,6 +70,7 @@ Event: TypeAlias = Annotated[
     | MessageCompleted
     | ContextCompacted
     | ContextPruned
+    | CompactionFailed
     | CallPrepared
     | CallDrifted
     | CallClaimed

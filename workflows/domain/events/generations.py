@@ -36,6 +36,7 @@ class PauseEnded(Value):
 class ContextCompacted(Value):
     """From now on the answer of `generation` stands for all up to and with the answer of this turn's step.
 
+    `newest`: the newest answer then.
     `before` and `after`: tokens of the context, the latter estimated. `cost` as in `MessageCompleted`.
     """
 
@@ -43,6 +44,7 @@ class ContextCompacted(Value):
     generation: GenerationId
     turn: TurnId
     step: int
+    newest: MessageId
     before: int
     after: int
     cost: str | None
@@ -58,6 +60,19 @@ class ContextPruned(Value):
     turn: TurnId
     call: PartId
     tokens: int
+
+
+class CompactionFailed(Value):
+    """The context for which this turn's step waits could not be compacted (`note`); `final`: nor can it by trying
+    again."""
+
+    type: Literal["context.compaction_failed"] = "context.compaction_failed"
+    generation: GenerationId
+    turn: TurnId
+    step: int
+    final: bool
+    note: NoteId
+    seal: str
 
 
 class PartSeal(Value):

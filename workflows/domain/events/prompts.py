@@ -31,3 +31,12 @@ class PromptWithdrawn(Value):
     type: Literal["prompt.withdrawn"] = "prompt.withdrawn"
     prompt: MessageId
     reason: str
+
+
+class PromptShortened(Value):
+    """It alone was too long for its model, which reads so many characters of its beginning and end from now on."""
+
+    type: Literal["prompt.shortened"] = "prompt.shortened"
+    prompt: MessageId
+    turn: TurnId
+    shown: int

@@ -1,0 +1,60 @@
+"""What is done about a context that is too long."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from activities.model.context_fill import context_tokens
+from activities.model.context_split import CHARS_PER_TOKEN, ContextSplit, estimate_tokens, split_context, tail_budget
+from activities.model.prompt_shortening import shorten_prompts, unanswered_prompts
+from workflows.domain.config.config import Compaction
+from workflows.domain.ids import MessageId
+from workflows.domain.messages import Transcript
+
+UNKNOWN_WINDOW: Final = 32_000  # tokens: of a model without a known limit that has refused a request as too long
+
+
+@dataclass(frozen=True)
+class ShortenedPrompts:
+    """How many characters of these prompts are shown from now on."""
+
+    shown: Mapping[MessageId, int]
+
+
+@dataclass(frozen=True)
+class NoRemedy:
+    """Nothing can be done; `off`: the configuration forbids it."""
+
+    off: bool = False
+
+
+CompactionPlan = ContextSplit | ShortenedPrompts | NoRemedy
+
+
+def plan_compaction(
+    transcript: Transcript, usable: int, settings: Compaction, *, tried: int, refused: bool
+) -> CompactionPlan:
+    """`usable` as in `usable_tokens`; `tried`: how often it was done before; `refused`: the provider has said that the
+    context is too long.
+
+    A prompt without an answer that alone takes most of the window is shortened, even where compaction is switched off:
+    it would end each further turn. What was compacted and still did not fit keeps no tail.
+    """
+    shown = shorten_prompts(transcript, usable * CHARS_PER_TOKEN // 2 or None) if refused else {}
+    if shown and usable and estimate_tokens(unanswered_prompts(transcript)) > usable // 2:
+        return ShortenedPrompts(shown)
+    if not settings.auto:
+        return NoRemedy(off=True)
+    split = split_context(transcript, usable or UNKNOWN_WINDOW, _with_tail(settings, transcript, usable, tried))
+    if split is not None:
+        return split
+    return ShortenedPrompts(shown) if shown else NoRemedy()
+
+
+def _with_tail(settings: Compaction, transcript: Transcript, usable: int, tried: int) -> Compaction:
+    """At most half of what instructions and tools leave: else the context would be full again at once."""
+    if tried:
+        return settings.model_copy(update={"tail_turns": 0})
+    left = usable - max(context_tokens(transcript) - estimate_tokens(transcript), 0)
+    budget = tail_budget(usable or UNKNOWN_WINDOW, settings)
+    return settings.model_copy(update={"preserve_recent_tokens": min(budget, left // 2) if left > 0 else budget})

@@ -1,0 +1,37 @@
+"""Prompts that alone are too long for their model: it reads their beginnings and ends."""
+
+from typing import Final
+
+from activities.model.text_shares import head_and_end, share_out
+from prompts import render_prompt
+from workflows.domain.ids import MessageId
+from workflows.domain.messages import AssistantMessage, Transcript, UserMessage
+
+_LEAST: Final = 8_000  # characters of all of them: shorter ones are not what makes a context too long
+
+
+def unanswered_prompts(transcript: Transcript) -> list[UserMessage]:
+    """Those behind the newest answer, which no summary can stand for."""
+    begin = next((n for n in range(len(transcript), 0, -1) if isinstance(transcript[n - 1], AssistantMessage)), 0)
+    return [entry for entry in transcript[begin:] if isinstance(entry, UserMessage)]
+
+
+def shorten_prompts(transcript: Transcript, most: int | None) -> dict[MessageId, int]:
+    """How many characters are to be shown of unanswered prompts: half of what they are now, `most` at most. Empty:
+    they are short."""
+    prompts = unanswered_prompts(transcript)
+    total = sum(prompt.shown_length for prompt in prompts)
+    if total < _LEAST:
+        return {}
+    room = total // 2 if most is None else min(total // 2, most)
+    shares = share_out([prompt.shown_length for prompt in prompts], room)
+    return {prompt.id: share for prompt, share in zip(prompts, shares, strict=True) if share < prompt.shown_length}
+
+
+def shown_text(prompt: UserMessage) -> str:
+    """What a model reads of it."""
+    left_out = len(prompt.text) - prompt.shown_length
+    if not left_out:
+        return prompt.text
+    head, end = head_and_end(prompt.text, prompt.shown_length)
+    return render_prompt("reminders/shortened", head=head, end=end, left_out=f"{left_out:,}")

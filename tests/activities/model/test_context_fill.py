@@ -1,0 +1,114 @@
+"""When a context is full, and what is done about it."""
+
+import pytest
+
+from activities.model.compaction_plan import NoRemedy, ShortenedPrompts, plan_compaction
+from activities.model.context_fill import context_tokens, is_full
+from activities.model.context_split import ContextSplit
+from activities.model.prompt_shortening import shown_text
+from activities.model.summary_check import find_summary_flaw
+from activities.model.text_shares import share_out, shorten
+from activities.store.generations import NewAnswer, NewPart
+from tests.activities.model.test_hostile_conversation import answer, call, prompt, summary
+from workflows.domain.config.config import Compaction
+from workflows.domain.ids import MessageId, PartId
+from workflows.domain.messages import AssistantMessage, Entry, Part, TextPart, UserMessage
+from workflows.domain.usage import Tokens
+
+SECTIONS = "## Objective\nx\n\n## Work state\nx\n\n## **Next move**:\nx"
+
+
+def said(length: int, name: str = "msg_u") -> UserMessage:
+    return prompt(TextPart(text="x" * length)).model_copy(update={"id": MessageId(name)})
+
+
+def answered(tokens: int, *parts: Part, name: str = "msg_a") -> AssistantMessage:
+    found = answer(*parts)
+    body = found.body.model_copy(update={"tokens": Tokens(input=tokens)})
+    return found.model_copy(update={"id": MessageId(name), "body": body})
+
+
+def test_results_and_prompts_behind_the_newest_answer_count() -> None:
+    before = (said(40), answered(900, call("x" * 400)), said(200))
+
+    assert context_tokens(before) == 1050 and is_full(before, 1050) and not is_full(before, 1051)
+
+
+def test_before_the_first_answer_nothing_is_full() -> None:
+    assert not is_full((said(400_000),), 1000)
+
+
+def test_an_answer_from_before_a_summary_does_not_count() -> None:
+    compacted = (summary("notes"), answered(5000, name="msg_0"), said(40))
+
+    assert not is_full(compacted, 1000) and context_tokens(compacted) == 11
+
+
+@pytest.mark.parametrize(("prompted", "full"), [(40, False), (4000, True)])
+def test_no_further_summary_helps_where_instructions_fill_the_context(prompted: int, full: bool) -> None:
+    """It does where the first prompt behind the summary was long."""
+    transcript = (summary("notes"), answered(0, name="msg_0"), said(prompted), answered(1100))
+
+    assert is_full(transcript, 1000) == full
+
+
+def test_a_prompt_that_takes_most_of_the_window_is_shortened_even_where_compaction_is_off() -> None:
+    transcript: tuple[Entry, ...] = (said(400, "msg_1"), answered(900), said(40_000, "msg_2"), said(400, "msg_3"))
+
+    for auto in (True, False):
+        plan = plan_compaction(transcript, 6000, Compaction(auto=auto), tried=0, refused=True)
+        assert plan == ShortenedPrompts({MessageId("msg_2"): 11_600})
+    assert isinstance(plan_compaction(transcript, 6000, Compaction(), tried=0, refused=False), ContextSplit)
+    assert plan_compaction(transcript, 30_000, Compaction(auto=False), tried=0, refused=True) == NoRemedy(off=True)
+
+
+def test_what_stays_beside_a_summary_leaves_room_for_more() -> None:
+    """Instructions have 3,500 tokens of 6,000, so 1,250 may stay."""
+    steps = [answer(TextPart(text="x" * 2000)) for _ in range(5)]
+    transcript: tuple[Entry, ...] = (said(400), *steps, answered(6600, TextPart(text="x" * 2000)))
+
+    plan = plan_compaction(transcript, 6000, Compaction(), tried=0, refused=False)
+
+    assert isinstance(plan, ContextSplit) and len(plan.tail) == 2
+
+
+def test_a_prompt_is_shortened_further_where_nothing_else_is_left() -> None:
+    half = said(40_000).model_copy(update={"shown": 12_000})
+
+    assert plan_compaction((half,), 0, Compaction(), tried=1, refused=True) == ShortenedPrompts({half.id: 6000})
+    short = half.model_copy(update={"shown": 6000})
+    assert plan_compaction((short,), 0, Compaction(), tried=2, refused=True) == NoRemedy()
+
+
+def test_a_shortened_prompt_says_what_is_left_out() -> None:
+    text = shown_text(prompt(TextPart(text="begin" + "x" * 99 + "end")).model_copy(update={"shown": 10}))
+
+    assert text.startswith("begin\n") and "97 characters" in text and text.endswith("\nxxend")
+
+
+@pytest.mark.parametrize(
+    ("text", "finish", "flaw"),
+    [
+        (SECTIONS, "stop", None),
+        (SECTIONS, "length", "cut"),
+        (SECTIONS, "content-filter", "content filter"),
+        (SECTIONS, "tool-calls", "something else"),
+        (SECTIONS, "unknown", "something else"),
+        ("Done.", "stop", "something else"),
+        ("", "stop", "something else"),
+        (f"{SECTIONS}{'x' * 400}", "stop", "not shorter"),
+    ],
+)
+def test_an_answer_that_is_no_summary_has_a_flaw(text: str, finish: str, flaw: str | None) -> None:
+    body = answer().body.model_copy(update={"finish": finish})
+    new = NewAnswer(body=body, parts=(NewPart(id=PartId("prt_1"), position=0, body=TextPart(text=text)),))
+
+    found = find_summary_flaw(new, (said(400), answer()))
+
+    assert found == flaw or (flaw is not None and found is not None and flaw in found)
+
+
+def test_short_texts_are_whole_and_long_ones_share_what_they_leave() -> None:
+    assert share_out([10, 1000, 500], 300) == [10, 145, 145]
+    assert share_out([10, 20], 300) == [10, 20]
+    assert shorten("abcdefgh", 4) == "ab\n[…]\ngh" and shorten("abcd", 4) == "abcd"

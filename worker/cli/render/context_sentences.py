@@ -1,0 +1,26 @@
+"""What became of a context that was too long, in a sentence."""
+
+from worker.api.events import EventWithContents
+from worker.cli.render.escaping import escape_prose
+from worker.cli.render.event_contents import prompt_of
+from worker.cli.render.formatting import format_price
+from worker.stored_contents import note_of
+from workflows.domain.events.event import Event
+from workflows.domain.events.generations import CompactionFailed, ContextCompacted, ContextPruned
+from workflows.domain.events.prompts import PromptShortened
+from workflows.domain.usage import Cost
+
+
+def context_sentence(event: Event, seen: EventWithContents) -> str | None:
+    """Begins in lower case."""
+    match event:
+        case ContextCompacted():
+            return f"compacted: {event.before:,} → {event.after:,} tokens, {format_price(Cost.of(event.cost))}"
+        case ContextPruned():
+            return f"cleared old results of tools from the context: {event.tokens:,} tokens"
+        case CompactionFailed():
+            return f"the conversation was not compacted: {escape_prose(note_of(seen, event.note)).rstrip('.')}"
+        case PromptShortened():
+            length = len(prompt_of(seen, event.prompt))
+            return f"a prompt is too long for the model, which reads {event.shown:,} of its {length:,} characters"
+    return None

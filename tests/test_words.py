@@ -13,7 +13,7 @@ ROOMS: Final = ("workflows", "activities", "worker", "prompts")
 RETIRED: Final = json.loads((ROOT / "tests/data/retired_names.json").read_text())
 SHARED_MODULES: Final = {  # one noun, seen by several rooms
     *("asks", "deltas", "events", "grants", "messages", "outbox", "postgres", "sessions", "temporal", "turns"),
-    *("calls", "copies", "generations", "prepare", "projects", "prompts", "reconcile"),
+    *("calls", "compact", "compactions", "copies", "generations", "prepare", "projects", "prompts", "reconcile"),
     *("run", "statistics", "stops", "task", "tasks", "titles"),
 }
 PRIVATE_WORDS: Final = {

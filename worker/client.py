@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Self
 
 from activities.mint import new_id
 from activities.session import answers
-from activities.store import generations, outbox, prompts, retries, sessions, stops, suspensions
+from activities.store import compaction_requests, generations, outbox, prompts, retries, sessions, stops, suspensions
 from activities.store.journal import session_journal
 from activities.store.sessions import NewSession
 from activities.store.stops import StopRequested
 from worker.api.accepted import (
     AcceptedAnswer,
+    AcceptedCompaction,
     AcceptedPrompt,
     AcceptedResume,
     AcceptedRetry,
@@ -37,7 +38,7 @@ from workflows.domain.actor import Actor
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import Conflict, Unavailable, UsageError
-from workflows.domain.ids import AskId, MessageId, Prefix, RetryId, SessionId, StopId, SuspensionId
+from workflows.domain.ids import AskId, CompactionId, MessageId, Prefix, RetryId, SessionId, StopId, SuspensionId
 from workflows.domain.permissions.grants import GrantScope
 from workflows.domain.permissions.replies import AskDecision
 from workflows.domain.prompt import Prompt
@@ -236,6 +237,18 @@ class SessionClient:
             retried = await retries.accept(journal, retry or RetryId(new_id(Prefix.RETRY)), model, variant)
         delivered = await self.holdfast.deliver(session)
         return AcceptedRetry(**retried.model_dump(), session=session, delivered=delivered)
+
+    async def compact(
+        self, session: SessionId, focus: str | None = None, *, compaction: CompactionId | None = None
+    ) -> AcceptedCompaction:
+        """Put a summary in place of the beginning of the conversation, before the open turn's next step or in a turn of
+        its own; `focus`: what it is to keep above all. Raises UsageError, NotFound, Conflict."""
+        check_length("The message", focus or "")
+        identity = compaction or CompactionId(new_id(Prefix.COMPACTION))
+        async with session_journal(self.database, session, self.actor) as journal:
+            await compaction_requests.accept(journal, identity, focus)
+        delivered = await self.holdfast.deliver(session)
+        return AcceptedCompaction(session=session, compaction=identity, delivered=delivered)
 
     async def resume(self, session: SessionId, *, suspension: SuspensionId | None = None) -> AcceptedResume:
         """Resume a suspended session and its subagents. Raises NotFound, Conflict."""

@@ -18,7 +18,7 @@ from activities.model.context_split import CHARS_PER_TOKEN, ContextSplit, estima
 from activities.model.endpoints import EndpointResolver, ResolvedModel
 from activities.model.port import ModelRequest, SystemInput, UserInput
 from activities.model.summary_check import NOT_SHORTER, find_summary_flaw
-from activities.store import compactions, turns
+from activities.store import compaction_requests, compactions, turns
 from activities.store.commit_retry import retry_while_unavailable
 from activities.store.compactions import CompactionOutcome, CompactionTry, CompactionTryRow, NewCompaction, NewFailure
 from activities.store.generations import BackoffPending, NewAnswer, StoredAnswer, Suspended, TurnOver
@@ -40,9 +40,13 @@ _NO_ANSWER: Final = "There is nothing that a summary could stand for."
 
 
 class _View(NamedTuple):
+    """`asked`: a person has asked for it; `focus`: what they want to be kept."""
+
     turn: TurnStatus
     config: TurnConfig
     transcript: Transcript
+    asked: bool
+    focus: str
 
 
 class Compactor:
@@ -69,7 +73,11 @@ class Compactor:
             tokens = context_tokens(view.transcript)
             tried = CompactionTry(turn=request.turn, step=request.step, model=model.name, tokens=tokens)
             plan = plan_compaction(
-                view.transcript, model.usable(settings), settings, tried=request.tried, refused=request.refused
+                view.transcript,
+                model.usable(settings),
+                settings.model_copy(update={"auto": settings.auto or view.asked}),
+                tried=request.tried,
+                refused=request.refused,
             )
             match plan:
                 case ContextSplit():
@@ -103,7 +111,10 @@ class Compactor:
                     return CompactResult(state=CompactState.SUSPENDED)
                 case BackoffPending() as pending:
                     raise rest_of_pause(pending)
-            return _View(turn, await turns.turn_config(journal, turn.turn_config), transcript)
+            requests = await compaction_requests.take_undone(journal, request.turn)
+            focus = "\n\n".join(each.focus for each in requests if each.focus)
+            config = await turns.turn_config(journal, turn.turn_config)
+            return _View(turn, config, transcript, bool(requests), focus)
 
     async def summarise(
         self, request: CompactRequest, attempt: Attempt, view: _View, split: ContextSplit, tried: CompactionTry
@@ -111,13 +122,13 @@ class Compactor:
         try:
             answer = await self.ask(request, attempt, view, split)
         except UsageError as error:
-            return await self.fail(attempt, NewFailure(tried=tried, reason=str(error)))
+            return await self.fail(attempt, NewFailure(tried=tried, reason=str(error), final=view.asked))
         except ApplicationError as error:
             if not error.non_retryable:
                 raise
             reason = storable_text(self.attempts.redactor.text(error.message))[:_MOST_REASON]
-            return await self.fail(attempt, NewFailure(tried=tried, reason=reason))
-        outcome = _outcome(answer, split, view.transcript, tried)
+            return await self.fail(attempt, NewFailure(tried=tried, reason=reason, final=view.asked))
+        outcome = _outcome(answer, split, view, tried)
         if isinstance(await attempt.store(answer.model_copy(update={"compaction": outcome})), TurnOver):
             return CompactResult(state=CompactState.STOPPED)
         return _result_of(outcome)
@@ -129,7 +140,7 @@ class Compactor:
         system = render_prompt(f"agents/{agent.prompt_file}")
         window = model.usable(config.compaction) or UNKNOWN_WINDOW
         room = (window * CHARS_PER_TOKEN >> request.tried) - len(system)
-        content = compaction_request(split.head, room)
+        content = compaction_request(split.head, room, view.focus)
         question = model.request((SystemInput(content=system), UserInput(content=content)))
         return await self.answers.get(attempt, model, _bounded(question, model), agent.name)
 
@@ -156,19 +167,17 @@ def _bounded(question: ModelRequest, model: ResolvedModel) -> ModelRequest:
     return replace(question, max_output=min(question.max_output, _MOST_SUMMARY))
 
 
-def _outcome(
-    answer: NewAnswer, split: ContextSplit, transcript: Transcript, tried: CompactionTry
-) -> NewCompaction | NewFailure:
+def _outcome(answer: NewAnswer, split: ContextSplit, view: _View, tried: CompactionTry) -> NewCompaction | NewFailure:
     """What the answer changes; it is paid in any case."""
     flaw = find_summary_flaw(answer, split.head)
     if flaw is not None:
-        return NewFailure(tried=tried, reason=flaw, final=flaw == NOT_SHORTER)
-    first, last = transcript[0], split.head[-1]
+        return NewFailure(tried=tried, reason=flaw, final=view.asked or flaw == NOT_SHORTER)
+    first, last = view.transcript[0], split.head[-1]
     return NewCompaction(
         tried=tried,
         turn=last.turn,
         step=last.step,
-        newest=answers_of(transcript)[-1].id,
+        newest=answers_of(view.transcript)[-1].id,
         replaces=first.id if isinstance(first, ContextSummary) else None,
         after=estimate_text(answer.text) + estimate_tokens(split.tail),
     )

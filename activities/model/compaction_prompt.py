@@ -45,8 +45,9 @@ class _Block(NamedTuple):
         return _without_tags(text if self.label is None else _labelled(self.label, text))
 
 
-def compaction_request(head: Transcript, room: int) -> str:
+def compaction_request(head: Transcript, room: int, focus: str = "") -> str:
     """Asks for a summary of `head`, which brings an earlier one up to date. `room`: characters of the whole request.
+    `focus`: what is to be kept above all.
 
     Of a conversation that is longer, what the person has said goes first, then the newest.
     """
@@ -56,9 +57,10 @@ def compaction_request(head: Transcript, room: int) -> str:
         if isinstance(first, ContextSummary)
         else ""
     )
-    others = len(render_prompt("compaction/request", earlier=known, conversation=""))
+    wish = render_prompt("compaction/focus", focus=_without_tags(focus)) if focus else ""
+    others = len(render_prompt("compaction/request", earlier=known, focus=wish, conversation=""))
     text = _fitting(list(_blocks_of(head)), max(room - others, room // 4))
-    return render_prompt("compaction/request", earlier=known, conversation=text)
+    return render_prompt("compaction/request", earlier=known, focus=wish, conversation=text)
 
 
 def conversation_text(entries: Iterable[Entry]) -> str:

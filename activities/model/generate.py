@@ -18,7 +18,7 @@ from activities.model.reminders import due_reminders, reminders_of_summary
 from activities.model.retry_budget import ProviderPause
 from activities.model.step_request import StepRequests, StepView
 from activities.project.project_loader import ProjectLoader
-from activities.store import calls, compactions, generations, prompts, prunings, turns
+from activities.store import calls, compaction_requests, compactions, generations, prompts, prunings, turns
 from activities.store.generations import BackoffPending, StoredAnswer, Suspended, TurnOver
 from activities.store.journal import Journal
 from activities.store.transcript_cache import TranscriptCache
@@ -105,11 +105,12 @@ class Model:
         Raises as `Attempt.begin`.
         """
         async with attempt.registration() as journal:
-            begun, steered, transcript, pruned = await asyncio.gather(
+            begun, steered, transcript, pruned, asked = await asyncio.gather(
                 attempt.begin(journal),
                 prompts.steered(journal),
                 self.transcripts.read(journal, request.session),
                 prunings.newest(journal, request.session),
+                compaction_requests.undone(journal, request.session, request.turn),
             )
             match begun:
                 case BackoffPending():
@@ -134,7 +135,7 @@ class Model:
             if request.step == 1 and config.config.compaction.prune:
                 pruned = prunings.advance(journal, request.turn, transcript, pruned)
             cleared = cleared_calls(transcript, pruned.call if pruned else None)
-            return StepView(transcript, cleared, config, reminded)
+            return StepView(transcript, cleared, config, reminded, compacts=bool(asked))
 
     async def due_reminders(
         self, request: GenerateRequest, attempt: Attempt, journal: Journal, transcript: Transcript, *, prompted: bool
@@ -150,7 +151,10 @@ class Model:
         return (*reminders_of_summary(transcript, todos, prompted=prompted), *due)
 
     async def has_to_be_compacted(self, request: GenerateRequest, view: StepView, model: ResolvedModel) -> bool:
-        """Not where that has failed before, until the context has grown or another model is asked."""
+        """By a person's wish; or full: but not where that has failed before, until the context has grown or another
+        model is asked."""
+        if view.compacts:
+            return True
         settings = view.turn_config.config.compaction
         if not settings.auto or not is_full(view.transcript, model.usable(settings)):
             return False

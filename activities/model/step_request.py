@@ -20,12 +20,14 @@ from workflows.domain.wire import GenerateRequest
 
 @dataclass(frozen=True)
 class StepView:
-    """What a step asks with; `cleared`: calls without their results. `reminders_seal` as in `MessageCompleted`."""
+    """What a step asks with; `cleared`: calls without their results. `reminders_seal` as in `MessageCompleted`.
+    `compacts`: a person wants it to be shorter first."""
 
     transcript: Transcript
     cleared: frozenset[PartId]
     turn_config: TurnConfig
     reminders_seal: str | None
+    compacts: bool = False
 
 
 class StepRequests:

@@ -14,7 +14,17 @@ from activities.heartbeat import heartbeats
 from activities.project import worktree
 from activities.project.config_loader import Role
 from activities.project.project_loader import DirectoryConfig, ProjectLoader
-from activities.store import asks, calls, compactions, generations, sessions, suspensions, turns, work_kinds
+from activities.store import (
+    asks,
+    calls,
+    compaction_requests,
+    compactions,
+    generations,
+    sessions,
+    suspensions,
+    turns,
+    work_kinds,
+)
 from activities.store.database import Database
 from activities.store.journal import WORKER, Journal, session_journal
 from activities.store.sessions import Origin
@@ -126,7 +136,11 @@ async def read_open_turn(journal: Journal, turn: TurnRow, describe: CallDescribe
         asks.any_rejected(journal, turn.id),
         calls.recent_loops(journal, turn.id, turn.step),
     )
-    tries = await compactions.tries_of_step(journal, turn.id, turn.step)
+    tries, asked, only_compacts = await asyncio.gather(
+        compactions.tries_of_step(journal, turn.id, turn.step),
+        compaction_requests.undone(journal, journal.session, turn.id),
+        compaction_requests.opened(journal, turn.id),
+    )
     prepared = await asyncio.gather(*(resume_call(journal, row, evaluator, describe) for row in rows))
     limit, answer = turn_config.agent.steps, None
     if found.id and found.answer:
@@ -144,6 +158,8 @@ async def read_open_turn(journal: Journal, turn: TurnRow, describe: CallDescribe
         max_steps=limit,
         continue_after_reject=turn_config.config.experimental.continue_loop_on_deny,
         recent_digests=recent_digests,
+        compacts=any(each.taken for each in asked),
+        only_compacts=only_compacts,
         compactions=MAX_COMPACTIONS if any(each.final for each in tries) else len(tries),
         error=turn.error,
     )

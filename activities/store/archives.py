@@ -35,6 +35,7 @@ TABLES: Final = {
     "work": _BY_SESSION,
     "prompt": b"id IN " + _WORK,
     "retry": b"id IN " + _WORK,
+    "compaction_request": b"id IN " + _WORK,
     "suspension": _BY_SESSION,
     "stop": _BY_SESSION,
     "generation": _BY_SESSION,

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
 
-from activities.store import notes
+from activities.store import compaction_requests, notes
 from activities.store.journal import Journal
 from activities.store.queries import Queries
 from activities.store.statements import RowReader
@@ -86,6 +86,7 @@ def store(journal: Journal, generation: GenerationId, new: NewCompaction, cost: 
     mark = new.model_dump(include={"turn", "step", "newest"})
     journal.write(_QUERIES.insert, generation=generation, session=journal.session, **mark)
     _insert_try(journal, generation, new.tried, CompactionOutcome.COMPACTED)
+    compaction_requests.finish(journal, new.tried.turn)
     journal.write(_QUERIES.forget_reminders, turn=new.tried.turn, step=new.tried.step)
     journal.record(
         ContextCompacted(
@@ -102,6 +103,7 @@ def store(journal: Journal, generation: GenerationId, new: NewCompaction, cost: 
 
 def store_failure(journal: Journal, generation: GenerationId, new: NewFailure) -> None:
     _insert_try(journal, generation, new.tried, CompactionOutcome.FAILED, final=new.final)
+    compaction_requests.finish(journal, new.tried.turn)
     note = NoteId(f"{generation}/failed")
     words = notes.store(journal, note, new.reason)
     journal.record(

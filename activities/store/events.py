@@ -14,6 +14,7 @@ from activities.store.queries import Queries
 from workflows.domain import hash_chain
 from workflows.domain.events.asks import AskAnswered
 from workflows.domain.events.calls import CallClaimed, CallFinished, CallPrepared, RecordedDecision
+from workflows.domain.events.compactions import CompactionAccepted
 from workflows.domain.events.copies import MessageCopied
 from workflows.domain.events.event import EVENT_RECORD_ADAPTER, EventRecord
 from workflows.domain.events.generations import CompactionFailed, ContextCompacted, MessageCompleted, ModelRetry
@@ -202,6 +203,7 @@ def _seals(record: EventRecord) -> Iterator[tuple[str, str]]:
         case (
             ModelRetry(note=name, seal=seal)
             | CompactionFailed(note=name, seal=seal)
+            | CompactionAccepted(note=str(name), seal=str(seal))
             | TurnEnded(note=str(name), seal=str(seal))
             | SessionTitled(note=name, seal=seal)
         ):

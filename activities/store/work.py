@@ -18,6 +18,7 @@ class WorkKind(StrEnum):
 
     PROMPT = "prompt"
     RETRY = "retry"
+    COMPACTION = "compaction"
 
 
 class WorkItem(Value):

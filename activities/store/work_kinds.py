@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Container, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from activities.store import prompts, retries, work
+from activities.store import compaction_requests, prompts, retries, work
 from activities.store.journal import Journal
 from activities.store.work import TurnRequest, WorkItem, WorkKind
 from workflows.domain.ids import TurnId
@@ -25,6 +25,9 @@ class WorkActions:
 ACTIONS: Final[Mapping[WorkKind, WorkActions]] = {
     WorkKind.PROMPT: WorkActions(prompts.request_turn, prompts.begin_turn, prompts.withdraw_one),
     WorkKind.RETRY: WorkActions(retries.request_turn, work.take, retries.withdraw),
+    WorkKind.COMPACTION: WorkActions(
+        compaction_requests.request_turn, compaction_requests.take, compaction_requests.withdraw
+    ),
 }
 
 

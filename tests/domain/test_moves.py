@@ -1,7 +1,7 @@
 """The next move of a turn."""
 
 from workflows.domain.ids import PartId, TurnId
-from workflows.domain.moves import Generate, Settle, next_move
+from workflows.domain.moves import Compact, Generate, Settle, next_move
 from workflows.domain.open_call import CallResult, CallResultState, OpenCall
 from workflows.domain.state import MAX_EMPTY_ANSWERS, TurnState
 from workflows.domain.wire import CloseReason, StepResult
@@ -91,3 +91,14 @@ def test_the_last_step_of_an_older_release_ends_the_turn_as_it_did() -> None:
 def test_an_error_ends_the_turn_with_calls_still_open() -> None:
     assert next_move(turn(error="There is no key.")) is None
     assert next_move(turn(StepResult(finish="tool-calls", calls=(CALL,)), error="The call cannot be run.")) is None
+
+
+def test_a_turn_that_only_compacts_asks_for_no_step() -> None:
+    state = turn(only_compacts=True, overflow="")
+    assert next_move(state) == Compact()
+    state.record_compaction()
+    assert next_move(state) is None and state.reason is CloseReason.DONE
+
+    failed = turn(only_compacts=True, overflow="")
+    failed.record_failed_compaction("It could not be compacted.", final=True)
+    assert next_move(failed) is None and failed.reason is CloseReason.DONE

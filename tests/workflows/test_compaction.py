@@ -1,11 +1,12 @@
 """A context that grows too long gets a summary in place of its beginning, and the turn goes on."""
 
+from pathlib import Path
 from typing import Any, Final
 
 from activities.model.input_messages import CLEARED
-from tests.harness import Harness
+from tests.harness import Harness, wait_for_file
 from tests.workflows.conftest import Open
-from worker.scripted.script import Refuse, Script, ScriptedAnswer, ScriptedCall, ScriptedUsage
+from worker.scripted.script import Hold, Refuse, Script, ScriptedAnswer, ScriptedCall, ScriptedUsage
 from workflows.domain.events.event import Event
 from workflows.domain.events.generations import (
     CompactionFailed,
@@ -230,6 +231,39 @@ async def test_a_compacted_session_is_archived_and_goes_on_from_its_summary(open
         summary = sent(harness)[1][1]
 
     assert is_done(ended) and not verified.problem and summary == WORDS
+
+
+async def test_a_person_has_a_session_compacted_while_it_is_idle_and_while_it_works(
+    open_harness: Open, tmp_path: Path
+) -> None:
+    """Whatever `auto` says; a prompt that comes meanwhile is taken behind it."""
+    step, second = tmp_path / "step", tmp_path / "second"
+    looks = ScriptedAnswer(tools=(LIST,), faults={1: Hold(path=str(step))})
+    summaries = SUMMARY.model_copy(update={"faults": {2: Hold(path=str(second))}})
+    async with open_harness(scripts=script(looks, DONE, DONE, summary=summaries)) as harness, harness.running_worker():
+        configure(harness, auto=False)
+        session = await harness.start_session(TASK)
+        await wait_for_file(step)
+        await harness.client.compact(session)
+        step.touch()
+        working = await harness.ended(session)
+        during = len(harness.model.ledger.entries)
+
+        await harness.client.compact(session, "the number of files")
+        await wait_for_file(second)
+        asked = sent(harness)[0][1]
+        await harness.client.prompt(session, Prompt.of_text("Count again."))
+        second.touch()
+        idle = await harness.ended(session, 2)
+        next_turn = await harness.ended(session, 3)
+        found = await compactions(harness, session)
+        verified = await harness.client.records.verify(session)
+        _, (_, summary), (_, prompt) = sent(harness)
+
+    assert is_done(working) and is_done(idle) and is_done(next_turn) and not verified.problem
+    assert during == 3 and "kept in them above all:\n\nthe number of files" in asked
+    assert len(found) == 2 and len(harness.model.ledger.entries) == 5
+    assert summary == WORDS and prompt.endswith("Count again.")
 
 
 async def test_a_long_turn_goes_on_through_its_compactions(open_harness: Open) -> None:

@@ -4,7 +4,18 @@ from datetime import datetime
 
 from pydantic import Field
 
-from workflows.domain.ids import AskId, GrantId, MessageId, PartId, RetryId, SessionId, StopId, SuspensionId, TurnId
+from workflows.domain.ids import (
+    AskId,
+    CompactionId,
+    GrantId,
+    MessageId,
+    PartId,
+    RetryId,
+    SessionId,
+    StopId,
+    SuspensionId,
+    TurnId,
+)
 from workflows.domain.permissions.grants import Grant
 from workflows.domain.permissions.replies import AskState, Reply
 from workflows.domain.questions import Answers, AskBody
@@ -44,6 +55,12 @@ class DeletedSessions(Value):
 
     deleted: tuple[SessionId, ...]
     failures: tuple[str, ...]
+
+
+class AcceptedCompaction(Value):
+    session: SessionId
+    compaction: CompactionId
+    delivered: bool
 
 
 class AcceptedStop(Value):

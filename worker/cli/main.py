@@ -36,6 +36,7 @@ COMMAND_SECTIONS: Final = {
         "watch": CommandEntry("watch", "Watch a session: what has happened, and what happens."),
         "send": CommandEntry("send", "Send a prompt to a session."),
         "retry": CommandEntry("retry", "Retry a failed turn, and follow it to its end."),
+        "compact": CommandEntry("compact", "Put a summary in place of the beginning of a conversation."),
         "wake": CommandEntry("wake", "Ask a provider again now, without waiting for the end of its pause."),
         "resume": CommandEntry("resume", "Let a suspended session continue, as things are now."),
         "title": CommandEntry("title", "Name a session, or have the model name it anew."),

@@ -2,7 +2,7 @@
 
 import asyncio
 from contextlib import nullcontext
-from typing import Final
+from typing import Final, TypeAlias
 
 import click
 
@@ -25,14 +25,16 @@ from worker.cli.slash_commands import SLASH_HELP, SlashCommand, parse_slash_comm
 from worker.client import SessionClient
 from workflows.domain.close_reason import CloseReason
 from workflows.domain.errors import HoldfastError, Unavailable
+from workflows.domain.events.compactions import CompactionTaken, CompactionWithdrawn
 from workflows.domain.events.event import Event
 from workflows.domain.events.prompts import PromptTaken, PromptWithdrawn
 from workflows.domain.events.sessions import SessionEnded, SessionSuspended
 from workflows.domain.events.turns import RetryWithdrawn, TurnEnded, TurnOpened
-from workflows.domain.ids import MessageId, Prefix, RetryId, SessionId, TurnConfigId, TurnId
+from workflows.domain.ids import CompactionId, MessageId, Prefix, RetryId, SessionId, TurnConfigId, TurnId
 from workflows.domain.prompt import Prompt
 from workflows.domain.value import Value
 
+AcceptedWork: TypeAlias = MessageId | RetryId | CompactionId
 _MOMENT: Final = 1.0  # seconds that leaving waits for the stop: the second Ctrl-C may come milliseconds after it
 _INVITATION: Final = "Type the next prompt; Ctrl-D leaves, /help says more."
 
@@ -59,7 +61,7 @@ class FollowOptions(Value):
 async def follow_session(
     client: SessionClient,
     session: SessionId,
-    accepted: MessageId | RetryId | None,
+    accepted: AcceptedWork | None,
     guard: InterruptGuard,
     options: FollowOptions,
 ) -> ExitCode:
@@ -78,7 +80,7 @@ class RunLoop(FollowLoop):
         self,
         follower: SessionFollower,
         renderer: Renderer,
-        accepted: MessageId | RetryId | None,
+        accepted: AcceptedWork | None,
         options: FollowOptions,
     ) -> None:
         super().__init__(follower, renderer, no_wait=options.no_wait)
@@ -86,7 +88,7 @@ class RunLoop(FollowLoop):
         self._options = options
         self._unsent: tuple[str, MessageId] | None = None  # the refused line, which keeps its id: it may be recorded
         self._stays_open = self._takes_prompts and options.stay_open and not options.no_wait
-        self._untaken: set[MessageId | RetryId] = {accepted} if accepted is not None else set()  # without a turn
+        self._untaken: set[AcceptedWork] = {accepted} if accepted is not None else set()  # without a turn
         self._turn = options.turn
         self._configuration = options.configuration
         self._stop: asyncio.Task[AcceptedStop] | None = None
@@ -128,12 +130,18 @@ class RunLoop(FollowLoop):
     async def _on_own_event(self, seen: EventWithContents) -> ExitCode | None:
         self._report_new_configuration(seen.record.event)
         match event := seen.record.event:
-            case PromptTaken(prompt=taken, turn=turn) | TurnOpened(retry=taken, turn=turn) if taken in self._untaken:
+            case (
+                PromptTaken(prompt=taken, turn=turn)
+                | TurnOpened(retry=taken, turn=turn)
+                | CompactionTaken(compaction=taken, turn=turn)
+            ) if taken in self._untaken:
                 self._untaken.discard(taken)
                 self._turn = turn
             case TurnOpened(turn=turn) if self._stays_open:
                 self._turn = turn
-            case PromptWithdrawn(prompt=gone) | RetryWithdrawn(retry=gone) if gone in self._untaken:
+            case PromptWithdrawn(prompt=gone) | RetryWithdrawn(retry=gone) | CompactionWithdrawn(compaction=gone) if (
+                gone in self._untaken
+            ):
                 self._untaken.discard(gone)
                 return await self._on_turn_over(ExitCode.STOPPED) if self._turn is None else None
             case TurnEnded() if event.turn == self._turn:

@@ -14,6 +14,7 @@ AskId = NewType("AskId", str)
 GrantId = NewType("GrantId", str)
 StopId = NewType("StopId", str)
 RetryId = NewType("RetryId", str)
+CompactionId = NewType("CompactionId", str)
 SuspensionId = NewType("SuspensionId", str)
 TurnConfigId = NewType("TurnConfigId", str)
 NoteId = NewType("NoteId", str)  # derived from what the note is about
@@ -35,6 +36,7 @@ class Prefix(StrEnum):
     GRANT = "gra"
     STOP = "stp"
     RETRY = "rty"
+    COMPACTION = "cpt"
     SUSPENSION = "sus"
     TURN_CONFIG = "cfg"
 

@@ -37,6 +37,8 @@ def next_move(turn: TurnState) -> Move | None:
         return None
     if turn.overflow is not None:
         return Compact()
+    if turn.only_compacts:
+        return None
     step = turn.step + 1
     return Generate(step, text_only=turn.max_steps is not None and step >= turn.max_steps)
 

@@ -47,6 +47,7 @@ class TurnState(BaseModel):
     `seen_step`: the highest step that the run has asked for, or found registered. `overflow`: why the next step's
     context has to be compacted first: the provider's words, or "" where its tokens say so; `compactions`: how often it
     was tried. `unchecked`: in vain, so in this turn only the provider says when a context is too long.
+    `only_compacts`: no model is asked for a step.
     """
 
     id: TurnId
@@ -62,6 +63,7 @@ class TurnState(BaseModel):
     overflow: str | None = None
     compactions: int = 0
     unchecked: bool = False
+    only_compacts: bool = False
     max_steps: int | None = None
     continue_after_reject: bool = False
     rejected: bool = False
@@ -79,6 +81,8 @@ class TurnState(BaseModel):
             continue_after_reject=turn.continue_after_reject,
             rejected=turn.rejected,
             compactions=turn.compactions,
+            only_compacts=turn.only_compacts,
+            overflow="" if turn.only_compacts and turn.compacts else None,
             error=turn.error,
         )
         if turn.answer is not None:

@@ -68,7 +68,8 @@ class LoadRequest(Request):
 
 class OpenTurn(WireValue):
     """An open turn: its highest registered step, and the answer if stored. `compactions`: as in `TurnState`, for a step
-    without an answer."""
+    without an answer. `compacts`: a person has asked for it, and it is still to be done; `only_compacts`: that opened
+    the turn."""
 
     id: TurnId
     number: int
@@ -80,6 +81,8 @@ class OpenTurn(WireValue):
     continue_after_reject: bool = False
     recent_digests: tuple[str, ...] = ()
     compactions: int = 0
+    compacts: bool = False
+    only_compacts: bool = False
     error: str | None = None
 
 

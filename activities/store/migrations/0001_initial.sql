@@ -99,7 +99,7 @@ CREATE INDEX turn_unnotified ON turn (ended_at) WHERE state = 'ended' AND notifi
 CREATE TABLE work (                                 -- what makes a session work: the oldest untaken opens a turn
     id           text PRIMARY KEY,                  -- minted by the client; a prompt's is its user message's
     session      text        NOT NULL REFERENCES session,
-    kind         text        NOT NULL CHECK (kind IN ('prompt', 'retry')),
+    kind         text        NOT NULL CHECK (kind IN ('prompt', 'retry', 'compaction')),
     accepted_seq bigint      NOT NULL,              -- of its event: the order of acceptance
     author       text        NOT NULL,
     state        text        NOT NULL DEFAULT 'accepted' CHECK (state IN ('accepted', 'taken', 'withdrawn')),
@@ -132,6 +132,11 @@ CREATE TABLE retry (                                -- a request to retry a fail
     variant      text
 );
 CREATE INDEX retry_failed_turn ON retry (failed_turn);
+
+CREATE TABLE compaction_request (                   -- of a person, for a summary in place of the context's beginning
+    id           text PRIMARY KEY REFERENCES work,
+    done         boolean     NOT NULL DEFAULT false -- by the turn that has taken it, whatever came of it
+);
 
 CREATE TABLE suspension (                           -- asks a person whether a session may go on
     id           text PRIMARY KEY,

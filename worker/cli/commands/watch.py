@@ -15,11 +15,12 @@ from worker.cli.render.jsonlines import create_json_view
 from worker.cli.render.terminal import Terminal
 from worker.cli.session_follower import SessionFollower
 from worker.settings import Settings
+from workflows.domain.events.compactions import CompactionWithdrawn
 from workflows.domain.events.prompts import PromptWithdrawn
 from workflows.domain.events.sessions import SessionEnded
 from workflows.domain.events.turns import RetryWithdrawn, TurnEnded, TurnOpened
 
-_RESTING = (TurnEnded, SessionEnded, PromptWithdrawn, RetryWithdrawn)
+_RESTING = (TurnEnded, SessionEnded, PromptWithdrawn, RetryWithdrawn, CompactionWithdrawn)
 _IDLE = "Idle. Ctrl-C leaves."
 
 

@@ -8,6 +8,7 @@ from worker.cli.render.event_contents import actor_of, describe_answer, prompt_o
 from worker.cli.render.formatting import format_rule
 from worker.stored_contents import note_of
 from workflows.domain.events.asks import AnswerNotRun, AnswerRefused, AskAnswered, AskClosed, AskReopened
+from workflows.domain.events.compactions import CompactionAccepted, CompactionWithdrawn
 from workflows.domain.events.event import Event
 from workflows.domain.events.generations import PauseEnded
 from workflows.domain.events.grants import GrantMade, GrantRevoked
@@ -67,6 +68,10 @@ def _turn_sentence(event: Event, seen: EventWithContents) -> Sentence | None:
             return f"The retry was withdrawn: {one_line(event.reason)}.", None
         case PauseEnded():
             return f"The provider is asked again now, by {actor_of(seen)}.", None
+        case CompactionAccepted():
+            return f"A compaction was asked for, by {actor_of(seen)}.", None
+        case CompactionWithdrawn():
+            return f"The compaction was withdrawn: {one_line(event.reason)}.", None
         case StopAccepted():
             return f"A stop was accepted, from {actor_of(seen)}.", None
     return None

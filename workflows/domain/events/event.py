@@ -15,6 +15,7 @@ from workflows.domain.events.asks import (
     SignalWithoutAnswer,
 )
 from workflows.domain.events.calls import CallClaimed, CallDrifted, CallFinished, CallPrepared, WriteRefused
+from workflows.domain.events.compactions import CompactionAccepted, CompactionTaken, CompactionWithdrawn
 from workflows.domain.events.copies import MessageCopied, SessionForked
 from workflows.domain.events.generations import (
     CompactionFailed,
@@ -65,6 +66,9 @@ Event: TypeAlias = Annotated[
     | TurnEnded
     | RetryAccepted
     | RetryWithdrawn
+    | CompactionAccepted
+    | CompactionTaken
+    | CompactionWithdrawn
     | ModelRetry
     | PauseEnded
     | MessageCompleted

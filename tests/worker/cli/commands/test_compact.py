@@ -1,0 +1,26 @@
+"""`holdfast compact` as a process."""
+
+import json
+
+from tests.worker.cli.conftest import OpenHarness, shell
+from tests.workflows.test_compaction import TASK, script
+from worker.scripted.script import ScriptedAnswer
+
+HELLO = ScriptedAnswer(text="Hello to you.")
+
+
+async def test_a_conversation_is_compacted_and_the_log_says_so(open_harness: OpenHarness) -> None:
+    async with open_harness(scripts=script(HELLO)) as harness, harness.running_worker():
+        person = shell(harness)
+        nothing = await person.run("compact")
+        await person.run("run", "-m", "scripted/model", TASK)
+        compacted = await person.run("compact", "-m", "the greeting")
+        page = await person.run("log", "last")
+        again = await person.run("compact", "--json")
+        verified = await person.run("log", "last", "--verify")
+
+    assert nothing.code != 0 and compacted.code == 0 and verified.code == 0
+    assert "compacting its context" in compacted.err and "Compacted: " in compacted.out
+    assert "compacted: " in page.out
+    lines = [json.loads(line)["type"] for line in again.out.splitlines()]
+    assert again.code == 0 and lines == ["turn_start", "compaction_failed", "turn_end"]

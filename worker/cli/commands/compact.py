@@ -1,0 +1,42 @@
+"""`holdfast compact`: a summary in place of the beginning of a conversation."""
+
+import click
+
+from worker.cli import completers, id_lookup
+from worker.cli.command_support import async_command, open_client, print_note
+from worker.cli.exit_codes import ExitCode
+from worker.cli.interrupt_guard import InterruptGuard
+from worker.cli.render.escaping import escape_exact
+from worker.cli.run_loop import FollowOptions, follow_session
+from worker.settings import Settings
+
+
+@click.command()
+@click.argument("session", default="last", shell_complete=completers.session)
+@click.option("-m", "--message", metavar="TEXT", help="What the summary is to keep above all.")
+@click.option("--detach", is_flag=True, help="Do not wait for it.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
+@async_command
+async def compact(settings: Settings, session: str, message: str | None, detach: bool, as_json: bool) -> ExitCode:
+    """Put a summary in place of the beginning of a session's conversation.
+
+    SESSION is an id, its beginning, or `last` (of this directory), which is the default. A turn that is at work does it
+    before its next step. The log and `export` keep everything.
+
+    \b
+    Examples:
+      holdfast compact
+      holdfast compact ses_… -m "keep the API decisions"
+    """
+    async with open_client(settings, with_worker=True) as client:
+        overview = await client.sessions.get(await id_lookup.find_session(client, session))
+        with InterruptGuard() as guard:
+            accepted = await client.compact(overview.id, message)
+            print_note(f"Session {overview.id} in {escape_exact(overview.directory)}: compacting its context.")
+            if not accepted.delivered:
+                print_note("The engine cannot be reached just now; the request is recorded, and taken when it is back.")
+            if detach and not guard.interrupted:
+                click.echo(accepted.model_dump_json() if as_json else accepted.session)
+                return ExitCode.DONE
+            options = FollowOptions(seq=overview.seq, stay_open=False, as_json=as_json)
+            return await follow_session(client, overview.id, accepted.compaction, guard, options)

@@ -36,6 +36,7 @@ NAMES: Final = {
     "model.before_request": "C: the step is registered, the request not sent",
     "model.after_chunk": "D: a chunk of the answer has come",
     "model.retry_noted": "C: a provider's failure and its pause are committed, the failure not reported",
+    "budget.reserved": "what a request may use is reserved, nothing is sent",
     "model.committed": "E: the answer is committed, the completion not reported",
     "tool.before_claim": "H: the tool activity has started, nothing is claimed",
     "tool.claimed": "H2: the claim is committed, the effect has not begun",

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Final
 
@@ -12,8 +12,8 @@ HEARTBEAT_INTERVAL: Final = 0.25  # seconds; the worker's throttle decides what 
 
 
 @asynccontextmanager
-async def heartbeats() -> AsyncIterator[None]:
-    """A local activity has no use for them."""
+async def heartbeats(progress: Callable[[], int] | None = None) -> AsyncIterator[None]:
+    """A local activity has no use for them. `progress`: a number that the next attempt gets to know."""
     if activity.info().is_local:
         yield
         return
@@ -22,7 +22,7 @@ async def heartbeats() -> AsyncIterator[None]:
         while True:
             # Sleep first: most activities end before it, and a heartbeat costs the server 2 ms.
             await asyncio.sleep(HEARTBEAT_INTERVAL)
-            activity.heartbeat()
+            activity.heartbeat(*([progress()] if progress is not None else []))
 
     heartbeat_task = asyncio.create_task(beat())
     try:
@@ -31,3 +31,9 @@ async def heartbeats() -> AsyncIterator[None]:
         heartbeat_task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await heartbeat_task
+
+
+def last_progress() -> int:
+    """The number that the attempt before this one has reported last."""
+    reported = activity.info().heartbeat_details
+    return reported[0] if reported and isinstance(reported[0], int) else 0

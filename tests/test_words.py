@@ -12,8 +12,19 @@ ROOT: Final = Path(__file__).parent.parent
 ROOMS: Final = ("workflows", "activities", "worker", "prompts")
 RETIRED: Final = json.loads((ROOT / "tests/data/retired_names.json").read_text())
 SHARED_MODULES: Final = {  # one noun, seen by several rooms
-    *("asks", "deltas", "events", "grants", "messages", "outbox", "postgres", "sessions", "temporal", "turns"),
-    *("calls", "compact", "compactions", "copies", "generations", "prepare", "projects", "prompts", "reconcile"),
+    *("asks", "budgets", "deltas", "events", "grants", "messages", "outbox", "postgres", "sessions", "temporal"),
+    *(
+        "calls",
+        "compact",
+        "compactions",
+        "copies",
+        "generations",
+        "prepare",
+        "projects",
+        "prompts",
+        "reconcile",
+        "turns",
+    ),
     *("run", "statistics", "stops", "task", "tasks", "titles"),
 }
 PRIVATE_WORDS: Final = {

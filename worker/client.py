@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Self
 
 from activities.mint import new_id
 from activities.session import answers
-from activities.store import compaction_requests, generations, outbox, prompts, retries, sessions, stops, suspensions
+from activities.store import (
+    budgets,
+    compaction_requests,
+    generations,
+    outbox,
+    prompts,
+    retries,
+    sessions,
+    stops,
+    suspensions,
+)
 from activities.store.journal import session_journal
 from activities.store.sessions import NewSession
 from activities.store.stops import StopRequested
@@ -35,6 +45,7 @@ from worker.stack.state_file import Endpoints
 from worker.titles_client import TitlesClient
 from workflows.domain import titles
 from workflows.domain.actor import Actor
+from workflows.domain.budgets import BudgetLimits
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import Conflict, Unavailable, UsageError
@@ -121,6 +132,7 @@ class SessionClient:
         turn_config: TurnConfig | None = None,
         session: SessionId | None = None,
         prompt: MessageId | None = None,
+        limits: BudgetLimits | None = None,
     ) -> AcceptedPrompt:
         """Create a session with its first prompt; idempotent with the caller's ids.
 
@@ -158,7 +170,7 @@ class SessionClient:
             sources=sources,
         )
         await sessions.create(self.database, new, self.actor)
-        return await self._accept(new.id, message, prompt)
+        return await self._accept(new.id, message, prompt, limits=limits)
 
     async def prompt(
         self,
@@ -168,6 +180,7 @@ class SessionClient:
         prompt: MessageId | None = None,
         sources: ConfigSources | None = None,
         turn_config: TurnConfig | None = None,
+        limits: BudgetLimits | None = None,
     ) -> AcceptedPrompt:
         """Accept a prompt: it joins the running turn at its next step, or (queued) gets its own turn.
 
@@ -178,7 +191,7 @@ class SessionClient:
         message = validate_prompt(message)
         if message.agent is not None:
             await self._check_agent(session, message.agent, sources, turn_config)
-        return await self._accept(session, message, prompt, sources)
+        return await self._accept(session, message, prompt, sources, limits)
 
     async def _check_agent(
         self, session: SessionId, agent: str, sources: ConfigSources | None, turn_config: TurnConfig | None
@@ -195,13 +208,19 @@ class SessionClient:
             await load_project_config(self.settings, Path(origin.directory), role, sources or origin.sources)
 
     async def _accept(
-        self, session: SessionId, message: Prompt, prompt: MessageId | None, sources: ConfigSources | None = None
+        self,
+        session: SessionId,
+        message: Prompt,
+        prompt: MessageId | None,
+        sources: ConfigSources | None = None,
+        limits: BudgetLimits | None = None,
     ) -> AcceptedPrompt:
         identity = prompt or MessageId(new_id(Prefix.MESSAGE))
         async with session_journal(self.database, session, self.actor) as journal:
             if sources is not None:
                 await sessions.configure(journal, sources)
-            await prompts.accept(journal, identity, message)
+            if await prompts.accept(journal, identity, message) and limits is not None:
+                await budgets.set_limits(journal, limits)
         return AcceptedPrompt(session=session, prompt=identity, delivered=await self.holdfast.deliver(session))
 
     async def configure(self, session: SessionId, sources: ConfigSources) -> tuple[str, ...]:

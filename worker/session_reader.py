@@ -5,9 +5,10 @@ from datetime import timedelta
 from pathlib import Path
 
 from activities.project import worktree
-from activities.store import projects, sessions, statistics
+from activities.store import budgets, projects, sessions, statistics
 from activities.store.database import Database
 from activities.store.projects import ProjectRow
+from worker.api.budgets import BudgetOverview
 from worker.api.mapping import from_row, from_rows
 from worker.api.sessions import Overview, Project, SessionOrigin, Totals
 from worker.api.statistics import Statistics
@@ -93,6 +94,11 @@ class SessionReader:
         """The session and its subagents, each after its parent. Raises NotFound."""
         await self.require_unarchived(session)
         return await sessions.tree(self.database, session)
+
+    async def budget(self, session: SessionId) -> BudgetOverview | None:
+        """None: it has no limits."""
+        found = await budgets.of_session(self.database, session)
+        return from_row(BudgetOverview, found) if found is not None and found.limits.any else None
 
     async def totals(self, session: SessionId) -> Totals:
         """Includes its subagents."""

@@ -13,12 +13,13 @@ from activities.model.compact import Compactor
 from activities.model.generate import Model
 from workflows import policies
 from workflows.domain import ids
-from workflows.domain.behaviour import COMPACTS, WAITS_FOR_PROVIDERS
+from workflows.domain.behaviour import COMPACTS, LIMITS, WAITS_FOR_PROVIDERS
 from workflows.domain.moves import Compact, Generate, Move, Settle, next_move
 from workflows.domain.open_call import CallPhase, CallResult, CallResultState, OpenCall
 from workflows.domain.state import TurnState
 from workflows.domain.wire import (
     FINISH_FULL,
+    FINISH_LIMIT,
     FINISH_PAUSED,
     FINISH_SUSPENDED,
     CloseReason,
@@ -93,6 +94,7 @@ class Turn:
             text_only=move.text_only,
             unchecked=self.turn.unchecked or self.session.behaviour < COMPACTS,
             waits=self.session.behaviour >= WAITS_FOR_PROVIDERS,
+            limited=self.session.behaviour >= LIMITS,
         )
         await self.back_off_after_empty_answer()
         summary = self.runtime.summary(f"turn {self.turn.number} step {move.step}")
@@ -113,9 +115,20 @@ class Turn:
             await self.runtime.wait_for_provider(step.pause)
         elif step.finish == FINISH_FULL:
             self.turn.record_overflow()
+        elif step.finish == FINISH_LIMIT:
+            await self.wait_at_limit(step)
         else:
             self.turn.step = move.step
             self.turn.add_answer(step)
+
+    async def wait_at_limit(self, step: StepResult) -> None:
+        """Until a person says how to go on, without a timeout; the rows then say how."""
+        if step.last_step is not None:
+            self.turn.end_with(step.last_step)
+        elif step.ask is not None:
+            workflow.set_current_details(f"Turn {self.turn.number}: its budget is spent: holdfast asks {step.ask}")
+            await workflow.wait_condition(lambda: step.ask in self.session.answers)
+            self.session.answers = [ask for ask in self.session.answers if ask != step.ask]
 
     async def compact(self) -> bool:
         """Shorten the context of the next step; one that cannot be shortened may still be asked with.

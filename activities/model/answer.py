@@ -1,5 +1,6 @@
 """A model's answer: streamed to watchers, and complete with its parts, calls and price."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import asdict
@@ -13,10 +14,13 @@ from activities.model.endpoints import ResolvedModel
 from activities.model.failures import ModelError
 from activities.model.port import ModelPort, ModelRequest, RequestAccepted
 from activities.model.stream import Answer, AnswerAssembler, Delta, PartKind
+from activities.stop_interceptor import stop_requested
 from activities.store import deltas
 from activities.store.calls import CallRow
+from activities.store.commit_retry import finish_within_grace
 from activities.store.deltas import Watchers
 from activities.store.generations import NewAnswer, NewPart
+from workflows.domain.errors import UsageError
 from workflows.domain.generation import Purpose
 from workflows.domain.ids import PartId, Prefix
 from workflows.domain.messages import AnswerMetadata, ReasoningPart, RequestedCall, TextPart
@@ -51,6 +55,13 @@ class AnswerStream:
         except ModelError as error:
             failure = error.failure.model_copy(update={"begun": error.failure.begun or assembler.begun})
             raise await attempt.failed(model, failure) from error
+        except UsageError:
+            await attempt.end_reservation(model, sent=False)
+            raise
+        except asyncio.CancelledError:
+            if stop_requested():
+                await finish_within_grace(attempt.end_reservation(model, sent=True))
+            raise
         try:
             return await self._complete(answer, model, agent, prepare)
         except (ValueError, TypeError, RecursionError) as error:
@@ -78,6 +89,7 @@ class AnswerStream:
                     # Shows watchers that the provider works before anything of the answer comes.
                     batcher.add(Delta(0, PartKind.REASONING if model.facts.reasoning else PartKind.TEXT, ""))
                 elif (delta := assembler.add(event)) is not None:
+                    attempt.produced += len(delta.text)
                     batcher.add(delta)
                     await failpoint("model.after_chunk")
 

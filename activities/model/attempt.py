@@ -13,7 +13,7 @@ from activities.error_boundary import storable_text
 from activities.execution import fence_of
 from activities.failpoints import failpoint
 from activities.fault_limit import count_faults
-from activities.heartbeat import heartbeats
+from activities.heartbeat import heartbeats, last_progress
 from activities.model.endpoints import ResolvedModel
 from activities.model.failures import Overflow, ProviderFailure, Retry, Stop, classify
 from activities.model.providers import split_model_id
@@ -30,7 +30,7 @@ from activities.model.retry_budget import (
     unreachable_text,
 )
 from activities.redact import Redactor
-from activities.store import deltas, faults, generations, model_limits
+from activities.store import budgets, deltas, faults, generations, model_limits
 from activities.store.calls import CachedEvidence
 from activities.store.commit_retry import retry_while_unavailable
 from activities.store.database import Database
@@ -46,6 +46,7 @@ from activities.store.generations import (
 from activities.store.journal import WORKER, Journal, SessionVersion, session_journal
 from activities.store.optimistic import write_optimistically
 from activities.store.turns import TurnStatus
+from workflows.domain.budgets import produced
 from workflows.domain.errors import StaleFence, UsageError
 from workflows.domain.generation import Generation
 from workflows.domain.wire import Fence, Request
@@ -64,11 +65,12 @@ class Attempts:
     async def start(self, request: Request, generation: Generation) -> AsyncIterator["Attempt"]:
         """The running activity's attempt, with heartbeats. The engine gets the errors that no retry can mend."""
         fence = fence_of(request)
-        async with heartbeats():
+        attempt = Attempt(self, request, generation, fence)
+        async with heartbeats(lambda: attempt.produced):
             try:
                 async with count_faults(self.database, request, f"this {generation.purpose}", generation.subject):
                     try:
-                        yield Attempt(self, request, generation, fence)
+                        yield attempt
                     except UsageError as error:
                         raise model_failed(str(error)) from error
             except StaleFence as stale:
@@ -79,7 +81,8 @@ class Attempt:
     """One attempt at a generation: begins, asks once, and stores the answer or a failure.
 
     Once it has begun: `status` is the generation's before it, `watched` whether a person follows the session,
-    `version` the session's after its registration, and `started_at` loop time then.
+    `version` the session's after its registration, and `started_at` loop time then. `reserved`: it has reserved of a
+    budget. `produced`: characters of its answer so far, `produced_before`: of the attempt before it.
     """
 
     status: GenerationStatus
@@ -93,6 +96,9 @@ class Attempt:
         self.request = request
         self.generation = generation
         self.fence = fence
+        self.reserved = False
+        self.produced = 0
+        self.produced_before = last_progress()
 
     @property
     def turn_status(self) -> TurnStatus:
@@ -152,6 +158,7 @@ class Attempt:
     async def failed(self, model: ResolvedModel, failure: ProviderFailure) -> ApplicationError:
         """Record a provider's failure; the engine's error: when to try again, or never."""
         action = classify(failure)
+        await self.end_reservation(model, sent=failure.begun)
         if (text := await self._unreachable_text(model, failure)) is not None:
             return model_failed(text)
         match action:
@@ -166,6 +173,18 @@ class Attempt:
                 if failure.begun and (broken := await self._count("answers broken off")) >= MAX_BROKEN_ANSWERS:
                     return model_failed(broken_answers_text(model.name, broken, action.reason))
                 return await self._pause(model, action)
+
+    async def end_reservation(self, model: ResolvedModel, *, sent: bool) -> None:
+        """There will be no answer: count what was used, if the request was `sent` and taken."""
+        if self.reserved:
+            await retry_while_unavailable(lambda: self._end_reservation(model, sent))
+            self.reserved = False
+
+    async def _end_reservation(self, model: ResolvedModel, sent: bool) -> None:
+        async with self.finishing_journal() as journal:
+            ended = await budgets.release(journal, self.generation.id, self.fence)
+            if ended is not None and sent:
+                budgets.charge(journal, ended, produced(self.produced, model.price))
 
     async def _unreachable_text(self, model: ResolvedModel, failure: ProviderFailure) -> str | None:
         """None: wait, as in an outage."""

@@ -95,6 +95,19 @@ def _serves_table_models(id: str, protocol: str) -> bool:
 def variants_of(model: str, providers: Mapping[str, Provider], tables: ModelTables) -> tuple[str, ...]:
     """The names of a model's variants ("provider/model"). Raises UsageError for one that cannot be asked."""
     id, name = split_model_id(model)
+    configured = providers.get(id) or Provider()
+    family, facts = _family_and_facts(id, name, providers, tables)
+    return _variants(id, family, configured, configured.models.get(name) or ProviderModel(), facts)
+
+
+def facts_of(model: str, providers: Mapping[str, Provider], tables: ModelTables) -> ModelFacts:
+    """What is known of a model ("provider/model") before it is asked. Raises as `variants_of`."""
+    return _family_and_facts(*split_model_id(model), providers, tables)[1]
+
+
+def _family_and_facts(
+    id: str, name: str, providers: Mapping[str, Provider], tables: ModelTables
+) -> tuple[str, ModelFacts]:
     check_provider(id, providers)
     configured = providers.get(id) or Provider()
     entry = configured.models.get(name) or ProviderModel()
@@ -103,7 +116,7 @@ def variants_of(model: str, providers: Mapping[str, Provider], tables: ModelTabl
     if (known := tables.facts(family)) == ModelFacts():
         family = f"{protocol}/{name}"
         known = tables.facts(family)
-    return _variants(id, family, configured, entry, merge_facts(id, entry, known))
+    return family, merge_facts(id, entry, known)
 
 
 def nearest_model(model: str, providers: Mapping[str, Provider], tables: ModelTables, today: date) -> str | None:

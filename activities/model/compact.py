@@ -17,8 +17,10 @@ from activities.model.context_fill import answers_of, context_tokens
 from activities.model.context_split import CHARS_PER_TOKEN, ContextSplit, estimate_text, estimate_tokens
 from activities.model.endpoints import EndpointResolver, ResolvedModel
 from activities.model.port import ModelRequest, SystemInput, UserInput
+from activities.model.reservation import reserve
 from activities.model.summary_check import NOT_SHORTER, find_summary_flaw
-from activities.store import compaction_requests, compactions, turns
+from activities.store import budgets, compaction_requests, compactions, turns
+from activities.store.budgets import BudgetRow
 from activities.store.commit_retry import retry_while_unavailable
 from activities.store.compactions import CompactionOutcome, CompactionTry, CompactionTryRow, NewCompaction, NewFailure
 from activities.store.generations import BackoffPending, NewAnswer, StoredAnswer, Suspended, TurnOver
@@ -47,6 +49,7 @@ class _View(NamedTuple):
     transcript: Transcript
     asked: bool
     focus: str
+    budget: BudgetRow | None
 
 
 class Compactor:
@@ -95,10 +98,11 @@ class Compactor:
     async def begin(self, request: CompactRequest, attempt: Attempt) -> _View | CompactResult:
         """Register the attempt and read the view; a result if nothing is to be done."""
         async with attempt.registration() as journal:
-            turn, transcript, found = await asyncio.gather(
+            turn, transcript, found, budget = await asyncio.gather(
                 turns.turn_status(journal, request.turn),
                 self.transcripts.read(journal, request.session),
                 compactions.find_try(journal, request.generation),
+                budgets.of_session(journal, request.session),
             )
             if turn.over:
                 return CompactResult(state=CompactState.STOPPED)
@@ -114,7 +118,7 @@ class Compactor:
             requests = await compaction_requests.take_undone(journal, request.turn)
             focus = "\n\n".join(each.focus for each in requests if each.focus)
             config = await turns.turn_config(journal, turn.turn_config)
-            return _View(turn, config, transcript, bool(requests), focus)
+            return _View(turn, config, transcript, bool(requests), focus, budget)
 
     async def summarise(
         self, request: CompactRequest, attempt: Attempt, view: _View, split: ContextSplit, tried: CompactionTry
@@ -142,6 +146,7 @@ class Compactor:
         room = (window * CHARS_PER_TOKEN >> request.tried) - len(system)
         content = compaction_request(split.head, room, view.focus)
         question = model.request((SystemInput(content=system), UserInput(content=content)))
+        await reserve(attempt, view.budget, model, view.transcript, request.turn)
         return await self.answers.get(attempt, model, _bounded(question, model), agent.name)
 
     async def fail(self, attempt: Attempt, failure: NewFailure) -> CompactResult:

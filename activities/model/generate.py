@@ -15,10 +15,11 @@ from activities.model.attempt import Attempt, Attempts, rest_of_pause
 from activities.model.context_fill import begins_anew, context_tokens, is_full
 from activities.model.endpoints import EndpointResolver, ResolvedModel
 from activities.model.reminders import due_reminders, reminders_of_summary
+from activities.model.reservation import reserve_step
 from activities.model.retry_budget import ProviderPause
 from activities.model.step_request import StepRequests, StepView
 from activities.project.project_loader import ProjectLoader
-from activities.store import calls, compaction_requests, compactions, generations, prompts, prunings, turns
+from activities.store import budgets, calls, compaction_requests, compactions, generations, prompts, prunings, turns
 from activities.store.generations import BackoffPending, StoredAnswer, Suspended, TurnOver
 from activities.store.journal import Journal
 from activities.store.transcript_cache import TranscriptCache
@@ -30,6 +31,7 @@ from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.step_flaw import find_flaw
 from workflows.domain.wire import (
     FINISH_FULL,
+    FINISH_LIMIT,
     FINISH_PAUSED,
     FINISH_STOPPED,
     FINISH_SUSPENDED,
@@ -88,6 +90,10 @@ class Model:
             model = await self.endpoints.resolve(turn.model, config.config, agent=config.agent, variant=turn.variant)
             if not request.unchecked and await self.has_to_be_compacted(request, view, model):
                 return StepResult(finish=FINISH_FULL)
+            budget = view.budget if request.limited else None
+            limit = await reserve_step(attempt, budget, model, view.transcript, request.turn, request.step)
+            if limit is not None:
+                return limit
             toolset, context = self.toolsets.of(config), self.loader.turn_context(config.directory, config)
             preparer = CallPreparer(request, attempt.generation.message, toolset, context, self.planner)
             question = self.requests.build(request, view, model, toolset)
@@ -105,12 +111,13 @@ class Model:
         Raises as `Attempt.begin`.
         """
         async with attempt.registration() as journal:
-            begun, steered, transcript, pruned, asked = await asyncio.gather(
+            begun, steered, transcript, pruned, asked, budget = await asyncio.gather(
                 attempt.begin(journal),
                 prompts.steered(journal),
                 self.transcripts.read(journal, request.session),
                 prunings.newest(journal, request.session),
                 compaction_requests.undone(journal, request.session, request.turn),
+                budgets.of_session(journal, request.session),
             )
             match begun:
                 case BackoffPending():
@@ -123,6 +130,9 @@ class Model:
                     turn = await turns.turn_status(journal, request.turn)
                     config = await turns.turn_config(journal, turn.turn_config)
                     return self.step_result(request, begun, config.rules)
+            last = attempt.turn_status.last_step
+            if last is not None and request.step >= last and not request.text_only:
+                return StepResult(finish=FINISH_LIMIT, last_step=last)
             due = await self.due_reminders(request, attempt, journal, transcript, prompted=bool(steered))
             reminded = attempt.status.reminders_seal
             if due:
@@ -135,7 +145,7 @@ class Model:
             if request.step == 1 and config.config.compaction.prune:
                 pruned = prunings.advance(journal, request.turn, transcript, pruned)
             cleared = cleared_calls(transcript, pruned.call if pruned else None)
-            return StepView(transcript, cleared, config, reminded, compacts=bool(asked))
+            return StepView(transcript, cleared, config, reminded, compacts=bool(asked), budget=budget)
 
     async def due_reminders(
         self, request: GenerateRequest, attempt: Attempt, journal: Journal, transcript: Transcript, *, prompted: bool

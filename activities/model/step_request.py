@@ -11,6 +11,7 @@ from activities.model.port import ModelRequest
 from activities.model.reminders import is_asked_again
 from activities.model.system_prompt import system_prompt
 from activities.model.tool_offers import offer_tools, tool_choice
+from activities.store.budgets import BudgetRow
 from activities.tools.toolset import Toolset
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.ids import PartId
@@ -28,6 +29,7 @@ class StepView:
     turn_config: TurnConfig
     reminders_seal: str | None
     compacts: bool = False
+    budget: BudgetRow | None = None
 
 
 class StepRequests:

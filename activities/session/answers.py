@@ -3,18 +3,20 @@
 from datetime import UTC, datetime
 
 from activities.mint import new_id
-from activities.store import asks, grants, turns
+from activities.store import asks, budgets, grants, stops, turns
 from activities.store.asks import AskAnswer, AskRow
 from activities.store.database import Database
 from activities.store.journal import Journal, session_journal
 from workflows.domain.actor import Actor
+from workflows.domain.budgets import FINISH, More, read_choice
 from workflows.domain.errors import Conflict
 from workflows.domain.events.asks import AnswerRefused
-from workflows.domain.ids import AskId, GrantId, Prefix, SessionId
+from workflows.domain.ids import AskId, GrantId, Prefix, SessionId, StopId
 from workflows.domain.permissions.grants import Grant, GrantScope, asked_rules, savable_patterns
 from workflows.domain.permissions.replies import AskDecision, OpenAsk, Reply, asks_now_covered, decision_problem
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import Ruleset
+from workflows.domain.questions import QuestionRequest
 from workflows.domain.value import Value
 from workflows.domain.wire import AskState
 
@@ -72,12 +74,27 @@ async def _settle(journal: Journal, row: AskRow, decision: AskDecision, rules: R
     grant = _save_grant(journal, row, decision.scope, rules) if decision.reply is Reply.ALWAYS else None
     decided = AskAnswer(reply=decision.reply, feedback=decision.feedback, answers=decision.answers)
     asks.answer(journal, row, decided)
+    if isinstance(row.body, QuestionRequest) and row.body.limit is not None:
+        await _apply_choice(journal, row, read_choice(row.body, decision))
     others = await asks.open_of_session(journal)
     if decision.reply is Reply.REJECT:
         also_settled = _reject(journal, others)
     else:
         also_settled = await _answer_covered(journal, others, rules) if grant else ()
     return AnswerResult(ask=await asks.lock(journal, row.id), asks=(row.id, *also_settled), grant=grant)
+
+
+async def _apply_choice(journal: Journal, row: AskRow, choice: More | str) -> None:
+    """How a turn goes on at the limit of its budget."""
+    known = await budgets.of_session(journal, journal.session)
+    if isinstance(choice, More):
+        locked = await budgets.lock(journal, known.session) if known is not None else None
+        if locked is not None:
+            budgets.extend(journal, locked, choice.unit, choice.amount)
+    elif choice == FINISH:
+        budgets.finish_turn(journal, row.turn)
+    else:
+        await stops.accept(journal, StopId(new_id(Prefix.STOP)), keep_queued=True)
 
 
 def _save_grant(journal: Journal, row: AskRow, scope: GrantScope, rules: Ruleset) -> Grant | None:

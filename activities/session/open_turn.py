@@ -16,6 +16,7 @@ from activities.project.config_loader import Role
 from activities.project.project_loader import DirectoryConfig, ProjectLoader
 from activities.store import (
     asks,
+    budgets,
     calls,
     compaction_requests,
     compactions,
@@ -122,6 +123,8 @@ async def open_requested_turn(
         error=problem,
         retry=requested.retry,
     )
+    if origin.ancestors == 0:
+        await budgets.configure(journal, turn_config.config.holdfast.budget)
     work_kinds.take(journal, requested.item, turn.id)
     return LoadResult(epoch=journal.give_out_epoch(), turn=await read_open_turn(journal, turn))
 
@@ -142,7 +145,8 @@ async def read_open_turn(journal: Journal, turn: TurnRow, describe: CallDescribe
         compaction_requests.opened(journal, turn.id),
     )
     prepared = await asyncio.gather(*(resume_call(journal, row, evaluator, describe) for row in rows))
-    limit, answer = turn_config.agent.steps, None
+    last = found.turn_status.last_step if found.turn_status is not None else None
+    limit, answer = min(filter(None, (turn_config.agent.steps, last)), default=None), None
     if found.id and found.answer:
         finish, text = found.answer.finish, bool((await generations.answer_text(journal, found.id)).strip())
         text_only = limit is not None and turn.step >= limit

@@ -48,6 +48,8 @@ TABLES: Final = {
     "task": _BY_SESSION,
     "grant_": _BY_SESSION,
     "ask": _BY_SESSION,
+    "budget": _BY_SESSION,
+    "reservation": _BY_SESSION,
     "note": _BY_SESSION,
     "todo": _BY_SESSION,
     "fault": _BY_SESSION,

@@ -27,12 +27,13 @@ _QUERIES: Final = Queries("asks")
 
 
 class AskRow(Value):
-    """A permission request or the questions of a call (`request` -1: the loop guard's), and the answer."""
+    """A permission request or the questions of a call (`request` -1: the loop guard's), and the answer. Without a call,
+    the turn asks at the limit of its budget."""
 
     id: AskId
     session: SessionId
     turn: TurnId
-    call: PartId
+    call: PartId | None
     revision: int
     request: int
     kind: AskKind
@@ -67,21 +68,32 @@ class AskAnswer(Value):
 
 
 async def create(journal: Journal, call: CallRow, ask: AskId, request: int, body: AskBody) -> AskRow:
-    digest = call.digest or ""
+    owner = {"turn": call.turn, "call": call.id, "revision": call.revision, "request": request}
+    _insert(journal, ask, body, call.digest or "", **owner)
+    return await lock(journal, ask)
+
+
+def create_at_limit(journal: Journal, turn: TurnId, ask: AskId, question: QuestionRequest, digest: str) -> None:
+    _insert(journal, ask, question, digest, turn=turn, call=None, revision=0, request=0)
+
+
+def _insert(journal: Journal, ask: AskId, body: AskBody, digest: str, **owner: Any) -> None:
     journal.write(
         _QUERIES.insert,
         id=ask,
         session=journal.session,
-        turn=call.turn,
-        call=call.id,
-        revision=call.revision,
-        request=request,
+        **owner,
         kind=AskKind.QUESTION if isinstance(body, QuestionRequest) else AskKind.PERMISSION,
         body=dumps(body.model_dump(mode="json")),
         digest=digest,
     )
-    journal.record(AskRaised(ask=ask, call=call.id, permission=body.permission, digest=digest))
-    return await lock(journal, ask)
+    journal.record(AskRaised(ask=ask, call=owner["call"], permission=body.permission, digest=digest))
+
+
+async def at_limit(journal: Journal, turn: TurnId) -> AskRow | None:
+    """The newest ask of a turn at the limit of its budget, locked. As in `of_call`."""
+    row = await journal.row(_QUERIES.at_limit, turn=turn)
+    return _checked_against_log(journal, row) if row else None
 
 
 async def of_call(journal: Journal, call: PartId) -> list[AskRow]:
@@ -162,7 +174,7 @@ def _checked_against_log(journal: Journal, row: dict[str, Any]) -> AskRow:
 
 def _is_forged(journal: Journal, row: dict[str, Any], ask: AskRow) -> bool:
     """Only the row says that it was answered; a claimed call is decided in any case."""
-    answered = ask.state is AskState.ANSWERED and row["call_state"] == CallState.PREPARED
+    answered = ask.state is AskState.ANSWERED and row["call_state"] in (CallState.PREPARED, None)
     return answered and not _is_logged(journal, row, ask)
 
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from activities.store import calls, compactions, deltas, grants, model_limits, notes, transcript, turns
+from activities.store import budgets, calls, compactions, deltas, grants, model_limits, notes, transcript, turns
 from activities.store.calls import CallRow
 from activities.store.compactions import NewCompaction, NewFailure
 from activities.store.database import Database, dumps
@@ -115,7 +115,7 @@ async def begin(
 ) -> StoredAnswer | TurnOver | Suspended | BackoffPending | GenerationStatus:
     """Register an attempt before asking the model; returns the status before it. Changes nothing during a pause, and
     begins one behind the limit of a model that others have met. Raises StaleFence for a lower attempt."""
-    found = await _status(journal, generation)
+    found = await status(journal, generation)
     registered = generation.model_copy(update={"id": found.id or generation.id})
     if found.answer is not None:
         return await _stored_answer(journal, registered, found.answer)
@@ -152,7 +152,7 @@ async def step_status(journal: Journal, turn: TurnId, step: int) -> GenerationSt
     return _status_of_row(row, turns.status_of_row(row))
 
 
-async def _status(journal: Journal, generation: Generation) -> GenerationStatus:
+async def status(journal: Journal, generation: Generation) -> GenerationStatus:
     if generation.turn is not None and generation.step is not None:
         return await step_status(journal, generation.turn, generation.step)
     row = await journal.row(_QUERIES.status, generation=generation.id, session=journal.session)
@@ -188,7 +188,7 @@ def _text(parts: Iterable[StoredPart]) -> str:
 
 async def commit(journal: Journal, generation: Generation, fence: Fence, new: NewAnswer) -> StoredAnswer | TurnOver:
     """Store the answer with its parts and calls, once, by the registered attempt. Raises StaleFence."""
-    found, live = await asyncio.gather(_status(journal, generation), grants.list_live(journal))
+    found, live = await asyncio.gather(status(journal, generation), grants.list_live(journal))
     if found.answer is not None:
         return await _stored_answer(journal, generation, found.answer)
     found.refuse_other(fence)
@@ -248,6 +248,7 @@ def _store_answer(
         case NewFailure():
             compactions.store_failure(journal, generation.id, new.compaction)
     deltas.delete(journal, message)
+    budgets.settle(journal, generation, body)  # last: its lock is the last one
     return StoredAnswer(body=body, text=new.text, calls=new.calls, live=live)
 
 
@@ -267,7 +268,7 @@ class FailedAttempt(Value):
 
 async def record_failure(journal: Journal, generation: Generation, fence: Fence, failure: FailedAttempt) -> None:
     """Record a failure once, unless the turn is over. Raises StaleFence when another attempt has registered."""
-    found = await _status(journal, generation)
+    found = await status(journal, generation)
     found.refuse_other(fence)
     if found.over or found.failures >= failure.attempt:
         return

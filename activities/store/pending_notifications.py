@@ -5,6 +5,7 @@ from typing import Final, Literal
 
 from activities.store.database import Database
 from activities.store.queries import Queries
+from workflows.domain.budgets import BudgetLimits
 from workflows.domain.ids import AskId, SessionId, TurnId
 from workflows.domain.questions import PERMISSION
 from workflows.domain.value import Value
@@ -38,7 +39,18 @@ class TurnEndNotification(Value):
     at: datetime
 
 
-PendingNotification = AskNotification | TurnEndNotification
+class BudgetNotification(Value):
+    """Most of a limit is used; `limits` as in the session's budget."""
+
+    type: Literal["budget"] = "budget"
+    session: SessionId
+    title: str
+    directory: str
+    limits: BudgetLimits
+    at: datetime
+
+
+PendingNotification = BudgetNotification | AskNotification | TurnEndNotification
 
 
 async def take_due(database: Database) -> list[PendingNotification]:
@@ -46,10 +58,12 @@ async def take_due(database: Database) -> list[PendingNotification]:
     waiting = await database.rows(_QUERIES.take_asks, limit=_BATCH)
     asks = [AskNotification(permission=row.pop("body").get("permission", PERMISSION), **row) for row in waiting]
     ends = [TurnEndNotification(**row) for row in await database.rows(_QUERIES.take_turn_ends, limit=_BATCH)]
-    return sorted((*asks, *ends), key=lambda notice: notice.at)
+    spent = [BudgetNotification(**row) for row in await database.rows(_QUERIES.take_budgets, limit=_BATCH)]
+    return sorted((*asks, *ends, *spent), key=lambda notice: notice.at)
 
 
 async def skip_older(database: Database, host: str | None, age: float) -> None:
     """Mark those older than `age` seconds on a host as sent: its worker has no command."""
     await database.rows(_QUERIES.skip_older_asks, host=host, age=age)
     await database.rows(_QUERIES.skip_older_turn_ends, host=host, age=age)
+    await database.rows(_QUERIES.skip_older_budgets, host=host, age=age)

@@ -45,6 +45,7 @@ class TurnStatus(Value):
     variant: str | None
     number: int
     stopped: bool
+    last_step: int | None = None
 
     @property
     def over(self) -> bool:

@@ -31,7 +31,7 @@ class InboxRow(Value):
 
     id: AskId
     session: SessionId
-    call: PartId
+    call: PartId | None
     title: str
     directory: str
     agent: str

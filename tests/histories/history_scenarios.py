@@ -14,6 +14,7 @@ from worker.scripted.script import Hold, Refuse, ScriptedAnswer, ScriptedCall, S
 from worker.settings import ResumePolicy
 from worker.startup_suspension import suspend_all
 from workflows.domain.ids import SessionId
+from workflows.domain.permissions.replies import Reply
 from workflows.domain.wire import WAKE, Wake, WakeKind
 
 _POLL_INTERVAL = 0.05
@@ -63,6 +64,18 @@ async def paused(harness: Harness, _: Path) -> SessionId:
     while await completed(harness, session) < 2:  # the load, and the step that was refused
         await asyncio.sleep(_POLL_INTERVAL)
     await harness.client.wake(session)
+    await harness.ended(session)
+    return session
+
+
+async def budget_spent(harness: Harness, _: Path) -> SessionId:
+    """It waits at its limit, is given more, and finishes at the next one."""
+    harness.configure_person(model={}, holdfast={"budget": {"steps": 1}})
+    session = await harness.start_session("Go.")
+    for times, answer in ((1, "1"), (2, "Finish")):
+        await harness.wait_for_asks(session, times)
+        (entry,) = await harness.client.inbox.asks(session=session)
+        await harness.answer(entry.id, Reply.ANSWER, answers=((answer,),))
     await harness.ended(session)
     return session
 
@@ -206,6 +219,7 @@ def scenarios(gate: Path) -> dict[str, Scenario]:
         "steered": Scenario((held_answer(gate), DONE), steered),
         "stopped": Scenario((held_answer(gate), DONE), stopped),
         "continued_as_new": Scenario((LOOK, LOOK, WRITE, DONE), ask_answered, events=15),
+        "budget_spent": Scenario((LOOK, LOOK, DONE), budget_spent),
         "compacted": Scenario((FILLS, DONE), compacted, summary=DONE),
         "paused": Scenario((LIMITED,), paused),
         "steps_used_up": Scenario((WRITE, WRITE), steps_used_up),

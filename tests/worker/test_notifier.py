@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 
 from activities.redact import Redactor
-from activities.store import asks, completions, pending_notifications
+from activities.store import asks, budgets, completions, pending_notifications
 from activities.store.database import dumps
 from tests.activities.conftest import database as database
 from tests.activities.conftest import rig as rig
 from tests.activities.rig import ActivityRig
 from worker.notifier import SKIP_AGE, Notifier
 from worker.settings import Settings
+from workflows.domain.budgets import BudgetLimits, Unit
 from workflows.domain.errors import UsageError
 from workflows.domain.ids import AskId
 from workflows.domain.permissions.replies import Reply
@@ -75,6 +76,19 @@ async def test_an_ask_about_what_text_columns_refuse_is_told_and_its_grant_compl
 
     assert [each["said"]["permission"] for each in told(tmp_path)] == ["grep"]
     assert granted.title == "grep, A session"
+
+
+async def test_a_budget_is_told_once_when_most_of_it_is_used(rig: ActivityRig, tmp_path: Path) -> None:
+    await rig.open_turn()
+    async with rig.journal() as journal:
+        await budgets.set_limits(journal, BudgetLimits(steps=5))
+        row = await budgets.lock(journal, rig.session)
+        assert row is not None
+        budgets.warn(journal, row, Unit.STEPS)
+    for _ in range(2):
+        await notifier(rig, tmp_path).poll()
+
+    assert [(each["said"]["type"], each["said"]["limits"]["steps"]) for each in told(tmp_path)] == [("budget", 5)]
 
 
 async def test_a_crowd_is_told_as_a_number(rig: ActivityRig, tmp_path: Path) -> None:

@@ -225,7 +225,7 @@ async def _reply(played: PlayedCase, reply: Reply, feedback: str | None) -> None
     """Answer the ask of the first call, once all asks are open."""
     await _wait_until_idle(played.harness, played.session)
     asks = await played.harness.client.inbox.asks(session=played.session)
-    waiting = sorted(asks, key=lambda entry: entry.call)  # part ids sort as in the answer
+    waiting = sorted(asks, key=lambda entry: entry.call or "")  # part ids sort as in the answer
     assert waiting, "there is nothing to reply to"
     played.requests.append([each.request for each in waiting if isinstance(each.request, PermissionRequest)])
     await played.harness.answer(waiting[0].id, reply, feedback=feedback)

@@ -89,7 +89,7 @@ class SettledAsk(Value):
     id: AskId
     session: SessionId
     turn: TurnId
-    call: PartId
+    call: PartId | None
     request: AskBody = Field(validation_alias="body")
     digest: str
     state: AskState

@@ -22,7 +22,7 @@ class InboxEntry(Value):
 
     id: AskId
     session: SessionId
-    call: PartId
+    call: PartId | None
     title: str
     directory: str
     agent: str

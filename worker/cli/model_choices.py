@@ -14,6 +14,7 @@ from activities.model.providers import provider_named
 from activities.project.config_references import resolve
 from worker.credential_handoff import CredentialEnvironment
 from worker.settings import Settings
+from workflows.domain.budgets import BudgetLimits, unknown_price_text
 from workflows.domain.config.config import Config, Provider
 from workflows.domain.errors import UsageError
 
@@ -80,3 +81,10 @@ def check_variant(settings: Settings, config: Config, model: str, variant: str) 
     known = list_variants(settings, config, model)
     if variant not in known:
         raise unknown_variant_error(model, variant, known)
+
+
+def check_priced(settings: Settings, config: Config, model: str, limits: BudgetLimits) -> None:
+    """Raises UsageError for a limit of cost and a model whose price is not known."""
+    facts = catalogue.facts_of(model, config.provider, ModelTables(settings.models_file))
+    if limits.cost is not None and facts.price is None:
+        raise UsageError(unknown_price_text(model))

@@ -14,6 +14,7 @@ from worker.cli.render.escaping import escape_exact
 from worker.client import SessionClient
 from worker.project_config import Role, load_project_config, sources_of
 from worker.settings import Settings
+from workflows.domain.budgets import BudgetLimits
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import ConfigError, UsageError
@@ -85,6 +86,7 @@ async def prepare_session(
     variant: str | None = None,
     agent: str | None = None,
     config: str | None = None,
+    limits: BudgetLimits | None = None,
 ) -> PreparedSession:
     """Read the directory's configuration as the session's next turn will, and hand over this shell's keys.
 
@@ -108,6 +110,8 @@ async def prepare_session(
         config_remarks.warn_of_unknown_model(client.settings, turn_config, model)
     if variant is not None and chosen is not None:
         model_choices.check_variant(client.settings, turn_config.config, chosen, variant)
+    if limits is not None and chosen is not None:
+        model_choices.check_priced(client.settings, turn_config.config, chosen, limits)
     await credential_handoff.hand_off(
         client.settings, credential_handoff.credential_variables(turn_config.config, chosen)
     )

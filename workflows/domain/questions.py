@@ -1,5 +1,6 @@
 """Questions: what a person is asked in words, and what may answer them."""
 
+from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from typing import Final, TypeAlias
 
@@ -20,13 +21,15 @@ class Option(Value):
 
 
 class Question(Value):
-    """`header`: a few words for it. `multiple`: several options may be chosen; `custom`: own words are an answer."""
+    """`header`: a few words for it. `multiple`: several options may be chosen; `custom`: own words are an answer, or
+    only a `number`."""
 
     question: str
     header: str = ""
     options: tuple[Option, ...] = ()
     multiple: bool = False
     custom: bool = True
+    number: bool = False
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -34,9 +37,11 @@ class Question(Value):
 
 
 class QuestionRequest(Value):
-    """The body of an ask of the kind question."""
+    """The body of an ask of the kind question. `limit`: the unit of the budget that is spent, and its `amount`."""
 
     questions: tuple[Question, ...]
+    limit: str | None = None
+    amount: str | None = None
 
     @property
     def permission(self) -> str:
@@ -70,4 +75,15 @@ def _answer_problem(question: Question, answer: tuple[str, ...]) -> str | None:
         return f"{strange[1]!r} is none of the options of {name!r}."
     if strange and not question.custom:
         return f"{strange[0]!r} is none of the options of {name!r}: {', '.join(map(repr, question.labels))}."
+    if strange and question.number and parse_amount(strange[0]) is None:
+        return f"{strange[0]!r} is neither a number above 0 nor one of {', '.join(map(repr, question.labels))}."
     return None
+
+
+def parse_amount(text: str) -> Decimal | None:
+    """A positive number; None: it is none."""
+    try:
+        amount = Decimal(text.strip().removeprefix("$"))
+    except InvalidOperation:
+        return None
+    return amount if amount.is_finite() and 0 < amount < 10**12 else None

@@ -112,6 +112,10 @@ class TurnState(BaseModel):
         else:
             self.unchecked = True
 
+    def end_with(self, last_step: int) -> None:
+        """The budget is spent: this step is the last one."""
+        self.max_steps = min(last_step, self.max_steps or last_step)
+
     def record_compaction(self) -> None:
         self.overflow = None
         self.compactions += 1
@@ -145,7 +149,7 @@ class TurnState(BaseModel):
         if self.error is None and self.has_text is False and self.max_steps is not None:
             return (
                 f"The agent has used up its {self.max_steps} step{'' if self.max_steps == 1 else 's'} without an "
-                "answer: its `steps` in the configuration says how many it may take."
+                "answer: its `steps` in the configuration, or its budget, says how many it may take."
             )
         if self.error is None and self.flaw is StepFlaw.EMPTY and self.empty_answers > MAX_EMPTY_ANSWERS:
             return f"The model gave an empty answer {self.empty_answers} times in a row."

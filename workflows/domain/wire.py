@@ -96,7 +96,7 @@ class LoadResult(WireValue):
 
 class GenerateRequest(Request):
     """`generation`: its id, the same for all attempts. `unchecked`: ask although the context may be full. `waits`: the
-    run waits out a provider's long pauses."""
+    run waits out a provider's long pauses. `limited`: by the budget, if there is one."""
 
     turn: TurnId
     step: int
@@ -104,9 +104,11 @@ class GenerateRequest(Request):
     text_only: bool = False
     unchecked: bool = False
     waits: bool = False
+    limited: bool = False
 
 
 FINISH_PAUSED: Final = "paused"  # without an answer: the provider must not be asked for a while
+FINISH_LIMIT: Final = "limit"  # without a request: the budget is spent
 FINISH_FULL: Final = "full"  # without a request: the context has to be compacted first
 FINISH_SUSPENDED: Final = "suspended"  # in a suspended session
 FINISH_STOPPED: Final = "stopped"  # without a request: the turn is being stopped
@@ -115,7 +117,8 @@ FINISH_STOPPED: Final = "stopped"  # without a request: the turn is being stoppe
 class StepResult(WireValue):
     """A stored answer: why it ended (OpenCode's words, or one of the above), and its calls.
 
-    `has_text` is set if the step asked for text only. `flaw`: why it is unusable. `pause`: seconds, if it is paused.
+    `has_text` is set if the step asked for text only. `flaw`: why it is unusable. `pause`: seconds, if it is paused. At
+    a limit, `ask` is what a person has to answer, or `last_step` the step to end with, in text only.
     """
 
     finish: str
@@ -123,6 +126,8 @@ class StepResult(WireValue):
     calls: tuple[OpenCall, ...] = ()
     has_text: bool | None = None
     flaw: StepFlaw | None = None
+    ask: AskId | None = None
+    last_step: int | None = None
 
 
 class CompactRequest(Request):

@@ -86,6 +86,7 @@ CREATE TABLE turn (
     variant   text,                                 -- as named for it, or by the session; none: the agent's
     state     text        NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'ended')),
     step      integer     NOT NULL DEFAULT 0,       -- the highest registered one
+    last_step integer,                              -- that it may take, in text only: its budget is spent
     reason    text,
     error     text,
     opened_at timestamptz NOT NULL DEFAULT now(),
@@ -310,7 +311,7 @@ CREATE TABLE ask (
     id           text PRIMARY KEY,
     session      text        NOT NULL REFERENCES session,
     turn         text        NOT NULL REFERENCES turn,
-    call         text        NOT NULL REFERENCES call,
+    call         text REFERENCES call,              -- none: the turn asks, at the limit of its budget
     revision     integer     NOT NULL,
     request      integer     NOT NULL,              -- index among the plan's requests; -1: the loop guard
     kind         text        NOT NULL CHECK (kind IN ('permission', 'question')),
@@ -332,11 +333,42 @@ CREATE TABLE ask (
     UNIQUE (call, revision, request)
 );
 CREATE UNIQUE INDEX ask_one_open ON ask (call) WHERE state = 'open';
+CREATE UNIQUE INDEX ask_one_open_of_turn ON ask (turn) WHERE state = 'open' AND call IS NULL;
 CREATE INDEX ask_open ON ask (asked_at) WHERE state = 'open';
 CREATE INDEX ask_unnotified ON ask (asked_at) WHERE state = 'open' AND notified_at IS NULL;
 CREATE INDEX ask_open_session ON ask (session) WHERE state = 'open';
 CREATE INDEX ask_turn ON ask (turn);
 CREATE INDEX ask_by_grant ON ask (by_grant) WHERE by_grant IS NOT NULL;
+
+CREATE TABLE budget (                               -- what a person's session and its subagents may use, and have
+    session      text PRIMARY KEY REFERENCES session,
+    limits       json        NOT NULL,
+    by_person    boolean     NOT NULL DEFAULT false, -- else by the configuration
+    configured   json,                              -- the limits of the configuration when they were applied
+    cost         numeric     NOT NULL DEFAULT 0,    -- US dollars
+    tokens       bigint      NOT NULL DEFAULT 0,
+    steps        bigint      NOT NULL DEFAULT 0,
+    estimated    numeric     NOT NULL DEFAULT 0,    -- dollars among them that no provider has counted
+    started_at   timestamptz NOT NULL DEFAULT now(), -- of the limit of time
+    warned_at    timestamptz,                       -- when most of a limit was used
+    notified_at  timestamptz                        -- when the person's command was run for that
+);
+CREATE INDEX budget_unnotified ON budget (warned_at) WHERE warned_at IS NOT NULL AND notified_at IS NULL;
+
+CREATE TABLE reservation (                          -- of a request that is sent, until its answer is stored
+    generation   text PRIMARY KEY REFERENCES generation,
+    budget       text     NOT NULL REFERENCES budget,
+    session      text     NOT NULL REFERENCES session,
+    turn         text     NOT NULL REFERENCES turn,
+    purpose      text     NOT NULL,
+    cost         numeric  NOT NULL,
+    tokens       bigint   NOT NULL,
+    sent_cost    numeric  NOT NULL,                 -- used as soon as it is sent
+    sent_tokens  bigint   NOT NULL,
+    fence        bigint[] NOT NULL                  -- of its attempt
+);
+CREATE INDEX reservation_budget ON reservation (budget);
+CREATE INDEX reservation_turn ON reservation (turn);
 
 CREATE TABLE outbox (                               -- signals still to be sent: written with the row that each is about
     id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

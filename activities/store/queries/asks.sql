@@ -6,8 +6,14 @@ VALUES (%(id)s, %(session)s, %(turn)s, %(call)s, %(revision)s, %(request)s, %(ki
 -- name: of_call
 -- Lock a call's asks; each with its answer's event and the call's state.
 SELECT a.*, e.canonical AS answer, c.state AS call_state
-FROM ask a JOIN call c ON c.id = a.call LEFT JOIN event e ON e.session = a.session AND e.seq = a.answer_seq
+FROM ask a LEFT JOIN call c ON c.id = a.call LEFT JOIN event e ON e.session = a.session AND e.seq = a.answer_seq
 WHERE a.call = %(call)s ORDER BY a.revision, a.request FOR UPDATE OF a
+
+-- name: at_limit
+-- Lock the open or newest ask of a turn at its limit; with its answer's event and no call's state.
+SELECT a.*, e.canonical AS answer, NULL AS call_state
+FROM ask a LEFT JOIN event e ON e.session = a.session AND e.seq = a.answer_seq
+WHERE a.turn = %(turn)s AND a.call IS NULL ORDER BY a.asked_at DESC, a.id DESC LIMIT 1 FOR UPDATE OF a
 
 -- name: open_of_session
 -- Lock the open asks of a session.
@@ -16,18 +22,18 @@ SELECT * FROM ask WHERE session = %(session)s AND state = 'open' ORDER BY asked_
 -- name: of_turn
 -- Lock a turn's asks; each with its answer's event and its call's state.
 SELECT a.*, e.canonical AS answer, c.state AS call_state
-FROM ask a JOIN call c ON c.id = a.call LEFT JOIN event e ON e.session = a.session AND e.seq = a.answer_seq
+FROM ask a LEFT JOIN call c ON c.id = a.call LEFT JOIN event e ON e.session = a.session AND e.seq = a.answer_seq
 WHERE a.turn = %(turn)s ORDER BY a.asked_at, a.id FOR UPDATE OF a
 
 -- name: rejected
 -- The asks of a turn that were rejected without feedback; each with its answer's event.
 SELECT a.*, e.canonical AS answer FROM ask a LEFT JOIN event e ON e.session = a.session AND e.seq = a.answer_seq
-WHERE a.turn = %(turn)s AND a.state = 'answered' AND a.reply = 'reject' AND a.feedback IS NULL
+WHERE a.turn = %(turn)s AND a.state = 'answered' AND a.reply = 'reject' AND a.feedback IS NULL AND a.call IS NOT NULL
 
 -- name: lock
 -- Lock an ask; with its answer's event and its call's state.
 SELECT a.*, e.canonical AS answer, c.state AS call_state
-FROM ask a JOIN call c ON c.id = a.call LEFT JOIN event e ON e.session = a.session AND e.seq = a.answer_seq
+FROM ask a LEFT JOIN call c ON c.id = a.call LEFT JOIN event e ON e.session = a.session AND e.seq = a.answer_seq
 WHERE a.id = %(ask)s FOR UPDATE OF a
 
 -- name: answers
@@ -64,7 +70,9 @@ WITH RECURSIVE tree AS (
     UNION ALL
     SELECT s.id FROM session s JOIN tree ON s.parent = tree.id
 )
-SELECT a.id, a.session, a.call, a.kind, a.body, a.digest, a.asked_at, a.request, a.state, c.tool, c.arguments, c.display, c.plan,
+SELECT a.id, a.session, a.call, a.kind, a.body, a.digest, a.asked_at, a.request, a.state,
+       coalesce(c.tool, 'budget') AS tool, coalesce(c.arguments, '{}') AS arguments,
+       coalesce(c.display, '{}') AS display, c.plan,
        s.title, s.directory, s.agent, t.turn_config,
        CASE WHEN s.parent IS NULL THEN ARRAY[s.agent] ELSE (
            WITH RECURSIVE line AS (
@@ -74,7 +82,7 @@ SELECT a.id, a.session, a.call, a.kind, a.body, a.digest, a.asked_at, a.request,
                FROM line CROSS JOIN LATERAL (SELECT parent, agent FROM session WHERE id = line.parent OFFSET 0) p
            ) SELECT array_agg(agent ORDER BY above DESC) FROM line
        ) END AS path
-FROM ask a JOIN call c ON c.id = a.call JOIN session s ON s.id = a.session JOIN turn t ON t.id = a.turn
+FROM ask a LEFT JOIN call c ON c.id = a.call JOIN session s ON s.id = a.session JOIN turn t ON t.id = a.turn
 WHERE (a.state = 'open' OR a.id = %(ask)s)
   AND (%(ask)s::text IS NULL OR a.id = %(ask)s)
   AND (%(session)s::text IS NULL OR a.session IN (SELECT id FROM tree))

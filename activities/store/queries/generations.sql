@@ -1,6 +1,6 @@
 -- name: step_status
 -- A turn with the generation of one of its steps: fence, failures, remaining pause in seconds, and the stored answer.
-SELECT t.state, t.turn_config, t.agent, t.model, t.variant, t.number,
+SELECT t.state, t.turn_config, t.agent, t.model, t.variant, t.number, t.last_step,
        EXISTS (SELECT 1 FROM stop WHERE stop.turn = t.id) AS stopped, g.id, g.fence, g.failures, g.waited_ms, g.reminders_seal,
        -- a pause that begins later is of a clock that was ahead
        CASE WHEN g.paused_at <= now() THEN extract(epoch FROM g.next_at - now())::float8 END AS pause, m.body AS answer,

@@ -1,11 +1,21 @@
 -- name: take_asks
 -- Take open asks that the person's command has not been run for.
-UPDATE ask a SET notified_at = now() FROM session s, call c
-WHERE s.id = a.session AND c.id = a.call AND a.id IN (
+UPDATE ask a SET notified_at = now() FROM session s
+WHERE s.id = a.session AND a.id IN (
     SELECT id FROM ask WHERE state = 'open' AND notified_at IS NULL
     ORDER BY asked_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
 )
-RETURNING a.id AS ask, a.session, s.title, s.directory, c.tool, a.body, a.asked_at AS at
+RETURNING a.id AS ask, a.session, s.title, s.directory,
+          coalesce((SELECT tool FROM call WHERE call.id = a.call), 'budget') AS tool, a.body, a.asked_at AS at
+
+-- name: take_budgets
+-- Take budgets of which most is used, that the person's command has not been run for.
+UPDATE budget b SET notified_at = now() FROM session s
+WHERE s.id = b.session AND b.session IN (
+    SELECT session FROM budget WHERE warned_at IS NOT NULL AND notified_at IS NULL
+    ORDER BY warned_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+)
+RETURNING b.session, s.title, s.directory, b.limits, b.warned_at AS at
 
 -- name: take_turn_ends
 -- Take ended turns of people's sessions that the person's command has not been run for.
@@ -29,3 +39,9 @@ UPDATE turn t SET notified_at = now() FROM session s
 WHERE s.id = t.session AND s.host IS NOT DISTINCT FROM %(host)s
   AND t.state = 'ended' AND t.notified_at IS NULL AND t.ended_at > now() - interval '1 day'
   AND t.ended_at < now() - make_interval(secs => %(age)s)
+
+-- name: skip_older_budgets
+-- Mark budgets of a host of which most was used longer ago as notified.
+UPDATE budget b SET notified_at = now() FROM session s
+WHERE s.id = b.session AND s.host IS NOT DISTINCT FROM %(host)s
+  AND b.notified_at IS NULL AND b.warned_at < now() - make_interval(secs => %(age)s)

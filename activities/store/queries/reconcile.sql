@@ -9,10 +9,11 @@ WITH working AS MATERIALIZED ( -- those that wait are left out first: they are t
     CROSS JOIN LATERAL ( -- NOT IN is read once, whatever the planner expects; NOT EXISTS for each call
         SELECT count(*) AS unsettled, array_agg(call.id ORDER BY call.position) FILTER (WHERE CASE call.state
             WHEN 'claimed' THEN call.id NOT IN (SELECT task.call FROM task WHERE settled_at IS NULL)
-            ELSE call.id NOT IN (SELECT ask.call FROM ask WHERE state = 'open') END) AS ready
+            ELSE call.id NOT IN (SELECT ask.call FROM ask WHERE state = 'open' AND call IS NOT NULL) END) AS ready
         FROM call WHERE call.turn = t.id AND call.step = t.step AND call.state IN ('prepared', 'claimed')
     ) c
-    WHERE t.state = 'open' AND (i.interrupted OR c.unsettled = 0 OR c.ready IS NOT NULL)
+    WHERE t.state = 'open' AND (i.interrupted OR c.ready IS NOT NULL OR (c.unsettled = 0 AND t.id NOT IN (
+        SELECT ask.turn FROM ask WHERE ask.state = 'open' AND ask.call IS NULL))) -- at its limit
       AND (i.interrupted OR NOT EXISTS ( -- a pause that begins later is of a clock that was ahead
           SELECT FROM generation g WHERE g.turn = t.id AND g.step = t.step AND now() BETWEEN g.paused_at AND g.next_at))
     UNION ALL
@@ -29,7 +30,7 @@ CROSS JOIN LATERAL (
     SELECT coalesce(max(at), '-infinity') AS since FROM (VALUES
         (h.moved_at), (f.accepted_at), (r.at), -- and when what it waited for had come
         ((SELECT next_at FROM generation g WHERE g.turn = f.turn AND g.step = f.step)),
-        ((SELECT max(settled_at) FROM ask WHERE ask.turn = f.turn AND ask.call = ANY (f.ready))),
+        ((SELECT max(settled_at) FROM ask WHERE ask.turn = f.turn AND (ask.call IS NULL OR ask.call = ANY (f.ready)))),
         ((SELECT max(settled_at) FROM task WHERE task.call = ANY (f.ready))),
         ((SELECT max(stop.accepted_at) FROM stop WHERE stop.turn = f.turn))
     ) AS noted (at)

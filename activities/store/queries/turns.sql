@@ -11,7 +11,7 @@ RETURNING id, number, turn_config, agent, model, variant, step, error
 
 -- name: status
 -- A turn of this session, and whether a stop names it.
-SELECT t.state, t.turn_config, t.agent, t.model, t.variant, t.number,
+SELECT t.state, t.turn_config, t.agent, t.model, t.variant, t.number, t.last_step,
        EXISTS (SELECT 1 FROM stop WHERE stop.turn = t.id) AS stopped
 FROM turn t WHERE t.id = %(turn)s AND t.session = %(session)s
 

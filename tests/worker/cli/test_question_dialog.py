@@ -18,6 +18,7 @@ BASE = Question(
 )
 PARTS = Question(question="Which parts?", options=(Option(label="a"), Option(label="b")), multiple=True, custom=False)
 HOW_MANY = Question(question="How many?")
+HOW_MUCH = Question(question="How much?", options=(Option(label="Go on"), Option(label="End")), number=True)
 
 
 def decided(question: Question, typed: str) -> tuple[str, ...] | str:
@@ -37,6 +38,9 @@ def decided(question: Question, typed: str) -> tuple[str, ...] | str:
         (BASE, '"3"', ("3",)),
         (PARTS, "1, 2", ("a", "b")),
         (HOW_MANY, "42", ("42",)),
+        (HOW_MUCH, "2", ("2",)),
+        (HOW_MUCH, "end", ("End",)),
+        (HOW_MUCH, "1 2", "'1 2' is neither a number above 0 nor one of 'Go on', 'End'."),
         (BASE, "3", 'There is no option 3, but 2 options. If you mean the number itself, quote it: "3".'),
         (BASE, "1 2", "'Base' takes one answer, and 2 are given."),
         (PARTS, "c", "'c' is none of the options of 'Which parts?': 'a', 'b'."),

@@ -16,6 +16,7 @@ from worker.cli import (
     prompt_input,
     session_preparation,
 )
+from worker.cli.budget_options import budget_options
 from worker.cli.command_support import async_command, current_directory, open_client, print_note, thinking_option
 from worker.cli.exit_codes import ExitCode
 from worker.cli.first_prompt import read_first_prompt
@@ -28,6 +29,7 @@ from worker.cli.terminal_input import is_interactive
 from worker.client import SessionClient
 from worker.project_config import Role, load_project_config, sources_of
 from worker.settings import Settings
+from workflows.domain.budgets import BudgetLimits
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import Conflict, UsageError
 from workflows.domain.ids import MessageId, SessionId, TurnConfigId, TurnId, session_id_for
@@ -45,6 +47,7 @@ class RunArguments(Value):
     session: str | None
     config: str | None
     prompt: MessageId | None
+    limits: BudgetLimits | None
 
 
 class StartedRun(Value):
@@ -86,6 +89,7 @@ class StartedRun(Value):
 @click.option("--exit", "exit_", is_flag=True, help="On a terminal, too: end with the turn, ask for no other prompt.")
 @thinking_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
+@budget_options
 @async_command
 async def run(
     settings: Settings,
@@ -104,6 +108,7 @@ async def run(
     exit_: bool,
     thinking: bool,
     as_json: bool,
+    limits: BudgetLimits | None,
 ) -> ExitCode:
     """Give a task to the agent, and follow it to its end.
 
@@ -123,11 +128,10 @@ async def run(
     here = not (words or edit or own or detach or no_wait or as_json) and is_interactive()
     text = "" if here else prompt_input.read_prompt(words, edit=edit)
     named = {"model": model, "variant": variant, "agent": agent, "title": title, "session": session, "config": config}
-    request = RunArguments(text=text, prompt=own, **named)
+    request = RunArguments(text=text, prompt=own, limits=limits, **named)
     turn_config = await _load_config(settings, request) if session is None else None
     if turn_config is not None and here:
-        chosen = config_remarks.choose_model(settings, turn_config, model)
-        first = await read_first_prompt(chosen, current_directory(), live=is_live_terminal(settings))
+        first = await _ask_first_prompt(settings, turn_config, model)
         if first is None:
             return ExitCode.DONE
         request = request.model_copy(update={"text": first})
@@ -147,6 +151,11 @@ async def run(
             prompt = accepted.prompt if accepted is not None else None
             state = options.model_copy(update=_state(request, started))
             return await follow_session(client, started.session, prompt, guard, state)
+
+
+async def _ask_first_prompt(settings: Settings, turn_config: TurnConfig, model: str | None) -> str | None:
+    chosen = config_remarks.choose_model(settings, turn_config, model)
+    return await read_first_prompt(chosen, current_directory(), live=is_live_terminal(settings))
 
 
 def _state(request: RunArguments, started: StartedRun) -> dict[str, str | int | None]:
@@ -177,6 +186,8 @@ async def _load_config(settings: Settings, request: RunArguments) -> TurnConfig:
         config_remarks.warn_of_unknown_model(settings, turn_config, model)
     if request.variant is not None:
         model_choices.check_variant(settings, turn_config.config, model, request.variant)
+    if request.limits is not None:
+        model_choices.check_priced(settings, turn_config.config, model, request.limits)
     await credential_handoff.hand_off(settings, credential_handoff.credential_variables(turn_config.config, model))
     return turn_config
 
@@ -206,6 +217,7 @@ async def _start_session(client: SessionClient, request: RunArguments, turn_conf
         turn_config=turn_config,
         session=session_id_for(request.prompt) if request.prompt else None,
         prompt=request.prompt,
+        limits=request.limits,
     )
     return StartedRun(
         session=accepted.session,
@@ -221,7 +233,13 @@ async def _continue_session(client: SessionClient, request: RunArguments) -> Sta
     """Raises UsageError, NotFound; Conflict if the session has ended."""
     overview = await client.sessions.get(await id_lookup.find_session(client, request.session or "last"))
     prepared = await session_preparation.prepare_session(
-        client, overview, request.model, variant=request.variant, agent=request.agent, config=request.config
+        client,
+        overview,
+        request.model,
+        variant=request.variant,
+        agent=request.agent,
+        config=request.config,
+        limits=request.limits,
     )
     if prepared.turn_config is not None:
         _print_remarks(client.settings, prepared.turn_config, request)
@@ -229,7 +247,12 @@ async def _continue_session(client: SessionClient, request: RunArguments) -> Sta
     if request.text:
         prompt = Prompt.of_text(request.text, agent=request.agent, model=request.model, variant=request.variant)
         accepted = await client.prompt(
-            overview.id, prompt, prompt=request.prompt, sources=prepared.sources, turn_config=prepared.turn_config
+            overview.id,
+            prompt,
+            prompt=request.prompt,
+            sources=prepared.sources,
+            turn_config=prepared.turn_config,
+            limits=request.limits,
         )
         session_preparation.report_joined_turn(overview, request.agent)
     elif overview.status == "ended":

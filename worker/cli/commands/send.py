@@ -3,10 +3,12 @@
 import click
 
 from worker.cli import completers, id_lookup, prompt_input, session_preparation
+from worker.cli.budget_options import budget_options
 from worker.cli.command_support import async_command, open_client, print_note
 from worker.cli.render import suspension_text
 from worker.cli.render.formatting import format_queued_prompts
 from worker.settings import Settings
+from workflows.domain.budgets import BudgetLimits
 from workflows.domain.prompt import Prompt, PromptMode
 
 
@@ -21,6 +23,7 @@ from workflows.domain.prompt import Prompt, PromptMode
 @click.option("--edit", is_flag=True, help="Write the prompt in your editor.")
 @click.option("--id", "identity", metavar="MSG", help="An id of your own: the same command again is the same prompt.")
 @click.option("--json", "as_json", is_flag=True, help="What was accepted, as JSON.")
+@budget_options
 @async_command
 async def send(
     settings: Settings,
@@ -34,6 +37,7 @@ async def send(
     edit: bool,
     identity: str | None,
     as_json: bool,
+    limits: BudgetLimits | None,
 ) -> None:
     """Send a prompt to a session.
 
@@ -48,12 +52,17 @@ async def send(
     async with open_client(settings, with_worker=True) as client:
         overview = await client.sessions.get(await id_lookup.find_session(client, session))
         prepared = await session_preparation.prepare_session(
-            client, overview, model, variant=variant, agent=agent, config=config
+            client, overview, model, variant=variant, agent=agent, config=config, limits=limits
         )
         mode = PromptMode.QUEUE if queue else PromptMode.STEER
         prompt = Prompt.of_text(text, agent=agent, model=model, variant=variant, mode=mode)
         accepted = await client.prompt(
-            overview.id, prompt, prompt=own, sources=prepared.sources, turn_config=prepared.turn_config
+            overview.id,
+            prompt,
+            prompt=own,
+            sources=prepared.sources,
+            turn_config=prepared.turn_config,
+            limits=limits,
         )
         prepared.report()
         if not queue:

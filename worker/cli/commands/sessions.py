@@ -11,6 +11,7 @@ from worker.cli import completers, confirmation, filter_options, id_lookup, othe
 from worker.cli.command_support import async_command, open_client, print_note
 from worker.cli.filter_options import session_filter
 from worker.cli.render import session_table
+from worker.cli.render.budget_text import describe_budget
 from worker.cli.render.escaping import escape_exact, one_line
 from worker.cli.render.formatting import pluralize
 from worker.cli.render.session_status import describe_session
@@ -62,11 +63,15 @@ async def show(settings: Settings, session: str, as_json: bool) -> None:
     async with open_client(settings) as client:
         overview = await client.sessions.get(await id_lookup.find_session(client, session))
         asks = await client.inbox.asks(session=overview.id) if overview.asks and not as_json else []
+        budget = await client.sessions.budget(overview.id)
     if as_json:
-        click.echo(overview.model_dump_json(indent=2))
+        budget_json = budget.model_dump(mode="json") if budget is not None else None
+        click.echo(json.dumps(overview.model_dump(mode="json") | {"budget": budget_json}, indent=2))
         return
     for row in describe_session(overview, datetime.now(UTC), asks[0].id if asks else None):
         click.echo(wrap_for_stdout(row))
+    if budget is not None:
+        click.echo(wrap_for_stdout(f"  {describe_budget(budget)}"))
 
 
 @async_command

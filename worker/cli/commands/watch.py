@@ -7,9 +7,10 @@ import click
 from worker.api.events import EventWithContents
 from worker.api.sessions import Overview
 from worker.cli import completers, exit_codes, id_lookup, other_sessions
-from worker.cli.command_support import async_command, open_client, ring_bell, thinking_option
+from worker.cli.command_support import async_command, open_client, print_note, ring_bell, thinking_option
 from worker.cli.exit_codes import ExitCode
 from worker.cli.follow_loop import FollowLoop
+from worker.cli.render.budget_text import describe_budget
 from worker.cli.render.event_renderer import Renderer
 from worker.cli.render.jsonlines import create_json_view
 from worker.cli.render.terminal import Terminal
@@ -49,6 +50,8 @@ async def watch(
         found = await client.sessions.get(await id_lookup.find_session(client, session))
         if found.parent is None:
             await other_sessions.report_other_sessions(client, found.id)
+        if (budget := await client.sessions.budget(found.id)) is not None:
+            print_note(describe_budget(budget))
         terminal = None if as_json else Terminal(settings, found.id, thinking=thinking)
         with terminal or nullcontext():
             renderer = terminal or await create_json_view(client, found.id, after)

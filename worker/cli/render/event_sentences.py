@@ -3,6 +3,7 @@
 from typing import Final, TypeAlias
 
 from worker.api.events import EventWithContents
+from worker.cli.render.budget_text import budget_sentence
 from worker.cli.render.escaping import one_line
 from worker.cli.render.event_contents import actor_of, describe_answer, prompt_of
 from worker.cli.render.formatting import format_rule
@@ -33,7 +34,12 @@ Sentence: TypeAlias = tuple[str, str | None]  # and its colour
 
 def find_sentence(event: Event, seen: EventWithContents) -> Sentence | None:
     """None: the event is shown otherwise, or only to auditors."""
-    return _session_sentence(event, seen) or _turn_sentence(event, seen) or _ask_sentence(event, seen)
+    return (
+        budget_sentence(event)
+        or _session_sentence(event, seen)
+        or _turn_sentence(event, seen)
+        or _ask_sentence(event, seen)
+    )
 
 
 def _session_sentence(event: Event, seen: EventWithContents) -> Sentence | None:

@@ -14,7 +14,8 @@ def question_rows(question: Question, columns: int | None) -> Iterator[str]:
     yield from add_bar(escape_prose(header + question.question), columns, lambda _: "cyan")
     for number, option in enumerate(question.options, 1):
         description = f": {option.description}" if option.description else ""
-        yield from add_bar(escape_prose(f"{number}  {option.label}{description}"), columns)
+        mark = "–" if question.number else number  # where a number is an answer itself
+        yield from add_bar(escape_prose(f"{mark}  {option.label}{description}"), columns)
     if hint := answer_hint(question):
         yield click.style(f"  {hint}", dim=True)
 
@@ -23,5 +24,7 @@ def answer_hint(question: Question) -> str:
     """What may be answered beyond one option."""
     if not question.options:
         return ""
+    if question.number:
+        return "or a number"
     several = "several may be chosen" if question.multiple else ""
     return " · ".join(each for each in (several, "or in your own words" if question.custom else "") if each)

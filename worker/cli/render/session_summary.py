@@ -10,6 +10,7 @@ import click
 from worker.api.events import EventWithContents
 from worker.api.sessions import Overview
 from worker.cli.render import suspension_text
+from worker.cli.render.budget_text import budget_sentence
 from worker.cli.render.context_sentences import context_sentence
 from worker.cli.render.escaping import escape_exact, one_line
 from worker.cli.render.event_contents import actor_of, call_of, describe_answer, prompt_of, time_of
@@ -20,6 +21,7 @@ from worker.cli.render.wrap import wrap_text
 from worker.stored_contents import note_of, part_of
 from workflows.domain.call_display import DisplayKind
 from workflows.domain.events.asks import AnswerNotRun, AnswerRefused, AskAnswered, AskClosed, AskRaised
+from workflows.domain.events.budgets import BudgetSpent, UsageEstimated
 from workflows.domain.events.calls import CallClaimed, CallDrifted, CallFinished, WriteRefused
 from workflows.domain.events.copies import MessageCopied, SessionForked
 from workflows.domain.events.event import Event
@@ -152,11 +154,21 @@ class SessionSummary:
                 return f"resumed by {actor_of(seen)}"
             case WriteRefused():
                 return f"a write of a process that was taken for dead was refused ({event.target})"
-        return context_sentence(event, seen)
+        return context_sentence(event, seen) or _budget_trouble(event)
 
-    def _label(self, seen: EventWithContents, call: PartId) -> str:
+    def _label(self, seen: EventWithContents, call: PartId | None) -> str:
+        if call is None:
+            return f"{self._name}the limit of the budget"
         found = call_of(seen, call)
         return self._name + (f"{escape_exact(found.tool)} {one_line(found.label)}" if found else "(erased)")
+
+
+def _budget_trouble(event: Event) -> str | None:
+    sentence = budget_sentence(event) if isinstance(event, BudgetSpent | UsageEstimated) else None
+    if sentence is None:
+        return None
+    text = sentence[0].removeprefix("! ")
+    return f"{text[0].lower()}{text[1:]}"
 
 
 def _end_turn(event: TurnEnded, turn: TurnSummary, seen: EventWithContents) -> None:

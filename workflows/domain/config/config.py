@@ -12,10 +12,12 @@ from pydantic import (
     Field,
     JsonValue,
     NonNegativeInt,
+    PositiveFloat,
     PositiveInt,
 )
 from pydantic.alias_generators import to_camel
 
+from workflows.domain.budgets import OnLimit
 from workflows.domain.permissions.permission_keys import PATTERNLESS
 from workflows.domain.permissions.rules import Action
 
@@ -198,6 +200,23 @@ class Compaction(Section):
     preserve_recent_tokens: NonNegativeInt | None = None
 
 
+class Budget(Section):
+    """What a session and its subagents may use: US dollars, tokens, steps, and minutes by the clock. `on_limit`: ask a
+    person, or finish with one last answer."""
+
+    cost: PositiveFloat | None = None
+    tokens: PositiveInt | None = None
+    steps: PositiveInt | None = None
+    minutes: PositiveFloat | None = None
+    on_limit: OnLimit | None = None
+
+
+class HoldfastSettings(Section):
+    """Fields that OpenCode does not have."""
+
+    budget: Budget = Budget()
+
+
 class Config(Section):
     """The merged configuration. Texts may hold references, resolved at use."""
 
@@ -212,6 +231,7 @@ class Config(Section):
     tool_output: ToolOutput = ToolOutput()
     compaction: Compaction = Compaction()
     experimental: Experimental = Experimental()
+    holdfast: HoldfastSettings = HoldfastSettings()
 
 
 class UnsupportedSettings(Section):

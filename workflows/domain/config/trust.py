@@ -39,6 +39,7 @@ _ENDPOINT: Final = (
     "endpoints, keys, options, prices, limits and names of models are read only from your own configuration"
 )
 _REFERENCE: Final = "a reference in what a provider gets to see counts from your own configuration only"
+_BUDGET: Final = "limits of cost, tokens, steps and time count from your own configuration only"
 _DEPTH: Final = "how deep subagents may go counts from your own configuration only"
 _PRIMARY: Final = "other agents get this one's help only where your own configuration says so"
 _STEPS: Final = "a limit of steps is raised by your own configuration only"
@@ -47,7 +48,7 @@ _ANY_AGENT: Final = "any"  # an agent without settings of its own
 _TOO_MANY: Final = f"it has more than {_MOST_RULES} rules, too many to judge"
 _PERMISSION_FIELDS: Final = field_paths("permission agent.*.permission tools agent.*.tools")  # or part of those already
 
-_DEPTH_FIELD: Final = ("subagent_depth",)
+_OWN_ONLY: Final = {"subagent_depth": _DEPTH, "holdfast": _BUDGET}
 
 RulesOf = Callable[[Config, str], Ruleset]  # of the agent with this name
 
@@ -120,7 +121,7 @@ def _split_harmless(layer: ConfigLayer, own: Config) -> tuple[JsonObject, list[U
         *(_untrusted(layer, path, _REFERENCE) for path in sent),
         *(_untrusted(layer, path, _PRIMARY) for path in opened),
         *(_untrusted(layer, path, _STEPS) for path in longer),
-        *(_untrusted(layer, path, _DEPTH if path == _DEPTH_FIELD else _ENDPOINT) for path in held),
+        *(_untrusted(layer, path, _OWN_ONLY.get(path[0], _ENDPOINT)) for path in held),
     ]
 
 

@@ -1,4 +1,4 @@
-"""The life of an ask and of its answers."""
+"""The life of an ask and of its answers. Without a `call`, a turn asks at the limit of its budget."""
 
 from typing import Literal
 
@@ -9,7 +9,7 @@ from workflows.domain.value import Value
 class AskRaised(Value):
     type: Literal["ask.raised"] = "ask.raised"
     ask: AskId
-    call: PartId
+    call: PartId | None
     permission: str
     digest: str
 
@@ -17,7 +17,7 @@ class AskRaised(Value):
 class AskAnswered(Value):
     type: Literal["ask.answered"] = "ask.answered"
     ask: AskId
-    call: PartId
+    call: PartId | None
     reply: str
     digest: str
     by_grant: GrantId | None = None
@@ -28,7 +28,7 @@ class AskAnswered(Value):
 class AskClosed(Value):
     type: Literal["ask.closed"] = "ask.closed"
     ask: AskId
-    call: PartId
+    call: PartId | None
     reason: str
 
 
@@ -37,7 +37,7 @@ class AskReopened(Value):
 
     type: Literal["ask.reopened"] = "ask.reopened"
     ask: AskId
-    call: PartId
+    call: PartId | None
 
 
 class AnswerRefused(Value):
@@ -52,7 +52,7 @@ class AnswerNotRun(Value):
 
     type: Literal["answer.not_run"] = "answer.not_run"
     ask: AskId
-    call: PartId
+    call: PartId | None
 
 
 class SignalWithoutAnswer(Value):

@@ -14,6 +14,13 @@ from workflows.domain.events.asks import (
     AskReopened,
     SignalWithoutAnswer,
 )
+from workflows.domain.events.budgets import (
+    BudgetNearlySpent,
+    BudgetRaised,
+    BudgetSet,
+    BudgetSpent,
+    UsageEstimated,
+)
 from workflows.domain.events.calls import CallClaimed, CallDrifted, CallFinished, CallPrepared, WriteRefused
 from workflows.domain.events.compactions import CompactionAccepted, CompactionTaken, CompactionWithdrawn
 from workflows.domain.events.copies import MessageCopied, SessionForked
@@ -91,6 +98,11 @@ Event: TypeAlias = Annotated[
     | SignalWithoutAnswer
     | GrantMade
     | GrantRevoked
+    | BudgetSet
+    | BudgetNearlySpent
+    | BudgetSpent
+    | BudgetRaised
+    | UsageEstimated
     | StopAccepted,
     Field(discriminator="type"),
 ]

@@ -1,0 +1,180 @@
+"""Budgets: reserved before a request, settled with its answer; nothing is counted twice or forgotten."""
+
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from activities.store import budgets, generations, reconcile
+from activities.store.budgets import BudgetRow
+from tests.activities.conftest import Arm
+from tests.activities.model.model_rig import ModelRig, Open
+from tests.activities.rig import ActivityRig
+from worker.scripted.script import Drop, ScriptedAnswer, ScriptedUsage
+from workflows.domain.budgets import BudgetLimits, OnLimit, estimate
+from workflows.domain.errors import Conflict
+from workflows.domain.events.budgets import BudgetNearlySpent, BudgetSpent, UsageEstimated
+from workflows.domain.ids import AskId
+from workflows.domain.permissions.replies import Reply
+from workflows.domain.wire import FINISH_LIMIT, AskState, CloseReason, StepResult
+
+USAGE = ScriptedUsage(input=1000, output=100)
+HELLO = ScriptedAnswer(text="Hello.", usage=USAGE)
+
+
+async def limit(rig: ActivityRig, **limits: Any) -> None:
+    async with rig.journal() as journal:
+        await budgets.set_limits(journal, BudgetLimits(**limits))
+
+
+async def found(rig: ActivityRig) -> BudgetRow:
+    row = await budgets.of_session(rig.database, rig.session)
+    assert row is not None
+    return row
+
+
+async def reservations(rig: ActivityRig) -> int:
+    return len(await rig.database.rows(b"SELECT generation FROM reservation"))
+
+
+async def estimates(rig: ActivityRig) -> list[int]:
+    return [event.tokens for event in await rig.events() if isinstance(event, UsageEstimated)]
+
+
+async def test_an_answer_is_settled_once_though_its_commit_was_not_acknowledged(open_model: Open, arm: Arm) -> None:
+    async with open_model(HELLO) as model:
+        await limit(model.rig, tokens=50_000)
+        request = model.request(limited=True)
+        arm("model.committed=drop@1")
+        with pytest.raises(ConnectionResetError):
+            await model.generate(request)
+        await model.generate(request, attempt=2)
+        row = await found(model.rig)
+        assert (row.tokens, row.steps, row.estimated) == (1100, 1, Decimal(0)) and await reservations(model.rig) == 0
+        assert await estimates(model.rig) == []
+
+
+async def test_a_lost_attempt_and_one_that_broke_off_are_estimated_once(open_model: Open, arm: Arm) -> None:
+    broken = ScriptedAnswer(text="Hello." * 40, usage=USAGE, faults={1: Drop(after=2)})
+    async with open_model(broken) as model:
+        await limit(model.rig, tokens=50_000)
+        request = model.request(limited=True)
+        arm("budget.reserved=drop@1")
+        with pytest.raises(ConnectionResetError):
+            await model.generate(request)
+        assert (await found(model.rig)).tokens == 0 and await reservations(model.rig) == 1
+        await model.failure(request, attempt=2)  # counts the lost one, then its own
+        lost, own = await estimates(model.rig)
+        await model.rested()
+        await model.generate(request, attempt=3)
+        assert 10_000 <= lost <= own and await estimates(model.rig) == [lost, own]
+        assert (await found(model.rig)).tokens == lost + own + 1100 and await reservations(model.rig) == 0
+
+
+async def test_a_turn_that_ends_releases_what_its_requests_have_reserved(open_model: Open, arm: Arm) -> None:
+    async with open_model(HELLO) as model:
+        await limit(model.rig, tokens=50_000)
+        arm("budget.reserved=drop@1")
+        with pytest.raises(ConnectionResetError):
+            await model.generate(model.request(limited=True))
+        await model.rig.close(CloseReason.STOPPED)
+        (lost,) = await estimates(model.rig)
+        assert (await found(model.rig)).tokens == lost and await reservations(model.rig) == 0
+
+
+async def spend(model: ModelRig, **limits: Any) -> StepResult:
+    """The second step, at the limit."""
+    await limit(model.rig, steps=1, **limits)
+    await model.generate(model.request(limited=True))
+    return await model.generate(model.request(step=2, limited=True))
+
+
+async def test_at_the_limit_a_person_is_asked_once_and_says_how_much_more(open_model: Open) -> None:
+    async with open_model(HELLO, HELLO) as model:
+        rig = model.rig
+        asked = await spend(model)
+        again = await model.generate(model.request(step=2, limited=True))
+        assert asked == again == StepResult(finish=FINISH_LIMIT, ask=asked.ask)
+        assert len(model.server.ledger.entries) == 1
+        assert rig.session not in [due.session for due in await reconcile.due(rig.database, 0)]
+        ask = AskId(asked.ask or "")
+        with pytest.raises(Conflict, match="neither a number above 0"):
+            await rig.answer(ask, Reply.ANSWER, answers=(("plenty",),))
+        await rig.answer(ask, Reply.ANSWER, answers=(("3",),))
+        assert (await rig.ask_row(ask)).state is AskState.ANSWERED
+        answered = await model.generate(model.request(step=2, limited=True))
+        assert answered.finish == "stop" and (await found(rig)).limits.steps == 4
+        spent = [event for event in await rig.events() if isinstance(event, BudgetSpent)]
+        assert [(event.unit, event.used, event.limit) for event in spent] == [("steps", "1", "1")]
+
+
+async def test_an_answer_at_the_limit_that_only_the_row_has_is_none(open_model: Open) -> None:
+    async with open_model(HELLO, HELLO) as model:
+        asked = await spend(model)
+        await model.rig.database.rows(b"UPDATE ask SET state = 'answered', reply = 'answer', author = 'x'")
+        again = await model.generate(model.request(step=2, limited=True))
+        assert again.ask == asked.ask and "ask.reopened" in await model.rig.types()
+
+
+@pytest.mark.parametrize("by_rule", [False, True], ids=["by a person", "by a rule"])
+async def test_it_finishes_with_one_last_answer(open_model: Open, by_rule: bool) -> None:
+    async with open_model(HELLO, HELLO) as model:
+        at_limit = await spend(model, on_limit=OnLimit.FINISH if by_rule else None)
+        if not by_rule:
+            await model.rig.answer(AskId(at_limit.ask or ""), Reply.ANSWER, answers=(("Finish",),))
+            at_limit = await model.generate(model.request(step=2, limited=True))
+        assert at_limit == StepResult(finish=FINISH_LIMIT, last_step=2)
+        loaded = await model.rig.load()
+        assert loaded.turn is not None and loaded.turn.max_steps == 2
+        last = await model.generate(model.request(step=2, text_only=True, limited=True))
+        assert (last.finish, last.has_text) == ("stop", True) and (await found(model.rig)).steps == 2
+
+
+@pytest.mark.parametrize("dismissed", [False, True])
+async def test_it_ends_by_a_stop(open_model: Open, dismissed: bool) -> None:
+    async with open_model(HELLO) as model:
+        ask = AskId((await spend(model)).ask or "")
+        if dismissed:
+            await model.rig.answer(ask, Reply.REJECT)
+        else:
+            await model.rig.answer(ask, Reply.ANSWER, answers=(("End",),))
+        loaded = await model.rig.load()
+        assert loaded.turn is not None and loaded.turn.stopped
+
+
+async def test_most_of_a_limit_is_told_once(open_model: Open) -> None:
+    async with open_model(HELLO, HELLO, HELLO) as model:
+        await limit(model.rig, steps=10, tokens=1300)
+        for step in (1, 2):
+            await model.generate(model.request(step=step, limited=True))
+        told = [event for event in await model.rig.events() if isinstance(event, BudgetNearlySpent)]
+        assert [(event.unit, event.used, event.limit) for event in told] == [("tokens", "1100", "1300")]
+
+
+async def test_a_limit_of_cost_needs_a_price(open_model: Open) -> None:
+    async with open_model(HELLO) as model:
+        await limit(model.rig, cost=Decimal(5))
+        failure = await model.failure(model.request(limited=True))
+        assert "provider.scripted.models.model.cost" in str(failure) and "--max-tokens" in str(failure)
+        assert model.server.ledger.entries == []
+
+
+async def test_a_request_waits_while_another_one_has_reserved_what_is_left(open_model: Open) -> None:
+    async with open_model(HELLO) as model:
+        rig = model.rig
+        await limit(rig, tokens=50_000)
+        other = rig.generation(7)
+        async with rig.journal() as journal:
+            await generations.begin(journal, other, rig.fence())
+            needed = estimate(40_000, 32_000, None)
+            budgets.reserve(journal, rig.session, other, rig.turn, rig.fence(), needed)
+        waits = await model.failure(request := model.request(limited=True))
+        assert (waits.type, waits.next_retry_delay, waits.non_retryable) == (
+            "BudgetReserved",
+            timedelta(seconds=2),
+            False,
+        )
+        async with rig.journal() as journal:
+            await budgets.release(journal, other.id)
+        assert (await model.generate(request, attempt=2)).finish == "stop"

@@ -1,0 +1,80 @@
+"""Budgets in whole sessions: a tree shares one, and its limit waits for a person over restarts."""
+
+import pytest
+
+from tests.harness import Harness
+from tests.worker.cli.conftest import shell
+from tests.workflows.conftest import Open
+from tests.workflows.delegation import DONE, FOUND, LOOK, children, delegates, delegation_scripts
+from worker.scripted.script import ScriptedAnswer, ScriptedCall
+from workflows.domain.budgets import BudgetLimits
+from workflows.domain.events.turns import TurnEnded
+from workflows.domain.ids import AskId, SessionId
+from workflows.domain.prompt import Prompt
+
+LOOKS = ScriptedAnswer(tools=(ScriptedCall(name="glob", arguments={"pattern": "*.txt"}),))
+
+
+async def start(harness: Harness, **limits: int) -> SessionId:
+    prompt = Prompt.of_text("Look.", model="scripted/model")
+    started = await harness.client.start(str(harness.project), prompt, limits=BudgetLimits.model_validate(limits))
+    return started.session
+
+
+async def steps(harness: Harness, session: SessionId) -> int:
+    budget = await harness.client.sessions.budget(session)
+    assert budget is not None
+    return budget.used.steps
+
+
+async def test_a_spent_budget_waits_over_a_restart_and_goes_on_as_a_person_says(open_harness: Open) -> None:
+    async with open_harness(LOOKS, LOOKS, DONE) as harness:
+        person = shell(harness)
+        async with harness.running_worker():
+            session = await start(harness, steps=1)
+            (ask,) = await harness.wait_for_asks(session)
+        shown, asked = await person.run("sessions", "show", session), await person.run("asks")
+        bad = await person.run("answer", ask, "much")
+        more = await person.run("answer", ask, "1")
+        async with harness.running_worker():
+            await harness.wait_for_asks(session, 2)
+            (again,) = [entry.id for entry in await harness.client.inbox.asks(session=session)]
+            finish = await person.run("answer", again, "-o", "2")
+            ended = await harness.ended(session)
+        told, verified = await person.run("log", session), await harness.client.records.verify(session)
+        used = await steps(harness, session)
+    assert "1 step of 1 step" in shown.out and "limit is reached: 1 step of 1 step used" in asked.out
+    assert bad.code == 2 and "neither a number above 0" in bad.err and (more.code, finish.code) == (0, 0)
+    assert isinstance(ended, TurnEnded) and ended.reason == "done"
+    assert used == len(harness.model.ledger.entries) == 3 and "the budget is spent" in told.out
+    assert verified.problem is None
+
+
+async def test_a_subagent_shares_the_budget_and_goes_on_when_it_is_raised(open_harness: Open) -> None:
+    scripts = delegation_scripts(delegates("child"), DONE, child=(LOOK, FOUND))
+    async with open_harness(scripts=scripts) as harness, harness.running_worker():
+        harness.file("a.txt", "here\n")
+        session = await start(harness, steps=2)
+        (child,) = [each for each in [await _first_child(harness, session)] if each]
+        (ask,) = await harness.wait_for_asks(child)
+        (entry,) = await harness.client.inbox.asks()
+        result = await shell(harness).run("answer", AskId(ask), "Go on")
+        ended = await harness.ended(session)
+        used = await steps(harness, session)
+    assert entry.path == ("build", "explore") and entry.call is None and result.code == 0
+    assert isinstance(ended, TurnEnded) and ended.reason == "done" and used == 4
+
+
+async def _first_child(harness: Harness, session: SessionId) -> SessionId:
+    await harness.until(session, lambda event: event.type == "task.started")
+    (child,) = await children(harness, session)
+    return child
+
+
+@pytest.mark.parametrize("flags", [("--max-cost", "5"), ("--max-cost", "nothing"), ("--max-time", "soon")])
+async def test_nothing_starts_with_a_limit_that_cannot_be_kept(open_harness: Open, flags: tuple[str, str]) -> None:
+    async with open_harness(DONE) as harness:
+        refused = await shell(harness).run("run", "-m", "scripted/model", *flags, "Go.")
+        assert await harness.client.sessions.ids() == []
+    words = {"5": "provider.scripted.models.model.cost", "nothing": "no amount of dollars", "soon": "is no time"}
+    assert refused.code == 2 and words[flags[1]] in refused.err.replace("\n", " ")

@@ -1,0 +1,204 @@
+"""Budgets: what a session of a person, with its subagents, may use; pure decisions."""
+
+import hashlib
+from collections.abc import Iterator
+from decimal import Decimal
+from enum import StrEnum
+from typing import Final, TypeAlias
+
+from workflows.domain.hash_chain import canonical_json
+from workflows.domain.permissions.replies import AskDecision, Reply
+from workflows.domain.questions import Option, Question, QuestionRequest, parse_amount
+from workflows.domain.usage import Price, Tokens, decimal_text
+from workflows.domain.value import Value
+
+_NEARLY: Final = Decimal("0.8")  # of a limit: a person is told
+_CHARS_PER_TOKEN: Final = 4
+GO_ON: Final = "Go on"
+FINISH: Final = "Finish"
+END: Final = "End"
+
+
+class Unit(StrEnum):
+    COST = "cost"
+    TOKENS = "tokens"
+    STEPS = "steps"
+    TIME = "time"
+
+
+class OnLimit(StrEnum):
+    """What happens at a limit: a person is asked, or the turn ends with one last step in text only."""
+
+    ASK = "ask"
+    FINISH = "finish"
+
+
+class BudgetLimits(Value):
+    """`cost` in US dollars, `time` in seconds by the clock, waits included; None: no limit."""
+
+    cost: Decimal | None = None
+    tokens: int | None = None
+    steps: int | None = None
+    time: int | None = None
+    on_limit: OnLimit | None = None
+
+    @property
+    def any(self) -> bool:
+        return any(each is not None for each in (self.cost, self.tokens, self.steps, self.time))
+
+    def of(self, unit: Unit) -> Decimal | None:
+        limit = {Unit.COST: self.cost, Unit.TOKENS: self.tokens, Unit.STEPS: self.steps, Unit.TIME: self.time}[unit]
+        return None if limit is None else Decimal(limit)
+
+    def extended(self, unit: Unit, amount: Decimal) -> "BudgetLimits":
+        limit = self.of(unit) or Decimal(0)
+        total = limit + amount
+        return self.model_copy(update={str(unit): total if unit is Unit.COST else int(total)})
+
+
+class Usage(Value):
+    """What was used, or is reserved."""
+
+    cost: Decimal = Decimal(0)
+    tokens: int = 0
+    steps: int = 0
+    time: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            cost=self.cost + other.cost,
+            tokens=self.tokens + other.tokens,
+            steps=self.steps + other.steps,
+            time=self.time + other.time,
+        )
+
+    def of(self, unit: Unit) -> Decimal:
+        counts = {Unit.TOKENS: self.tokens, Unit.STEPS: self.steps, Unit.TIME: self.time}
+        return self.cost if unit is Unit.COST else Decimal(counts[unit])
+
+
+class Estimate(Value):
+    """What a request may use at most (`whole`), and what it uses as soon as it is sent (`sent`)."""
+
+    whole: Usage
+    sent: Usage
+
+
+class Open(Value):
+    """A request may be sent. `nearly`: the unit of which most is used, if a person is to be told."""
+
+    nearly: Unit | None = None
+
+
+class Full(Value):
+    """What others have reserved would use up the limit: wait for what they really use."""
+
+    unit: Unit
+
+
+class Spent(Value):
+    """The limit of this unit is reached."""
+
+    unit: Unit
+
+
+Room: TypeAlias = Open | Full | Spent
+
+
+def room(limits: BudgetLimits, used: Usage, reserved: Usage) -> Room:
+    """Whether one more request may be sent. Each begins below the limit, with all that others have reserved: so all
+    together pass it by less than one reservation."""
+    limited = [(unit, limit) for unit in Unit if (limit := limits.of(unit)) is not None]
+    spent = next((unit for unit, limit in limited if used.of(unit) >= limit), None)
+    if spent is not None:
+        return Spent(unit=spent)
+    full = next((unit for unit, limit in limited if (used + reserved).of(unit) >= limit), None)
+    if full is not None:
+        return Full(unit=full)
+    return Open(nearly=next((unit for unit, limit in limited if used.of(unit) >= limit * _NEARLY), None))
+
+
+def estimate(context: int, output: int, price: Price | None) -> Estimate:
+    """Of a request with so many tokens of context, whose answer may have so many of `output`."""
+    return Estimate(
+        whole=usage_of(Tokens(input=context, output=output), price, steps=1),
+        sent=usage_of(Tokens(input=context), price),
+    )
+
+
+def produced(chars: int, price: Price | None) -> Usage:
+    """What has come of an answer that broke off."""
+    return usage_of(Tokens(output=chars // _CHARS_PER_TOKEN), price)
+
+
+def usage_of(tokens: Tokens, price: Price | None, steps: int = 0) -> Usage:
+    cost = price.rates(tokens.prompt).cost(tokens) if price is not None else Decimal(0)
+    return Usage(cost=cost, tokens=tokens.prompt + tokens.output + tokens.reasoning, steps=steps)
+
+
+def describe(unit: Unit, amount: Decimal) -> str:
+    """An amount for people."""
+    match unit:
+        case Unit.COST:
+            return f"${amount:.2f}"
+        case Unit.TIME:
+            hours, minutes = divmod(-(-int(amount) // 60), 60)
+            return f"{hours} h {minutes} min" if hours else f"{minutes} min"
+        case _:
+            return f"{int(amount):,} {unit if amount != 1 else str(unit).removesuffix('s')}"
+
+
+def describe_use(limits: BudgetLimits, used: Usage) -> Iterator[str]:
+    """What is used of each limit."""
+    for unit in Unit:
+        if (limit := limits.of(unit)) is not None:
+            yield f"{describe(unit, used.of(unit))} of {describe(unit, limit)}"
+
+
+def limit_question(unit: Unit, limits: BudgetLimits, used: Usage) -> QuestionRequest:
+    limit = limits.of(unit) or Decimal(0)
+    what = {Unit.COST: "dollars", Unit.TIME: "minutes"}.get(unit, str(unit))
+    question = Question(
+        question=f"The limit is reached: {describe(unit, used.of(unit))} of {describe(unit, limit)} used. "
+        f"How shall it go on? A number goes on with that many {what} more.",
+        header="Budget",
+        options=(
+            Option(label=GO_ON, description=f"with {describe(unit, limit)} more"),
+            Option(label=FINISH, description="with one last answer, without tools"),
+            Option(label=END, description="the turn stops now"),
+        ),
+        number=True,
+    )
+    return QuestionRequest(questions=(question,), limit=unit, amount=decimal_text(limit))
+
+
+def question_digest(request: QuestionRequest) -> str:
+    return hashlib.sha256(canonical_json(request.model_dump(mode="json"))).hexdigest()
+
+
+class More(Value):
+    """The limit is raised."""
+
+    unit: Unit
+    amount: Decimal
+
+
+def read_choice(request: QuestionRequest, decision: AskDecision) -> More | str:
+    """What a person has chosen at a limit: how much more, FINISH or END. A dismissed question ends the turn."""
+    if decision.reply is Reply.REJECT or not decision.answers:
+        return END
+    (chosen,) = decision.answers[0]
+    if chosen in (FINISH, END):
+        return chosen
+    unit = Unit(request.limit or Unit.COST)
+    if chosen == GO_ON:
+        return More(unit=unit, amount=Decimal(request.amount or 0))
+    return More(unit=unit, amount=(parse_amount(chosen) or Decimal(0)) * (60 if unit is Unit.TIME else 1))
+
+
+def unknown_price_text(model: str) -> str:
+    provider, _, name = model.partition("/")
+    return (
+        f"The price of {model} is not known, so a limit of cost cannot be kept: write it as "
+        f"`provider.{provider}.models.{name}.cost` into your configuration, or limit the tokens instead (--max-tokens)."
+    )

@@ -1,0 +1,60 @@
+"""What a session of a person, with its subagents, may use; in the log of the session that asked or was answered.
+
+Amounts are text: dollars, tokens, steps or seconds.
+"""
+
+from typing import Literal
+
+from workflows.domain.generation import Purpose
+from workflows.domain.ids import GenerationId, SessionId, TurnId
+from workflows.domain.value import Value
+
+
+class BudgetSet(Value):
+    """Limits by a person's flags or the configuration; None: no limit of this unit."""
+
+    type: Literal["budget.set"] = "budget.set"
+    cost: str | None
+    tokens: int | None
+    steps: int | None
+    time: int | None
+    on_limit: str | None
+
+
+class BudgetNearlySpent(Value):
+    """Most of a limit is used. `budget`: the session that has it."""
+
+    type: Literal["budget.nearly_spent"] = "budget.nearly_spent"
+    budget: SessionId
+    unit: str
+    used: str
+    limit: str
+
+
+class BudgetSpent(Value):
+    """A limit is reached: a person is asked, or the turn finishes by a rule."""
+
+    type: Literal["budget.spent"] = "budget.spent"
+    budget: SessionId
+    turn: TurnId
+    unit: str
+    used: str
+    limit: str
+    on_limit: str
+
+
+class BudgetRaised(Value):
+    type: Literal["budget.raised"] = "budget.raised"
+    budget: SessionId
+    unit: str
+    by: str
+
+
+class UsageEstimated(Value):
+    """An attempt ended after its request was sent, and without an answer: what it has used is estimated."""
+
+    type: Literal["usage.estimated"] = "usage.estimated"
+    generation: GenerationId
+    purpose: Purpose
+    cost: str
+    tokens: int

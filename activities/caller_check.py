@@ -12,7 +12,6 @@ from activities.store import refused_callers
 from activities.store.database import Database
 from activities.store.refused_callers import RefusalReason
 from workflows.domain.errors import HoldfastError, StaleFence, UnknownEpoch
-from workflows.domain.ids import WORKFLOW_TYPE, workflow_id
 from workflows.domain.wire import Request
 
 _LOG: Final = logging.getLogger("holdfast.activity")
@@ -45,11 +44,11 @@ class _CallerCheckInbound(ActivityInboundInterceptor):
                 )
 
     async def execute_for_session(self, input: ExecuteActivityInput, info: activity.Info, request: Request) -> Any:
-        if (info.workflow_type, info.workflow_id) != (WORKFLOW_TYPE, workflow_id(request.session)):
+        if (info.workflow_type, info.workflow_id) != request.caller:
             caller = f"workflow {info.workflow_id!r} of type {info.workflow_type!r}"
             await self.record(request, RefusalReason.FOREIGN, caller)
             raise _foreign_caller_error(
-                f"{info.activity_type} is refused to {caller}: session {request.session!r} has a workflow of its own."
+                f"{info.activity_type} is refused to {caller}: it is for {request.caller.id!r} only."
             )
         try:
             return await super().execute_activity(input)

@@ -74,7 +74,8 @@ async def _turns(ours: HoldfastSystem, count: int) -> float:
 
 
 async def _start(ours: HoldfastSystem, script: str) -> SessionId:
-    accepted = await ours.client.start(str(ours.project), Prompt.of_text(floor.prompt(script), model="scripted/model"))
+    prompt = Prompt.of_text(floor.prompt(script), model="scripted/model")
+    accepted = await ours.client.start(str(ours.project), prompt, title=script)
     return accepted.session
 
 

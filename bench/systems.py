@@ -65,9 +65,9 @@ class HoldfastSystem:
     project: Path
 
     async def start(self, script: str) -> str:
-        accepted = await self.client.start(
-            str(self.project), Prompt.of_text(floor.prompt(script), model="scripted/model")
-        )
+        """With a title: without one, the model would be asked for it."""
+        prompt = Prompt.of_text(floor.prompt(script), model="scripted/model")
+        accepted = await self.client.start(str(self.project), prompt, title=script)
         return workflow_id(accepted.session)
 
 

@@ -74,7 +74,8 @@ class Harness:
         file = self.settings.config / "opencode.json"
         known = json.loads(file.read_text())
         known["provider"]["scripted"]["models"] = {"model": model}
-        file.write_text(json.dumps(known | config))
+        agents = known["agent"] | config.pop("agent", {})
+        file.write_text(json.dumps(known | config | {"agent": agents}))
 
     def set_limits(self, **limits: float) -> None:
         """Make runs that start from now on idle out (`idle_seconds`) or continue as new (`history_events`) early."""
@@ -200,7 +201,8 @@ async def harness(
     config.mkdir(parents=True)
     async with serve(scripts) as model, Database(endpoints.postgres_url) as database:
         provider = {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": model.url, "apiKey": "test-key"}}
-        (config / "opencode.json").write_text(json.dumps({"provider": {"scripted": provider}}))
+        untitled = {"title": {"disable": True}}  # its request and events come at any moment of the first turn
+        (config / "opencode.json").write_text(json.dumps({"provider": {"scripted": provider}, "agent": untitled}))
         environment = {**settings.environment, "HOME": str(directory)}
         own = settings.model_copy(
             update={

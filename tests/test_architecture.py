@@ -16,7 +16,7 @@ import pytest
 from activities import failpoints
 from activities.tools.registry import TOOLS
 from workflows.domain import errors
-from workflows.domain.agents.built_in import BUILT_IN, COMPACTION
+from workflows.domain.agents.built_in import BUILT_IN, HIDDEN
 
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("workflows", "activities", "prompts", "worker")
@@ -457,7 +457,7 @@ def test_a_built_in_agent_is_one_value_and_a_prompt() -> None:
     ]
     assert not named, "\n".join(named)
     prompts = {path.stem for path in (ROOT / "prompts/agents").glob("*.md")}
-    agents = (*BUILT_IN.values(), COMPACTION)
+    agents = (*BUILT_IN.values(), *HIDDEN.values())
     assert {agent.prompt_file for agent in agents if agent.prompt_file} == prompts
 
 

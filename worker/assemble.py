@@ -24,6 +24,7 @@ from activities.model.generate import Model
 from activities.model.keys import Keys
 from activities.model.port import ModelPort
 from activities.model.retry_budget import RetryBudget
+from activities.model.titler import Titler
 from activities.session.asks import AskActivities
 from activities.session.open_turn import ProjectActivities
 from activities.session.turns import TurnActivities
@@ -38,6 +39,7 @@ from worker.project_config import project_loader
 from worker.redaction import redactor
 from worker.sandbox import Sandbox
 from worker.settings import Settings, SummaryDetail
+from workflows.aside import AsideWorkflow
 from workflows.domain.value import build_models
 from workflows.session import SessionWorkflow
 
@@ -46,6 +48,7 @@ BUILT_IN_TOOLS: Final = SameTools(TOOLS)
 _POLLERS: Final = PollerBehaviorAutoscaling()  # 12.7 steps/s with 20 sessions; five fixed pollers: 10.8
 _WORKFLOW_TASKS: Final = 64  # a quick tool occupies a slot while it runs
 _ACTIVITIES: Final = 200  # waiting model calls must not starve tools
+_ASIDE_SECONDS: Final = 300.0  # for all failures of a provider at what nothing waits for
 _EAGER: Final = 16  # parallel calls of a step, started without a round trip
 
 
@@ -73,12 +76,15 @@ def build_activities(
     describe = call_describer(settings)
     budget = RetryBudget(total_seconds=settings.retry_budget_seconds, first_pause=settings.retry_seconds)
     attempts, answers = Attempts(database, redactor(settings), budget), AnswerStream(port)
+    brief = RetryBudget(total_seconds=_ASIDE_SECONDS, first_pause=settings.retry_seconds)
+    aside_attempts = Attempts(database, redactor(settings), brief)
     model = Model(attempts, answers, endpoints, loader, toolsets, describe, planner)
     calls, turns = ToolActivities(database, call_contexts), TurnActivities(database, call_contexts)
     return [
         ProjectActivities(database, loader, describe).load,
         model.generate,
         Compactor(attempts, answers, endpoints, model.transcripts).compact,
+        Titler(aside_attempts, answers, endpoints).title,
         AskActivities(database).open,
         calls.run,
         calls.refuse,
@@ -105,7 +111,7 @@ def build_worker(
     return Worker(
         client,
         task_queue=queue(settings.task_queue, settings.host),
-        workflows=[SessionWorkflow],
+        workflows=[SessionWorkflow, AsideWorkflow],
         activities=build_activities(settings, database, port, deliver, planner, toolsets),
         workflow_runner=workflow_runner(),
         interceptors=[ErrorBoundaryInterceptor(redactor(settings)), CallerCheckInterceptor(database), stops],

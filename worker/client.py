@@ -119,7 +119,7 @@ class SessionClient:
         self.copies = CopiesClient(holdfast.database, actor)
         self.deletions = DeletionsClient(holdfast.database, holdfast.settings, actor)
         self.archives = ArchivesClient(self.sessions, holdfast.settings)
-        self.titles = TitlesClient(holdfast.database, actor)
+        self.titles = TitlesClient(holdfast.database, actor, holdfast.deliver)
 
     async def start(
         self,

@@ -29,12 +29,25 @@ _OUTAGE_RETRY: Final = RetryPolicy(
     non_retryable_error_types=NON_RETRYABLE_ERRORS,
 )
 
+# Of what nothing waits for: then it is given up.
+_ASIDE_RETRY: Final = RetryPolicy(
+    initial_interval=timedelta(seconds=1),
+    backoff_coefficient=2.0,
+    maximum_attempts=3,
+    non_retryable_error_types=NON_RETRYABLE_ERRORS,
+)
+
 _QUICK_TIMEOUT: Final = timedelta(seconds=1)  # 20 sessions at a load of 5 took less; a stop may wait for it
 
 
 def model(limits: TurnLimits, summary: str) -> ActivityConfig:
     """Ends earlier by its own idle timeouts."""
     return _config(_CRASH_RETRY, limits.model_timeout, summary, heartbeat=limits.heartbeat)
+
+
+def aside(limits: TurnLimits, summary: str) -> ActivityConfig:
+    """A few words of a model, or none."""
+    return _config(_ASIDE_RETRY, 120.0, summary, heartbeat=limits.heartbeat)
 
 
 def tool(limits: TurnLimits, summary: str) -> ActivityConfig:

@@ -13,9 +13,11 @@ from activities.session.open_turn import ProjectActivities
 from activities.session.turns import TurnActivities
 from workflows import policies
 from workflows.domain import ids, search_attributes
+from workflows.domain.agents.built_in import TITLE
+from workflows.domain.behaviour import TITLES
 from workflows.domain.errors import HoldfastError, NotFound, StaleFence
-from workflows.domain.ids import SessionId
-from workflows.domain.state import SessionState
+from workflows.domain.ids import GenerationId, SessionId
+from workflows.domain.state import Aside, SessionState
 from workflows.domain.wire import (
     WAKE,
     CloseReason,
@@ -24,6 +26,7 @@ from workflows.domain.wire import (
     LoadRequest,
     LoadResult,
     Request,
+    TitleRequest,
     Wake,
     WakeKind,
 )
@@ -112,6 +115,25 @@ class SessionRuntime:
                 if await _signal_if_running(child):
                     return
 
+    def start_aside(self, generation: GenerationId) -> None:
+        """Ask beside the session. Nothing waits for it, here or in a later run: what becomes of it is in the rows."""
+        asyncio.ensure_future(self._start_aside(generation)).add_done_callback(_consume_exception)
+
+    async def _start_aside(self, generation: GenerationId) -> None:
+        request = TitleRequest(**self.fence(), generation=generation)
+        handle = await workflow.start_child_workflow(  # raises if it runs already
+            ids.ASIDE_TYPE,
+            Aside(request=request, limits=self.state.limits),
+            id=request.caller.id,
+            task_timeout=workflow.info().task_timeout,
+            parent_close_policy=workflow.ParentClosePolicy.ABANDON,
+            cancellation_type=workflow.ChildWorkflowCancellationType.ABANDON,
+            search_attributes=_child_search_attributes(
+                workflow.info().typed_search_attributes, self.state.session, TITLE.name
+            ),
+        )
+        handle.add_done_callback(_consume_exception)
+
     def mint(self, prefix: ids.Prefix) -> str:
         """A new id, equal on replay."""
         self.state.minted += 1
@@ -136,6 +158,8 @@ class SessionRuntime:
                 return False
             raise
         self.state.apply_load_result(loaded)
+        if loaded.title is not None and self.state.behaviour >= TITLES:
+            self.start_aside(loaded.title)
         return True
 
     async def close(self, reason: CloseReason, error: str | None = None, *, end: bool = False) -> None:

@@ -9,7 +9,7 @@ from temporalio.exceptions import ActivityError, is_cancelled_exception
 from workflows.domain import ids
 from workflows.domain.behaviour import require_known
 from workflows.domain.state import SessionState
-from workflows.domain.wire import WAKE, CloseReason, Wake
+from workflows.domain.wire import WAKE, CloseReason, Wake, WakeKind
 from workflows.runtime import ReloadDue, SessionRuntime
 from workflows.turn import Turn
 
@@ -44,6 +44,8 @@ class SessionWorkflow:
     @workflow.signal(name=WAKE)
     def wake(self, wake: Wake) -> None:
         self.state.wake(wake)
+        if wake.kind is WakeKind.TITLE:
+            self.runtime.start_aside(ids.GenerationId(wake.subject))
 
     async def end(self) -> None:
         """End the session with its open turn, as its rows have it."""

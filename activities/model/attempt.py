@@ -109,8 +109,14 @@ class Attempt:
 
     @asynccontextmanager
     async def registration(self) -> AsyncIterator[Journal]:
-        """The transaction that begins this attempt and reads its view."""
-        async with session_journal(self.database, self.request.session, WORKER, epoch=self.request.epoch) as journal:
+        """The transaction that begins this attempt and reads its view.
+
+        What no turn waits for may begin under any epoch: it has a workflow of its own, and its fence orders it.
+        """
+        newest = self.generation.purpose.delays_turn
+        async with session_journal(
+            self.database, self.request.session, WORKER, epoch=self.request.epoch, needs_newest=newest
+        ) as journal:
             yield journal
         self.version, self.started_at = journal.version_after, asyncio.get_running_loop().time()
 

@@ -29,7 +29,7 @@ from activities.store.transcript_cache import TranscriptCache
 from activities.store.turns import TurnStatus
 from prompts import render_prompt
 from workflows.domain.agents.built_in import COMPACTION
-from workflows.domain.config.config import AgentSettings
+from workflows.domain.agents.selection import hidden_agent
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import UsageError
 from workflows.domain.generation import Generation, Purpose
@@ -139,7 +139,7 @@ class Compactor:
 
     async def ask(self, request: CompactRequest, attempt: Attempt, view: _View, split: ContextSplit) -> NewAnswer:
         config = view.config.config
-        agent = COMPACTION.with_settings(config.agent.get(COMPACTION.name, AgentSettings()), AgentSettings())
+        agent = hidden_agent(COMPACTION, config)
         model = await self.endpoints.resolve(agent.model or view.turn.model, config, agent=agent)
         system = render_prompt(f"agents/{agent.prompt_file}")
         window = model.usable(config.compaction) or UNKNOWN_WINDOW

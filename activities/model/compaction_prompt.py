@@ -42,7 +42,7 @@ class _Block(NamedTuple):
     def render(self, length: int | None = None) -> str:
         """Shortened first: what a cut leaves is text like any other."""
         text = self.text if length is None else shorten(self.text, length)
-        return _without_tags(text if self.label is None else _labelled(self.label, text))
+        return escape_tags(text if self.label is None else _labelled(self.label, text))
 
 
 def compaction_request(head: Transcript, room: int, focus: str = "") -> str:
@@ -53,11 +53,11 @@ def compaction_request(head: Transcript, room: int, focus: str = "") -> str:
     """
     first = head[0]
     known = (
-        render_prompt("compaction/earlier", summary=_without_tags(first.text))
+        render_prompt("compaction/earlier", summary=escape_tags(first.text))
         if isinstance(first, ContextSummary)
         else ""
     )
-    wish = render_prompt("compaction/focus", focus=_without_tags(focus)) if focus else ""
+    wish = render_prompt("compaction/focus", focus=escape_tags(focus)) if focus else ""
     others = len(render_prompt("compaction/request", earlier=known, focus=wish, conversation=""))
     text = _fitting(list(_blocks_of(head)), max(room - others, room // 4))
     return render_prompt("compaction/request", earlier=known, focus=wish, conversation=text)
@@ -153,6 +153,6 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _without_tags(text: str) -> str:
+def escape_tags(text: str) -> str:
     """A block ends where we say."""
     return _OWN_TAG.sub("&lt;", text)

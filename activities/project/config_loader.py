@@ -11,7 +11,7 @@ from activities.project.config_files import read_layers
 from activities.project.instructions import MAX_INSTRUCTION_BYTES, instruction_urls, read_instructions
 from activities.project.unsupported import ignored_files, unfetched_organisations
 from workflows.domain.agents.agent import Agent
-from workflows.domain.agents.built_in import BUILD, COMPACTION, RESERVED, agent_named
+from workflows.domain.agents.built_in import BUILD, NOT_BUILT, RESERVED, agent_named
 from workflows.domain.agents.delegation import Delegation
 from workflows.domain.agents.selection import available_agents, default_agent, select_agent
 from workflows.domain.config.config import AgentSettings, Config
@@ -140,8 +140,7 @@ def _warnings(layers: Sequence[ConfigLayer], settings: Config, home: str) -> Ite
         for key, line in layer.duplicate_keys:
             yield f"{layer.file}:{line}: the key {key!r} stands here a second time: only the last one counts."
         named = layer.tree.get("agent")
-        not_built = RESERVED - {COMPACTION.name}
-        for name in sorted(not_built.intersection(named if isinstance(named, dict) else ())):
+        for name in sorted(NOT_BUILT.intersection(named if isinstance(named, dict) else ())):
             yield f"{layer.file}: the agent {name!r} is not supported yet: its settings are ignored."
     yield from _replaced_denials([layer for layer in layers if layer.trusted])
     yield from _shadowed_rules(settings, home)

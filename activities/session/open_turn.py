@@ -23,6 +23,7 @@ from activities.store import (
     generations,
     sessions,
     suspensions,
+    titles,
     turns,
     work_kinds,
 )
@@ -31,6 +32,8 @@ from activities.store.journal import WORKER, Journal, session_journal
 from activities.store.sessions import Origin
 from activities.store.turns import TurnRow
 from activities.store.work import TurnRequest
+from workflows.domain.agents.built_in import TITLE
+from workflows.domain.agents.selection import is_disabled
 from workflows.domain.state import MAX_COMPACTIONS
 from workflows.domain.step_flaw import find_flaw
 from workflows.domain.suspension import find_directory_change
@@ -94,8 +97,10 @@ async def find_turn(journal: Journal, describe: CallDescriber) -> LoadResult | T
     """The open turn, why none may be opened, or what the oldest untaken work becomes."""
     turn = await turns.open_turn(journal)
     if turn is not None:
-        found = await read_open_turn(journal, turn, describe)
-        return LoadResult(epoch=journal.give_out_epoch(), turn=found, ended=journal.ended)
+        found, title = await asyncio.gather(
+            read_open_turn(journal, turn, describe), titles.requested_at(journal, turn.id)
+        )
+        return LoadResult(epoch=journal.give_out_epoch(), turn=found, ended=journal.ended, title=title)
     if not journal.ended and journal.suspension is None:
         requested = await work_kinds.next_turn(journal)
         if requested is not None:
@@ -126,7 +131,10 @@ async def open_requested_turn(
     if origin.ancestors == 0:
         await budgets.configure(journal, turn_config.config.holdfast.budget)
     work_kinds.take(journal, requested.item, turn.id)
-    return LoadResult(epoch=journal.give_out_epoch(), turn=await read_open_turn(journal, turn))
+    title = None
+    if problem is None and not is_disabled(TITLE, turn_config.config):
+        title = await titles.request_if_due(journal, turn.id)
+    return LoadResult(epoch=journal.give_out_epoch(), turn=await read_open_turn(journal, turn), title=title)
 
 
 async def read_open_turn(journal: Journal, turn: TurnRow, describe: CallDescriber = describe_nothing) -> OpenTurn:

@@ -39,6 +39,7 @@ TABLES: Final = {
     "suspension": _BY_SESSION,
     "stop": _BY_SESSION,
     "generation": _BY_SESSION,
+    "title_request": _BY_SESSION,
     "message": _BY_SESSION,
     "compaction": _BY_SESSION,
     "compaction_try": _BY_SESSION,

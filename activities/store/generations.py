@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from activities.store import budgets, calls, compactions, deltas, grants, model_limits, notes, transcript, turns
+from activities.store import budgets, calls, compactions, deltas, grants, model_limits, notes, titles, transcript, turns
 from activities.store.calls import CallRow
 from activities.store.compactions import NewCompaction, NewFailure
 from activities.store.database import Database, dumps
@@ -14,7 +14,7 @@ from activities.store.statements import RowReader
 from activities.store.turns import TurnStatus
 from workflows.domain.errors import StaleFence
 from workflows.domain.events.generations import MessageCompleted, ModelRetry, PartSeal, PauseEnded
-from workflows.domain.generation import Generation
+from workflows.domain.generation import Generation, Purpose
 from workflows.domain.ids import GenerationId, MessageId, NoteId, PartId, TurnId, answer_id
 from workflows.domain.messages import AnswerMetadata, Reminder, StoredPart, TextPart
 from workflows.domain.permissions.grants import Grant
@@ -83,13 +83,14 @@ class NewPart(Value):
 
 class NewAnswer(Value):
     """A complete answer to commit; only a step's has calls. `reminders_seal` as in `MessageCompleted`. `compaction`:
-    what becomes of the context by it, or why nothing does."""
+    what becomes of the context by it, or why nothing does. `title`: what a title's answer names the session."""
 
     body: AnswerMetadata
     reminders_seal: str | None = None
     parts: tuple[NewPart, ...] = ()
     calls: tuple[CallRow, ...] = ()
     compaction: NewCompaction | NewFailure | None = None
+    title: str | None = None
 
     @property
     def text(self) -> str:
@@ -196,6 +197,8 @@ async def commit(journal: Journal, generation: Generation, fence: Fence, new: Ne
         return TurnOver()
     if new.compaction is not None and await _comes_late(journal, new.compaction):
         new = new.model_copy(update={"compaction": None})
+    if new.title is not None and await titles.requested_for(journal, generation.id) is None:  # another came first
+        new = new.model_copy(update={"title": None})
     return _store_answer(journal, generation, new, live)
 
 
@@ -247,6 +250,8 @@ def _store_answer(
             compactions.store(journal, generation.id, new.compaction, body.cost)
         case NewFailure():
             compactions.store_failure(journal, generation.id, new.compaction)
+    if generation.purpose is Purpose.TITLE:
+        titles.settle(journal, generation.id, new.title)
     deltas.delete(journal, message)
     budgets.settle(journal, generation, body)  # last: its lock is the last one
     return StoredAnswer(body=body, text=new.text, calls=new.calls, live=live)

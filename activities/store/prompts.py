@@ -9,7 +9,7 @@ from activities.store.work import TurnRequest, WorkItem, WorkKind
 from workflows.domain.errors import Conflict
 from workflows.domain.events.prompts import PromptAccepted, PromptTaken, PromptWithdrawn
 from workflows.domain.ids import MessageId, PartId, TurnId
-from workflows.domain.prompt import Prompt
+from workflows.domain.prompt import Prompt, PromptContent
 
 _QUERIES: Final = Queries("prompts")
 
@@ -42,6 +42,12 @@ def take(journal: Journal, prompt: MessageId, turn: TurnId, step: int) -> None:
     seq = journal.record(PromptTaken(prompt=prompt, turn=turn, step=step))
     work.take(journal, _item(prompt), turn)
     journal.write(_QUERIES.take, id=prompt, step=step, taken_seq=seq)
+
+
+async def texts(journal: Journal) -> list[str]:
+    """Of all that the session's turns have taken, in order."""
+    rows = await journal.rows(_QUERIES.taken, session=journal.session)
+    return [PromptContent.model_validate(row["body"]).text for row in rows]
 
 
 async def request_turn(journal: Journal, item: WorkItem) -> TurnRequest | None:

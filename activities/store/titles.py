@@ -1,18 +1,71 @@
-"""Titles of sessions: content, which the log only names by its seal."""
+"""Titles of sessions: content, which the log only names by its seal; and requests for them."""
 
 from typing import Final
 
 from activities.store import notes
 from activities.store.journal import Journal
 from activities.store.queries import Queries
-from workflows.domain.events.sessions import SessionTitled
-from workflows.domain.ids import GenerationId, NoteId
+from workflows.domain.errors import Conflict
+from workflows.domain.events.sessions import SessionTitled, TitleRequested
+from workflows.domain.ids import GenerationId, NoteId, TurnId, title_id
+from workflows.domain.titles import wants_title
+from workflows.domain.wire import WakeKind
 
 _QUERIES: Final = Queries("titles")
 
 
 def give(journal: Journal, title: str, generation: GenerationId | None = None) -> None:
-    """`generation`: whose answer it is; None: a person gives it."""
+    """Ends all requests for one. `generation`: whose answer it is; None: a person gives it."""
     note = NoteId(f"{journal.session}/{journal.version.seq + len(journal.records) + 1}")
     journal.write(_QUERIES.set, session=journal.session, title=title)
+    journal.write(_QUERIES.withdraw_all, session=journal.session)
     journal.record(SessionTitled(note=note, seal=notes.store(journal, note, title), generation=generation))
+
+
+def settle(journal: Journal, generation: GenerationId, title: str | None) -> None:
+    """The model has answered; None: without a title."""
+    if title is not None:
+        give(journal, title, generation)
+    else:
+        journal.write(_QUERIES.withdraw, generation=generation)
+
+
+async def ask(journal: Journal, generation: GenerationId) -> None:
+    """A person wants a title of the model. Raises Conflict for a session that has had no turn, or takes none now."""
+    newest = await journal.row(_QUERIES.newest_turn, session=journal.session)
+    name_it = f"`holdfast title {journal.session} TEXT` names it."
+    if journal.ended:
+        raise Conflict(f"Session {journal.session!r} has ended: no model is asked any more. {name_it}")
+    if journal.suspension is not None:
+        raise Conflict(f"Session {journal.session!r} is suspended: no model is asked until it is resumed. {name_it}")
+    if newest is None:
+        raise Conflict(f"Session {journal.session!r} has not begun: there is nothing to name yet. {name_it}")
+    _request(journal, generation, newest["id"])
+    journal.record(TitleRequested(generation=generation))
+    journal.notify(WakeKind.TITLE, generation)
+
+
+async def request_if_due(journal: Journal, turn: TurnId) -> GenerationId | None:
+    """For a turn that opens."""
+    facts = await journal.row(_QUERIES.facts, session=journal.session)
+    if facts is None or not wants_title(**facts):
+        return None
+    _request(journal, title_id(turn), turn)
+    return title_id(turn)
+
+
+async def requested_at(journal: Journal, turn: TurnId) -> GenerationId | None:
+    """What is still to be asked beside an open turn."""
+    found = await journal.row(_QUERIES.of_turn, session=journal.session, turn=turn)
+    return found["generation"] if found else None
+
+
+async def requested_for(journal: Journal, generation: GenerationId) -> TurnId | None:
+    """The turn whose configuration and model count; None: no title is wanted any more."""
+    found = await journal.row(_QUERIES.requested_for, session=journal.session, generation=generation)
+    return found["turn"] if found else None
+
+
+def _request(journal: Journal, generation: GenerationId, turn: TurnId) -> None:
+    author = journal.actor.subject
+    journal.write(_QUERIES.request, generation=generation, session=journal.session, turn=turn, author=author)

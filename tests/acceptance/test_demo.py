@@ -91,9 +91,9 @@ def assert_session_shown(printed: str) -> None:
 
 
 def assert_paid_once(requests: list[RequestRecord]) -> None:
-    """One whole answer per step; only the cut one was requested again."""
+    """One whole answer per step, and one for the title; only the cut one was requested again."""
     answers = range(len(slug_project.script(Path()).answers))
-    assert Counter(entry.step for entry in requests if entry.delivered) == dict.fromkeys(answers, 1)
+    assert Counter(entry.step for entry in requests if entry.delivered) == dict.fromkeys((-1, *answers), 1)
     assert [entry.step for entry in requests if not entry.delivered] == [slug_project.INTERRUPTED_STEP - 1]
 
 

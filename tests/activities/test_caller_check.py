@@ -52,7 +52,7 @@ async def test_the_sessions_own_workflow_is_served(database: Database) -> None:
 async def test_any_other_caller_is_named_and_refused_without_a_retry(
     database: Database, workflow_id: str | None, workflow_type: str | None, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with pytest.raises(ApplicationError, match=r"is refused to workflow .*: session 'ses_1' has") as refused:
+    with pytest.raises(ApplicationError, match=r"is refused to workflow .*: it is for 'session/ses_1' only") as refused:
         await called(database, workflow_id, workflow_type)
     assert (refused.value.type, refused.value.non_retryable) == ("ForeignCaller", True)
     assert repr(workflow_id) in caplog.text

@@ -17,6 +17,7 @@ from workflows.domain.titles import (
     is_default_title,
     title_of_answer,
     validate_title,
+    wants_title,
 )
 
 OPERATIONS = {"fork_title": fork_title, "is_default_title": is_default_title}
@@ -57,6 +58,21 @@ def test_a_persons_title_is_one_line_of_some_length() -> None:
     for wrong in ("", " \n ", "x" * 201):
         with pytest.raises(UsageError, match="The title"):
             validate_title(wrong)
+
+
+@pytest.mark.parametrize(
+    ("subagent", "titled", "prompts", "wanted"),
+    [
+        (False, False, 1, True),
+        (True, False, 1, False),
+        (False, True, 1, False),
+        (False, False, 2, False),
+    ],
+)
+def test_a_model_names_a_persons_session_at_its_first_prompt(
+    subagent: bool, titled: bool, prompts: int, wanted: bool
+) -> None:
+    assert wants_title(subagent=subagent, titled=titled, prompts=prompts) is wanted
 
 
 def test_a_prompts_first_line_stands_for_a_title() -> None:

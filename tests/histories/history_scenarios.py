@@ -80,6 +80,14 @@ async def budget_spent(harness: Harness, _: Path) -> SessionId:
     return session
 
 
+async def titled(harness: Harness, gate: Path) -> SessionId:
+    harness.configure_person(model={}, agent={"title": {}})
+    session = await whole_turn(harness, gate)
+    await harness.until(session, lambda event: event.type == "session.titled")
+    await harness.workflow(session).result()
+    return session
+
+
 async def steps_used_up(harness: Harness, gate: Path) -> SessionId:
     harness.configure(agent={"build": {"steps": 1}})
     return await whole_turn(harness, gate)
@@ -222,6 +230,7 @@ def scenarios(gate: Path) -> dict[str, Scenario]:
         "budget_spent": Scenario((LOOK, LOOK, DONE), budget_spent),
         "compacted": Scenario((FILLS, DONE), compacted, summary=DONE),
         "paused": Scenario((LIMITED,), paused),
+        "titled": Scenario((DONE,), titled, summary=DONE),
         "steps_used_up": Scenario((WRITE, WRITE), steps_used_up),
         "suspended": Scenario((WRITE, DONE), suspended),
         "retried": Scenario((DONE,), retried),

@@ -7,6 +7,7 @@ from pydantic import Field
 from workflows.domain.ids import (
     AskId,
     CompactionId,
+    GenerationId,
     GrantId,
     MessageId,
     PartId,
@@ -60,6 +61,14 @@ class DeletedSessions(Value):
 class AcceptedCompaction(Value):
     session: SessionId
     compaction: CompactionId
+    delivered: bool
+
+
+class AcceptedTitle(Value):
+    """`generation`: whose answer is to name the session; `delivered` as above."""
+
+    session: SessionId
+    generation: GenerationId
     delivered: bool
 
 

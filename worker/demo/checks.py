@@ -62,7 +62,8 @@ def run_checks(evidence: Evidence) -> list[Check]:
 
 
 def _model(evidence: Evidence) -> Iterator[Check]:
-    requests, steps = evidence.requests, range(1, len(evidence.script.answers) + 1)
+    requests = [each for each in evidence.requests if each.step >= 0]  # without that for the title
+    steps = range(1, len(evidence.script.answers) + 1)
     complete = Counter(each.step + 1 for each in requests if each.delivered)
     cut_off = [each.step + 1 for each in requests if not each.delivered]
     stored = {answer.step: at for at, answer in _events(evidence, MessageCompleted) if answer.step is not None}
@@ -78,7 +79,8 @@ def _model(evidence: Evidence) -> Iterator[Check]:
     figures = f"{len(rejected)} of {len(requests)} requests rejected"
     yield ("The model never got a broken conversation", bool(requests) and not rejected, figures)
     rates = Rates.model_validate({name: Decimal(str(price)) for name, price in slug_project.PRICES.items()})
-    used = [each.usage for each in evidence.script.answers if each.usage]
+    title = evidence.script.auxiliary_answer
+    used = [each.usage for each in (*evidence.script.answers, title) if each and each.usage]
     spent, output, cached = (sum(getattr(each, name) for each in used) for name in ("input", "output", "cached"))
     expected = Tokens(total=spent + output, input=spent - cached, output=output, cache_read=cached)
     counted_once = (evidence.totals.tokens, evidence.totals.cost) == (expected, Cost(dollars=rates.cost(expected)))

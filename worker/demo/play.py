@@ -25,7 +25,7 @@ from worker.client import Holdfast, SessionClient
 from worker.demo import slug_project
 from worker.demo.checks import Evidence, Kill, T, run_checks
 from worker.scripted.model_server import serve
-from worker.scripted.request_ledger import read_ledger
+from worker.scripted.request_ledger import RequestRecord, read_ledger
 from worker.settings import Settings
 from worker.stack import child_programs, locks, processes, state_file
 from worker.stack.down import down
@@ -149,13 +149,17 @@ class Demo:
             await self.play_turn()
         await self.collect_evidence(client)
 
+    def repeated_requests(self) -> list[RequestRecord]:
+        """Of steps."""
+        return [each for each in read_ledger(self.requests) if each.attempt > 1 and each.step >= 0]
+
     async def play_turn(self) -> None:
         await self.until(MessageCompleted, step=slug_project.INTERRUPTED_STEP - 1)
         for _ in range(2):
             await self.until(CallFinished)
         await _found(self.hold.with_name("hold.reached").exists)
         async with self.kill("the worker, in the middle of a streamed answer", "it asks for the answer again") as kill:
-            again = await _found(lambda: [each for each in read_ledger(self.requests) if each.attempt > 1])
+            again = await _found(self.repeated_requests)
             kill.resumed = again[0].began
         edit, _ = await self.until(AskRaised)
         what = "worker, Temporal, PostgreSQL and their supervisor, while a question waits"

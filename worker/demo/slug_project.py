@@ -75,5 +75,5 @@ def script(hold: Path) -> Script:
         used = ScriptedUsage(input=2000 + 350 * number, output=40 + 9 * number, cached=2048 * (number > 1))
         faults = {1: Hold(after=4, path=str(hold))} if number == INTERRUPTED_STEP else {}
         answers.append(ScriptedAnswer(text=text, tools=tuple(calls), usage=used, faults=faults))
-    title = ScriptedAnswer(text="A failing slug test", usage=ScriptedUsage(input=0, output=0))
+    title = ScriptedAnswer(text="A failing slug test", usage=ScriptedUsage(input=600, output=8))
     return Script(answers=tuple(answers), auxiliary_answer=title)

@@ -23,6 +23,7 @@ from worker.scripted.script import (
     Refuse,
     Script,
     ScriptedAnswer,
+    ScriptPosition,
     WebPage,
     script_position,
 )
@@ -87,7 +88,8 @@ class ModelServer:
         attempt = self._attempts[position.script, place]
         if answer is None and script and place < len(script.answers):
             answer = script.answers[place]
-        return OpenRequest(self._requests, attempt, position, body["messages"], began), answer
+        asked = ScriptPosition(script=position.script, step=place)
+        return OpenRequest(self._requests, attempt, asked, body["messages"], began), answer
 
 
 def _bad_request(message: str) -> web.Response:

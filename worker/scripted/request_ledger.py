@@ -22,7 +22,8 @@ class StreamEnd(StrEnum):
 
 
 class RequestRecord(Value):
-    """`n` counts all requests, `attempt` those for the same answer; `messages` is a hash of the conversation.
+    """`n` counts all requests, `attempt` those for the same answer; `messages` is a hash of the conversation. `step` is
+    negative for an answer that is not in the script's list.
 
     `began`: the request's last byte was read; `ended`: the answer's last byte was written.
     """

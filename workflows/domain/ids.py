@@ -54,10 +54,20 @@ def mint(prefix: Prefix, milliseconds: int, counter: int, source: random.Random)
 
 
 WORKFLOW_TYPE: Final = "holdfast.session"  # of a session
+ASIDE_TYPE: Final = "holdfast.aside"  # of side work of a session
 
 
 def workflow_id(session: SessionId) -> str:
     return f"session/{session}"
+
+
+def aside_id(session: SessionId, generation: GenerationId) -> str:
+    return f"aside/{session}/{generation}"
+
+
+def title_id(turn: TurnId) -> GenerationId:
+    """The generation of the title that is asked for beside a turn: one, however often its rows are loaded."""
+    return GenerationId(f"{Prefix.GENERATION}{turn[3:]}")
 
 
 def session_id_for(prompt: MessageId) -> SessionId:

@@ -8,13 +8,14 @@ from workflows.domain.ids import AskId, PartId, SessionId, TurnId
 from workflows.domain.open_call import OpenCall
 from workflows.domain.permissions.loop_guard import find_repeats
 from workflows.domain.step_flaw import StepFlaw
-from workflows.domain.value import Value
+from workflows.domain.value import Value, WireValue
 from workflows.domain.wire import (
     FINISH_STOPPED,
     CloseReason,
     LoadResult,
     OpenTurn,
     StepResult,
+    TitleRequest,
     Wake,
     WakeKind,
 )
@@ -39,6 +40,13 @@ class TurnLimits(Value):
     heartbeat: float = 3.0
     model_timeout: float = 3600.0
     tool_timeout: float = 7200.0
+
+
+class Aside(WireValue):
+    """Side work of a session, as its workflow gets it."""
+
+    request: TitleRequest
+    limits: TurnLimits = TurnLimits()
 
 
 class TurnState(BaseModel):

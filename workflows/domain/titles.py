@@ -23,6 +23,11 @@ def is_default_title(title: str) -> bool:
     return _DEFAULT.fullmatch(title) is not None
 
 
+def wants_title(*, subagent: bool, titled: bool, prompts: int) -> bool:
+    """Whether a model is to name a session whose turn opens: a person's, not named yet, at its first prompt."""
+    return not subagent and not titled and prompts == 1
+
+
 def first_line(prompt: str) -> str:
     """What people see of a session without a title. Long words are never cut: half a key would escape redaction."""
     first = replace_unprintable(prompt.strip().splitlines()[0])

@@ -4,7 +4,17 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from workflows.domain.close_reason import CloseReason as CloseReason
-from workflows.domain.ids import AskId, GenerationId, PartId, SessionId, TurnId
+from workflows.domain.ids import (
+    ASIDE_TYPE,
+    WORKFLOW_TYPE,
+    AskId,
+    GenerationId,
+    PartId,
+    SessionId,
+    TurnId,
+    aside_id,
+    workflow_id,
+)
 from workflows.domain.open_call import OpenCall
 from workflows.domain.permissions.replies import AskState as AskState
 from workflows.domain.step_flaw import StepFlaw
@@ -33,6 +43,13 @@ class Fence(NamedTuple):
         return holder is None or self == holder or self.supersedes(holder)
 
 
+class Caller(NamedTuple):
+    """The type and the id of a workflow."""
+
+    type: str
+    id: str
+
+
 class Request(WireValue):
     """Every activity's input; `epoch` is the newest that its run has loaded."""
 
@@ -40,14 +57,21 @@ class Request(WireValue):
     epoch: int
     sequence: int
 
+    @property
+    def caller(self) -> Caller:
+        """The only one that may send it."""
+        return Caller(WORKFLOW_TYPE, workflow_id(self.session))
+
 
 class WakeKind(StrEnum):
-    """What came. WORK: a prompt or retry; SETTLED: a subagent's end; REFRESH: only that the rows have to be read."""
+    """What came. WORK: a prompt or retry; SETTLED: a subagent's end; TITLE: a person wants one; REFRESH: only that the
+    rows have to be read."""
 
     WORK = "work"
     ANSWER = "answer"
     STOP = "stop"
     SETTLED = "settled"
+    TITLE = "title"
     RESUME = "resume"
     REFRESH = "refresh"
 
@@ -87,11 +111,13 @@ class OpenTurn(WireValue):
 
 
 class LoadResult(WireValue):
-    """The run's new epoch, and its work: the open turn (a new one, if a prompt waited), or nothing."""
+    """The run's new epoch, and its work: the open turn (a new one, if a prompt waited), or nothing. `title`: to ask for
+    beside it."""
 
     epoch: int
     turn: OpenTurn | None = None
     ended: bool = False
+    title: GenerationId | None = None
 
 
 class GenerateRequest(Request):
@@ -156,6 +182,16 @@ class CompactResult(WireValue):
     state: CompactState
     reason: str = ""
     final: bool = False
+
+
+class TitleRequest(Request):
+    """Side work, by a workflow of its own."""
+
+    generation: GenerationId
+
+    @property
+    def caller(self) -> Caller:
+        return Caller(ASIDE_TYPE, aside_id(self.session, self.generation))
 
 
 class AskRequest(Request):

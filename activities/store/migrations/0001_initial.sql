@@ -191,6 +191,14 @@ CREATE TABLE model_limit (                          -- models that were refused 
     probe_at timestamptz
 );
 
+CREATE TABLE title_request (                        -- titles that a model is to give; a title of the session ends them
+    generation text PRIMARY KEY,                    -- the one that is to answer
+    session    text NOT NULL REFERENCES session,
+    turn       text NOT NULL REFERENCES turn,       -- whose configuration and model count
+    author     text NOT NULL
+);
+CREATE INDEX title_request_session ON title_request (session);
+
 CREATE TABLE message (                              -- committed answers of the model
     id         text PRIMARY KEY,
     session    text        NOT NULL REFERENCES session,
@@ -373,7 +381,7 @@ CREATE INDEX reservation_turn ON reservation (turn);
 CREATE TABLE outbox (                               -- signals still to be sent: written with the row that each is about
     id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     session    text        NOT NULL,                -- no foreign key: it would lock the session, which may be a parent
-    kind       text        NOT NULL CHECK (kind IN ('work', 'answer', 'stop', 'settled', 'resume', 'refresh')),
+    kind       text        NOT NULL CHECK (kind IN ('work', 'answer', 'stop', 'settled', 'title', 'resume', 'refresh')),
     subject    text        NOT NULL,                -- id of that row
     turn       text,                                -- that a stop names
     created_at timestamptz NOT NULL DEFAULT now(),

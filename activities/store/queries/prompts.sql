@@ -17,3 +17,8 @@ WHERE w.session = %(session)s AND w.state = 'accepted' AND p.mode = 'steer' ORDE
 -- name: take
 -- Record the step at which a prompt was taken.
 UPDATE prompt SET step = %(step)s, taken_seq = %(taken_seq)s WHERE id = %(id)s
+
+-- name: taken
+-- The messages of a session's prompts that turns have taken, in the order of taking.
+SELECT p.body FROM prompt p JOIN work w ON w.id = p.id
+WHERE w.session = %(session)s AND w.state = 'taken' ORDER BY p.taken_seq

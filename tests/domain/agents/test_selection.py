@@ -66,6 +66,7 @@ def test_the_default_agent_is_the_configured_one_else_build_else_the_first_visib
         ("nope", "not found"),
         ("explore", "is a subagent: it works for other agents only"),
         ("plan", "is not supported yet"),
+        ("title", "is hidden"),
         ("secret", "is hidden"),
     ],
 )
@@ -79,7 +80,7 @@ def test_without_a_visible_agent_there_is_no_default() -> None:
         default(agent={"build": {"disable": True}})
 
 
-@pytest.mark.parametrize("name", ["nope", "explore", "plan"])
+@pytest.mark.parametrize("name", ["nope", "explore", "plan", "compaction", "title", "summary"])
 def test_people_cannot_select_a_subagent_or_a_reserved_name(name: str) -> None:
     known = available_agents(Config.model_validate({"agent": {"coder": {"hidden": True}}}))
 

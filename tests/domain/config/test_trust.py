@@ -83,9 +83,10 @@ def test_a_project_may_lower_a_limit_of_steps_and_not_raise_it(older: str) -> No
 
 
 def test_a_reference_that_a_provider_would_see_is_held_back() -> None:
-    config, held = judge(own={"model": "a/b"}, project={"model": "openrouter/{env:SECRET}"})
+    secret = "openrouter/{env:SECRET}"
+    config, held = judge(own={"model": "a/b"}, project={"model": secret, "small_model": secret})
 
-    assert (config.model, held) == ("a/b", ["model"])
+    assert (config.model, config.small_model, held) == ("a/b", None, ["model", "small_model"])
 
 
 def test_a_project_may_tighten_without_trust() -> None:

@@ -97,7 +97,7 @@ def kill(seconds: float, pid: int, worker: int) -> Kill:
     return made
 
 
-USED = [answer.usage for answer in SCRIPT.answers if answer.usage]
+USED = [answer.usage for answer in (*SCRIPT.answers, SCRIPT.auxiliary_answer) if answer and answer.usage]
 TOKENS = Tokens(
     total=sum(used.input + used.output for used in USED),
     input=sum(used.input - used.cached for used in USED),

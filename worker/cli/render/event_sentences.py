@@ -23,6 +23,7 @@ from workflows.domain.events.sessions import (
     SessionRestarted,
     SessionTitled,
     SuspensionEnded,
+    TitleRequested,
 )
 from workflows.domain.events.stops import StopAccepted
 from workflows.domain.events.tasks import TaskStarted
@@ -53,6 +54,8 @@ def _session_sentence(event: Event, seen: EventWithContents) -> Sentence | None:
             return f"The session still did not go on: it is started anew ({event.restarts}).", "yellow"
         case SessionEnded():
             return f"The session has ended: {one_line(event.reason)}.", None
+        case TitleRequested():
+            return f"{actor_of(seen)} wants another title.", None
         case SessionTitled(generation=None):
             return f"Named by {actor_of(seen)}: {one_line(note_of(seen, event.note))}", None
         case SessionTitled():

@@ -39,12 +39,18 @@ GENERAL: Final = Agent(
     description="Works through a task of several steps by itself, and may change files; for work side by side.",
     rules=(Rule(permission="todowrite", pattern="*", action=Action.DENY),),
 )
-COMPACTION: Final = Agent(name="compaction", hidden=True, prompt_file="compaction")  # asked by Holdfast alone
+COMPACTION: Final = Agent(name="compaction", hidden=True, prompt_file="compaction")
+TITLE: Final = Agent(name="title", hidden=True, prompt_file="title", temperature=0.5)
+SUMMARY: Final = Agent(name="summary", hidden=True, prompt_file="summary")  # kept, as in OpenCode: nothing asks it
 BUILT_IN: Final = {agent.name: agent for agent in (BUILD, EXPLORE, GENERAL)}
 
-# OpenCode's built-in agents that nobody can choose; all but `compaction` are not built yet. No configuration may define
-# such a name: its settings were written for a narrower agent than a new one is.
-RESERVED: Final = frozenset({"compaction", "plan", "summary", "title"})
+# Asked by Holdfast alone, without tools: nobody can choose them.
+HIDDEN: Final = {agent.name: agent for agent in (COMPACTION, SUMMARY, TITLE)}
+
+# Agents of OpenCode that are not built yet. No configuration may define such a name: its settings were written for a
+# narrower agent than a new one is.
+NOT_BUILT: Final = frozenset({"plan"})
+RESERVED: Final = NOT_BUILT | HIDDEN.keys()
 
 
 def agent_named(name: str) -> Agent:

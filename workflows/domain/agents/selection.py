@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from workflows.domain.agents.agent import Agent
-from workflows.domain.agents.built_in import BUILD, BUILT_IN, COMPACTION, RESERVED, agent_named
+from workflows.domain.agents.built_in import BUILD, BUILT_IN, HIDDEN, RESERVED, agent_named
 from workflows.domain.config.config import AgentSettings, Config
 from workflows.domain.errors import UnknownAgent
 
@@ -17,6 +17,15 @@ def available_agents(config: Config, own: Config | None = None) -> Mapping[str, 
         for name in sorted({*BUILT_IN, *config.agent} - RESERVED)
         if not config.agent.get(name, plain).disable
     }
+
+
+def hidden_agent(agent: Agent, config: Config) -> Agent:
+    """One that Holdfast asks itself, with its settings."""
+    return agent.with_settings(config.agent.get(agent.name, AgentSettings()), AgentSettings())
+
+
+def is_disabled(agent: Agent, config: Config) -> bool:
+    return config.agent.get(agent.name, AgentSettings()).disable
 
 
 def select_agent(name: str, known: Mapping[str, Agent]) -> Agent:
@@ -48,6 +57,6 @@ def _visible(known: Mapping[str, Agent]) -> list[str]:
 def _why_unavailable(name: str, known: Mapping[str, Agent]) -> str:
     if name in known:
         return "is hidden" if known[name].selectable else "is a subagent: it works for other agents only"
-    if name == COMPACTION.name:
+    if name in HIDDEN:
         return "is hidden"
     return "is not supported yet" if name in RESERVED else "not found"

@@ -218,9 +218,10 @@ class HoldfastSettings(Section):
 
 
 class Config(Section):
-    """The merged configuration. Texts may hold references, resolved at use."""
+    """The merged configuration. Texts may hold references, resolved at use. `small_model`: for titles."""
 
     model: str | None = None
+    small_model: str | None = None
     default_agent: str | None = None
     instructions: tuple[str, ...] = ()
     permission: PermissionSettings = {}

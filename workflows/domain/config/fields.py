@@ -42,7 +42,7 @@ SUPPORTED_FIELDS: Final = (*((field,) for field in CLIENT_FIELDS), *_section_pat
 
 _UNSUPPORTED_FIELDS: Final = field_paths(
     """attachment autoshare autoupdate command disabled_providers enabled_providers enterprise
-    formatter layout logLevel lsp mcp mode plugin references server share shell skills small_model snapshot username
+    formatter layout logLevel lsp mcp mode plugin references server share shell skills snapshot username
     watcher"""
 )
 

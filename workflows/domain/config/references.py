@@ -33,7 +33,7 @@ _REFERENCE: Final = re.compile(r"\{(env|file|config):([^}]*)\}")
 def used_references(config: Config) -> frozenset[tuple[ReferenceKind, str]]:
     """Kind and name of the references resolved at use. Only the user's own files decide those fields: no repository can
     name a variable to read."""
-    texts = [config.model, *(agent.model for agent in config.agent.values())]
+    texts = [config.model, config.small_model, *(agent.model for agent in config.agent.values())]
     options = [agent.options for agent in config.agent.values()]
     for provider in config.provider.values():
         texts += [text for _, text in iter_texts(provider.options.model_dump())]

@@ -31,7 +31,7 @@ _MOST_RULES: Final = 200  # of one project file: checking them takes quadratic t
 _UNRESTRICTED: Final = field_paths(
     """agent.*.description agent.*.disable agent.*.hidden agent.*.maxSteps agent.*.mode agent.*.model agent.*.steps
     agent.*.temperature agent.*.top_p agent.*.variant compaction default_agent experimental.continue_loop_on_deny
-    instructions model
+    instructions model small_model
     provider.*.models.*.attachment provider.*.models.*.name provider.*.models.*.reasoning
     provider.*.models.*.temperature provider.*.models.*.tool_call provider.*.name tool_output username"""
 )
@@ -102,7 +102,7 @@ def _raised_step_limits(layer: ConfigLayer, own: Config) -> Iterator[FieldPath]:
 
 
 def _split_harmless(layer: ConfigLayer, own: Config) -> tuple[JsonObject, list[UntrustedField]]:
-    models = [("model",), *(("agent", name, "model") for name in _object(layer.tree.get("agent")))]
+    models = [("model",), ("small_model",), *(("agent", name, "model") for name in _object(layer.tree.get("agent")))]
     sent = [path for path in models if isinstance(text := value_at(layer.tree, path), str) and has_reference(text)]
     modes = [("agent", name, "mode") for name in _primary_agents(own)]
     opened = [path for path in modes if value_at(layer.tree, path) not in (None, AgentMode.PRIMARY)]

@@ -45,6 +45,7 @@ from workflows.domain.events.sessions import (
     SessionSuspended,
     SessionTitled,
     SuspensionEnded,
+    TitleRequested,
 )
 from workflows.domain.events.stops import StopAccepted
 from workflows.domain.events.tasks import TaskSettled, TaskStarted
@@ -58,6 +59,7 @@ Event: TypeAlias = Annotated[
     | SessionTitled
     | SessionForked
     | MessageCopied
+    | TitleRequested
     | SessionEnded
     | SessionDeleted
     | SessionRefreshed

@@ -36,6 +36,13 @@ class SessionTitled(Value):
     generation: GenerationId | None = None
 
 
+class TitleRequested(Value):
+    """A person wants the model to name the session."""
+
+    type: Literal["title.requested"] = "title.requested"
+    generation: GenerationId
+
+
 class SessionEnded(Value):
     type: Literal["session.ended"] = "session.ended"
     reason: str

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from tests.worker.cli.conftest import OpenHarness, shell
 from worker.cli.render.formatting import format_upcoming
-from worker.scripted.script import Refuse, ScriptedAnswer, Stall
+from worker.scripted.script import Refuse, Script, ScriptedAnswer, Stall
 from workflows.domain.events.generations import ModelRetry
 from workflows.domain.events.turns import TurnEnded
 
@@ -234,3 +234,15 @@ async def test_a_person_names_a_session_and_everything_shows_the_name(open_harne
     assert renamed.out == f"another [2J name ({session})\n" and empty.code == 2 and "The title is empty" in empty.err
     assert "another [2J name" in listed.out and told.out.startswith("another [2J name\n")
     assert json.loads(exported.out)["info"]["title"] == "another [2J name"
+
+
+async def test_the_model_names_a_session_when_a_person_asks_for_it(open_harness: OpenHarness) -> None:
+    named = Script(answers=(HELLO,), auxiliary_answer=ScriptedAnswer(text="A greeting"))
+    async with open_harness(scripts={"default": named}) as harness, harness.running_worker():
+        session = await harness.start_session("hello")
+        await harness.ended(session)
+        asked = await shell(harness).run("title", session)
+        log = await shell(harness).run("log", session, "--events")
+
+    assert (asked.code, asked.out) == (0, f"A greeting ({session})\n")
+    assert "title.requested" in log.out and "session.titled" in log.out

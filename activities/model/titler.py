@@ -1,0 +1,80 @@
+"""Model.title: a session's title, asked for beside its turns (opencode.md 6.6)."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from temporalio import activity
+
+from activities.model.answer import AnswerStream
+from activities.model.attempt import Attempt, Attempts
+from activities.model.compaction_prompt import escape_tags
+from activities.model.endpoints import EndpointResolver, ResolvedModel
+from activities.model.port import ModelRequest, SystemInput, UserInput
+from activities.store import prompts, titles, turns
+from activities.store.turns import TurnStatus
+from prompts import render_prompt
+from workflows.domain.agents.agent import Agent
+from workflows.domain.agents.built_in import TITLE
+from workflows.domain.agents.selection import hidden_agent
+from workflows.domain.config.config import Config
+from workflows.domain.generation import Generation, Purpose
+from workflows.domain.titles import title_of_answer
+from workflows.domain.wire import TitleRequest
+
+MAX_CHARS: Final = 20_000  # of what the person has written; a small model takes it
+
+
+class _View(NamedTuple):
+    turn: TurnStatus
+    config: Config
+    texts: Sequence[str]
+
+
+class Titler:
+    """Asks for a title while its request is open, and stores it once. No title is no failure of anything else."""
+
+    def __init__(self, attempts: Attempts, answers: AnswerStream, endpoints: EndpointResolver) -> None:
+        self.attempts = attempts
+        self.answers = answers
+        self.endpoints = endpoints
+
+    @activity.defn(name="holdfast.model.title")
+    async def title(self, request: TitleRequest) -> None:
+        """Raises as `AnswerStream.get`."""
+        generation = Generation(id=request.generation, purpose=Purpose.TITLE)
+        async with self.attempts.start(request, generation) as attempt:
+            view = await self.begin(request, attempt)
+            if view is None:
+                return
+            agent = hidden_agent(TITLE, view.config)
+            named = agent.model or view.config.small_model or view.turn.model
+            model = await self.endpoints.resolve(named, view.config, agent=agent)
+            answer = await self.answers.get(attempt, model, title_question(model, agent, view.texts), agent.name)
+            await attempt.store(answer.model_copy(update={"title": title_of_answer(answer.text)}))
+
+    async def begin(self, request: TitleRequest, attempt: Attempt) -> _View | None:
+        """None: nothing is to be asked any more. Raises as `Attempt.begin`."""
+        async with attempt.registration() as journal:
+            turn = await titles.requested_for(journal, request.generation)
+            if turn is None:
+                return None
+            begun, status, texts = await asyncio.gather(
+                attempt.begin(journal), turns.turn_status(journal, turn), prompts.texts(journal)
+            )
+            if begun is not None:
+                return None
+            return _View(status, (await turns.turn_config(journal, status.turn_config)).config, texts)
+
+
+def title_question(model: ResolvedModel, agent: Agent, texts: Sequence[str]) -> ModelRequest:
+    """What the person has written, without its middle if it is long."""
+    text, half = escape_tags("\n\n".join(texts)), MAX_CHARS // 2
+    if len(text) > MAX_CHARS:
+        text = render_prompt("title/left_out", beginning=text[:half], end=text[-half:])
+    return model.request(
+        (
+            SystemInput(content=render_prompt(f"agents/{agent.prompt_file}")),
+            UserInput(content=render_prompt("title/request", text=text)),
+        )
+    )

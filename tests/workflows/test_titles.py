@@ -1,0 +1,123 @@
+"""A session's title, asked for beside its turns: it delays none, keeps no run open, and fails quietly."""
+
+from typing import Final
+
+import pytest
+from temporalio.client import WorkflowExecutionStatus, WorkflowHandle
+
+from tests.harness import Harness
+from tests.workflows.conftest import Open
+from worker.scripted.script import Refuse, Script, ScriptedAnswer, ScriptedUsage, Stall
+from workflows.domain.errors import Conflict
+from workflows.domain.events.event import Event
+from workflows.domain.events.generations import MessageCompleted
+from workflows.domain.events.sessions import SessionTitled
+from workflows.domain.events.turns import TurnEnded
+from workflows.domain.generation import Purpose
+from workflows.domain.ids import SessionId, TurnId, aside_id, title_id
+from workflows.domain.prompt import Prompt
+
+DONE: Final = ScriptedAnswer(text="Done.", usage=ScriptedUsage(input=100, output=10))
+NAMED: Final = ScriptedAnswer(
+    text="<think>What is it about?</think>\n\nCounting files\nand more", usage=ScriptedUsage(input=20, output=5)
+)
+
+
+def script(title: ScriptedAnswer) -> dict[str, Script]:
+    return {"default": Script(answers=(DONE, DONE), auxiliary_answer=title)}
+
+
+def with_titles(harness: Harness, **config: str) -> None:
+    """As a person has it who has not disabled the agent."""
+    harness.configure_person(model={}, agent={"title": {}}, **config)
+
+
+def is_titled(event: Event) -> bool:
+    return isinstance(event, SessionTitled)
+
+
+def is_title_answer(event: Event) -> bool:
+    return isinstance(event, MessageCompleted) and event.purpose is Purpose.TITLE
+
+
+async def aside(harness: Harness, session: SessionId) -> WorkflowHandle[object, object]:
+    """The workflow that asks for a title beside the session's first turn."""
+    (row,) = await harness.database.rows(b"SELECT id FROM turn WHERE session = %(session)s LIMIT 1", session=session)
+    return harness.temporal.get_workflow_handle(aside_id(session, title_id(TurnId(row["id"]))))
+
+
+async def test_the_model_names_a_session_once_and_again_when_a_person_wants_it(open_harness: Open) -> None:
+    async with open_harness(scripts=script(NAMED)) as harness, harness.running_worker():
+        with_titles(harness, small_model="scripted/small")
+        session = await harness.start_session("Count the files.")
+        first = (await harness.client.sessions.get(session)).title
+        await harness.until(session, is_titled)
+        await harness.ended(session)
+        await harness.client.prompt(session, Prompt.of_text("Count again."))
+        await harness.ended(session, 2)
+        requests = len(harness.model.ledger.entries)
+        named = await harness.client.sessions.get(session)
+        rows = await harness.database.rows(b"SELECT body->>'model' AS model FROM message WHERE turn IS NULL")
+        totals = await harness.client.sessions.totals(session)
+
+        await harness.client.titles.give(session, "A person's")
+        asked = await harness.client.titles.ask(session)
+        again = await harness.until(session, is_titled, 3)
+        renamed, verified = await harness.client.sessions.get(session), await harness.client.records.verify(session)
+        await harness.client.end(session)
+        with pytest.raises(Conflict, match="has ended"):
+            await harness.client.titles.ask(session)
+
+    assert first == "Count the files." and (named.title, named.default_title) == ("Counting files", None)
+    assert [row["model"] for row in rows] == ["scripted/small"] and requests == 3
+    assert (totals.steps, totals.tokens.input, totals.tokens.output) == (2, 220, 25)
+    assert isinstance(again, SessionTitled) and again.generation == asked.generation and asked.delivered
+    assert renamed.title == "Counting files" and verified.problem is None
+
+
+async def test_a_title_that_a_person_gives_ends_the_request_of_one(open_harness: Open) -> None:
+    slow = NAMED.model_copy(update={"delay": 0.1, "chunk": 4})
+    async with open_harness(scripts=script(slow)) as harness, harness.running_worker():
+        with_titles(harness)
+        session = await harness.start_session("Count the files.")
+        await harness.ended(session)
+        await harness.client.titles.give(session, "A person's")
+        await harness.until(session, is_title_answer)
+        found = await harness.client.sessions.get(session)
+        left = await harness.database.rows(b"SELECT FROM title_request")
+
+    assert found.title == "A person's" and left == []
+
+
+async def test_a_model_that_stays_silent_delays_nothing_and_keeps_no_run_open(open_harness: Open) -> None:
+    silent = NAMED.model_copy(update={"faults": {1: Stall()}})
+    async with open_harness(scripts=script(silent)) as harness, harness.running_worker():
+        with_titles(harness)
+        session = await harness.start_session("Count the files.")
+        ended = await harness.ended(session)
+        await harness.workflow(session).result()
+        beside = await aside(harness, session)
+        running = await beside.describe()
+        found = await harness.client.sessions.get(session)
+        await beside.terminate()
+
+    assert isinstance(ended, TurnEnded) and ended.reason == "done"
+    assert running.status is WorkflowExecutionStatus.RUNNING and found.title == "Count the files."
+
+
+async def test_a_provider_that_refuses_a_title_is_asked_three_times_at_most_and_nothing_else_fails(
+    open_harness: Open,
+) -> None:
+    failing = NAMED.model_copy(update={"faults": dict.fromkeys(range(1, 9), Refuse(status=503))})
+    async with open_harness(scripts=script(failing)) as harness:
+        harness.use_settings(harness.settings.model_copy(update={"retry_seconds": 0.05}))
+        async with harness.running_worker(retry_seconds=0.05):
+            with_titles(harness)
+            session = await harness.start_session("Count the files.")
+            ended = await harness.ended(session)
+            await (await aside(harness, session)).result()
+            found = await harness.client.sessions.get(session)
+            asked = [entry for entry in harness.model.ledger.entries if entry.step < 0]
+
+    assert isinstance(ended, TurnEnded) and ended.reason == "done" and found.error is None
+    assert len(asked) == 3 and found.title == "Count the files." and found.default_title is not None

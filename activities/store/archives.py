@@ -46,6 +46,7 @@ TABLES: Final = {
     "part": b"message IN (SELECT id FROM message WHERE session = ANY(%(sessions)s))",
     "call": _BY_SESSION,
     "pruning": _BY_SESSION,
+    "file_change": _BY_SESSION,
     "task": _BY_SESSION,
     "grant_": _BY_SESSION,
     "ask": _BY_SESSION,

@@ -1,5 +1,6 @@
 """The ledger of calls: from prepared to the one outcome."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -16,6 +17,7 @@ from workflows.domain.effects import Plan, Recovery
 from workflows.domain.errors import NotFound, StaleFence
 from workflows.domain.events.calls import CallClaimed, CallDrifted, CallFinished, CallPrepared, RecordedDecision
 from workflows.domain.events.tasks import TaskSettled
+from workflows.domain.file_changes import ChangedFiles, FileChanged
 from workflows.domain.ids import MessageId, PartId, SessionId, TurnConfigId, TurnId
 from workflows.domain.messages import CallState, Outcome, SubagentSettled, TodosReplaced
 from workflows.domain.permissions.grants import Grant
@@ -188,6 +190,12 @@ async def todos(reader: RowReader, session: SessionId) -> list[JsonValue]:
     return list(rows[0]["items"]) if rows else []
 
 
+async def changed_files(reader: RowReader, sessions: Sequence[SessionId]) -> ChangedFiles:
+    """By all calls of these sessions."""
+    (row,) = await reader.rows(_QUERIES.changed_files, sessions=list(sessions))
+    return ChangedFiles(**row)
+
+
 def settle(journal: Journal, call: CallRow, state: CallState, outcome: Outcome) -> None:
     """Store a call's one outcome and its changes to the session."""
     sealed = seal(outcome.model_dump(mode="json"))
@@ -199,6 +207,10 @@ def settle(journal: Journal, call: CallRow, state: CallState, outcome: Outcome) 
                 journal.write(_QUERIES.store_todos, session=journal.session, items=Json(change.todos))
             case SubagentSettled():
                 journal.record(TaskSettled(call=call.id, child=change.child, seq=change.seq, head=change.head))
+            case FileChanged():
+                # As JSON: a name may hold half characters, which PostgreSQL refuses.
+                lines = change.model_dump(include={"additions", "deletions"}) | {"file": dumps(change.file)}
+                journal.write(_QUERIES.store_file_change, call=call.id, session=journal.session, **lines)
 
 
 async def require_claim(database: Database, call: PartId, fence: Fence) -> None:

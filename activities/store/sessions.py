@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 from psycopg.types.json import Json
 from pydantic import AfterValidator
 
-from activities.store import projects, titles
+from activities.store import calls, projects, titles
 from activities.store.database import Database, dumps
 from activities.store.journal import Journal
 from activities.store.queries import Queries
@@ -21,6 +21,7 @@ from workflows.domain.archive_location import ArchiveLocation
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.errors import Conflict, NotFound
 from workflows.domain.events.sessions import SessionConfigured, SessionCreated, SessionEnded
+from workflows.domain.file_changes import ChangedFiles
 from workflows.domain.ids import SessionId, SuspensionId, TurnId
 from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.session_filter import SessionFilter
@@ -131,11 +132,12 @@ class OverviewRow(Value):
 
 
 class TotalsRow(Value):
-    """Sums over answers: tokens as the provider counted them."""
+    """Sums over answers: tokens as the provider counted them. `changes`: of files, by calls."""
 
     steps: int
     tokens: Tokens
     cost: Cost
+    changes: ChangedFiles
 
 
 async def create(database: Database, new: NewSession, actor: Actor) -> None:
@@ -294,7 +296,8 @@ async def totals(reader: RowReader, session: SessionId) -> TotalsRow:
     sessions = await tree(reader, session)
     (row,) = await reader.rows(_QUERIES.totals, sessions=sessions)
     tokens = Tokens(**{name: row[name] for name in Tokens.model_fields})
-    return TotalsRow(steps=row["steps"], tokens=tokens, cost=Cost(dollars=row["dollars"], unpriced=row["unpriced"]))
+    cost, changes = Cost(dollars=row["dollars"], unpriced=row["unpriced"]), await calls.changed_files(reader, sessions)
+    return TotalsRow(steps=row["steps"], tokens=tokens, cost=cost, changes=changes)
 
 
 def add_rules(journal: Journal, known: Ruleset, more: Ruleset) -> None:

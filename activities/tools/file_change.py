@@ -23,6 +23,7 @@ from activities.tools.tool import OutcomeUnknown, Output, Plan, ToolContext
 from activities.turn_context import TurnContext
 from workflows.domain.effects import Effect, Recovery, Target
 from workflows.domain.errors import ToolError
+from workflows.domain.file_changes import FileChanged
 from workflows.domain.permissions import permission_keys
 
 MAX_FILE_BYTES: Final = 32 * 1024 * 1024  # bytes of a file for edit and write: they compare it whole
@@ -159,6 +160,7 @@ class FileChangeTool(BuiltInTool[P]):
                 "filepath": target.path,
                 "exists": target.before is not None,
             },
+            changes=(FileChanged(file=target.path, additions=additions, deletions=deletions),),
         )
 
 

@@ -5,6 +5,7 @@ from datetime import datetime
 from workflows.domain.archive_location import ArchiveLocation
 from workflows.domain.close_reason import CloseReason
 from workflows.domain.config.sources import ConfigSources
+from workflows.domain.file_changes import ChangedFiles
 from workflows.domain.ids import SessionId, SuspensionId, TurnId
 from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.suspension import SuspendReason
@@ -95,11 +96,12 @@ class SessionOrigin(Value):
 
 
 class Totals(Value):
-    """Sums over answers: tokens as the provider counted them, and their cost."""
+    """Sums over answers: tokens as the provider counted them, and their cost. `changes`: of files, by calls."""
 
     steps: int
     tokens: Tokens
     cost: Cost
+    changes: ChangedFiles = ChangedFiles()
 
 
 class UnfinishedTurn(Value):

@@ -21,6 +21,14 @@ from workflows.domain.ids import MessageId, Prefix, SessionId
 from workflows.domain.messages import AssistantMessage, UserMessage
 
 
+class DiffSummary(Shape):
+    """Lines, and files."""
+
+    additions: int
+    deletions: int
+    files: int
+
+
 class SessionInfo(Shape):
     id: SessionId
     slug: str
@@ -33,6 +41,7 @@ class SessionInfo(Shape):
     version: str
     cost: float
     tokens: TokensShape
+    summary: DiffSummary
     time: TimesShape
 
 
@@ -116,6 +125,7 @@ class Exporter:
             version=version,
             cost=shapes.cost_number(totals.cost.dollars),
             tokens=shapes.tokens_shape(totals.tokens),
+            summary=DiffSummary(**totals.changes.model_dump()),
             time=TimesShape(created=milliseconds(overview.created_at), updated=milliseconds(overview.updated_at)),
         )
 

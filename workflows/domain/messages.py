@@ -8,6 +8,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, JsonValue
 
+from workflows.domain.file_changes import FileChanged
 from workflows.domain.ids import GenerationId, MessageId, PartId, SessionId, TurnId
 from workflows.domain.usage import Tokens
 from workflows.domain.value import Value
@@ -49,7 +50,7 @@ class SubagentSettled(Value):
     head: str
 
 
-SessionChange: TypeAlias = TodosReplaced | SubagentSettled
+SessionChange: TypeAlias = TodosReplaced | SubagentSettled | FileChanged
 
 
 class Outcome(Value):

@@ -287,6 +287,16 @@ CREATE TABLE pruning (                              -- which old results of tool
 );
 CREATE INDEX pruning_session ON pruning (session);
 
+CREATE TABLE file_change (                          -- what a settled call has changed in a file
+    call      text    NOT NULL REFERENCES call,
+    session   text    NOT NULL REFERENCES session,
+    file      text    NOT NULL,                     -- its path, as JSON
+    additions integer NOT NULL,                     -- lines
+    deletions integer NOT NULL,
+    PRIMARY KEY (call, file)
+);
+CREATE INDEX file_change_session ON file_change (session);
+
 CREATE TABLE task (                                 -- a call that a subagent carries out in its own session
     call         text PRIMARY KEY REFERENCES call,
     session      text        NOT NULL REFERENCES session,   -- of the call

@@ -61,3 +61,14 @@ SELECT items FROM todo WHERE session = %(session)s
 -- name: claimed
 -- All claimed calls.
 SELECT id FROM call WHERE state = 'claimed'
+
+-- name: store_file_change
+-- Record what a call has changed in a file.
+INSERT INTO file_change (call, session, file, additions, deletions)
+VALUES (%(call)s, %(session)s, %(file)s, %(additions)s, %(deletions)s)
+
+-- name: changed_files
+-- How many files the calls of sessions have changed, and the lines that they have added and removed.
+SELECT count(DISTINCT file) AS files, coalesce(sum(additions), 0)::bigint AS additions,
+       coalesce(sum(deletions), 0)::bigint AS deletions
+FROM file_change WHERE session = ANY(%(sessions)s)

@@ -22,8 +22,9 @@ DELETE FROM delta WHERE session = %(session)s
 
 -- name: erase
 -- Erase what a session's row says, and mark it as deleted.
-UPDATE session SET status = 'deleted', title = '', directory = '', worktree = NULL, environment = '{}', rules = '[]',
-                   model = NULL, variant = NULL, directory_identity = NULL, sources = NULL, suspension = NULL, stuck = NULL
+UPDATE session SET status = 'deleted', title = '', default_title = NULL, directory = '', worktree = NULL,
+                   environment = '{}', rules = '[]', model = NULL, variant = NULL, directory_identity = NULL,
+                   sources = NULL, suspension = NULL, stuck = NULL
 WHERE id = %(session)s
 
 -- name: delete_projects

@@ -6,6 +6,7 @@ from activities.store import asks, calls, events
 from tests.activities.rig import ActivityRig
 from workflows.domain.errors import NotFound, StaleFence
 from workflows.domain.events.calls import CallDrifted, CallFinished, CallPrepared
+from workflows.domain.file_changes import ChangedFiles, FileChanged
 from workflows.domain.ids import PartId
 from workflows.domain.messages import CallState, Outcome
 from workflows.domain.permissions.replies import Reply
@@ -31,6 +32,18 @@ async def test_any_text_is_kept_as_it_is(rig: ActivityRig, text: str) -> None:
     row = await rig.row(call)
     assert row.arguments == {"command": text} and row.outcome == Outcome(output=text, error=True)
     assert (await events.verify(rig.database, rig.session)).problem is None
+
+
+async def test_changed_files_are_counted_once_each_and_their_lines_each_time(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    prepared = await rig.answered(*[("glob", {"pattern": str(number)}) for number in range(3)])
+    async with rig.journal() as journal:
+        for call, file in zip(prepared, ("odd \udce9", "odd \udce9", "even"), strict=True):
+            changed = FileChanged(file=file, additions=2, deletions=1)
+            outcome = Outcome(output="", changes=(changed,))
+            calls.settle(journal, await calls.lock(journal, call), CallState.DONE, outcome)
+    counted = await calls.changed_files(rig.database, [rig.session])
+    assert counted == ChangedFiles(files=2, additions=6, deletions=3)
 
 
 async def test_calls_of_a_step_keep_the_order_of_the_answer(rig: ActivityRig) -> None:

@@ -63,12 +63,13 @@ async def show(settings: Settings, session: str, as_json: bool) -> None:
     async with open_client(settings) as client:
         overview = await client.sessions.get(await id_lookup.find_session(client, session))
         asks = await client.inbox.asks(session=overview.id) if overview.asks and not as_json else []
+        changes = (await client.sessions.totals(overview.id)).changes
         budget = await client.sessions.budget(overview.id)
     if as_json:
-        budget_json = budget.model_dump(mode="json") if budget is not None else None
-        click.echo(json.dumps(overview.model_dump(mode="json") | {"budget": budget_json}, indent=2))
+        more = {"changes": changes.model_dump(), "budget": budget.model_dump(mode="json") if budget else None}
+        click.echo(json.dumps(overview.model_dump(mode="json") | more, indent=2))
         return
-    for row in describe_session(overview, datetime.now(UTC), asks[0].id if asks else None):
+    for row in describe_session(overview, changes, datetime.now(UTC), asks[0].id if asks else None):
         click.echo(wrap_for_stdout(row))
     if budget is not None:
         click.echo(wrap_for_stdout(f"  {describe_budget(budget)}"))

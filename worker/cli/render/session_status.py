@@ -9,6 +9,7 @@ from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.formatting import format_age, format_queued_prompts, format_upcoming, pluralize
 from workflows.domain.close_reason import CloseReason
 from workflows.domain.events.generations import BEHIND_LIMIT
+from workflows.domain.file_changes import ChangedFiles
 from workflows.domain.ids import AskId, SessionId
 
 
@@ -42,13 +43,17 @@ def describe_absent_worker(overview: Overview) -> str:
     )
 
 
-def describe_session(overview: Overview, at: datetime, ask: AskId | None = None) -> Iterator[str]:
+def describe_session(
+    overview: Overview, changes: ChangedFiles, at: datetime, ask: AskId | None = None
+) -> Iterator[str]:
     """What a person may want to know and can do; `ask` is an open one."""
     yield f"{one_line(overview.title)}"
     host = f" on {escape_exact(overview.host)}" if overview.host else ""
     where = f"{escape_exact(overview.directory)}{host}"
     yield f"  {overview.id} in {where}, changed {format_age(overview.updated_at, at)} ago"
     yield f"  {one_line(overview.agent)}, {escape_exact(overview.model or 'no model yet')}"
+    if changes.files:
+        yield f"  {describe_changes(changes)}"
     yield f"  {f'Turn {overview.number}: ' if overview.number else ''}{status_label(overview, at)}"
     yield from (f"  {each}" for each in _status_details(overview, at, ask))
 
@@ -56,6 +61,10 @@ def describe_session(overview: Overview, at: datetime, ask: AskId | None = None)
 def describe_status(overview: Overview, at: datetime, ask: AskId | None = None) -> Iterator[str]:
     yield f"Now: {status_label(overview, at)}"
     yield from (f"  {each}" for each in _status_details(overview, at, ask))
+
+
+def describe_changes(changes: ChangedFiles) -> str:
+    return f"changed {pluralize(changes.files, 'file')} (+{changes.additions:,} −{changes.deletions:,})"
 
 
 def retry_hint(session: SessionId) -> str:

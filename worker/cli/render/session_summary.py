@@ -15,7 +15,7 @@ from worker.cli.render.context_sentences import context_sentence
 from worker.cli.render.escaping import escape_exact, one_line
 from worker.cli.render.event_contents import actor_of, call_of, describe_answer, prompt_of, time_of
 from worker.cli.render.formatting import format_duration, format_past, format_rule, pluralize
-from worker.cli.render.session_status import describe_status
+from worker.cli.render.session_status import describe_changes, describe_status
 from worker.cli.render.turn_summary import AskSummary, TurnSummary, describe_usage, render_turn, render_turn_line
 from worker.cli.render.wrap import wrap_text
 from worker.stored_contents import note_of, part_of
@@ -32,6 +32,7 @@ from workflows.domain.events.sessions import SessionDeleted, SessionSuspended, S
 from workflows.domain.events.stops import StopAccepted
 from workflows.domain.events.tasks import TaskStarted
 from workflows.domain.events.turns import RetryAccepted, TurnEnded, TurnOpened
+from workflows.domain.file_changes import ChangedFiles
 from workflows.domain.ids import MessageId, PartId, SessionId
 from workflows.domain.messages import CallState, TextPart
 from workflows.domain.usage import Cost, Tokens
@@ -218,6 +219,12 @@ def _totals(turns: list[TurnSummary], seen: Overview, at: datetime) -> Iterator[
         cost = sum((each.cost for each in turns), Cost())
         tokens = sum((each.tokens for each in turns), Tokens())
         yield f"{pluralize(len(turns), 'turn')} · {describe_usage(sum(each.steps for each in turns), tokens, cost)}"
+        changes = ChangedFiles(
+            files=len({name for each in turns for name in each.added}),
+            additions=sum(each.added.total() for each in turns),
+            deletions=sum(each.removed.total() for each in turns),
+        )
+        yield from [describe_changes(changes)] if changes.files else []
 
 
 def _is_subagent_call(seen: EventWithContents, call: PartId) -> bool:

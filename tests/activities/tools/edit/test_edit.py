@@ -9,6 +9,7 @@ from activities.tools.edit.edit import EditTool
 from tests import cases
 from tests.activities.tools.tool_calls import call
 from workflows.domain.errors import ToolError
+from workflows.domain.file_changes import FileChanged
 
 ERRORS = {
     "file_not_found": "not found",
@@ -64,3 +65,4 @@ async def test_the_answer_carries_the_difference(workspace: Workspace) -> None:
     assert (filediff["additions"], filediff["deletions"]) == (2, 1)
     assert output.metadata["diff"] == filediff["patch"]
     assert filediff["file"] == str(workspace.directory / "a.txt")
+    assert output.changes == (FileChanged(file=filediff["file"], additions=2, deletions=1),)

@@ -94,6 +94,24 @@ async def test_an_export_has_opencodes_shapes(open_harness: OpenHarness) -> None
     assert "parentID" not in document["info"] and not any("error" in each["info"] for each in document["messages"])
 
 
+async def test_what_a_session_has_changed_is_summed_up_by_file_and_line(open_harness: OpenHarness) -> None:
+    written = [{"filePath": "a.txt", "content": text} for text in ("one\ntwo\n", "one\n2\nthree\n")]
+    writes = [ScriptedAnswer(tools=(ScriptedCall(name="write", arguments=each),)) for each in written]
+    async with open_harness(*writes, DONE) as harness, harness.running_worker():
+        session = await harness.start_session("write")
+        await harness.ended(session)
+        person = shell(harness)
+        shown, as_json = (
+            await person.run("sessions", "show", session),
+            await person.run("sessions", "show", session, "--json"),
+        )
+        log, exported = await person.run("log", session), await person.run("export", session)
+
+    assert "  changed 1 file (+4 −1)\n" in shown.out and "  changed 1 file (+4 −1)\n" in log.out
+    assert json.loads(as_json.out)["changes"] == {"files": 1, "additions": 4, "deletions": 1}
+    assert json.loads(exported.out)["info"]["summary"] == {"files": 1, "additions": 4, "deletions": 1}
+
+
 async def test_an_export_says_how_a_turn_failed_or_was_stopped(open_harness: OpenHarness, tmp_path: Path) -> None:
     refused = Refuse(status=401, body={"error": {"message": "Incorrect API key", "type": "invalid_request_error"}})
     answer = DONE.model_copy(update={"faults": {1: refused, 2: Hold(path=str(tmp_path / "gate"))}})

@@ -139,6 +139,7 @@ def test_the_summary_shows_what_was_done_on_one_page(log: WrittenLog) -> None:
         "  ses_1 in /p · build · a/b",
         f"  {at} – {log.at.astimezone():%H:%M} (1 min)",
         "  1 turn · 1 step · 1,200 tokens · $0.0100",
+        "  changed 1 file (+3 −1)",
         "",
         f"Turn 1 · {at} · 1 min · done",
         "  > make the tests pass (ada@here)",

@@ -10,8 +10,8 @@ from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
 from activities.caller_check import CallerCheckInterceptor
 from activities.store.database import Database
-from workflows.domain.ids import SessionId, TurnId
-from workflows.domain.wire import LoadRequest
+from workflows.domain.ids import GenerationId, SessionId, TurnId
+from workflows.domain.wire import LoadRequest, TitleRequest
 
 REQUEST = LoadRequest(session=SessionId("ses_1"), epoch=1, sequence=1, turn=TurnId("trn_1"))
 
@@ -38,6 +38,20 @@ async def called(database: Database, workflow_id: str | None, workflow_type: str
 
 async def test_the_sessions_own_workflow_is_served(database: Database) -> None:
     assert await called(database, "session/ses_1", "holdfast.session") == 1
+
+
+async def test_side_work_is_served_for_its_own_generation_alone(database: Database) -> None:
+    title = TitleRequest(session=SessionId("ses_1"), epoch=1, sequence=1, generation=GenerationId("gen_1"))
+    assert await called(database, "aside/ses_1/gen_1", "holdfast.aside", title) == 1
+    for workflow_id, workflow_type, request in (
+        ("aside/ses_1/gen_2", "holdfast.aside", title),
+        ("aside/ses_2/gen_1", "holdfast.aside", title),
+        ("aside/ses_1/gen_1", "holdfast.session", title),
+        ("session/ses_1", "holdfast.session", title),
+        ("aside/ses_1/gen_1", "holdfast.aside", REQUEST),
+    ):
+        with pytest.raises(ApplicationError, match="is refused to workflow"):
+            await called(database, workflow_id, workflow_type, request)
 
 
 @pytest.mark.parametrize(

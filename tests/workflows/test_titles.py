@@ -1,11 +1,12 @@
 """A session's title, asked for beside its turns: it delays none, keeps no run open, and fails quietly."""
 
-from typing import Final
+from typing import Any, Final
 
 import pytest
 from temporalio.client import WorkflowExecutionStatus, WorkflowHandle
 
 from tests.harness import Harness
+from tests.histories.history_scenarios import WRITE
 from tests.workflows.conftest import Open
 from worker.scripted.script import Refuse, Script, ScriptedAnswer, ScriptedUsage, Stall
 from workflows.domain.errors import Conflict
@@ -16,6 +17,7 @@ from workflows.domain.events.turns import TurnEnded
 from workflows.domain.generation import Purpose
 from workflows.domain.ids import SessionId, TurnId, aside_id, title_id
 from workflows.domain.prompt import Prompt
+from workflows.domain.wire import WakeKind
 
 DONE: Final = ScriptedAnswer(text="Done.", usage=ScriptedUsage(input=100, output=10))
 NAMED: Final = ScriptedAnswer(
@@ -27,7 +29,7 @@ def script(title: ScriptedAnswer) -> dict[str, Script]:
     return {"default": Script(answers=(DONE, DONE), auxiliary_answer=title)}
 
 
-def with_titles(harness: Harness, **config: str) -> None:
+def with_titles(harness: Harness, **config: Any) -> None:
     """As a person has it who has not disabled the agent."""
     harness.configure_person(model={}, agent={"title": {}}, **config)
 
@@ -121,3 +123,22 @@ async def test_a_provider_that_refuses_a_title_is_asked_three_times_at_most_and_
 
     assert isinstance(ended, TurnEnded) and ended.reason == "done" and found.error is None
     assert len(asked) == 3 and found.title == "Count the files." and found.default_title is not None
+
+
+async def test_a_title_that_temporal_has_lost_is_asked_for_again_when_the_open_turn_is_loaded(
+    open_harness: Open,
+) -> None:
+    silent = NAMED.model_copy(update={"faults": {1: Stall()}})
+    scripts = {"default": Script(answers=(WRITE, DONE), auxiliary_answer=silent)}
+    async with open_harness(scripts=scripts) as harness, harness.running_worker():
+        with_titles(harness, permission={"edit": "ask"})
+        session = await harness.start_session("Write a.txt.")
+        (ask,) = await harness.wait_for_asks(session)
+        await harness.model.stalled.wait()
+        await (await aside(harness, session)).terminate()
+        await harness.signal(session, WakeKind.REFRESH)
+        await harness.until(session, is_titled)
+        await harness.answer(ask)
+        ended = await harness.ended(session)
+
+    assert isinstance(ended, TurnEnded) and ended.reason == "done"

@@ -87,11 +87,11 @@ async def list_all(database: Database, *, include_revoked: bool = False) -> list
 
 
 async def revoke(database: Database, grant: GrantId, actor: Actor) -> None:
-    """Calls not yet claimed ask again. Raises NotFound, Conflict."""
+    """Calls not yet claimed ask again. A project's grant outlives its session. Raises NotFound, Conflict."""
     found = await database.rows(_QUERIES.find, grant=grant)
     if not found:
         raise NotFound(f"There is no grant {grant!r}. `holdfast grants` lists them.")
-    async with session_journal(database, found[0]["session"], actor) as journal:
+    async with session_journal(database, found[0]["session"], actor, even_deleted=True) as journal:
         if not await journal.row(_QUERIES.revoke, grant=grant, author=actor.subject):
             raise Conflict(f"The grant {grant!r} was revoked before.")
         journal.record(GrantRevoked(grant=grant))

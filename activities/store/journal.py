@@ -59,7 +59,8 @@ class Journal:
     """What a transaction knows of its session, and the events that it will append.
 
     Locks the session before it reads, in the same round trip. What begins something `needs_newest`, the session's
-    newest `epoch`; what finishes something needs any that was given out. Others are refused (StaleFence).
+    newest `epoch`; what finishes something needs any that was given out. Others are refused (StaleFence). A deleted
+    session takes nothing but what is `even_deleted`.
 
     `seen`: the version in which this epoch left the session. Nothing is read again: each change of the rows moves the
     end of the log, so what was read holds, or the transaction fails (VersionConflict).
@@ -75,6 +76,7 @@ class Journal:
         seen: SessionVersion | None = None,
         *,
         needs_newest: bool = True,
+        even_deleted: bool = False,
     ) -> None:
         self.session = session
         self.actor = actor
@@ -83,6 +85,7 @@ class Journal:
         self._batch = batch
         self._epoch = epoch
         self._needs_newest = needs_newest
+        self._even_deleted = even_deleted
         self._version = seen
         self._lock: asyncio.Future[Rows] | None = None
         self._followed: list[tuple[SessionId, asyncio.Future[Rows]]] = []
@@ -129,7 +132,7 @@ class Journal:
         row = found[0]
         if row["archive"] is not None:
             raise self._gone_error(f"is archived: `holdfast restore {row['archive']['file']}` brings it back")
-        if row["status"] == "deleted":
+        if row["status"] == "deleted" and not self._even_deleted:
             raise self._gone_error("was deleted")
         if self._epoch is not None:
             self._require_epoch(self._epoch, row["epoch"])
@@ -229,12 +232,14 @@ async def session_journal(
     epoch: int | None = None,
     seen: SessionVersion | None = None,
     needs_newest: bool = True,
+    even_deleted: bool = False,
 ) -> AsyncIterator[Journal]:
     """Commits when the block ends without error. Raises NotFound, StaleFence; with `seen` VersionConflict."""
     if seen is not None and seen.epoch != epoch:
         raise VersionConflict
     async with database.statements() as batch:
-        journal = Journal(batch, database.turn_configs, session, actor, epoch, seen, needs_newest=needs_newest)
+        needed = {"needs_newest": needs_newest, "even_deleted": even_deleted}
+        journal = Journal(batch, database.turn_configs, session, actor, epoch, seen, **needed)
         yield journal
         await journal.locked()
         journal.append()

@@ -8,7 +8,7 @@ import pytest
 from activities.archive.archiver import Archiver
 from activities.session.deletion import Deletion, DeletionReport
 from activities.session.forks import fork_session
-from activities.store import archives, events, projects, sessions
+from activities.store import archives, events, grants, projects, sessions
 from tests.activities.archive.test_families import Family
 from tests.activities.archive.test_families import family as family
 from tests.activities.rig import PERSON, ActivityRig
@@ -76,6 +76,16 @@ async def test_a_deleted_session_is_listed_nowhere_and_takes_nothing(rig: Activi
         await rig.prompt("More.")
     with pytest.raises(Conflict, match="was deleted"):
         await delete(rig)
+
+
+async def test_a_projects_grant_outlives_its_session_and_can_still_be_revoked(rig: ActivityRig) -> None:
+    await worked(rig)
+    await delete(rig)
+    (live,) = await grants.list_all(rig.database)
+    await grants.revoke(rig.database, live.grant.id, PERSON)
+    assert await grants.list_all(rig.database) == []
+    assert (await rig.types())[-1] == "grant.revoked"
+    assert (await events.verify(rig.database, rig.session)).problem is None
 
 
 async def test_a_session_at_work_is_not_deleted_until_it_was_stopped(rig: ActivityRig) -> None:

@@ -33,6 +33,10 @@ class Archiver:
         self.data = data
         self.host = host
 
+    def path(self, session: SessionId) -> Path:
+        """Where the archive of a session is written."""
+        return self.data / "archive" / f"{session}{archive_file.SUFFIX}"
+
     async def archive_older_than(self, before: datetime) -> list[Path]:
         """Archive the sessions unchanged since `before` that wait for nothing; returns the files."""
         written: list[Path] = []
@@ -82,7 +86,7 @@ class Archiver:
 
     async def _archive(self, which: ArchiveCandidate, before: datetime) -> Path:
         """Checks the file before removing the rows, in one transaction. Raises Conflict."""
-        path = self.data / "archive" / f"{which.session}{archive_file.SUFFIX}"
+        path = self.path(which.session)
         now = datetime.now(UTC)
         await self._write(path, which, now)
         await asyncio.to_thread(check_archive, path)

@@ -32,7 +32,7 @@ class Deletion:
     def __init__(self, database: Database, data: Path, host: str | None, actor: Actor) -> None:
         self._database = database
         self._data = data
-        self._host = host
+        self._archiver = Archiver(database, data, host)
         self._actor = actor
         self._failures: list[str] = []
 
@@ -47,14 +47,16 @@ class Deletion:
             await self._bring_back(session, archive)
         tree = await sessions.tree(self._database, session)
         left = [each for each in tree if await deletions.is_left(self._database, each)]
+        files = {self._archiver.path(session), archive or self._archiver.path(session)}
         if not left:
+            await self._remove_archives(files)  # of a deletion that was cut short
             raise Conflict(f"Session {session!r} was deleted already.")
         deleted = []
         for each in reversed(left):
             if await self._attempt(f"the contents of {each}", partial(self._erase, each, session)):
                 deleted.append(each)
-        if archive is not None and session in deleted:
-            await self._attempt(str(archive), lambda: asyncio.to_thread(archive.unlink, missing_ok=True))
+        if session in deleted:  # not before: just then it may have been archived
+            await self._remove_archives(files)
         return DeletionReport(deleted=tuple(deleted), failures=tuple(self._failures))
 
     async def _bring_back(self, session: SessionId, archive: Path) -> None:
@@ -64,7 +66,12 @@ class Deletion:
                 f"Session {session!r} is archived, and its archive is not here: put it at {str(archive)!r}, and delete "
                 "again, so that its log is kept. Delete other copies of that file by hand."
             )
-        await Archiver(self._database, self._data, self._host).restore(archive)
+        await self._archiver.restore(archive)
+
+    async def _remove_archives(self, files: set[Path]) -> None:
+        """The session may have been restored: that leaves the file."""
+        for file in files:
+            await self._attempt(str(file), partial(asyncio.to_thread, file.unlink, missing_ok=True))
 
     async def _erase(self, session: SessionId, top: SessionId) -> None:
         async with session_journal(self._database, session, self._actor) as journal:

@@ -131,3 +131,16 @@ async def test_an_archived_session_is_deleted_with_its_archive(rig: ActivityRig)
     assert (await events.verify(rig.database, rig.session)).problem is None
     with pytest.raises(Conflict, match="was deleted"):
         await archiver.restore(copy)
+
+
+async def test_the_archive_of_a_session_that_was_restored_is_removed_too(rig: ActivityRig) -> None:
+    await worked(rig, GrantScope.SESSION)
+    archiver = Archiver(rig.database, data_of(rig))
+    path = await archiver.archive_one(rig.session)
+    await archiver.restore(path)
+    kept = path.read_bytes()
+    assert (await delete(rig)).failures == () and not path.exists()
+    path.write_bytes(kept)  # a deletion that was cut short
+    with pytest.raises(Conflict, match="was deleted already"):
+        await delete(rig)
+    assert not path.exists()

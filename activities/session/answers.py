@@ -1,6 +1,7 @@
 """Answers an ask, with all that follows, in one transaction."""
 
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from activities.mint import new_id
 from activities.store import asks, budgets, grants, stops, turns
@@ -32,6 +33,13 @@ class AnswerResult(Value):
     repeated: bool = False
 
 
+class _Refusal(NamedTuple):
+    """`reason` is logged; `problem` may quote the answer: only the person sees it."""
+
+    reason: str
+    problem: str = ""
+
+
 async def answer_ask(database: Database, ask: AskId, decision: AskDecision, actor: Actor) -> AnswerResult:
     """Settle an open ask, once; the same decision again returns the first record.
 
@@ -48,9 +56,9 @@ async def answer_ask(database: Database, ask: AskId, decision: AskDecision, acto
         if refused is None:
             settled = await _settle(journal, row, decision, rules)
         else:
-            journal.record(AnswerRefused(ask=ask, reply=decision.reply, reason=refused))
+            journal.record(AnswerRefused(ask=ask, reply=decision.reply, reason=refused.reason))
     if refused is not None:
-        raise Conflict(refused)
+        raise Conflict(" ".join(filter(None, refused)))
     return settled
 
 
@@ -145,22 +153,22 @@ def _is_repetition(row: AskRow, decision: AskDecision) -> bool:
     return row.state is AskState.ANSWERED and row.by_grant is None and same and not wider
 
 
-def _refusal(row: AskRow, decision: AskDecision, rules: Ruleset, over: str | None) -> str | None:
+def _refusal(row: AskRow, decision: AskDecision, rules: Ruleset, over: str | None) -> _Refusal | None:
     if row.state is AskState.CLOSED:
-        return f"The ask {row.id!r} was closed before your answer: {row.reason}."
+        return _Refusal(f"The ask {row.id!r} was closed before your answer: {row.reason}.")
     if row.state is AskState.ANSWERED:
         when = f"{row.settled_at:%Y-%m-%d %H:%M:%S %Z}" if row.settled_at else "before"
-        return f"The ask {row.id!r} was already answered {row.reply!s} by {row.author} ({when})."
+        return _Refusal(f"The ask {row.id!r} was already answered {row.reply!s} by {row.author} ({when}).")
     if over is not None:
-        return f"The ask {row.id!r} waits for no answer any more: {over}."
+        return _Refusal(f"The ask {row.id!r} waits for no answer any more: {over}.")
     if decision.digest is not None and decision.digest != row.digest:
-        return (
+        return _Refusal(
             f"What ask {row.id!r} is about is not what you saw (digest {decision.digest[:12]}, now {row.digest[:12]}). "
             "Look at it again with `holdfast asks`."
         )
     if (problem := decision_problem(row.body, decision)) is not None:
-        return f"This does not answer ask {row.id!r}. {problem}"
+        return _Refusal(f"This does not answer ask {row.id!r}.", problem)
     savable = savable_patterns(row.body, rules) if isinstance(row.body, PermissionRequest) else ()
     if decision.reply is Reply.ALWAYS and not savable:
-        return f"Nothing of ask {row.id!r} may be saved as a grant; answer it with `once` or `reject`."
+        return _Refusal(f"Nothing of ask {row.id!r} may be saved as a grant; answer it with `once` or `reject`.")
     return None

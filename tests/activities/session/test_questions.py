@@ -6,7 +6,7 @@ from activities.store import asks
 from activities.store.events import verify
 from tests.activities.rig import ActivityRig
 from workflows.domain.errors import Conflict
-from workflows.domain.events.asks import AskAnswered, AskRaised
+from workflows.domain.events.asks import AnswerRefused, AskAnswered, AskRaised
 from workflows.domain.ids import AskId, PartId
 from workflows.domain.messages import CallState
 from workflows.domain.open_call import CallResultState
@@ -29,6 +29,8 @@ async def test_an_answer_is_sealed_in_the_log_and_given_to_the_call(rig: Activit
     assert row.kind is AskKind.QUESTION and isinstance(row.body, QuestionRequest)
     with pytest.raises(Conflict, match="'B' is none of the options"):
         await rig.answer(ask, Reply.ANSWER, answers=(("B",),))
+    (refused,) = [each for each in await rig.events() if isinstance(each, AnswerRefused)]
+    assert refused.reason == f"This does not answer ask {ask!r}."  # the log holds no words of a person
     first = await rig.answer(ask, Reply.ANSWER, answers=(("A",),), digest=row.digest)
     again = await rig.answer(ask, Reply.ANSWER, answers=(("A",),))
     assert again.repeated and first.ask.answers == again.ask.answers == (("A",),)

@@ -9,7 +9,7 @@ from activities.store.generations import BackoffPending, FailedAttempt, Generati
 from tests.activities.rig import ActivityRig, open_rig
 from workflows.domain.events.generations import BEHIND_LIMIT, ModelRetry
 from workflows.domain.generation import Generation
-from workflows.domain.wire import Fence
+from workflows.domain.wire import CloseReason, Fence
 
 OVER = FailedAttempt(attempt=1, kind="429", message="busy", pause=600.0, waited_ms=1, next_at="2026-01-01T00:00:00Z")
 
@@ -103,3 +103,19 @@ async def test_another_model_is_not_held(database: Database, tmp_path: Path) -> 
     _, second, _ = await three(database, tmp_path)
     await database.rows(b"UPDATE turn SET model = 'scripted/other' WHERE id = %(turn)s", turn=second.turn)
     assert await begin(second) is None
+
+
+async def test_a_person_ends_the_pauses_of_an_open_turn_only_and_with_them_its_limit(
+    database: Database, tmp_path: Path
+) -> None:
+    first, second, _ = await three(database, tmp_path)
+    await begin(second)
+    await first.stop()
+    await first.close(CloseReason.STOPPED)
+    assert [await end_pauses(first), await begin(second, 2) is not None] == [False, True]
+    assert [await end_pauses(second), await begin(second, 3)] == [True, None]
+
+
+async def end_pauses(rig: ActivityRig) -> bool:
+    async with rig.journal() as journal:
+        return await generations.end_pauses(journal)

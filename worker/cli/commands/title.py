@@ -19,7 +19,7 @@ from workflows.domain.events.generations import MessageCompleted
 from workflows.domain.events.sessions import SessionTitled
 from workflows.domain.ids import GenerationId, SessionId
 
-_ANSWER_TIMEOUT: Final = 20.0  # seconds for the model
+_ANSWER_TIMEOUT: Final = 60.0  # seconds for the model
 
 
 @click.command()

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from typing import Final
 
-from activities.store import events, transcript, turns
+from activities.store import compactions, events, generations, transcript, turns
 from worker.api.events import EventWithContents, PublishedDelta, Verification
 from worker.api.mapping import from_row, from_rows
 from worker.api.messages import MessageDetails
@@ -43,6 +43,12 @@ class RecordReader:
         async with self.database.statements(b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") as batch:
             found = await transcript.read(batch, session)
         return tuple(entry for entry in found if not isinstance(entry, StepReminders))
+
+    async def summary(self, session: SessionId) -> str | None:
+        """What stands for the beginning of the session's context now, if anything. Raises NotFound."""
+        await self.sessions.require_contents(session)
+        found = await compactions.newest(self.database, session)
+        return None if found is None else await generations.answer_text(self.database, found.generation)
 
     async def messages(self, session: SessionId) -> AsyncIterator[MessageDetails]:
         """One by one with details, never all in memory. Raises NotFound."""

@@ -12,7 +12,7 @@ from worker.cli.command_support import async_command, open_client, print_note
 from worker.cli.filter_options import session_filter
 from worker.cli.render import session_table
 from worker.cli.render.budget_text import describe_budget
-from worker.cli.render.escaping import escape_exact, one_line
+from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.formatting import pluralize
 from worker.cli.render.session_status import describe_session
 from worker.cli.render.wrap import terminal_columns, wrap_for_stdout
@@ -51,16 +51,24 @@ def sessions(context: click.Context, /, limit: int | None, all_: bool, as_json: 
 
 @sessions.command(short_help="Show how a session stands.")
 @_SESSION
+@click.option("--summary", is_flag=True, help="The summary that its model reads in place of what was compacted.")
 @click.option("--json", "as_json", is_flag=True, help="As a JSON object.")
 @async_command
-async def show(settings: Settings, session: str, as_json: bool) -> None:
+async def show(settings: Settings, session: str, summary: bool, as_json: bool) -> None:
     """Show how a session stands: what it does or waits for, and what can be done.
 
     \b
-    Example:
+    Examples:
       holdfast sessions show last
+      holdfast sessions show last --summary
     """
+    if summary and as_json:
+        raise UsageError("--summary and --json both say what to show: give one of them.")
     async with open_client(settings) as client:
+        if summary:
+            text = await client.records.summary(await id_lookup.find_session(client, session))
+            click.echo(escape_prose(text or "Nothing of this session was compacted."))
+            return
         overview = await client.sessions.get(await id_lookup.find_session(client, session))
         asks = await client.inbox.asks(session=overview.id) if overview.asks and not as_json else []
         changes = (await client.sessions.totals(overview.id)).changes

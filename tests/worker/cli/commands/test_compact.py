@@ -3,7 +3,7 @@
 import json
 
 from tests.worker.cli.conftest import OpenHarness, shell
-from tests.workflows.test_compaction import TASK, script
+from tests.workflows.test_compaction import TASK, WORDS, script
 from worker.scripted.script import ScriptedAnswer
 
 HELLO = ScriptedAnswer(text="Hello to you.")
@@ -16,11 +16,12 @@ async def test_a_conversation_is_compacted_and_the_log_says_so(open_harness: Ope
         await person.run("run", "-m", "scripted/model", TASK)
         compacted = await person.run("compact", "-m", "the greeting")
         page = await person.run("log", "last")
+        summary = await person.run("sessions", "show", "last", "--summary")
         again = await person.run("compact", "--json")
         verified = await person.run("log", "last", "--verify")
 
     assert nothing.code != 0 and compacted.code == 0 and verified.code == 0
     assert "compacting its context" in compacted.err and "Compacted: " in compacted.out
-    assert "compacted: " in page.out
+    assert "compacted: " in page.out and summary.out == f"{WORDS}\n"
     lines = [json.loads(line)["type"] for line in again.out.splitlines()]
     assert again.code == 0 and lines == ["turn_start", "compaction_failed", "turn_end"]

@@ -21,6 +21,7 @@ _POLL_INTERVAL = 0.05
 DONE = ScriptedAnswer(text="Done.")
 LOOK = ScriptedAnswer(tools=(ScriptedCall(name="glob", arguments={"pattern": "*.txt"}),))
 LIMITED = DONE.model_copy(update={"faults": {1: Refuse(status=429, headers={"retry-after": "7200"})}})
+NOTES = ScriptedAnswer(text="## Objective\nGo.\n\n## Work state\nnone\n\n## Next move\nSay done.")
 FILLS = LOOK.model_copy(update={"usage": ScriptedUsage(input=70_000, output=10)})
 WRITE = ScriptedAnswer(tools=(ScriptedCall(name="write", arguments={"filePath": "a.txt", "content": "a"}),))
 DELEGATES = ScriptedAnswer(
@@ -53,9 +54,11 @@ async def whole_turn(harness: Harness, _: Path) -> SessionId:
     return session
 
 
-async def compacted(harness: Harness, gate: Path) -> SessionId:
+async def compacted(harness: Harness, _: Path) -> SessionId:
     harness.configure_person(model={"limit": {"context": 100_000, "output": 32_000}})
-    return await whole_turn(harness, gate)
+    session = await harness.start_session("Go. " * 50)
+    await harness.ended(session)
+    return session
 
 
 async def paused(harness: Harness, _: Path) -> SessionId:
@@ -228,7 +231,7 @@ def scenarios(gate: Path) -> dict[str, Scenario]:
         "stopped": Scenario((held_answer(gate), DONE), stopped),
         "continued_as_new": Scenario((LOOK, LOOK, WRITE, DONE), ask_answered, events=15),
         "budget_spent": Scenario((LOOK, LOOK, DONE), budget_spent),
-        "compacted": Scenario((FILLS, DONE), compacted, summary=DONE),
+        "compacted": Scenario((FILLS, DONE), compacted, summary=NOTES),
         "paused": Scenario((LIMITED,), paused),
         "titled": Scenario((DONE,), titled, summary=DONE),
         "steps_used_up": Scenario((WRITE, WRITE), steps_used_up),

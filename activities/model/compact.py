@@ -132,7 +132,7 @@ class Compactor:
                 raise
             reason = storable_text(self.attempts.redactor.text(error.message))[:_MOST_REASON]
             return await self.fail(attempt, NewFailure(tried=tried, reason=reason, final=view.asked))
-        outcome = _outcome(answer, split, view, tried)
+        outcome = _outcome(answer, split, view, tried, media=not request.refused)
         if isinstance(await attempt.store(answer.model_copy(update={"compaction": outcome})), TurnOver):
             return CompactResult(state=CompactState.STOPPED)
         return _result_of(outcome)
@@ -172,7 +172,9 @@ def _bounded(question: ModelRequest, model: ResolvedModel) -> ModelRequest:
     return replace(question, max_output=min(question.max_output, _MOST_SUMMARY))
 
 
-def _outcome(answer: NewAnswer, split: ContextSplit, view: _View, tried: CompactionTry) -> NewCompaction | NewFailure:
+def _outcome(
+    answer: NewAnswer, split: ContextSplit, view: _View, tried: CompactionTry, *, media: bool
+) -> NewCompaction | NewFailure:
     """What the answer changes; it is paid in any case."""
     flaw = find_summary_flaw(answer, split.head)
     if flaw is not None:
@@ -183,6 +185,7 @@ def _outcome(answer: NewAnswer, split: ContextSplit, view: _View, tried: Compact
         turn=last.turn,
         step=last.step,
         newest=answers_of(view.transcript)[-1].id,
+        media=media,
         replaces=first.id if isinstance(first, ContextSummary) else None,
         after=estimate_text(answer.text) + estimate_tokens(split.tail),
     )

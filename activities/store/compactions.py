@@ -18,12 +18,14 @@ _GROWTH: Final = 8  # a context that has grown by one part of so many is another
 
 
 class CompactionRow(Value):
-    """Its answer stands for all up to and with the answer of this turn's step. `newest`: the newest answer then."""
+    """Its answer stands for all up to and with the answer of this turn's step. `newest`: the newest answer then;
+    `media`: whether models still see the pictures and documents up to it."""
 
     generation: GenerationId
     turn: TurnId
     step: int
     newest: MessageId
+    media: bool = True
 
 
 class CompactionOutcome(StrEnum):
@@ -66,6 +68,7 @@ class NewCompaction(Value):
     turn: TurnId
     step: int
     newest: MessageId
+    media: bool = True
     replaces: GenerationId | None = None
     after: int
 
@@ -83,7 +86,7 @@ def store(journal: Journal, generation: GenerationId, new: NewCompaction, cost: 
 
     The waiting step's request begins anew, so its reminders go.
     """
-    mark = new.model_dump(include={"turn", "step", "newest"})
+    mark = new.model_dump(include={"turn", "step", "newest", "media"})
     journal.write(_QUERIES.insert, generation=generation, session=journal.session, **mark)
     _insert_try(journal, generation, new.tried, CompactionOutcome.COMPACTED)
     compaction_requests.finish(journal, new.tried.turn)
@@ -94,6 +97,7 @@ def store(journal: Journal, generation: GenerationId, new: NewCompaction, cost: 
             turn=new.turn,
             step=new.step,
             newest=new.newest,
+            media=new.media,
             before=new.tried.tokens,
             after=new.after,
             cost=cost,

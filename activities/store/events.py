@@ -253,8 +253,9 @@ async def _context_problem(database: Database, session: SessionId, check: ChainC
 
 
 def _has_mark(row: dict[str, Any], event: ContextCompacted | MessageCopied) -> bool:
-    newest = row["newest"] if isinstance(event, MessageCopied) else event.newest
-    return (row["turn"], row["step"], row["newest"]) == (event.turn, event.step, newest)
+    if (row["turn"], row["step"]) != (event.turn, event.step):
+        return False
+    return isinstance(event, MessageCopied) or (row["newest"], row["media"]) == (event.newest, event.media)
 
 
 async def _page(database: Database, query: bytes, session: SessionId, seq: int, limit: int) -> Rows:

@@ -1,13 +1,15 @@
 """Transcripts cached between steps: a step reads only what is new."""
 
 import asyncio
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from activities.store import compactions, generations, transcript
 from activities.store.compactions import CompactionRow
 from activities.store.lru_cache import LruCache
 from activities.store.statements import RowReader
-from workflows.domain.ids import GenerationId, SessionId
+from prompts import render_prompt
+from workflows.domain.ids import GenerationId, MessageId, SessionId
 from workflows.domain.messages import AssistantMessage, ContextSummary, Entry, ToolPart, Transcript
 
 MAX_BYTES: Final = 32 * 2**20  # of all sessions together, approximately
@@ -67,7 +69,28 @@ async def _read(reader: RowReader, session: SessionId, summarised: CompactionRow
     summary = ContextSummary(
         id=summarised.generation, turn=summarised.turn, step=summarised.step, newest=summarised.newest, text=text
     )
-    return (summary, *found[1:])  # the summary stands for the first one, too
+    shown = found if summarised.media else tuple(without_media(found, summarised.newest))
+    return (summary, *shown[1:])  # the summary stands for the first one, too
+
+
+def without_media(messages: Transcript, newest: MessageId) -> Iterator[Entry]:
+    """Up to the answer `newest`, words in place of pictures and documents: a provider has refused them as too long."""
+    ended = False
+    for entry in messages:
+        if isinstance(entry, AssistantMessage) and not ended:
+            ended = entry.id == newest
+            parts = tuple(_without_media(part) if isinstance(part, ToolPart) else part for part in entry.parts)
+            yield entry.model_copy(update={"parts": parts})
+        else:
+            yield entry
+
+
+def _without_media(call: ToolPart) -> ToolPart:
+    if call.outcome is None or not call.outcome.attachments:
+        return call
+    word = render_prompt("tools/not_attached", reason="it was left out to make room")
+    output = "\n\n".join((call.outcome.output, *(word for _ in call.outcome.attachments)))
+    return call.model_copy(update={"outcome": call.outcome.model_copy(update={"output": output, "attachments": ()})})
 
 
 def _summary_id(messages: Transcript) -> GenerationId | None:

@@ -220,6 +220,7 @@ CREATE TABLE compaction (                           -- answers that stand for th
     turn       text    NOT NULL REFERENCES turn,    -- of the last answer that it stands for
     step       integer NOT NULL,
     newest     text    NOT NULL REFERENCES message, -- the newest answer then
+    media      boolean NOT NULL DEFAULT true,       -- whether models still see the pictures and documents up to it
     UNIQUE (session, number)
 );
 

@@ -50,7 +50,7 @@ SELECT id, reminders FROM generation WHERE id = ANY(%(ids)s)
 
 -- name: compactions
 -- The marks of a session's summaries.
-SELECT generation, turn, step, newest FROM compaction WHERE session = %(session)s
+SELECT generation, turn, step, newest, media FROM compaction WHERE session = %(session)s
 
 -- name: shortened_prompts
 -- A session's prompts of which models read only a part.

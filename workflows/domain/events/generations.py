@@ -36,7 +36,7 @@ class PauseEnded(Value):
 class ContextCompacted(Value):
     """From now on the answer of `generation` stands for all up to and with the answer of this turn's step.
 
-    `newest`: the newest answer then.
+    `newest`: the newest answer then; `media`: whether models still see the pictures and documents up to it.
     `before` and `after`: tokens of the context, the latter estimated. `cost` as in `MessageCompleted`.
     """
 
@@ -45,6 +45,7 @@ class ContextCompacted(Value):
     turn: TurnId
     step: int
     newest: MessageId
+    media: bool = True
     before: int
     after: int
     cost: str | None

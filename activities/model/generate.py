@@ -150,9 +150,11 @@ class Model:
     async def due_reminders(
         self, request: GenerateRequest, attempt: Attempt, journal: Journal, transcript: Transcript, *, prompted: bool
     ) -> tuple[Reminder, ...]:
-        """Of the step's first request, or of the first one behind a summary."""
+        """Of the step's first request, of the first one behind a summary, or of one that a spent budget has made the
+        last."""
         anew = begins_anew(transcript)
-        if attempt.status.fence is not None and not (anew and attempt.status.reminders_seal is None):
+        untold = attempt.status.reminders_seal is None and (anew or request.text_only)
+        if attempt.status.fence is not None and not untold:
             return ()
         due = due_reminders(transcript, self.today(), text_only=request.text_only)
         if not anew:

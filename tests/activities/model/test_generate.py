@@ -12,7 +12,7 @@ from temporalio.api.failure.v1 import Failure
 from temporalio.converter import DataConverter
 
 from activities.model.retry_budget import RetryBudget
-from activities.store import deltas, events, faults
+from activities.store import deltas, events, faults, generations
 from activities.store.deltas import DeltaRow
 from tests.activities.conftest import Arm
 from tests.activities.model.model_rig import Open
@@ -421,3 +421,16 @@ async def test_an_attempt_that_fails_by_a_fault_of_ours_counts_once(rig: Activit
     fences = (fence, fence, rig.fence())
     counted = [await faults.count_failed_attempt(rig.database, rig.session, "a step", each) for each in fences]
     assert counted == [1, 1, 2]
+
+
+async def test_a_step_that_became_the_last_one_after_its_registration_is_told_so(open_model: Open) -> None:
+    """As where a budget is spent."""
+    call = ScriptedCall(name="glob", arguments={"pattern": "*"})
+    async with open_model(ScriptedAnswer(tools=(call,)), ScriptedAnswer(text="Done.")) as model:
+        (first,) = (await model.generate()).calls
+        await model.rig.run(first.id)
+        async with model.rig.journal() as journal:
+            await generations.begin(journal, model.rig.generation(2), model.rig.fence())
+        await model.generate(model.request(step=2, text_only=True))
+
+    assert "no more tools can be called" in str(model.sent["messages"][-1])

@@ -14,6 +14,7 @@ from activities.model.endpoints import ResolvedModel
 from activities.model.output_limit import DEFAULT_OUTPUT_LIMIT
 from activities.store import asks, budgets, generations
 from activities.store.budgets import BudgetRow
+from activities.store.generations import GenerationStatus
 from activities.store.journal import Journal
 from activities.store.turns import TurnStatus
 from workflows.domain.budgets import (
@@ -67,8 +68,9 @@ async def reserve_step(
     if known.limits.cost is not None and model.price is None:
         raise model_failed(unknown_price_text(model.name))
     async with attempt.finishing_journal() as journal:
-        status, asked = await asyncio.gather(_registered(attempt, journal), asks.at_limit(journal, turn))
+        found, asked = await asyncio.gather(_registered(attempt, journal), asks.at_limit(journal, turn))
         await _charge_lost(attempt, journal, model)
+        status = found.turn_status or attempt.turn_status
         result = await _decide(attempt, journal, known, status, asked, _estimate(transcript, model), turn, step)
     attempt.version, attempt.reserved = journal.version_after, result is None
     await failpoint("budget.reserved")
@@ -124,11 +126,11 @@ def _at_limit(
     return StepResult(finish=FINISH_LIMIT, ask=ask)
 
 
-async def _registered(attempt: Attempt, journal: Journal) -> TurnStatus:
+async def _registered(attempt: Attempt, journal: Journal) -> GenerationStatus:
     """Raises StaleFence if another attempt has registered."""
     found = await generations.status(journal, attempt.generation)
     found.refuse_other(attempt.fence)
-    return found.turn_status or attempt.turn_status
+    return found
 
 
 async def _charge_lost(attempt: Attempt, journal: Journal, model: ResolvedModel) -> None:

@@ -6,6 +6,7 @@ from tests.harness import Harness
 from tests.worker.cli.conftest import shell
 from tests.workflows.conftest import Open
 from tests.workflows.delegation import DONE, FOUND, LOOK, children, delegates, delegation_scripts
+from tests.workflows.test_compaction import FULL, compactions, script
 from worker.scripted.script import ScriptedAnswer, ScriptedCall
 from workflows.domain.budgets import BudgetLimits
 from workflows.domain.events.turns import TurnEnded
@@ -63,6 +64,20 @@ async def test_a_subagent_shares_the_budget_and_goes_on_when_it_is_raised(open_h
         used = await steps(harness, session)
     assert entry.path == ("build", "explore") and entry.call is None and result.code == 0
     assert isinstance(ended, TurnEnded) and ended.reason == "done" and used == 4
+
+
+async def test_a_compaction_is_counted_and_held_up_by_no_limit(open_harness: Open) -> None:
+    async with open_harness(scripts=script(FULL, DONE)) as harness, harness.running_worker():
+        limit = {"context": 100_000, "output": 32_000}
+        budget = {"tokens": 90_000, "on_limit": "finish"}
+        harness.configure_person(
+            model={"limit": limit}, compaction={"preserve_recent_tokens": 0}, holdfast={"budget": budget}
+        )
+        session = await harness.start_session("Count the files.")
+        ended = await harness.ended(session)
+        found, compacted = await harness.client.sessions.budget(session), await compactions(harness, session)
+    assert isinstance(ended, TurnEnded) and ended.reason == "done" and found is not None
+    assert len(compacted) == 1 and found.used.tokens > 70_010 and found.used.steps == 2
 
 
 async def _first_child(harness: Harness, session: SessionId) -> SessionId:

@@ -3,7 +3,7 @@
 import asyncio
 import random
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 
 from temporalio.exceptions import ApplicationError
@@ -47,7 +47,7 @@ from activities.store.journal import WORKER, Journal, SessionVersion, session_jo
 from activities.store.optimistic import write_optimistically
 from activities.store.turns import TurnStatus
 from workflows.domain.budgets import produced
-from workflows.domain.errors import StaleFence, UsageError
+from workflows.domain.errors import StaleFence, Unavailable, UsageError
 from workflows.domain.generation import Generation
 from workflows.domain.wire import Fence, Request
 
@@ -134,9 +134,11 @@ class Attempt:
                 return begun
 
     async def accepted(self) -> None:
-        """The provider has accepted the request."""
+        """The provider has accepted the request: others may ask. An unreachable store costs them a minute, not this
+        answer, which is read only after this."""
         if self.status.limited:
-            await retry_while_unavailable(lambda: model_limits.lift(self.database, self.generation))
+            with suppress(Unavailable):
+                await model_limits.lift(self.database, self.generation)
 
     async def store(self, new: NewAnswer) -> StoredAnswer | TurnOver:
         """Store the answer, once, however long the database is away; detects its own unacknowledged commit."""

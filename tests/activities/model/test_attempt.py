@@ -1,26 +1,30 @@
 """A title is asked for beside the turn: retried and paid as a step is."""
 
+import asyncio
 from contextlib import aclosing
 
 import pytest
 from temporalio.exceptions import ApplicationError
+from temporalio.testing import ActivityEnvironment
 
 from activities.mint import new_id
 from activities.model.answer import AnswerStream
-from activities.model.attempt import Attempts
+from activities.model.attempt import Attempt, Attempts
 from activities.model.endpoints import EndpointResolver
 from activities.model.keys import Keys
 from activities.model.retry_budget import RetryBudget
 from activities.model.titler import Titler
 from activities.redact import Redactor
 from activities.store import events, sessions, titles
+from activities.store.database import Database
+from activities.store.generations import GenerationStatus
 from tests.activities.model.model_rig import DAY, ModelRig, Open
 from tests.watch_progress import read_nothing
 from worker.scripted.script import Refuse, ScriptedAnswer, ScriptedCall
 from workflows.domain.events.generations import MessageCompleted, ModelRetry
-from workflows.domain.generation import Purpose
-from workflows.domain.ids import GenerationId, Prefix, answer_id
-from workflows.domain.wire import TitleRequest
+from workflows.domain.generation import Generation, Purpose
+from workflows.domain.ids import GenerationId, Prefix, SessionId, answer_id
+from workflows.domain.wire import Fence, TitleRequest
 
 TITLE = ScriptedAnswer(text="A fine title", faults={1: Refuse(status=503)})
 
@@ -115,3 +119,17 @@ async def test_watchers_see_a_step_grow_and_not_a_title(open_model: Open) -> Non
                 (row,) = await rig.database.rows(b"SELECT is_called FROM delta_id_seq")
                 shown.append(row["is_called"])
     assert shown == [False, True]
+
+
+async def test_an_accepted_answer_is_read_although_the_database_is_away() -> None:
+    request = TitleRequest(session=SessionId("ses_1"), epoch=1, sequence=1, generation=GenerationId("gen_1"))
+    generation = Generation(id=request.generation, purpose=Purpose.TITLE)
+
+    async def accept() -> None:
+        async with Database("postgresql://nobody@127.0.0.1:9/none", connect_timeout=0.1) as away:
+            attempt = Attempt(Attempts(away, Redactor(), RetryBudget(DAY)), request, generation, Fence(1, 1, 1, 1))
+            attempt.status = GenerationStatus(limited=True)
+            async with asyncio.timeout(5):
+                await attempt.accepted()
+
+    await ActivityEnvironment().run(accept)

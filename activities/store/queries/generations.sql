@@ -49,11 +49,10 @@ UPDATE generation SET failures = failures + 1, waited_ms = waited_ms + %(waited_
 WHERE id = %(generation)s
 
 -- name: end_pauses
--- End the pauses of a session's open turn, also behind the limit of its model. Those of an ended turn hold up nothing.
+-- End the pause of a session's open turn, also behind the limit of its model. Those of ended turns hold up nothing.
 WITH ended AS (
     UPDATE generation g SET next_at = now() FROM turn t
-    WHERE t.session = %(session)s AND t.state = 'open' AND g.session = t.session AND coalesce(g.turn, t.id) = t.id
-      AND g.next_at > now()
+    WHERE t.session = %(session)s AND t.state = 'open' AND g.turn = t.id AND g.next_at > now()
     RETURNING g.id, t.model
 ), lifted AS (
     DELETE FROM model_limit WHERE model IN (SELECT model FROM ended)

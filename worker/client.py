@@ -116,7 +116,7 @@ class SessionClient:
         self.sessions = SessionReader(holdfast.database, holdfast.settings.host)
         self.records = RecordReader(self.sessions)
         self.grants = GrantsClient(holdfast.database, actor)
-        self.copies = CopiesClient(holdfast.database, actor)
+        self.copies = CopiesClient(holdfast.database, holdfast.settings, actor)
         self.deletions = DeletionsClient(holdfast.database, holdfast.settings, actor)
         self.archives = ArchivesClient(self.sessions, holdfast.settings)
         self.titles = TitlesClient(holdfast.database, actor, holdfast.deliver)

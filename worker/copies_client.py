@@ -1,18 +1,27 @@
 """Begins sessions with the messages of others."""
 
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+
 from activities.mint import new_id
 from activities.store.database import Database
-from worker.api.accepted import AcceptedFork
+from activities.store.sessions import NewSession
+from worker.api.accepted import AcceptedFork, ImportedFile
 from worker.api.mapping import from_row
+from worker.settings import Settings
 from workflows.domain.actor import Actor
+from workflows.domain.config.sources import ConfigSources
+from workflows.domain.copied_messages import ImportedSession
 from workflows.domain.ids import MessageId, Prefix, SessionId
 
 
 class CopiesClient:
     """What `actor` copies."""
 
-    def __init__(self, database: Database, actor: Actor) -> None:
+    def __init__(self, database: Database, settings: Settings, actor: Actor) -> None:
         self._database = database
+        self._settings = settings
         self._actor = actor
 
     async def fork_session(
@@ -26,3 +35,43 @@ class CopiesClient:
 
         new = fork or SessionId(new_id(Prefix.SESSION))
         return from_row(AcceptedFork, await forks.fork_session(self._database, session, new, before, self._actor))
+
+    async def import_session(
+        self,
+        path: Path,
+        directory: str,
+        *,
+        environment: Mapping[str, str] | None = None,
+        sources: ConfigSources | None = None,
+    ) -> ImportedFile:
+        """Begin a session in `directory` with the messages of an export. It keeps its ids, unless one of them is taken.
+        Raises UsageError for a file that is no export."""
+        # few need it
+        from activities.session.imports import import_session
+        from worker.opencode.import_file import read_import
+        from worker.opencode.import_session import SessionImport
+        from worker.project_config import load_project_config, sources_of
+
+        found, sources = await asyncio.to_thread(read_import, path), sources or sources_of(self._settings)
+        turn_config = await load_project_config(self._settings, Path(directory), sources=sources)
+        row = NewSession(
+            id=SessionId(""),
+            host=self._settings.host,
+            directory=directory,
+            worktree=turn_config.worktree or directory,
+            vcs="git" if turn_config.worktree else None,
+            title="",
+            agent=turn_config.agent.name,
+            environment=dict(environment or {}),
+            sources=sources,
+        )
+
+        ids = found.ids if found.regular else []
+
+        def make(taken: bool) -> ImportedSession:
+            new_ids = taken or not found.regular
+            return SessionImport(found, turn_config, self._actor.subject, new_ids=new_ids).make()
+
+        imported = await import_session(self._database, row, ids, make, self._actor)
+        same, count = imported.id == imported.origin, len(imported.messages)
+        return ImportedFile(session=imported.id, title=imported.title, messages=count, same_ids=same)

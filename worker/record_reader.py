@@ -5,15 +5,17 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from typing import Final
 
-from activities.store import compactions, events, generations, transcript, turns
+from pydantic import JsonValue
+
+from activities.store import compactions, copies, events, generations, transcript, turns
 from worker.api.events import EventWithContents, PublishedDelta, Verification
 from worker.api.mapping import from_row, from_rows
-from worker.api.messages import MessageDetails
+from worker.api.messages import ImportedInfo, MessageDetails
 from worker.api.sessions import UnfinishedTurn
 from worker.session_reader import SessionReader
 from worker.session_watcher import SessionWatcher, read_events
 from workflows.domain.errors import Unavailable
-from workflows.domain.ids import SessionId
+from workflows.domain.ids import MessageId, SessionId
 from workflows.domain.messages import Message, StepReminders
 
 _RECONNECT_INTERVAL: Final = 1.0  # seconds
@@ -55,6 +57,16 @@ class RecordReader:
         await self.sessions.require_contents(session)
         async for row in transcript.iter_messages(self.database, session):
             yield from_row(MessageDetails, row)
+
+    async def imported(self, session: SessionId) -> ImportedInfo | None:
+        """What an import says of the session; None if it is none."""
+        row = await copies.imported_session(self.database, session)
+        return from_row(ImportedInfo, row) if row is not None else None
+
+    async def imported_messages(self, session: SessionId) -> AsyncIterator[tuple[MessageId, dict[str, JsonValue]]]:
+        """As they came, in order."""
+        async for id, body in copies.imported_messages(self.database, session):
+            yield id, body
 
     async def unfinished_turns(self, session: SessionId) -> list[UnfinishedTurn]:
         return from_rows(UnfinishedTurn, await turns.unfinished(self.database, session))

@@ -21,6 +21,12 @@ def aborted() -> Settlement:
     return CallState.CANCELLED, Outcome(output=ABORTED, error=True, metadata={"interrupted": True})
 
 
+def not_copied() -> Settlement:
+    """Of a call that had not ended when its message was copied."""
+    outcome = Outcome(output=render_prompt("tools/not_copied"), error=True, metadata={"interrupted": True})
+    return CallState.CANCELLED, outcome
+
+
 def unknown(call: CallRow, known: str) -> Settlement:
     """The outcome of an effect that may have happened."""
     started = f"{call.claimed_at:%Y-%m-%d %H:%M:%S %Z}" if call.claimed_at else "at an unknown time"

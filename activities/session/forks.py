@@ -4,22 +4,22 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from activities.calls import outcomes
 from activities.mint import new_id
 from activities.store import copies, sessions, transcript
-from activities.store.copies import CopiedAnswer, CopiedCall, CopiedPart, CopiedPrompt, CopiedTurn
 from activities.store.database import Database
 from activities.store.journal import Journal
 from activities.store.sessions import NewSession
 from activities.store.statements import Statements
 from activities.store.transcript import MessageRow
-from prompts import render_prompt
 from workflows.domain.actor import Actor
 from workflows.domain.agents.built_in import BUILD
 from workflows.domain.close_reason import CloseReason
+from workflows.domain.copied_messages import CopiedAnswer, CopiedCall, CopiedPart, CopiedPrompt, CopiedTurn
 from workflows.domain.errors import NotFound
 from workflows.domain.events.copies import SessionForked
 from workflows.domain.ids import GenerationId, MessageId, PartId, Prefix, SessionId, TurnId
-from workflows.domain.messages import AssistantMessage, CallState, Outcome, ToolPart, UserMessage
+from workflows.domain.messages import AssistantMessage, ToolPart, UserMessage
 from workflows.domain.prompt import PromptContent
 from workflows.domain.titles import fork_title
 from workflows.domain.value import Value
@@ -138,7 +138,8 @@ class _Copy:
                 times = row.call_times[part.id]
                 ended = {"state": part.state, "outcome": part.outcome, "settled_at": times.settled}
                 if part.outcome is None or not part.state.settled:
-                    ended = {"state": CallState.CANCELLED, "outcome": _not_copied(), "settled_at": datetime.now(UTC)}
+                    state, outcome = outcomes.not_copied()
+                    ended = {"state": state, "outcome": outcome, "settled_at": datetime.now(UTC)}
                 named = part.model_dump(include={"provider_id", "tool", "arguments"})
                 more = {"display": shown[part.id], "claimed_at": times.claimed, **ended}
                 calls.append(CopiedCall(id=id, position=position, **named, **more))
@@ -176,7 +177,3 @@ class _Copy:
                 at=row.created_at,
             )
             copies.write_answer(self._journal, answer)
-
-
-def _not_copied() -> Outcome:
-    return Outcome(output=render_prompt("tools/not_copied"), error=True, metadata={"interrupted": True})

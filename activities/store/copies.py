@@ -1,5 +1,6 @@
 """Copies of turns and messages: rows with new ids, and the events that explain them. Nothing in them runs again."""
 
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from typing import Any, Final, Literal
 
@@ -10,88 +11,20 @@ from activities.store.database import dumps
 from activities.store.journal import Journal, seal
 from activities.store.queries import Queries
 from activities.store.statements import RowReader
-from workflows.domain.events.copies import MessageCopied
+from workflows.domain.config.turn_config import TurnConfig
+from workflows.domain.copied_messages import CopiedAnswer, CopiedCall, CopiedPart, CopiedPrompt, CopiedTurn
+from workflows.domain.events.copies import MessageCopied, SessionImported
 from workflows.domain.events.generations import PartSeal
 from workflows.domain.events.prompts import PromptShortened
 from workflows.domain.generation import Purpose
-from workflows.domain.ids import GenerationId, MessageId, PartId, SessionId, TurnConfigId, TurnId, answer_id
-from workflows.domain.messages import AnswerMetadata, CallState, Outcome, Reminder, StoredPart
-from workflows.domain.prompt import PromptContent
+from workflows.domain.ids import GenerationId, MessageId, PartId, Prefix, SessionId, TurnId
+from workflows.domain.messages import AnswerMetadata
 from workflows.domain.value import Value
 
 _QUERIES: Final = Queries("copies")
 _GENERATIONS: Final = Queries("generations")
-
-
-class CopiedTurn(Value):
-    id: TurnId
-    number: int
-    turn_config: TurnConfigId
-    agent: str
-    model: str
-    variant: str | None
-    step: int
-    reason: str
-    error: str | None
-    opened_at: datetime
-    ended_at: datetime
-
-
-class CopiedPrompt(Value):
-    """`origin`: the message that it copies; `agent`, `model` and `variant` as it names them."""
-
-    id: MessageId
-    origin: str
-    turn: TurnId
-    step: int
-    author: str
-    mode: str = "steer"
-    content: PromptContent
-    agent: str | None = None
-    model: str | None = None
-    variant: str | None = None
-    shown: int | None = None
-    at: datetime
-
-
-class CopiedPart(Value):
-    id: PartId
-    position: int
-    body: StoredPart
-
-
-class CopiedCall(Value):
-    """Settled."""
-
-    id: PartId
-    position: int
-    provider_id: str
-    tool: str
-    arguments: dict[str, JsonValue]
-    display: dict[str, JsonValue] = {}
-    state: CallState
-    outcome: Outcome
-    claimed_at: datetime | None = None
-    settled_at: datetime | None = None
-
-
-class CopiedAnswer(Value):
-    """The answer of a turn's step, or with `newest` a summary of all up to it, made when that was the newest answer."""
-
-    generation: GenerationId
-    origin: str
-    turn: TurnId
-    step: int
-    newest: MessageId | None = None
-    body: AnswerMetadata
-    parts: tuple[CopiedPart, ...] = ()
-    calls: tuple[CopiedCall, ...] = ()
-    reminders: tuple[Reminder, ...] = ()
-    at: datetime
-
-    @property
-    def message(self) -> MessageId:
-        return answer_id(self.generation)
+_TURN_CONFIGS: Final = Queries("turn_configs")
+_PAGE: Final = 50  # imported messages read together
 
 
 class SummaryRow(Value):
@@ -139,23 +72,28 @@ async def count(reader: RowReader, session: SessionId) -> int:
     return int(row["copied"])
 
 
+def write_turn_config(journal: Journal, config: TurnConfig) -> None:
+    journal.write(_TURN_CONFIGS.insert, id=config.id, body=Json(config.model_dump(mode="json")))
+
+
 def write_turn(journal: Journal, turn: CopiedTurn) -> None:
     journal.write(_QUERIES.insert_turn, session=journal.session, **turn.model_dump())
 
 
-def write_prompt(journal: Journal, prompt: CopiedPrompt) -> None:
+def write_prompt(journal: Journal, prompt: CopiedPrompt, whole: PartSeal | None = None) -> None:
+    """`whole`: the imported message that it comes from."""
     body = seal(prompt.content.model_dump(exclude_none=True))
     copied = PartSeal(part=PartId(prompt.id), kind="prompt", seal=body.seal)
-    seq = _record(journal, prompt.id, "user", prompt, [copied])
+    seq = _record(journal, prompt.id, "user", prompt, [copied, *([whole] if whole else [])])
     row = prompt.model_dump(exclude={"content", "origin"})
     journal.write(_QUERIES.insert_prompt, session=journal.session, seq=seq, body=body.content, salt=body.salt, **row)
     if prompt.shown is not None:
         journal.record(PromptShortened(prompt=prompt.id, turn=prompt.turn, shown=prompt.shown))
 
 
-def write_answer(journal: Journal, answer: CopiedAnswer) -> None:
-    """Its turn is there already; of a summary, the answers that it stands for."""
-    copied: list[PartSeal] = []
+def write_answer(journal: Journal, answer: CopiedAnswer, whole: PartSeal | None = None) -> None:
+    """Its turn is there already; of a summary, the answers that it stands for. `whole` as above."""
+    copied: list[PartSeal] = [whole] if whole else []
     reminded = seal([each.model_dump(mode="json") for each in answer.reminders]) if answer.reminders else None
     if reminded is not None:
         copied.append(PartSeal(part=PartId(f"{answer.generation}/reminders"), kind="reminders", seal=reminded.seal))
@@ -221,3 +159,54 @@ def _write_call(journal: Journal, answer: CopiedAnswer, call: CopiedCall) -> lis
         PartSeal(part=call.id, kind="call", seal=arguments.seal),
         PartSeal(part=PartId(f"{call.id}/outcome"), kind="outcome", seal=outcome.seal),
     ]
+
+
+async def taken_ids(reader: RowReader, ids: Sequence[str]) -> set[str]:
+    """Those that something has already."""
+    generations = [f"{Prefix.GENERATION}{id[3:]}" for id in ids if id.startswith(Prefix.MESSAGE)]
+    rows = await reader.rows(_QUERIES.taken_ids, ids=list(ids), generations=generations)
+    return {row["id"] for row in rows}
+
+
+def write_imported_session(journal: Journal, info: JsonValue, *, origin: str, digest: str, messages: int) -> None:
+    """`messages`: how many follow, with an event each."""
+    body = seal(info)
+    seq = journal.record(SessionImported(origin=origin, digest=digest, seal=body.seal)) + messages
+    journal.write(_QUERIES.insert_imported_session, session=journal.session, body=body.content, salt=body.salt, seq=seq)
+
+
+def write_imported_message(journal: Journal, id: MessageId, position: int, message: JsonValue) -> PartSeal:
+    """The seal for the event of the message."""
+    body = seal(message)
+    row = {"id": id, "session": journal.session, "position": position}
+    journal.write(_QUERIES.insert_imported_message, **row, body=body.content, salt=body.salt)
+    return PartSeal(part=PartId(f"{id}/imported"), kind="imported", seal=body.seal)
+
+
+def record_unseen(journal: Journal, id: MessageId, origin: str, whole: PartSeal, *, user: bool) -> None:
+    """An imported message that has nothing for a model."""
+    role: Literal["user", "assistant"] = "user" if user else "assistant"
+    journal.record(MessageCopied(message=id, origin=origin, role=role, contents=(whole,)))
+
+
+class ImportedSessionRow(Value):
+    """`seq`: of the last event of the import."""
+
+    body: dict[str, JsonValue]
+    seq: int
+
+
+async def imported_session(reader: RowReader, session: SessionId) -> ImportedSessionRow | None:
+    rows = await reader.rows(_QUERIES.imported_session, session=session)
+    return ImportedSessionRow(**rows[0]) if rows else None
+
+
+async def imported_messages(
+    reader: RowReader, session: SessionId
+) -> AsyncIterator[tuple[MessageId, dict[str, JsonValue]]]:
+    """In order, a page at a time."""
+    after = -1
+    while rows := await reader.rows(_QUERIES.imported_messages, session=session, after=after, limit=_PAGE):
+        for row in rows:
+            yield row["id"], row["body"]
+        after = rows[-1]["position"]

@@ -15,7 +15,7 @@ from workflows.domain import hash_chain
 from workflows.domain.events.asks import AskAnswered
 from workflows.domain.events.calls import CallClaimed, CallFinished, CallPrepared, RecordedDecision
 from workflows.domain.events.compactions import CompactionAccepted
-from workflows.domain.events.copies import MessageCopied
+from workflows.domain.events.copies import MessageCopied, SessionImported
 from workflows.domain.events.event import EVENT_RECORD_ADAPTER, EventRecord
 from workflows.domain.events.generations import CompactionFailed, ContextCompacted, MessageCompleted, ModelRetry
 from workflows.domain.events.prompts import PromptAccepted, PromptShortened
@@ -211,6 +211,8 @@ def _seals(record: EventRecord) -> Iterator[tuple[str, str]]:
         case AskAnswered(ask=name, feedback_seal=feedback, answers_seal=answers):
             yield from [(f"{name}/feedback", feedback)] if feedback is not None else []
             yield from [(f"{name}/answers", answers)] if answers is not None else []
+        case SessionImported(seal=seal):
+            yield f"{record.session}/imported", seal
         case MessageCopied(contents=contents):
             yield from ((copied.part, copied.seal) for copied in contents)
 

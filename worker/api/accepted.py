@@ -51,6 +51,15 @@ class AcceptedFork(Value):
     messages: int
 
 
+class ImportedFile(Value):
+    """`same_ids`: the session and its messages have the ids of the file."""
+
+    session: SessionId
+    title: str
+    messages: int
+    same_ids: bool
+
+
 class DeletedSessions(Value):
     """The sessions whose contents are erased, and what has failed."""
 

@@ -2,6 +2,8 @@
 
 from datetime import datetime
 
+from pydantic import JsonValue
+
 from workflows.domain.ids import PartId
 from workflows.domain.messages import Message
 from workflows.domain.value import Value
@@ -13,6 +15,13 @@ class CallTimes(Value):
     claimed: datetime | None
     settled: datetime | None
     cleared: datetime | None
+
+
+class ImportedInfo(Value):
+    """What an import says of its session; `seq`: of the last event of the import."""
+
+    body: dict[str, JsonValue]
+    seq: int
 
 
 class MessageDetails(Value):

@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 
 
 class CommandEntry(NamedTuple):
-    """A command's module in `worker.cli.commands`, and its summary."""
+    """A command's module in `worker.cli.commands`, its summary, and the name of its function, if that is another."""
 
     module: str
     summary: str
+    function: str | None = None
 
 
 COMMAND_SECTIONS: Final = {
@@ -52,6 +53,7 @@ COMMAND_SECTIONS: Final = {
     "Records": {
         "log": CommandEntry("record", "Tell on one page what a session has done, or show its log, or verify it."),
         "stats": CommandEntry("stats", "Show what was used: tokens, cost, models and tools."),
+        "import": CommandEntry("record", "Begin a session with what OpenCode or Holdfast has exported.", "import_"),
         "export": CommandEntry("record", "Write a session as JSON, in OpenCode's form."),
     },
     "Keeping": {
@@ -89,7 +91,7 @@ class CommandGroup(click.Group):
         if entry is None:
             return None
         module = importlib.import_module(f"worker.cli.commands.{entry.module}")
-        command: click.Command = getattr(module, cmd_name)
+        command: click.Command = getattr(module, entry.function or cmd_name)
         return command
 
     def resolve_command(

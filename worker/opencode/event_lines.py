@@ -13,7 +13,7 @@ from worker.opencode.export import milliseconds
 from worker.opencode.shapes import ErrorShape, PartShape, Shape, SpanShape, StepFinishShape
 from worker.stored_contents import note_of, part_of, stored_call
 from workflows.domain.events.calls import CallClaimed, CallFinished, CallPrepared
-from workflows.domain.events.copies import SessionForked
+from workflows.domain.events.copies import SessionForked, SessionImported
 from workflows.domain.events.generations import (
     CompactionFailed,
     ContextCompacted,
@@ -38,8 +38,9 @@ _OwnKind = Literal[
     "pruned",
     "prompt_shortened",
     "forked",
+    "imported",
 ]
-_ContextEvent = ContextCompacted | ContextPruned | CompactionFailed | PromptShortened | SessionForked
+_ContextEvent = ContextCompacted | ContextPruned | CompactionFailed | PromptShortened | SessionForked | SessionImported
 
 
 class RetryWait(Shape):
@@ -54,7 +55,7 @@ class RetryWait(Shape):
 class JsonLine(Shape):
     """Ours: `ask`, `retry`, `turn_start`, `turn_end`, `compacted` (`tokens` of the context, and the summary's `cost` in
     US dollars), `compaction_failed`, `prompt_shortened` (characters that are `shown`), `seq` (of the session's event),
-    `configuration` (the turn's), `forked` (of `origin`)."""
+    `configuration` (the turn's), `forked` and `imported` (of `origin`)."""
 
     type: _PartKind | _OwnKind
     timestamp: int
@@ -68,7 +69,7 @@ class JsonLine(Shape):
     cost: float | None = None
     shown: int | None = None
     configuration: TurnConfigId | None = None
-    origin: SessionId | None = None
+    origin: str | None = None
     reason: str | None = None
 
     @property
@@ -102,8 +103,8 @@ class EventLines:
                 self._add_line(type="turn_start", timestamp=at, session_id=record.session, configuration=turn_config)
             case MessageCompleted() if record.event.turn is not None:
                 self._on_message_completed(seen, record.event, at)
-            case ContextCompacted() | ContextPruned() | SessionForked() | CompactionFailed() | PromptShortened():
-                self._add_line(timestamp=at, session_id=record.session, **_of_context(seen, record.event))
+            case event if isinstance(event, _ContextEvent):
+                self._add_line(timestamp=at, session_id=record.session, **_of_context(seen, event))
             case CallPrepared(call=call):
                 self._messages[call] = self._message
             case CallClaimed(call=call):
@@ -173,6 +174,8 @@ def _of_context(seen: EventWithContents, event: _ContextEvent) -> dict[str, Any]
             return {"type": "pruned", "tokens": {"cleared": cleared}}
         case SessionForked(origin=origin):
             return {"type": "forked", "origin": origin}
+        case SessionImported(origin=origin):
+            return {"type": "imported", "origin": origin}
         case CompactionFailed(note=note):
             return {"type": "compaction_failed", "reason": note_of(seen, note)}
         case PromptShortened(shown=shown):

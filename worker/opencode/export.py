@@ -9,9 +9,9 @@ from random import Random
 from textwrap import indent
 from typing import Any, Literal
 
-from pydantic import SerializeAsAny
+from pydantic import JsonValue, SerializeAsAny
 
-from worker.api.messages import CallTimes, MessageDetails
+from worker.api.messages import CallTimes, ImportedInfo, MessageDetails
 from worker.api.sessions import Overview, Totals, UnfinishedTurn
 from worker.opencode import shapes
 from worker.opencode.shapes import ErrorShape, ModelShape, PartShape, Shape, SpanShape, TimesShape, TokensShape
@@ -90,17 +90,43 @@ class Exporter:
     overview: Overview
     worktree: str
     cut_short: Sequence[UnfinishedTurn] = ()
+    imported: ImportedInfo | None = None
     _prompt: MessageId = MessageId("")
     _since: datetime | None = None
 
-    async def document(self, info: SessionInfo, details: AsyncIterator[MessageDetails]) -> AsyncIterator[str]:
-        """In pieces: a long session never fills memory."""
-        yield f'{{\n  "info": {indent(_json(info), "  ").lstrip()},\n  "messages": ['
-        comma = ""
+    async def document(
+        self,
+        info: SessionInfo,
+        details: AsyncIterator[MessageDetails],
+        imported: AsyncIterator[tuple[MessageId, dict[str, JsonValue]]] | None = None,
+    ) -> AsyncIterator[str]:
+        """In pieces: a long session never fills memory. `imported`: the messages of an import, as they came."""
+        yield f'{{\n  "info": {indent(_json(self._merged(info)), "  ").lstrip()},\n  "messages": ['
+        comma, known = "", set()
+        if imported is not None:
+            async for id, body in imported:
+                known.add(id)
+                yield f"{comma}\n{indent(_json(body), '    ')}"
+                comma = ","
         async for message in self._messages(details):
-            yield f"{comma}\n{indent(_json(message), '    ')}"
-            comma = ","
+            if message.info.id not in known:
+                yield f"{comma}\n{indent(_json(message.dump()), '    ')}"
+                comma = ","
         yield "\n  ]\n}\n"
+
+    def _merged(self, info: SessionInfo) -> dict[str, JsonValue]:
+        """What an import says of the session, with what is known better here."""
+        own = info.dump()
+        if self.imported is None:
+            return own
+        found = dict(self.imported.body)
+        if found.get("directory") != own["directory"]:
+            found |= {name: own[name] for name in ("directory", "projectID")}
+        if self.overview.seq > self.imported.seq:
+            times = {**_object(found.get("time")), "updated": info.time.updated}
+            found |= {"title": info.title, "time": times, "cost": _number(found.get("cost")) + info.cost}
+            found["tokens"] = _sum(_object(found.get("tokens")), _object(own["tokens"]))
+        return found
 
     async def _messages(self, details: AsyncIterator[MessageDetails]) -> AsyncIterator[ExportedMessage]:
         ended = deque(self.cut_short)
@@ -126,7 +152,11 @@ class Exporter:
             cost=shapes.cost_number(totals.cost.dollars),
             tokens=shapes.tokens_shape(totals.tokens),
             summary=DiffSummary(**totals.changes.model_dump()),
-            time=TimesShape(created=milliseconds(overview.created_at), updated=milliseconds(overview.updated_at)),
+            time=TimesShape(
+                created=milliseconds(overview.created_at),
+                updated=milliseconds(overview.updated_at),
+                archived=milliseconds(overview.archive.at) if overview.archive else None,
+            ),
         )
 
     def _message(self, details: MessageDetails) -> ExportedMessage:
@@ -237,5 +267,24 @@ def _span(timing: CallTimes, otherwise: datetime) -> SpanShape:
     return SpanShape(start=milliseconds(begin), end=end, compacted=cleared)
 
 
-def _json(shape: Shape) -> str:
-    return json.dumps(shape.dump(), indent=2)
+def _json(value: JsonValue) -> str:
+    return json.dumps(value, indent=2)
+
+
+def _object(value: JsonValue) -> dict[str, JsonValue]:
+    return dict(value) if isinstance(value, dict) else {}
+
+
+def _number(value: JsonValue) -> float:
+    return value if isinstance(value, int | float) else 0
+
+
+def _sum(tokens: dict[str, JsonValue], more: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """Of the same numbers in both."""
+    summed: dict[str, JsonValue] = {}
+    for name, value in (tokens | more).items():
+        if isinstance(value, dict):
+            summed[name] = _sum(_object(tokens.get(name)), _object(more.get(name)))
+        else:
+            summed[name] = _number(tokens.get(name)) + _number(more.get(name))
+    return summed

@@ -69,3 +69,31 @@ VALUES (%(id)s, %(session)s, %(turn)s, %(step)s, %(position)s, %(message)s, %(pr
 INSERT INTO compaction (generation, session, number, turn, step, newest)
 SELECT %(generation)s, %(session)s, coalesce(max(number), 0) + 1, %(turn)s, %(step)s, %(newest)s
 FROM compaction WHERE session = %(session)s
+
+-- name: insert_imported_session
+-- Keep what an import says of a session.
+INSERT INTO imported_session (id, body, salt, seq) VALUES (%(session)s, %(body)s, %(salt)s, %(seq)s)
+
+-- name: insert_imported_message
+-- Keep a message of an import as it came.
+INSERT INTO imported_message (id, session, position, body, salt)
+VALUES (%(id)s, %(session)s, %(position)s, %(body)s, %(salt)s)
+
+-- name: imported_session
+-- What an import says of a session, and the end of the log after it.
+SELECT body, seq FROM imported_session WHERE id = %(session)s
+
+-- name: imported_messages
+-- A page of a session's imported messages, as they came.
+SELECT id, position, body FROM imported_message WHERE session = %(session)s AND position > %(after)s
+ORDER BY position LIMIT %(limit)s
+
+-- name: taken_ids
+-- Those of these ids that something has already.
+SELECT id FROM session WHERE id = ANY(%(ids)s)
+UNION SELECT id FROM work WHERE id = ANY(%(ids)s)
+UNION SELECT id FROM message WHERE id = ANY(%(ids)s)
+UNION SELECT id FROM part WHERE id = ANY(%(ids)s)
+UNION SELECT id FROM call WHERE id = ANY(%(ids)s)
+UNION SELECT id FROM imported_message WHERE id = ANY(%(ids)s)
+UNION SELECT 'msg' || substr(id, 4) FROM generation WHERE id = ANY(%(generations)s)

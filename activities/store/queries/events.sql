@@ -33,6 +33,10 @@ SELECT id || '/answers', answers::text, answers_salt FROM ask WHERE id = ANY(%(i
 UNION ALL
 SELECT id || '/reminders', reminders::text, reminders_salt FROM generation
 WHERE id = ANY(%(ids)s) AND reminders_salt IS NOT NULL
+UNION ALL
+SELECT id || '/imported', body::text, salt FROM imported_message WHERE id = ANY(%(ids)s)
+UNION ALL
+SELECT id || '/imported', body::text, salt FROM imported_session WHERE id = ANY(%(ids)s)
 
 -- name: contents
 -- Stored contents that events name by id.

@@ -1,4 +1,4 @@
-"""`holdfast log`, `export` and `archive`: a session's records."""
+"""`holdfast log`, `export`, `import` and `archive`: a session's records."""
 
 import json
 from datetime import UTC, datetime
@@ -12,12 +12,13 @@ from pydantic import JsonValue
 from activities.archive import archive_file, verification
 from activities.archive.archive_file import SUFFIX
 from activities.project import worktree
+from activities.shell.environment import session_environment
 from worker.api.events import EventWithContents, Verification
 from worker.archives_client import verify_archive
 from worker.cli import completers, confirmation, id_lookup
-from worker.cli.command_support import async_command, open_client
+from worker.cli.command_support import async_command, current_directory, open_client
 from worker.cli.exit_codes import ExitCode
-from worker.cli.render.escaping import display_width, escape_exact
+from worker.cli.render.escaping import display_width, escape_exact, one_line
 from worker.cli.render.formatting import pluralize
 from worker.cli.render.session_summary import SessionSummary, render_session_summary
 from worker.cli.render.wrap import terminal_columns, wrap_text, wrap_words
@@ -86,10 +87,39 @@ async def export(settings: Settings, session: str) -> None:
         directory = Path(overview.directory)
         root = worktree.find_root(directory)
         project = await worktree.project_id(root, directory)
-        exporter = Exporter(overview, str(root or directory), await client.records.unfinished_turns(overview.id))
+        records = client.records
+        unfinished, imported = await records.unfinished_turns(overview.id), await records.imported(overview.id)
+        exporter = Exporter(overview, str(root or directory), unfinished, imported)
         info = exporter.info(await client.sessions.totals(overview.id), project, version("holdfast"))
-        async for piece in exporter.document(info, client.records.messages(overview.id)):
+        messages = records.messages(overview.id), records.imported_messages(overview.id)
+        async for piece in exporter.document(info, *messages):
             click.echo(piece, nl=False)
+
+
+@click.command("import")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="The session, as JSON.")
+@async_command
+async def import_(settings: Settings, file: Path, as_json: bool) -> None:
+    """Begin a session with what OpenCode or Holdfast has exported.
+
+    It works in the current directory. Every part of a message is kept, and exported again as it came; a model sees its
+    texts and calls. Ids stay, unless one of them is taken here: then all are new. Nothing in the file runs, and its
+    cost is not counted again.
+
+    \b
+    Example:
+      holdfast import session.json
+    """
+    directory = str(current_directory())
+    async with open_client(settings) as client:
+        environment = session_environment(client.settings.environment)
+        imported = await client.copies.import_session(file, directory, environment=environment)
+    if as_json:
+        click.echo(imported.model_dump_json())
+        return
+    ids = "" if imported.same_ids else ", under new ids"
+    click.echo(f"{imported.session}  {one_line(imported.title)}: {pluralize(imported.messages, 'message')}{ids}")
 
 
 @click.command()

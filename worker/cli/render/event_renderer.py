@@ -30,7 +30,7 @@ from worker.stored_contents import note_of, part_of
 from workflows.domain.call_display import DisplayKind
 from workflows.domain.events.asks import AskRaised
 from workflows.domain.events.calls import CallClaimed, CallDrifted, CallFinished, CallPrepared
-from workflows.domain.events.copies import MessageCopied, SessionForked
+from workflows.domain.events.copies import MessageCopied, SessionForked, SessionImported
 from workflows.domain.events.event import Event
 from workflows.domain.events.generations import ContextCompacted, ContextPruned, MessageCompleted, ModelRetry
 from workflows.domain.events.prompts import PromptAccepted, PromptTaken
@@ -139,7 +139,7 @@ class EventRenderer:
                 self._print(f"Suspended: {why}", "yellow")
                 for each in suspension_text.list_actions(seen.record.session):
                     self._print(each)
-            case SessionForked() | MessageCopied():
+            case SessionForked() | SessionImported() | MessageCopied():
                 for each in origin_rows(event, seen):
                     self._print(each, DIM)
             case CallPrepared() if event.recovery in _QUICK:

@@ -4,19 +4,24 @@ from collections.abc import Iterator
 
 from worker.api.events import EventWithContents
 from worker.cli.render.collapse import OUTPUT_LIMIT, collapse
-from worker.cli.render.escaping import escape_exact, escape_prose
+from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.event_contents import actor_of, prompt_of
 from worker.stored_contents import part_of, stored_call
-from workflows.domain.events.copies import MessageCopied, SessionForked
+from workflows.domain.events.copies import MessageCopied, SessionForked, SessionImported
 from workflows.domain.messages import TextPart
 
 
-def origin_rows(event: SessionForked | MessageCopied, seen: EventWithContents) -> Iterator[str]:
+def origin_rows(event: SessionForked | SessionImported | MessageCopied, seen: EventWithContents) -> Iterator[str]:
     """Of a copied message its texts in short, and the names of its calls."""
     if isinstance(event, SessionForked):
         yield f"Begun by {actor_of(seen)} with messages of {event.origin}:"
         return
-    if event.role == "user":
+    if isinstance(event, SessionImported):
+        yield f"Imported by {actor_of(seen)}: the session {one_line(event.origin)} of a file ({event.digest[:16]})."
+        return
+    if event.turn is None:
+        yield "(a message without text or calls)"
+    elif event.role == "user":
         yield from (f"> {row}" for row in _short(prompt_of(seen, event.message)))
     if event.role == "summary":
         yield "(a summary of what is before it)"

@@ -23,7 +23,7 @@ from workflows.domain.call_display import DisplayKind
 from workflows.domain.events.asks import AnswerNotRun, AnswerRefused, AskAnswered, AskClosed, AskRaised
 from workflows.domain.events.budgets import BudgetSpent, UsageEstimated
 from workflows.domain.events.calls import CallClaimed, CallDrifted, CallFinished, WriteRefused
-from workflows.domain.events.copies import MessageCopied, SessionForked
+from workflows.domain.events.copies import MessageCopied, SessionForked, SessionImported
 from workflows.domain.events.event import Event
 from workflows.domain.events.generations import MessageCompleted, ModelRetry
 from workflows.domain.events.grants import GrantMade
@@ -63,8 +63,8 @@ class SessionSummary:
                 self._prompts[event.prompt] = f"{prompt_of(seen, event.prompt)} ({actor_of(seen)})"
                 if event.prompt in self._tasks:  # a subagent's events follow, perhaps for another turn
                     self._turn, self._name = self._tasks[event.prompt]
-            case SessionForked() if self._is_own(seen):
-                self.origin = event.origin
+            case SessionForked(origin=origin) | SessionImported(origin=origin) if self._is_own(seen):
+                self.origin = origin
             case MessageCopied() if self._is_own(seen):
                 self.copied += 1
             case RetryAccepted():

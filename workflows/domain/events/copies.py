@@ -18,14 +18,25 @@ class SessionForked(Value):
     head: str
 
 
+class SessionImported(Value):
+    """A person began this session with an export of another program. `digest`: SHA-256 of the file. `origin`: its id
+    there. `seal`: of what the file says besides messages."""
+
+    type: Literal["session.imported"] = "session.imported"
+    origin: str
+    digest: str
+    seal: str
+
+
 class MessageCopied(Value):
-    """The message `origin` of another session, under new ids: nothing of it happened here. `summary`: an answer that
-    stands for what is before it. `contents`: what was copied, each as events name it."""
+    """The message `origin` of another session or an import: nothing of it happened here. `summary`: an answer that
+    stands for what is before it. `contents`: what was copied, each as events name it. Without a turn no model sees
+    it."""
 
     type: Literal["message.copied"] = "message.copied"
     message: MessageId
     origin: str
     role: Literal["user", "assistant", "summary"]
-    turn: TurnId
-    step: int
+    turn: TurnId | None = None
+    step: int | None = None
     contents: tuple[PartSeal, ...]

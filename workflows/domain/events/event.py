@@ -23,7 +23,7 @@ from workflows.domain.events.budgets import (
 )
 from workflows.domain.events.calls import CallClaimed, CallDrifted, CallFinished, CallPrepared, WriteRefused
 from workflows.domain.events.compactions import CompactionAccepted, CompactionTaken, CompactionWithdrawn
-from workflows.domain.events.copies import MessageCopied, SessionForked
+from workflows.domain.events.copies import MessageCopied, SessionForked, SessionImported
 from workflows.domain.events.generations import (
     CompactionFailed,
     ContextCompacted,
@@ -58,6 +58,7 @@ Event: TypeAlias = Annotated[
     | SessionConfigured
     | SessionTitled
     | SessionForked
+    | SessionImported
     | MessageCopied
     | TitleRequested
     | SessionEnded

@@ -1,0 +1,254 @@
+"""Makes a session of an export: each message as it came, and what of it a model sees.
+
+A model sees texts and calls. Thoughts need their provider's signatures, and files and mentions in prompts are not built
+yet: they are only kept.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any, Final
+
+from activities.calls import outcomes
+from activities.mint import new_id
+from worker.opencode.import_file import (
+    FileMessage,
+    ForeignMessageInfo,
+    ForeignState,
+    ForeignText,
+    ForeignTool,
+    ImportFile,
+)
+from workflows.domain.agents.built_in import BUILD
+from workflows.domain.close_reason import CloseReason
+from workflows.domain.config.turn_config import TurnConfig
+from workflows.domain.copied_messages import (
+    CopiedAnswer,
+    CopiedCall,
+    CopiedPart,
+    CopiedPrompt,
+    CopiedTurn,
+    ImportedMessage,
+    ImportedSession,
+)
+from workflows.domain.ids import GenerationId, MessageId, PartId, Prefix, SessionId, TurnId, answer_id
+from workflows.domain.messages import AnswerMetadata, CallState, Outcome, TextPart
+from workflows.domain.prompt import PromptContent
+from workflows.domain.titles import replace_unprintable
+from workflows.domain.usage import Tokens, decimal_text
+
+_REFERENCES: Final = ("id", "sessionID", "messageID", "parentID", "partID", "tail_start_id")
+_MOST: Final = 10**12  # tokens, and dollars: no sum of them overflows
+_NAME: Final = 200  # characters of an agent or a model
+_NO_TOOL_NAME: Final = re.compile(r"[^A-Za-z0-9_-]")
+
+
+class SessionImport:
+    """One file, as a session that `author` begins."""
+
+    def __init__(self, found: ImportFile, turn_config: TurnConfig, author: str, *, new_ids: bool) -> None:
+        self._found = found
+        self._turn_config = turn_config
+        self._author = author
+        self._ids = _new_ids(found) if new_ids else {id: id for id in found.ids}
+        self._messages: list[ImportedMessage] = []
+        self._turn: int | None = None  # index of the message that has opened it
+        self._turns = 0
+        self._newest: CopiedAnswer | None = None
+
+    def make(self) -> ImportedSession:
+        for message in self._found.messages:
+            self._add(message)
+        title = replace_unprintable(self._found.info.title).strip()[:_NAME] or "Imported"
+        return ImportedSession(
+            id=SessionId(self._ids[self._found.info.id]),
+            title=title,
+            origin=self._found.info.id,
+            digest=self._found.digest,
+            info=self._renamed(self._found.body),
+            turn_config=self._turn_config,
+            messages=tuple(self._messages),
+        )
+
+    def _add(self, message: FileMessage) -> None:
+        info = message.info
+        if info.role == "user":
+            self._turn = None
+            seen: CopiedPrompt | CopiedAnswer | None = self._prompt(message)
+        else:
+            seen = self._answer(message)
+        imported = ImportedMessage(
+            id=MessageId(self._ids[info.id]),
+            origin=info.id,
+            user=info.role == "user",
+            body=self._renamed(message.body),
+            turn=self._new_turn(info, seen.turn) if seen is not None and self._opens_turn(seen) else None,
+            seen=seen,
+        )
+        if imported.turn is not None:
+            self._turn = len(self._messages)
+        self._messages.append(imported)
+        if isinstance(seen, CopiedAnswer) and seen.newest is None:
+            self._newest = seen
+            self._extend_turn(seen)
+
+    def _opens_turn(self, seen: CopiedPrompt | CopiedAnswer) -> bool:
+        is_summary = isinstance(seen, CopiedAnswer) and seen.newest is not None
+        return self._turn is None and not is_summary
+
+    def _new_turn(self, info: ForeignMessageInfo, id: TurnId) -> CopiedTurn:
+        self._turns += 1
+        at = _moment(info.time.created)
+        return CopiedTurn(
+            id=id,
+            number=self._turns,
+            turn_config=self._turn_config.id,
+            agent=_named(info.agent, BUILD.name),
+            model=_model(info),
+            variant=None,
+            step=0,
+            reason=CloseReason.DONE,
+            error=None,
+            opened_at=at,
+            ended_at=at,
+        )
+
+    def _extend_turn(self, answer: CopiedAnswer) -> None:
+        assert self._turn is not None
+        opener = self._messages[self._turn]
+        assert opener.turn is not None
+        turn = opener.turn.model_copy(update={"step": answer.step, "ended_at": answer.at})
+        self._messages[self._turn] = opener.model_copy(update={"turn": turn})
+
+    @property
+    def _open_turn(self) -> CopiedTurn | None:
+        return None if self._turn is None else self._messages[self._turn].turn
+
+    def _prompt(self, message: FileMessage) -> CopiedPrompt | None:
+        """None: there is no text for a model in it."""
+        texts = [
+            TextPart(text=each.content.text)
+            for each in message.parts
+            if each.part.type == "text" and isinstance(each.content, ForeignText) and not each.content.ignored
+        ]
+        if not any(part.text.strip() for part in texts):
+            return None
+        return CopiedPrompt(
+            id=MessageId(self._ids[message.info.id]),
+            origin=message.info.id,
+            turn=TurnId(new_id(Prefix.TURN)),
+            step=1,
+            author=self._author,
+            content=PromptContent(parts=tuple(texts)),
+            at=_moment(message.info.time.created),
+        )
+
+    def _answer(self, message: FileMessage) -> CopiedAnswer | None:
+        """None: there are neither texts nor calls in it."""
+        info, id = message.info, self._ids[message.info.id]
+        parts, calls = tuple(self._texts(message)), tuple(self._calls(message))
+        turn = self._open_turn
+        answer = CopiedAnswer(
+            generation=GenerationId(f"{Prefix.GENERATION}{id[3:]}"),
+            origin=info.id,
+            turn=turn.id if turn else TurnId(new_id(Prefix.TURN)),
+            step=turn.step + 1 if turn else 1,
+            body=_metadata(info),
+            parts=parts,
+            calls=calls,
+            at=_moment(info.time.completed or info.time.created),
+        )
+        if info.summary is True and parts and self._newest is not None:
+            newest = self._newest
+            named = {"turn": newest.turn, "step": newest.step, "newest": answer_id(newest.generation), "calls": ()}
+            return answer.model_copy(update=named)
+        return answer if parts or calls else None
+
+    def _texts(self, message: FileMessage) -> Iterator[CopiedPart]:
+        for position, each in enumerate(message.parts):
+            if each.part.type == "text" and isinstance(each.content, ForeignText) and each.content.text.strip():
+                id = PartId(self._ids[each.part.id])
+                yield CopiedPart(id=id, position=position, body=TextPart(text=each.content.text))
+
+    def _calls(self, message: FileMessage) -> Iterator[CopiedCall]:
+        for position, each in enumerate(message.parts):
+            if isinstance(each.content, ForeignTool):
+                id, state = PartId(self._ids[each.part.id]), each.content.state
+                settled, outcome = _settlement(state)
+                yield CopiedCall(
+                    id=id,
+                    position=position,
+                    provider_id=id,
+                    tool=_NO_TOOL_NAME.sub("_", each.content.tool)[:64] or "tool",
+                    arguments=state.input,
+                    state=settled,
+                    outcome=outcome,
+                    claimed_at=_moment(state.time.start) if state.time.start is not None else None,
+                    settled_at=_moment(state.time.end or message.info.time.created),
+                )
+
+    def _renamed(self, value: Any) -> Any:
+        """With the ids of this session."""
+        if isinstance(value, list):
+            return [self._renamed(each) for each in value]
+        if not isinstance(value, dict):
+            return value
+        return {
+            key: self._ids.get(each, each) if key in _REFERENCES and isinstance(each, str) else self._renamed(each)
+            for key, each in value.items()
+        }
+
+
+def _new_ids(found: ImportFile) -> Mapping[str, str]:
+    """In the order of the file: clients sort by ids."""
+    ids = {found.info.id: new_id(Prefix.SESSION)}
+    for message in found.messages:
+        ids[message.info.id] = new_id(Prefix.MESSAGE)
+        ids |= {each.part.id: new_id(Prefix.PART) for each in message.parts}
+    return ids
+
+
+def _settlement(state: ForeignState) -> tuple[CallState, Outcome]:
+    if state.status == "completed":
+        return CallState.DONE, Outcome(title=state.title, output=state.output, metadata=state.metadata)
+    if state.status == "error":
+        return CallState.FAILED, Outcome(output=state.error, error=True, metadata=state.metadata)
+    return outcomes.not_copied()
+
+
+def _metadata(info: ForeignMessageInfo) -> AnswerMetadata:
+    tokens = info.tokens
+    return AnswerMetadata(
+        finish=_named(info.finish, "unknown"),
+        agent=_named(info.agent, BUILD.name),
+        model=_model(info),
+        tokens=Tokens(
+            total=None if tokens.total is None else _count(tokens.total),
+            input=_count(tokens.input),
+            output=_count(tokens.output),
+            reasoning=_count(tokens.reasoning),
+            cache_read=_count(tokens.cache.read),
+            cache_write=_count(tokens.cache.write),
+        ),
+        cost=decimal_text(Decimal(str(min(max(info.cost, 0), _MOST)))),
+    )
+
+
+def _model(info: ForeignMessageInfo) -> str:
+    provider, model = info.provider_id, info.model_id
+    if info.model is not None:
+        provider, model = info.model.provider_id, info.model.model_id
+    return _named(f"{provider}/{model}" if provider and model else None, "none")
+
+
+def _named(text: str | None, otherwise: str) -> str:
+    return replace_unprintable(text or "").strip()[:_NAME] or otherwise
+
+
+def _count(number: float) -> int:
+    return int(min(max(number, 0), _MOST))
+
+
+def _moment(milliseconds: float) -> datetime:
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)

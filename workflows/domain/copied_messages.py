@@ -1,0 +1,105 @@
+"""Turns and messages that are copied into a session: of another one, or of a file."""
+
+from datetime import datetime
+
+from pydantic import JsonValue
+
+from workflows.domain.config.turn_config import TurnConfig
+from workflows.domain.ids import GenerationId, MessageId, PartId, SessionId, TurnConfigId, TurnId, answer_id
+from workflows.domain.messages import AnswerMetadata, CallState, Outcome, Reminder, StoredPart
+from workflows.domain.prompt import PromptContent
+from workflows.domain.value import Value
+
+
+class CopiedTurn(Value):
+    id: TurnId
+    number: int
+    turn_config: TurnConfigId
+    agent: str
+    model: str
+    variant: str | None
+    step: int
+    reason: str
+    error: str | None
+    opened_at: datetime
+    ended_at: datetime
+
+
+class CopiedPrompt(Value):
+    """`origin`: the message that it copies; `agent`, `model` and `variant` as it names them."""
+
+    id: MessageId
+    origin: str
+    turn: TurnId
+    step: int
+    author: str
+    mode: str = "steer"
+    content: PromptContent
+    agent: str | None = None
+    model: str | None = None
+    variant: str | None = None
+    shown: int | None = None
+    at: datetime
+
+
+class CopiedPart(Value):
+    id: PartId
+    position: int
+    body: StoredPart
+
+
+class CopiedCall(Value):
+    """Settled."""
+
+    id: PartId
+    position: int
+    provider_id: str
+    tool: str
+    arguments: dict[str, JsonValue]
+    display: dict[str, JsonValue] = {}
+    state: CallState
+    outcome: Outcome
+    claimed_at: datetime | None = None
+    settled_at: datetime | None = None
+
+
+class CopiedAnswer(Value):
+    """The answer of a turn's step, or with `newest` a summary of all up to it, made when that was the newest answer."""
+
+    generation: GenerationId
+    origin: str
+    turn: TurnId
+    step: int
+    newest: MessageId | None = None
+    body: AnswerMetadata
+    parts: tuple[CopiedPart, ...] = ()
+    calls: tuple[CopiedCall, ...] = ()
+    reminders: tuple[Reminder, ...] = ()
+    at: datetime
+
+    @property
+    def message(self) -> MessageId:
+        return answer_id(self.generation)
+
+
+class ImportedMessage(Value):
+    """A message as it came, and what of it a model sees: a prompt, an answer, or nothing. `turn`: that it opens."""
+
+    id: MessageId
+    origin: str
+    user: bool
+    body: dict[str, JsonValue]
+    turn: CopiedTurn | None = None
+    seen: CopiedPrompt | CopiedAnswer | None = None
+
+
+class ImportedSession(Value):
+    """Its messages in order. `info`: what the file says besides them; `digest`: its SHA-256."""
+
+    id: SessionId
+    title: str
+    origin: str
+    digest: str
+    info: dict[str, JsonValue]
+    turn_config: TurnConfig
+    messages: tuple[ImportedMessage, ...]

@@ -1,10 +1,14 @@
 -- name: answers
 -- Sums over the answers of a period: all, and by day, session, directory, agent and model, the most expensive first.
-WITH counted AS (
-    SELECT s.id AS session, s.title, s.directory, m.step, m.body->>'agent' AS agent, m.body->>'model' AS model,
+WITH grouped AS MATERIALIZED (
+    SELECT s.id AS session, s.title, s.directory, b.agent, b.model,
            to_char(m.created_at AT TIME ZONE make_interval(secs => %(offset)s), 'YYYY-MM-DD') AS day,
-           nullif(trim('"' FROM (m.body->'cost')::text), 'null')::numeric AS cost, t.*
-    FROM message m JOIN session s ON s.id = m.session CROSS JOIN LATERAL json_to_record(m.body->'tokens') AS
+           count(m.step) AS steps, sum(b.cost) AS cost, count(*) FILTER (WHERE b.cost IS NULL) AS unpriced,
+           sum(t.input) AS input, sum(t.output) AS output, sum(t.reasoning) AS reasoning,
+           sum(t.cache_read) AS cache_read, sum(t.cache_write) AS cache_write
+    FROM message m JOIN session s ON s.id = m.session
+    CROSS JOIN LATERAL json_to_record(m.body) AS b(agent text, model text, cost numeric, tokens json)
+    CROSS JOIN LATERAL json_to_record(b.tokens) AS
          t(input bigint, output bigint, reasoning bigint, cache_read bigint, cache_write bigint)
     WHERE NOT m.copied
       AND (%(since)s::timestamptz IS NULL OR m.created_at >= %(since)s)
@@ -15,17 +19,18 @@ WITH counted AS (
       AND (%(worktree)s::text IS NULL OR s.worktree = %(worktree)s)
       AND (num_nonnulls(%(directory)s::text, %(below)s::text, %(worktree)s::text) = 0
            OR s.host IS NOT DISTINCT FROM %(host)s)
-      AND (%(agents)s::text[] IS NULL OR m.body->>'agent' = ANY(%(agents)s))
+      AND (%(agents)s::text[] IS NULL OR b.agent = ANY(%(agents)s))
+    GROUP BY s.id, b.agent, b.model, day
 ), summed AS (
     SELECT CASE GROUPING(day, session, directory, agent, model) WHEN 15 THEN 'day' WHEN 23 THEN 'session'
            WHEN 27 THEN 'directory' WHEN 29 THEN 'agent' WHEN 30 THEN 'model' ELSE 'all' END AS kind,
            coalesce(day, session, directory, agent, model, '') AS name, max(title) AS title,
-           count(step) AS steps, count(DISTINCT session) AS sessions,
-           coalesce(sum(cost), 0) AS dollars, count(*) FILTER (WHERE cost IS NULL) AS unpriced,
+           coalesce(sum(steps), 0)::bigint AS steps, count(DISTINCT session) AS sessions,
+           coalesce(sum(cost), 0) AS dollars, coalesce(sum(unpriced), 0)::bigint AS unpriced,
            coalesce(sum(input), 0)::bigint AS input, coalesce(sum(output), 0)::bigint AS output,
            coalesce(sum(reasoning), 0)::bigint AS reasoning, coalesce(sum(cache_read), 0)::bigint AS cache_read,
            coalesce(sum(cache_write), 0)::bigint AS cache_write
-    FROM counted GROUP BY GROUPING SETS ((), (day), (session), (directory), (agent), (model))
+    FROM grouped GROUP BY GROUPING SETS ((), (day), (session), (directory), (agent), (model))
 ), ranked AS (
     SELECT *, row_number() OVER (PARTITION BY kind ORDER BY CASE kind WHEN 'day' THEN name END DESC, dollars DESC,
                                  input + output + cache_read DESC, name) AS rank,

@@ -40,7 +40,7 @@ COMMAND_SECTIONS: Final = {
         "compact": CommandEntry("compact", "Put a summary in place of the beginning of a conversation."),
         "wake": CommandEntry("wake", "Ask a provider again now, without waiting for the end of its pause."),
         "resume": CommandEntry("resume", "Let a suspended session continue, as things are now."),
-        "title": CommandEntry("title", "Name a session, or have the model name it anew."),
+        "title": CommandEntry("title", "Name a session."),
         "fork": CommandEntry("fork", "Begin another session with the messages of one."),
         "stop": CommandEntry("sessions", "Stop a session's turn."),
         "end": CommandEntry("sessions", "End a session for good."),

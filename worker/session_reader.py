@@ -1,7 +1,7 @@
 """Sessions as a person lists them."""
 
 import asyncio
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from activities.project import worktree
@@ -99,6 +99,10 @@ class SessionReader:
         """None: it has no limits."""
         found = await budgets.of_session(self.database, session)
         return from_row(BudgetOverview, found) if found is not None and found.limits.any else None
+
+    async def compacting_since(self, session: SessionId) -> datetime | None:
+        """None: its context is not being summarised."""
+        return await sessions.compacting_since(self.database, session)
 
     async def totals(self, session: SessionId) -> Totals:
         """Includes its subagents."""

@@ -291,6 +291,12 @@ async def tree(reader: RowReader, session: SessionId) -> list[SessionId]:
     return [row["id"] for row in await reader.rows(_QUERIES.tree, session=session)]
 
 
+async def compacting_since(reader: RowReader, session: SessionId) -> datetime | None:
+    """None: its context is not being summarised."""
+    rows = await reader.rows(_QUERIES.compacting, session=session)
+    return rows[0]["begun_at"] if rows else None
+
+
 async def totals(reader: RowReader, session: SessionId) -> TotalsRow:
     """Of the session and those below it."""
     sessions = await tree(reader, session)

@@ -137,7 +137,7 @@ class Exporter:
         for turn in ended:
             yield self._failure(turn)
 
-    def info(self, totals: Totals, project: str, version: str) -> SessionInfo:
+    def info(self, totals: Totals, project: str, version: str, compacting: datetime | None = None) -> SessionInfo:
         overview = self.overview
         return SessionInfo(
             id=overview.id,
@@ -155,6 +155,7 @@ class Exporter:
             time=TimesShape(
                 created=milliseconds(overview.created_at),
                 updated=milliseconds(overview.updated_at),
+                compacting=milliseconds(compacting) if compacting else None,
                 archived=milliseconds(overview.archive.at) if overview.archive else None,
             ),
         )

@@ -47,6 +47,7 @@ class TimesShape(Shape):
     created: int
     updated: int | None = None
     completed: int | None = None
+    compacting: int | None = None
     archived: int | None = None
 
 

@@ -94,6 +94,13 @@ WITH RECURSIVE tree AS (
 )
 SELECT id FROM tree ORDER BY depth, id DESC
 
+-- name: compacting
+-- Since when a session's context is being summarised; no row if it is not.
+SELECT g.begun_at FROM generation g JOIN turn t ON t.session = g.session AND t.state = 'open'
+WHERE g.session = %(session)s AND g.purpose = 'compaction' AND NOT EXISTS (SELECT FROM message m WHERE m.generation = g.id)
+  AND g.begun_at >= ALL (SELECT begun_at FROM generation s WHERE s.turn = t.id)
+ORDER BY g.begun_at DESC LIMIT 1
+
 -- name: totals
 -- Sums over the answers of sessions: steps, tokens and dollars.
 SELECT count(step) AS steps, coalesce(sum(nullif(trim('"' FROM (body->'cost')::text), 'null')::numeric), 0) AS dollars,

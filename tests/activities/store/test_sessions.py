@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from activities.store import events, projects, sessions, titles
+from activities.store import events, generations, projects, sessions, titles
 from activities.store.generations import NewAnswer
 from activities.store.journal import session_journal
 from activities.store.sessions import NewSession
@@ -128,6 +128,18 @@ async def test_totals_are_sums_over_all_answers_and_count_the_steps(rig: Activit
     totals = await sessions.totals(rig.database, rig.session)
     assert (totals.steps, totals.tokens.input, totals.tokens.output) == (3, 35, 6)
     assert totals.cost == Cost(dollars=Decimal("0.25"), unpriced=1)
+
+
+async def test_a_session_is_compacting_until_the_summary_is_stored(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    await rig.store_answer(rig.generation(1), NewAnswer(body=BODY))
+    summary = Generation(id=GenerationId("gen_summary"), purpose=Purpose.COMPACTION)
+    assert await sessions.compacting_since(rig.database, rig.session) is None
+    async with rig.journal() as journal:
+        await generations.begin(journal, summary, rig.fence())
+    assert await sessions.compacting_since(rig.database, rig.session) is not None
+    await rig.store_answer(summary, NewAnswer(body=BODY))
+    assert await sessions.compacting_since(rig.database, rig.session) is None
 
 
 async def test_a_session_ends_once(rig: ActivityRig) -> None:

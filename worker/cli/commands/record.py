@@ -90,7 +90,11 @@ async def export(settings: Settings, session: str) -> None:
         records = client.records
         unfinished, imported = await records.unfinished_turns(overview.id), await records.imported(overview.id)
         exporter = Exporter(overview, str(root or directory), unfinished, imported)
-        info = exporter.info(await client.sessions.totals(overview.id), project, version("holdfast"))
+        totals, compacting = (
+            await client.sessions.totals(overview.id),
+            await client.sessions.compacting_since(overview.id),
+        )
+        info = exporter.info(totals, project, version("holdfast"), compacting)
         messages = records.messages(overview.id), records.imported_messages(overview.id)
         async for piece in exporter.document(info, *messages):
             click.echo(piece, nl=False)

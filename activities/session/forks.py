@@ -8,7 +8,7 @@ from activities.calls import outcomes
 from activities.mint import new_id
 from activities.store import copies, sessions, transcript
 from activities.store.database import Database
-from activities.store.journal import Journal
+from activities.store.journal import Journal, read_version
 from activities.store.sessions import NewSession
 from activities.store.statements import Statements
 from activities.store.transcript import MessageRow
@@ -40,11 +40,11 @@ async def fork_session(
 ) -> ForkedSession:
     """Begin the session `new` with the messages of `origin` before one, or all. An existing session stays.
 
-    What is not settled in the origin counts as interrupted. Raises NotFound, and Conflict for an archived one.
+    What is not settled in the origin counts as interrupted. Raises NotFound, and Conflict for an archived or
+    deleted one.
     """
-    async with database.statements(limit=_LIMIT) as batch:
-        original = Journal(batch, database.turn_configs, origin, actor)
-        await original.locked()
+    async with database.statements(b"BEGIN ISOLATION LEVEL REPEATABLE READ", limit=_LIMIT) as batch:
+        end = await read_version(batch, origin)  # no lock: the origin works on meanwhile
         known = await sessions.origin(batch, origin)
         row = NewSession(
             id=new,
@@ -54,7 +54,6 @@ async def fork_session(
         )
         journal = await sessions.create_in(batch, database.turn_configs, row, actor)
         if journal is not None:
-            end = original.version
             journal.record(SessionForked(origin=origin, before=before, seq=end.seq, head=end.head.hex()))
             await _Copy(batch, journal, origin, before).run()
             journal.append()

@@ -23,6 +23,7 @@ async def import_session(
         journal = await sessions.create_in(batch, database.turn_configs, row, actor)
         if journal is None:
             raise RuntimeError(f"The new session {imported.id!r} is there already.")
+        sessions.add_project(batch, row)
         copies.write_turn_config(journal, imported.turn_config)
         copies.write_imported_session(
             journal, imported.info, origin=imported.origin, digest=imported.digest, messages=len(imported.messages)

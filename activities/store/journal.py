@@ -13,11 +13,11 @@ from activities.store.outages import VersionConflict
 from activities.store.pg_notify import FOLLOWER_LOCK_CLASS
 from activities.store.pg_protocol import Rows
 from activities.store.queries import Queries
-from activities.store.statements import Statements
+from activities.store.statements import RowReader, Statements
 from activities.store.turn_configs import TurnConfigCache
 from workflows.domain import hash_chain
 from workflows.domain.actor import Actor
-from workflows.domain.errors import Conflict, HoldfastError, NotFound, StaleFence, UnknownEpoch
+from workflows.domain.errors import Conflict, NotFound, StaleFence, UnknownEpoch
 from workflows.domain.events.event import Event, EventRecord
 from workflows.domain.ids import SessionId, SuspensionId, TurnId
 from workflows.domain.wire import WakeKind
@@ -128,17 +128,14 @@ class Journal:
         if self._version is not None:
             return
         if not found:
-            raise NotFound(f"There is no session {self.session!r}. `holdfast sessions` lists the sessions there are.")
+            raise _not_found(self.session)
         row = found[0]
-        if row["archive"] is not None:
-            raise self._gone_error(f"is archived: `holdfast restore {row['archive']['file']}` brings it back")
-        if row["status"] == "deleted" and not self._even_deleted:
-            raise self._gone_error("was deleted")
+        gone = _why_gone(self.session, row, even_deleted=self._even_deleted)
+        if gone is not None:
+            raise Conflict(gone) if self._epoch is None else StaleFence(gone)
         if self._epoch is not None:
             self._require_epoch(self._epoch, row["epoch"])
-        self._version = SessionVersion(
-            row["status"], row["directory"], row["epoch"], row["seq"], bytes(row["head"]), row["suspension"]
-        )
+        self._version = _version_of(row)
 
     def give_out_epoch(self) -> int:
         """The session's next epoch; known after a read, or after `locked`."""
@@ -206,10 +203,6 @@ class Journal:
         )
         self._followed.append((self.session, followed))
 
-    def _gone_error(self, why: str) -> HoldfastError:
-        message = f"Session {self.session!r} {why}."
-        return Conflict(message) if self._epoch is None else StaleFence(message)
-
     def _heads(self) -> list[bytes]:
         heads = [self.version.head]
         for _, canonical in self.records:
@@ -221,6 +214,34 @@ class Journal:
             raise UnknownEpoch(f"Session {self.session!r} has given out no epoch {mine}: its newest is {newest}.")
         if mine < newest and self._needs_newest:
             raise StaleFence(f"Session {self.session!r} has been loaded by a later epoch ({newest} > {mine}).")
+
+
+async def read_version(reader: RowReader, session: SessionId) -> SessionVersion:
+    """Without a lock. Raises NotFound, Conflict for an archived or deleted session."""
+    found = await reader.rows(_QUERIES.read, session=session)
+    if not found:
+        raise _not_found(session)
+    if (gone := _why_gone(session, found[0])) is not None:
+        raise Conflict(gone)
+    return _version_of(found[0])
+
+
+def _version_of(row: dict[str, Any]) -> SessionVersion:
+    return SessionVersion(
+        row["status"], row["directory"], row["epoch"], row["seq"], bytes(row["head"]), row["suspension"]
+    )
+
+
+def _not_found(session: SessionId) -> NotFound:
+    return NotFound(f"There is no session {session!r}. `holdfast sessions` lists the sessions there are.")
+
+
+def _why_gone(session: SessionId, row: dict[str, Any], *, even_deleted: bool = False) -> str | None:
+    if row["archive"] is not None:
+        return f"Session {session!r} is archived: `holdfast restore {row['archive']['file']}` brings it back."
+    if row["status"] == "deleted" and not even_deleted:
+        return f"Session {session!r} was deleted."
+    return None
 
 
 @asynccontextmanager

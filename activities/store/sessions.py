@@ -144,6 +144,7 @@ async def create(database: Database, new: NewSession, actor: Actor) -> None:
     """An existing session stays."""
     async with database.statements() as batch:
         if journal := await create_in(batch, database.turn_configs, new, actor):
+            add_project(batch, new)
             journal.append()
 
 
@@ -151,14 +152,18 @@ async def create_in(batch: Statements, turn_configs: TurnConfigCache, new: NewSe
     """In this transaction; its journal, which the caller appends. None if it exists."""
     if not await batch.rows(_QUERIES.create, **_row(new)):
         return None
-    if new.worktree is not None:
-        projects.add(batch, new.host, new.worktree, new.vcs)
     journal = Journal(batch, turn_configs, new.id, actor)
     await journal.locked()
     journal.record(_created_event(new))
     if new.given_title is not None:
         titles.give(journal, new.given_title)
     return journal
+
+
+def add_project(batch: Statements, new: NewSession) -> None:
+    """Of a session that does not take it from another one."""
+    if new.worktree is not None:
+        projects.add(batch, new.host, new.worktree, new.vcs)
 
 
 @asynccontextmanager

@@ -3,6 +3,11 @@
 SELECT s.status, s.directory, h.epoch, h.seq, h.head, s.suspension, s.archive
 FROM session_head h JOIN session s ON s.id = h.session WHERE h.session = %(session)s FOR UPDATE OF h, s
 
+-- name: read
+-- The same rows without a lock.
+SELECT s.status, s.directory, h.epoch, h.seq, h.head, s.suspension, s.archive
+FROM session_head h JOIN session s ON s.id = h.session WHERE h.session = %(session)s
+
 -- name: hold
 -- Lock a session that must still be as it was last seen, or fail.
 SELECT hold_session(%(session)s, %(seq)s, %(epoch)s)

@@ -6,10 +6,11 @@ from datetime import timedelta
 import pytest
 
 from activities.session.forks import ForkedSession, fork_session
-from activities.store import calls, compactions, events, grants, sessions, statistics, transcript
+from activities.store import calls, compactions, events, grants, projects, sessions, statistics, transcript
 from activities.store.compactions import CompactionTry, NewCompaction
 from activities.store.generations import NewAnswer, NewPart
 from activities.store.journal import session_journal
+from activities.store.sessions import NewSession
 from activities.store.transcript_cache import TranscriptCache
 from tests.activities.rig import BODY, PERSON, ActivityRig
 from workflows.domain.errors import NotFound
@@ -98,6 +99,16 @@ async def test_a_fork_inherits_neither_grants_nor_todos_nor_costs(rig: ActivityR
     known = await statistics.read(rig.database, EVERY_SESSION, host=None, sessions=None, offset=timedelta(), limit=9)
     assert [row.steps for row in known.usage if row.kind == "all"] == [3]
     assert sorted(tool.calls for tool in known.tools) == [1, 1, 1]
+
+
+async def test_a_fork_belongs_to_its_origins_project_and_waits_for_nobody(rig: ActivityRig) -> None:
+    new = NewSession(id=SessionId("ses_o"), directory="/p", worktree="/p", vcs="git", title="o")
+    await sessions.create(rig.database, new, PERSON)
+    async with session_journal(rig.database, new.id, PERSON) as journal:
+        await journal.locked()
+        await fork_session(rig.database, new.id, FORK, None, PERSON)
+    (project,) = await projects.list_all(rig.database)
+    assert (project.vcs, project.sessions) == ("git", 2)
 
 
 async def test_a_fork_ends_before_the_message_that_is_named(rig: ActivityRig) -> None:

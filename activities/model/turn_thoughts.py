@@ -1,15 +1,27 @@
 """Claude's thoughts in the newest turn: its services judge them by the turn, not by the answer."""
 
+from collections.abc import Callable, Iterator
+
 from activities.model.port import AssistantInput, InputMessage, ModelRequest, UserInput
+from activities.model.request_json import JsonDict
 from workflows.domain.messages import ReasoningPart
 
 
-def answers_of_turn(messages: tuple[InputMessage, ...]) -> tuple[AssistantInput, ...]:
+def began_without_thought(messages: tuple[InputMessage, ...], is_thought: Callable[[JsonDict], bool]) -> bool:
+    """Whether the next answer goes on from answers, none of which has a thought in its details."""
+    begun = False
+    for answer in answers_of_turn(messages):
+        if any(map(is_thought, answer.details)):
+            return False
+        begun = True
+    return begun
+
+
+def answers_of_turn(messages: tuple[InputMessage, ...]) -> Iterator[AssistantInput]:
     """The answers that the next one goes on from, the newest first.
 
     Attachments, notes and prompts between calls end no turn; a prompt behind an answer without calls does.
     """
-    answers: list[AssistantInput] = []
     prompted = False
     for message in reversed(messages):
         if isinstance(message, UserInput):
@@ -17,9 +29,8 @@ def answers_of_turn(messages: tuple[InputMessage, ...]) -> tuple[AssistantInput,
         elif isinstance(message, AssistantInput):
             if prompted and not message.calls:
                 break
-            answers.append(message)
+            yield message
             prompted = False
-    return tuple(answers)
 
 
 def without_thoughts(request: ModelRequest) -> tuple[InputMessage, ...]:

@@ -22,7 +22,7 @@ from activities.model.port import (
     Wire,
 )
 from activities.model.request_json import JsonDict, encode_body, encode_json, parse_arguments, sendable_id, utf8_safe
-from activities.model.turn_thoughts import answers_of_turn, without_thoughts
+from activities.model.turn_thoughts import began_without_thought, without_thoughts
 from activities.model.vertex import VERTEX
 from activities.model.wires.anthropic_options import beta_header, merge_message_options, refuses_thoughts
 from activities.model.wires.wire_request import WireRequest
@@ -89,14 +89,8 @@ def _parameters(request: ModelRequest) -> JsonDict:
     }
     form = {name: value for name, value in parameters.items() if value is not None}
     form |= {"model": request.endpoint.name, "stream": True}
-    silent = bool(request.options) and _began_without_thought(request.messages)
+    silent = bool(request.options) and began_without_thought(request.messages, _is_thought)
     return merge_message_options(form, request.options, began_without_thought=silent)
-
-
-def _began_without_thought(messages: tuple[InputMessage, ...]) -> bool:
-    answers = answers_of_turn(messages)
-    # the first answer is the likeliest to think
-    return bool(answers) and not any(_is_thought(block) for answer in reversed(answers) for block in answer.details)
 
 
 def _encode(message: InputMessage) -> Encoded:

@@ -24,7 +24,7 @@ from activities.model.port import (
     Wire,
 )
 from activities.model.request_json import JsonDict, encode_body, encode_json, parse_arguments, sendable_id, utf8_safe
-from activities.model.turn_thoughts import answers_of_turn, without_thoughts
+from activities.model.turn_thoughts import began_without_thought, without_thoughts
 from activities.model.wires.anthropic_options import refuses_thoughts
 from activities.model.wires.bedrock import REASONING
 from activities.model.wires.bedrock_options import Family, converse_parameters, family_of, settle_options
@@ -78,10 +78,8 @@ def _form(request: ModelRequest) -> JsonDict:
     form: JsonDict = {"model": _names(request.endpoint), "max_tokens": request.max_output or DEFAULT_OUTPUT_LIMIT}
     form |= {} if request.temperature is None else {"temperature": request.temperature}
     form |= {"tools": True} if request.tools else {}
-    answers = answers_of_turn(request.messages) if request.options else ()
-    # the first answer is the likeliest to think
-    thought = any(REASONING in block for answer in reversed(answers) for block in answer.details)
-    return settle_options(form, request.options, began_without_thought=bool(answers) and not thought)
+    silent = bool(request.options) and began_without_thought(request.messages, lambda block: REASONING in block)
+    return settle_options(form, request.options, began_without_thought=silent)
 
 
 def _parameters(request: ModelRequest, family: Family, form: JsonDict) -> JsonDict:

@@ -59,8 +59,7 @@ ON CONFLICT (session) DO UPDATE SET limits = excluded.limits, by_person = true, 
     started_at = now()
 
 -- name: configure
--- Give a session's tree the limits of its configuration, unless a person has set others. A raised limit stays raised
--- until the configuration's changes.
+-- Give a session's tree the limits of its configuration, unless a person has set or raised others since it changed.
 INSERT INTO budget (session, limits, configured, cost, tokens, steps)
 VALUES (%(session)s, %(limits)s, %(limits)s, %(cost)s, %(tokens)s, %(steps)s)
 ON CONFLICT (session) DO UPDATE SET limits = excluded.limits, configured = excluded.configured, warned_at = NULL,

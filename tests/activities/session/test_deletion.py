@@ -8,7 +8,8 @@ import pytest
 from activities.archive.archiver import Archiver
 from activities.session.deletion import Deletion, DeletionReport
 from activities.session.forks import fork_session
-from activities.store import archives, events, grants, projects, sessions
+from activities.store import archives, deletions, events, grants, projects, sessions
+from activities.store.journal import session_journal
 from tests.activities.archive.test_families import Family
 from tests.activities.archive.test_families import family as family
 from tests.activities.rig import PERSON, ActivityRig
@@ -116,6 +117,15 @@ async def test_a_step_that_fails_does_not_stop_the_others(family: Family) -> Non
     assert report.deleted == tuple(reversed(family.ids))
     (failure,) = report.failures
     assert failure.startswith(f"the files of {family.ids[1]}: ") and str(stuck) in failure
+
+
+async def test_a_deletion_that_was_interrupted_goes_on_when_it_is_repeated(family: Family) -> None:
+    rig = family.scenes[0]
+    await family.rest()
+    async with session_journal(rig.database, family.ids[2], PERSON) as journal:
+        await deletions.erase(journal, rig.session)
+    assert (await delete(rig)).deleted == (family.ids[1], family.ids[0])
+    assert [each.problem for each in await family.chains()] == [None] * 3
 
 
 async def test_an_archived_session_is_deleted_with_its_archive(rig: ActivityRig) -> None:

@@ -47,10 +47,10 @@ def describe_session(
     overview: Overview, changes: ChangedFiles, at: datetime, ask: AskId | None = None
 ) -> Iterator[str]:
     """What a person may want to know and can do; `ask` is an open one."""
-    yield f"{one_line(overview.title)}"
+    yield one_line(overview.title) or "(deleted)"
     host = f" on {escape_exact(overview.host)}" if overview.host else ""
-    where = f"{escape_exact(overview.directory)}{host}"
-    yield f"  {overview.id} in {where}, changed {format_age(overview.updated_at, at)} ago"
+    where = f" in {escape_exact(overview.directory)}{host}" if overview.directory else host
+    yield f"  {overview.id}{where}, changed {format_age(overview.updated_at, at)} ago"
     yield f"  {one_line(overview.agent)}, {escape_exact(overview.model or 'no model yet')}"
     if changes.files:
         yield f"  {describe_changes(changes)}"

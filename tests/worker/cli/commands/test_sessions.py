@@ -142,10 +142,11 @@ async def test_a_deleted_session_leaves_its_log(open_harness: OpenHarness) -> No
             await terminal.until(rf"Deleted: a secret \({session}\)")
             assert await terminal.ended() == 0
         verified, exported = [await person.run(*words, session) for words in (("log", "--verify"), ("export",))]
-        told = await person.run("log", session, "--events")
+        told, shown = await person.run("log", session, "--events"), await person.run("sessions", "show", session)
         listed = await person.run("sessions", "--json")
 
     assert verified.code == 0 and exported.code == 6 and "was deleted" in exported.err
+    assert shown.out.startswith("(deleted)\n")
     assert "session.deleted" in told.out and "a secret" not in told.out and listed.out == "[]\n"
 
 

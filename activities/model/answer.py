@@ -63,9 +63,10 @@ class AnswerStream:
                 await finish_within_grace(attempt.end_reservation(model, sent=True))
             raise
         try:
-            return await self._complete(answer, model, agent, prepare)
+            new = await self._complete(answer, model, agent, prepare)
         except (ValueError, TypeError, RecursionError) as error:
             raise model_failed(f"{model.name} gave an answer that cannot be stored: {error}") from error
+        return new.model_copy(update={"estimated": attempt.estimate(answer.tokens, model)})
 
     async def _stream(
         self, attempt: Attempt, model: ResolvedModel, request: ModelRequest, assembler: AnswerAssembler

@@ -46,9 +46,10 @@ from activities.store.generations import (
 from activities.store.journal import WORKER, Journal, SessionVersion, session_journal
 from activities.store.optimistic import write_optimistically
 from activities.store.turns import TurnStatus
-from workflows.domain.budgets import produced
+from workflows.domain.budgets import Usage, produced
 from workflows.domain.errors import StaleFence, Unavailable, UsageError
 from workflows.domain.generation import Generation
+from workflows.domain.usage import Tokens
 from workflows.domain.wire import Fence, Request
 
 
@@ -81,8 +82,9 @@ class Attempt:
     """One attempt at a generation: begins, asks once, and stores the answer or a failure.
 
     Once it has begun: `status` is the generation's before it, `watched` whether a person follows the session,
-    `version` the session's after its registration, and `started_at` loop time then. `reserved`: it has reserved of a
-    budget. `produced`: characters of its answer so far, `produced_before`: of the attempt before it.
+    `version` the session's after its registration, and `started_at` loop time then. `reserved`: what its
+    request uses of a budget in any case. `produced`: characters of its answer so far, `produced_before`: of the attempt
+    before it.
     """
 
     status: GenerationStatus
@@ -96,7 +98,7 @@ class Attempt:
         self.request = request
         self.generation = generation
         self.fence = fence
-        self.reserved = False
+        self.reserved: Usage | None = None
         self.produced = 0
         self.produced_before = last_progress()
 
@@ -184,9 +186,15 @@ class Attempt:
 
     async def end_reservation(self, model: ResolvedModel, *, sent: bool) -> None:
         """There will be no answer: count what was used, if the request was `sent` and taken."""
-        if self.reserved:
+        if self.reserved is not None:
             await retry_while_unavailable(lambda: self._end_reservation(model, sent))
-            self.reserved = False
+            self.reserved = None
+
+    def estimate(self, answer: Tokens, model: ResolvedModel) -> Usage | None:
+        """What an answer has used of a budget, if its provider did not count it."""
+        if self.reserved is None or answer.reported:
+            return None
+        return self.reserved + produced(self.produced, model.price)
 
     async def _end_reservation(self, model: ResolvedModel, sent: bool) -> None:
         async with self.finishing_journal() as journal:

@@ -51,7 +51,7 @@ async def reserve(
             await _charge_lost(attempt, journal, model)
             needed = _estimate(transcript, model)
             budgets.reserve(journal, known.session, attempt.generation, turn, attempt.fence, needed)
-        attempt.version, attempt.reserved = journal.version_after, True
+        attempt.version, attempt.reserved = journal.version_after, needed.sent
         await failpoint("budget.reserved")
 
 
@@ -71,8 +71,9 @@ async def reserve_step(
         found, asked = await asyncio.gather(_registered(attempt, journal), asks.at_limit(journal, turn))
         await _charge_lost(attempt, journal, model)
         status = found.turn_status or attempt.turn_status
-        result = await _decide(attempt, journal, known, status, asked, _estimate(transcript, model), turn, step)
-    attempt.version, attempt.reserved = journal.version_after, result is None
+        needed = _estimate(transcript, model)
+        result = await _decide(attempt, journal, known, status, asked, needed, turn, step)
+    attempt.version, attempt.reserved = journal.version_after, needed.sent if result is None else None
     await failpoint("budget.reserved")
     if isinstance(result, Full):
         why = "what is left of the budget is reserved by other subagents"

@@ -104,24 +104,31 @@ def charge(journal: Journal, ended: ReservationRow, answer: Usage | None = None)
     """Count a request that got no answer, with what had come of one."""
     used = Usage(cost=ended.sent_cost, tokens=ended.sent_tokens) + (answer or Usage())
     journal.write(_QUERIES.charge, budget=ended.budget, cost=used.cost, tokens=used.tokens)
-    journal.record(
-        UsageEstimated(
-            generation=ended.generation, purpose=ended.purpose, cost=decimal_text(used.cost), tokens=used.tokens
-        )
-    )
+    _record_estimate(journal, ended.generation, ended.purpose, used)
 
 
-def settle(journal: Journal, generation: Generation, answer: AnswerMetadata) -> None:
-    """Count an answer, in the transaction that stores it."""
+def settle(journal: Journal, generation: Generation, answer: AnswerMetadata, estimated: Usage | None) -> None:
+    """Count an answer, in the transaction that stores it; as `estimated` if its provider did not."""
     tokens = answer.tokens
+    used = estimated or Usage(tokens=tokens.prompt + tokens.output + tokens.reasoning)
+    if answer.cost is not None:
+        used = used.model_copy(update={"cost": Decimal(answer.cost)})
     journal.write(
         _QUERIES.settle,
         session=journal.session,
         generation=generation.id,
-        cost=Decimal(answer.cost or 0),
-        tokens=tokens.prompt + tokens.output + tokens.reasoning,
+        cost=used.cost,
+        tokens=used.tokens,
         steps=int(generation.purpose is Purpose.STEP),
+        estimated=used.cost if answer.cost is None else 0,
     )
+    if estimated is not None:
+        _record_estimate(journal, generation.id, generation.purpose, used)
+
+
+def _record_estimate(journal: Journal, generation: GenerationId, purpose: Purpose, used: Usage) -> None:
+    cost = decimal_text(used.cost)
+    journal.record(UsageEstimated(generation=generation, purpose=purpose, cost=cost, tokens=used.tokens))
 
 
 async def set_limits(journal: Journal, limits: BudgetLimits) -> None:

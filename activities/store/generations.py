@@ -12,6 +12,7 @@ from activities.store.journal import Journal, seal
 from activities.store.queries import Queries
 from activities.store.statements import RowReader
 from activities.store.turns import TurnStatus
+from workflows.domain.budgets import Usage
 from workflows.domain.errors import StaleFence
 from workflows.domain.events.generations import MessageCompleted, ModelRetry, PartSeal, PauseEnded
 from workflows.domain.generation import Generation, Purpose
@@ -83,7 +84,8 @@ class NewPart(Value):
 
 class NewAnswer(Value):
     """A complete answer to commit; only a step's has calls. `reminders_seal` as in `MessageCompleted`. `compaction`:
-    what becomes of the context by it, or why nothing does. `title`: what a title's answer names the session."""
+    what becomes of the context by it, or why nothing does. `title`: what a title's answer names the session.
+    `estimated`: what it has used of a budget, if its provider did not count it."""
 
     body: AnswerMetadata
     reminders_seal: str | None = None
@@ -91,6 +93,7 @@ class NewAnswer(Value):
     calls: tuple[CallRow, ...] = ()
     compaction: NewCompaction | NewFailure | None = None
     title: str | None = None
+    estimated: Usage | None = None
 
     @property
     def text(self) -> str:
@@ -253,7 +256,7 @@ def _store_answer(
     if generation.purpose is Purpose.TITLE:
         titles.settle(journal, generation.id, new.title)
     deltas.delete(journal, message)
-    budgets.settle(journal, generation, body)  # last: its lock is the last one
+    budgets.settle(journal, generation, body, new.estimated)  # last: its lock is the last one
     return StoredAnswer(body=body, text=new.text, calls=new.calls, live=live)
 
 

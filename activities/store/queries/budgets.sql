@@ -48,7 +48,8 @@ WITH RECURSIVE line AS (
     UNION ALL
     SELECT s.id, s.parent FROM session s JOIN line ON s.id = line.parent
 ), released AS (DELETE FROM reservation WHERE generation = %(generation)s)
-UPDATE budget b SET cost = b.cost + %(cost)s, tokens = b.tokens + %(tokens)s, steps = b.steps + %(steps)s
+UPDATE budget b SET cost = b.cost + %(cost)s, tokens = b.tokens + %(tokens)s, steps = b.steps + %(steps)s,
+                    estimated = b.estimated + %(estimated)s
 FROM line WHERE line.parent IS NULL AND b.session = line.id
 
 -- name: set

@@ -72,6 +72,15 @@ async def test_a_lost_attempt_and_one_that_broke_off_are_estimated_once(open_mod
         assert (await found(model.rig)).tokens == lost + own + 1100 and await reservations(model.rig) == 0
 
 
+async def test_an_answer_that_its_provider_does_not_count_is_estimated(open_model: Open) -> None:
+    async with open_model(ScriptedAnswer(text="Hello." * 40, usage=ScriptedUsage(input=0, output=0))) as model:
+        await limit(model.rig, tokens=50_000)
+        await model.generate(model.request(limited=True))
+        (estimated,) = await estimates(model.rig)
+        assert estimated > 10_000 and (await found(model.rig)).tokens == estimated
+        assert await reservations(model.rig) == 0
+
+
 async def test_a_turn_that_ends_releases_what_its_requests_have_reserved(open_model: Open, arm: Arm) -> None:
     async with open_model(HELLO) as model:
         await limit(model.rig, tokens=50_000)

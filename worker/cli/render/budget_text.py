@@ -26,7 +26,7 @@ def budget_sentence(event: Event) -> tuple[str, str | None] | None:
             return f"The budget is raised by {describe(Unit(unit), Decimal(by))}.", None
         case UsageEstimated(cost=cost, tokens=tokens):
             dollars = describe(Unit.COST, Decimal(cost))
-            return f"A request got no answer; an estimated {tokens:,} tokens, {dollars} are counted for it.", "dim"
+            return f"No provider counted a request: an estimated {tokens:,} tokens, {dollars} count for it.", "dim"
     return None
 
 

@@ -51,7 +51,7 @@ class BudgetRaised(Value):
 
 
 class UsageEstimated(Value):
-    """An attempt ended after its request was sent, and without an answer: what it has used is estimated."""
+    """What a request has used is estimated: it got no answer, or its provider did not count it."""
 
     type: Literal["usage.estimated"] = "usage.estimated"
     generation: GenerationId

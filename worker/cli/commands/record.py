@@ -83,7 +83,7 @@ async def export(settings: Settings, session: str) -> None:
       holdfast export last > session.json
     """
     async with open_client(settings) as client:
-        overview = await client.sessions.get(await id_lookup.find_session(client, session))
+        overview = await client.sessions.require_contents(await id_lookup.find_session(client, session))
         directory = Path(overview.directory)
         root = worktree.find_root(directory)
         project = await worktree.project_id(root, directory)

@@ -9,6 +9,7 @@ from activities.files.workspace import Workspace
 from workflows.domain.agents.delegation import Delegation
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.context.truncate import OutputLimits
+from workflows.domain.output_format import OutputFormat
 from workflows.domain.permissions import permission_keys
 from workflows.domain.permissions.findings import Finding, evaluate_request
 from workflows.domain.permissions.requests import PermissionRequest
@@ -19,12 +20,13 @@ from workflows.domain.permissions.wildcard import matches
 @dataclass(frozen=True)
 class TurnContext:
     """`rules`: of the turn's agent and session; they also hide files from searches. `delegation`: the agents that it
-    may hand work to. `limits`: of a call's output for the model."""
+    may hand work to. `limits`: of a call's output for the model. `format`: of the result that the turn owes."""
 
     workspace: Workspace
     rules: Ruleset = ()
     delegation: Delegation = Delegation()
     limits: OutputLimits = OutputLimits()
+    format: OutputFormat | None = None
 
     @classmethod
     def from_config(cls, workspace: Workspace, turn_config: TurnConfig) -> "TurnContext":
@@ -33,6 +35,7 @@ class TurnContext:
             rules=turn_config.rules,
             delegation=turn_config.delegation,
             limits=OutputLimits.model_validate(turn_config.config.tool_output.model_dump(exclude_none=True)),
+            format=turn_config.format,
         )
 
     @cached_property

@@ -38,6 +38,7 @@ HOMES = {
     "httpx": (("activities.model.wires",), "call the port in activities/model/port.py, or use aiohttp"),
     "psycopg": (("activities.store",), "add a named query to activities/store/queries and a function beside it"),
     "psycopg_pool": (("activities.store",), "take the Database that you are given"),
+    "jsonschema": (("activities.tools.json_schema",), "use activities.tools.json_schema"),
     "rich": (("worker.cli",), "return a value, and let worker/cli show it"),
     "pyjson5": (("activities.project",), "use activities.project.jsonc"),
     "activities.model.litellm_model": (("activities.model.wires.router",), "take a ModelPort"),

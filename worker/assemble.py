@@ -31,7 +31,8 @@ from activities.session.turns import TurnActivities
 from activities.stop_interceptor import StopInterceptor
 from activities.store.database import Database
 from activities.tools.registry import TOOLS
-from activities.tools.toolset import SameTools, Toolsets
+from activities.tools.structured_output import FormattedTools
+from activities.tools.toolset import Toolsets
 from worker.credential_handoff import CredentialEnvironment
 from worker.machine_id import machine_id
 from worker.outbox import SignalSender, queue
@@ -44,7 +45,7 @@ from workflows.domain.value import build_models
 from workflows.session import SessionWorkflow
 
 PASSED_THROUGH: Final = ("activities", "workflows.domain", "prompts", "pydantic", "pydantic_core", "opentelemetry")
-BUILT_IN_TOOLS: Final = SameTools(TOOLS)
+BUILT_IN_TOOLS: Final = FormattedTools(TOOLS)
 _POLLERS: Final = PollerBehaviorAutoscaling()  # 12.7 steps/s with 20 sessions; five fixed pollers: 10.8
 _WORKFLOW_TASKS: Final = 64  # a quick tool occupies a slot while it runs
 _ACTIVITIES: Final = 200  # waiting model calls must not starve tools

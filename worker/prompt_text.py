@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from activities.tools.json_schema import check_schema
 from workflows.domain.errors import UsageError
 from workflows.domain.messages import AgentPart, FilePart, SubtaskPart
 from workflows.domain.prompt import Prompt
@@ -28,6 +29,8 @@ def validate_prompt(prompt: Prompt | str) -> Prompt:
     if prompt.system is not None:
         raise UsageError(_NO_SYSTEM)
     validate_text(prompt.text)
+    if prompt.format is not None:
+        check_schema(prompt.format.json_schema)
     return prompt
 
 

@@ -15,8 +15,8 @@ from worker.api.sessions import UnfinishedTurn
 from worker.session_reader import SessionReader
 from worker.session_watcher import SessionWatcher, read_events
 from workflows.domain.errors import Unavailable
-from workflows.domain.ids import MessageId, SessionId
-from workflows.domain.messages import Message, StepReminders
+from workflows.domain.ids import MessageId, SessionId, TurnId
+from workflows.domain.messages import AssistantMessage, Message, StepReminders, UserMessage
 
 _RECONNECT_INTERVAL: Final = 1.0  # seconds
 
@@ -67,6 +67,18 @@ class RecordReader:
         """As they came, in order."""
         async for id, body in copies.imported_messages(self.database, session):
             yield id, body
+
+    async def result(self, session: SessionId, prompt: MessageId) -> dict[str, JsonValue] | None:
+        """What the prompt's turn has given in the form that the prompt asked for; None: nothing yet."""
+        turn: TurnId | None = None
+        found = None
+        async for details in self.messages(session):
+            match details.message:
+                case UserMessage(id=identity) if identity == prompt:
+                    turn = details.message.turn
+                case AssistantMessage(turn=answered, structured=given) if answered == turn and given is not None:
+                    found = given
+        return found
 
     async def unfinished_turns(self, session: SessionId) -> list[UnfinishedTurn]:
         return from_rows(UnfinishedTurn, await turns.unfinished(self.database, session))

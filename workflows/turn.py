@@ -185,7 +185,7 @@ class Turn:
             try:
                 if call.phase is CallPhase.DELEGATED:
                     await self.wait_for_subagent(call)
-                if not self.turn.refuses_calls and await self.gate.passes(call):
+                if not self.turn.refuses(call) and await self.gate.passes(call):
                     await self.wait_for_conflicting_calls(call)
                     if self.turn.error is not None:
                         return
@@ -248,7 +248,7 @@ class Turn:
 
     async def refuse(self, call: OpenCall) -> CallResult:
         request = RefuseRequest(
-            **self.runtime.fence(), turn=self.turn.id, call=call.id, no_steps_left=self.turn.refuses_calls
+            **self.runtime.fence(), turn=self.turn.id, call=call.id, no_steps_left=self.turn.refuses(call)
         )
         result: CallResult = await self.runtime.run_activity(
             ToolActivities.refuse,

@@ -145,7 +145,8 @@ async def claim(
     )
     if call.settled:
         rejected = call.state is CallState.REFUSED and await asks.any_rejected(journal, call.turn)
-        return CallResult(state=CallResultState.REJECTED if rejected else CallResultState.SETTLED)
+        state = CallResultState.REJECTED if rejected else CallResultState.SETTLED
+        return CallResult(state=state, gave_result=call.gave_result)
     over = turn_status.over or journal.ended
     if journal.suspension is not None and not over:
         return CallResult(state=CallResultState.SUSPENDED)

@@ -51,6 +51,7 @@ class PermissionEvaluator:
             quick=call.plan is not None and call.plan.quick,
             revision=call.revision,
             phase=CallPhase.SETTLED if call.settled else CallPhase.NEW,
+            gave_result=call.gave_result,
         )
 
 

@@ -82,7 +82,8 @@ class ToolActivities:
             return CallResult(state=CallResultState.DELEGATED, child=done.child, agent=done.agent)
         await finish_despite_cancel(self.settle(held.call, fence, done, version))
         await failpoint("tool.committed", request.call)
-        return CallResult(state=CallResultState.SETTLED)
+        settled = held.call.model_copy(update={"state": done[0]})
+        return CallResult(state=CallResultState.SETTLED, gave_result=settled.gave_result)
 
     async def plan_and_claim(
         self, request: RunRequest, fence: Fence, effect: CallEffect

@@ -26,6 +26,7 @@ from activities.store.transcript_cache import TranscriptCache
 from activities.tools.toolset import Toolsets
 from workflows.domain.context.prune import cleared_calls
 from workflows.domain.generation import Generation, Purpose
+from workflows.domain.ids import TurnId
 from workflows.domain.messages import Reminder, Transcript
 from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.step_flaw import find_flaw
@@ -133,7 +134,9 @@ class Model:
             last = attempt.turn_status.last_step
             if last is not None and request.step >= last and not request.text_only:
                 return StepResult(finish=FINISH_LIMIT, last_step=last)
-            due = await self.due_reminders(request, attempt, journal, transcript, prompted=bool(steered))
+            config = await turns.turn_config(journal, attempt.turn_status.turn_config)
+            owing = request.turn if config.format is not None else None
+            due = await self.due_reminders(request, attempt, journal, transcript, prompted=bool(steered), owing=owing)
             reminded = attempt.status.reminders_seal
             if due:
                 reminded = generations.remind(journal, attempt.generation.id, due)
@@ -141,14 +144,20 @@ class Model:
                 prompts.take(journal, prompt, request.turn, request.step)
             if due or steered:
                 transcript = await self.transcripts.read(journal, request.session)
-            config = await turns.turn_config(journal, attempt.turn_status.turn_config)
             if request.step == 1 and config.config.compaction.prune:
                 pruned = prunings.advance(journal, request.turn, transcript, pruned)
             cleared = cleared_calls(transcript, pruned.call if pruned else None)
             return StepView(transcript, cleared, config, reminded, compacts=bool(asked), budget=budget)
 
     async def due_reminders(
-        self, request: GenerateRequest, attempt: Attempt, journal: Journal, transcript: Transcript, *, prompted: bool
+        self,
+        request: GenerateRequest,
+        attempt: Attempt,
+        journal: Journal,
+        transcript: Transcript,
+        *,
+        prompted: bool,
+        owing: TurnId | None,
     ) -> tuple[Reminder, ...]:
         """Of the step's first request, of the first one behind a summary, or of one that a spent budget has made the
         last."""
@@ -156,7 +165,7 @@ class Model:
         untold = attempt.status.reminders_seal is None and (anew or request.text_only)
         if attempt.status.fence is not None and not untold:
             return ()
-        due = due_reminders(transcript, self.today(), text_only=request.text_only)
+        due = due_reminders(transcript, self.today(), text_only=request.text_only, owing=owing)
         if not anew:
             return due
         todos = await calls.todos(journal, request.session)

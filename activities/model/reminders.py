@@ -12,16 +12,32 @@ from pydantic import JsonValue
 from activities.store.database import dumps
 from prompts import render_prompt
 from workflows.domain.ids import TurnId
-from workflows.domain.messages import ContextSummary, Entry, Reminder, ReminderName, StepReminders, Transcript
+from workflows.domain.messages import (
+    AssistantMessage,
+    ContextSummary,
+    Entry,
+    Reminder,
+    ReminderName,
+    StepReminders,
+    ToolPart,
+    Transcript,
+)
 
 
-def due_reminders(transcript: Transcript, today: date, *, text_only: bool) -> tuple[Reminder, ...]:
-    """The date, where the conversation has none or another; and that no tools are left."""
+def due_reminders(
+    transcript: Transcript, today: date, *, text_only: bool, owing: TurnId | None = None
+) -> tuple[Reminder, ...]:
+    """The date, where the conversation has none or another; that no tools are left; and that this turn is `owing` a
+    result, at its begin and after each answer in text."""
     current = Reminder(name=ReminderName.DATE, text=render_prompt("reminders/date", date=today.isoformat()))
     due = () if current == _newest(transcript, ReminderName.DATE) else (current,)
-    if not text_only:
+    if text_only:
+        name = ReminderName.LAST_STEP if owing is None else ReminderName.LAST_STEP_STRUCTURED_OUTPUT
+    elif owing is not None and _awaits_reminder(transcript, owing):
+        name = ReminderName.STRUCTURED_OUTPUT
+    else:
         return due
-    return *due, Reminder(name=ReminderName.LAST_STEP, text=render_prompt("reminders/last_step"))
+    return *due, Reminder(name=name, text=render_prompt(f"reminders/{name}"))
 
 
 def reminders_of_summary(transcript: Transcript, todos: Sequence[JsonValue], *, prompted: bool) -> Iterator[Reminder]:
@@ -42,6 +58,16 @@ def is_asked_again(transcript: Transcript, turn: TurnId, step: int, steps: int |
 
 def _has(entry: Entry, name: ReminderName) -> bool:
     return isinstance(entry, StepReminders) and any(each.name is name for each in entry.reminders)
+
+
+def _awaits_reminder(transcript: Transcript, turn: TurnId) -> bool:
+    """Whether nothing has asked for the turn's result since it began, or since its newest answer in text."""
+    for entry in reversed(transcript):
+        if entry.turn != turn or _has(entry, ReminderName.STRUCTURED_OUTPUT):
+            return entry.turn != turn
+        if isinstance(entry, AssistantMessage) and not any(isinstance(part, ToolPart) for part in entry.parts):
+            return True
+    return True
 
 
 def _newest(transcript: Transcript, name: ReminderName) -> Reminder | None:

@@ -47,7 +47,7 @@ class StepRequests:
         )
         again = request.text_only and is_asked_again(view.transcript, request.turn, request.step, config.agent.steps)
         named = f"{model.endpoint.model}/{model.endpoint.behind}"
-        choice = tool_choice(named, text_only=request.text_only, again=again)
+        choice = tool_choice(named, text_only=request.text_only and config.format is None, again=again)
         encoder = self._encoder(view.transcript, model.name)
         return model.request(messages, offer_tools(toolset, config), choice, request.session, encoder=encoder)
 

@@ -13,7 +13,8 @@ _CLAUDE: Final = re.compile(r"anthropic|claude")
 
 def offer_tools(tools: Toolset, turn: TurnConfig) -> tuple[ToolOffer, ...]:
     """The offers, sorted by name for the provider's cache of prefixes."""
-    offered = (tools[name] for name in sorted(tools) if not is_switched_off(tools[name].permission, turn.rules))
+    by_name = (tools[name] for name in sorted(tools))
+    offered = (tool for tool in by_name if tool.always_offered or not is_switched_off(tool.permission, turn.rules))
     offers = (tool.offer(turn) for tool in offered)
     return tuple(offer for offer in offers if offer is not None)
 

@@ -113,7 +113,7 @@ class _Copy:
         copies.write_turn(self._journal, CopiedTurn(**copied))
 
     def _copy_prompt(self, message: UserMessage, named: dict[str, Any]) -> None:
-        content = PromptContent(parts=message.parts, system=message.system)
+        content = PromptContent(parts=message.parts, system=message.system, format=message.format)
         copies.write_prompt(
             self._journal,
             CopiedPrompt(

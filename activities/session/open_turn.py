@@ -111,7 +111,8 @@ async def find_turn(journal: Journal, describe: CallDescriber) -> LoadResult | T
 async def open_requested_turn(
     journal: Journal, request: LoadRequest, requested: TurnRequest, origin: Origin, directory_config: DirectoryConfig
 ) -> LoadResult:
-    turn_config, agent = directory_config.turn_config, requested.agent or origin.agent
+    turn_config = directory_config.turn_config.with_format(requested.format)
+    agent = requested.agent or origin.agent
     named = turn_config.named_model(requested.model, origin.model, other_agent=agent != origin.agent)
     variant = turn_config.named_variant(
         (requested.model, requested.variant), (origin.model, origin.variant), other_agent=agent != origin.agent
@@ -173,5 +174,7 @@ async def read_open_turn(journal: Journal, turn: TurnRow, describe: CallDescribe
         compacts=any(each.taken for each in asked),
         only_compacts=only_compacts,
         compactions=MAX_COMPACTIONS if any(each.final for each in tries) else len(tries),
+        corrections=turn_config.format.corrections if turn_config.format else None,
+        corrected=await calls.count_without_result(journal, turn.id, turn.step) if turn_config.format else 0,
         error=turn.error,
     )

@@ -20,6 +20,7 @@ from workflows.domain.events.tasks import TaskSettled
 from workflows.domain.file_changes import ChangedFiles, FileChanged
 from workflows.domain.ids import MessageId, PartId, SessionId, TurnConfigId, TurnId
 from workflows.domain.messages import CallState, Outcome, SubagentSettled, TodosReplaced
+from workflows.domain.output_format import STRUCTURED_OUTPUT
 from workflows.domain.permissions.grants import Grant
 from workflows.domain.questions import AskBody
 from workflows.domain.value import Value
@@ -62,6 +63,11 @@ class CallRow(Value):
     @property
     def settled(self) -> bool:
         return self.state.settled
+
+    @property
+    def gave_result(self) -> bool:
+        """Whether it has given the result that its turn owes."""
+        return self.tool == STRUCTURED_OUTPUT and self.state is CallState.DONE
 
     @property
     def asks(self) -> tuple[AskBody, ...]:
@@ -135,6 +141,12 @@ async def recent_loops(journal: Journal, turn: TurnId, step: int) -> tuple[str, 
     """Loop digests of the last two calls before this step, the older first."""
     rows = await journal.rows(_QUERIES.recent_loops, turn=turn, step=step)
     return tuple(row["loop_digest"] for row in reversed(rows))
+
+
+async def count_without_result(journal: Journal, turn: TurnId, step: int) -> int:
+    """How many answers before this step should have given the turn's result, and did not."""
+    (row,) = await journal.rows(_QUERIES.without_result, turn=turn, step=step, tool=STRUCTURED_OUTPUT)
+    return int(row["answers"])
 
 
 async def lock(journal: Journal, call: PartId) -> CallRow:

@@ -9,7 +9,7 @@ from activities.store.work import TurnRequest, WorkItem, WorkKind
 from workflows.domain.errors import Conflict
 from workflows.domain.events.prompts import PromptAccepted, PromptTaken, PromptWithdrawn
 from workflows.domain.ids import MessageId, PartId, TurnId
-from workflows.domain.prompt import Prompt, PromptContent
+from workflows.domain.prompt import Prompt, PromptContent, PromptMode
 
 _QUERIES: Final = Queries("prompts")
 
@@ -27,6 +27,8 @@ async def accept(journal: Journal, identity: MessageId, prompt: Prompt, call: Pa
         raise Conflict(f"Session {journal.session!r} has ended; start a new one with `holdfast run`.")
     body = seal(prompt.content.model_dump(exclude_none=True))
     named = prompt.model_dump(include={"mode", "agent", "model", "variant"})
+    if prompt.format is not None:  # only a turn of its own can owe its result
+        named["mode"] = PromptMode.QUEUE
     work.accept(journal, item, journal.record(PromptAccepted(prompt=identity, seal=body.seal, call=call, **named)))
     journal.write(_QUERIES.accept, id=identity, body=body.content, salt=body.salt, **named)
     return True
@@ -56,7 +58,7 @@ async def request_turn(journal: Journal, item: WorkItem) -> TurnRequest | None:
     if row["call_over"]:
         withdraw_one(journal, item, "its call is over")
         return None
-    return TurnRequest(item=item, agent=row["agent"], model=row["model"], variant=row["variant"])
+    return TurnRequest(item=item, agent=row["agent"], model=row["model"], variant=row["variant"], format=row["format"])
 
 
 def begin_turn(journal: Journal, item: WorkItem, turn: TurnId) -> None:

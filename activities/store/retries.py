@@ -49,7 +49,9 @@ async def accept(
 
 async def request_turn(journal: Journal, item: WorkItem) -> TurnRequest:
     retry = await _find(journal, RetryId(item.id))
-    return TurnRequest(item=item, agent=retry.agent, model=retry.model, variant=retry.variant, retry=retry.retry)
+    (failed,) = await journal.rows(_QUERIES.format_of_turn, turn=retry.failed_turn)
+    named = retry.model_dump(include={"agent", "model", "variant"})
+    return TurnRequest(item=item, format=failed["format"], retry=retry.retry, **named)
 
 
 def withdraw(journal: Journal, item: WorkItem, reason: str) -> None:

@@ -176,6 +176,7 @@ def _user(row: dict[str, Any]) -> Message:
         parts=content.parts,
         system=content.system,
         shown=row["shown"],
+        format=content.format,
         at=row["accepted_at"],
     )
 

@@ -7,6 +7,7 @@ from activities.store.journal import Journal
 from activities.store.queries import Queries
 from workflows.domain.errors import Conflict
 from workflows.domain.ids import RetryId, TurnId
+from workflows.domain.output_format import OutputFormat
 from workflows.domain.value import Value
 from workflows.domain.wire import WakeKind
 
@@ -35,6 +36,7 @@ class TurnRequest(Value):
     agent: str | None
     model: str | None
     variant: str | None = None
+    format: OutputFormat | None = None
     retry: RetryId | None = None
 
 

@@ -65,7 +65,7 @@ def test_the_text_of_a_text_only_step_ends_the_turn_unless_calls_follow_it() -> 
     ended = turn(announced, StepResult(finish="stop", has_text=True), max_steps=1)
     twice = turn(announced, announced, max_steps=1)
 
-    assert (next_move(once), once.refuses_calls) == (Settle(), True)
+    assert (next_move(once), once.refuses(CALL)) == (Settle(), True)
     assert next_move(settled(once)) == Generate(2, text_only=True)
     assert (next_move(ended), ended.failure, ended.reason) == (None, None, CloseReason.DONE)
     assert (next_move(settled(twice)), twice.failure, twice.reason) == (None, None, CloseReason.DONE)
@@ -85,7 +85,7 @@ def test_a_text_only_step_without_text_is_asked_for_once_more_and_then_fails_the
 def test_the_last_step_of_an_older_release_ends_the_turn_as_it_did() -> None:
     state = turn(StepResult(finish="tool-calls", calls=(CALL,)), max_steps=1)
 
-    assert (next_move(settled(state)), state.refuses_calls, state.reason) == (None, False, CloseReason.DONE)
+    assert (next_move(settled(state)), state.refuses(CALL), state.reason) == (None, False, CloseReason.DONE)
 
 
 def test_an_error_ends_the_turn_with_calls_still_open() -> None:

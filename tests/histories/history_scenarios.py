@@ -14,7 +14,9 @@ from worker.scripted.script import Hold, Refuse, ScriptedAnswer, ScriptedCall, S
 from worker.settings import ResumePolicy
 from worker.startup_suspension import suspend_all
 from workflows.domain.ids import SessionId
+from workflows.domain.output_format import STRUCTURED_OUTPUT, OutputFormat
 from workflows.domain.permissions.replies import Reply
+from workflows.domain.prompt import Prompt
 from workflows.domain.wire import WAKE, Wake, WakeKind
 
 _POLL_INTERVAL = 0.05
@@ -23,6 +25,7 @@ LOOK = ScriptedAnswer(tools=(ScriptedCall(name="glob", arguments={"pattern": "*.
 LIMITED = DONE.model_copy(update={"faults": {1: Refuse(status=429, headers={"retry-after": "7200"})}})
 NOTES = ScriptedAnswer(text="## Objective\nGo.\n\n## Work state\nnone\n\n## Next move\nSay done.")
 FILLS = LOOK.model_copy(update={"usage": ScriptedUsage(input=70_000, output=10)})
+GIVE = ScriptedAnswer(tools=(ScriptedCall(name=STRUCTURED_OUTPUT, arguments={"city": "Ulm"}),))
 WRITE = ScriptedAnswer(tools=(ScriptedCall(name="write", arguments={"filePath": "a.txt", "content": "a"}),))
 DELEGATES = ScriptedAnswer(
     tools=(
@@ -88,6 +91,15 @@ async def titled(harness: Harness, gate: Path) -> SessionId:
     session = await whole_turn(harness, gate)
     await harness.until(session, lambda event: event.type == "session.titled")
     await harness.workflow(session).result()
+    return session
+
+
+async def structured_output(harness: Harness, _: Path) -> SessionId:
+    """An answer in text is corrected."""
+    owing = OutputFormat(json_schema={"type": "object"})
+    prompt = Prompt.of_text("Go.", model="scripted/model", format=owing)
+    session = (await harness.client.start(str(harness.project), prompt)).session
+    await harness.ended(session)
     return session
 
 
@@ -235,6 +247,7 @@ def scenarios(gate: Path) -> dict[str, Scenario]:
         "paused": Scenario((LIMITED,), paused),
         "titled": Scenario((DONE,), titled, summary=DONE),
         "steps_used_up": Scenario((WRITE, WRITE), steps_used_up),
+        "structured_output": Scenario((DONE, GIVE), structured_output),
         "suspended": Scenario((WRITE, DONE), suspended),
         "retried": Scenario((DONE,), retried),
         "child_waiting": Scenario((DELEGATES, DONE), child_waiting, child=(WRITE, DONE)),

@@ -14,7 +14,16 @@ from pydantic import JsonValue, SerializeAsAny
 from worker.api.messages import CallTimes, ImportedInfo, MessageDetails
 from worker.api.sessions import Overview, Totals, UnfinishedTurn
 from worker.opencode import shapes
-from worker.opencode.shapes import ErrorShape, ModelShape, PartShape, Shape, SpanShape, TimesShape, TokensShape
+from worker.opencode.shapes import (
+    ErrorShape,
+    ModelShape,
+    OutputFormatShape,
+    PartShape,
+    Shape,
+    SpanShape,
+    TimesShape,
+    TokensShape,
+)
 from workflows.domain import ids, messages, usage
 from workflows.domain.close_reason import CloseReason
 from workflows.domain.ids import MessageId, Prefix, SessionId
@@ -53,6 +62,7 @@ class UserInfo(Shape):
     agent: str
     model: ModelShape
     system: str | None = None
+    format: OutputFormatShape | None = None
 
 
 class Paths(Shape):
@@ -75,6 +85,7 @@ class AssistantInfo(Shape):
     cost: float
     tokens: TokensShape
     finish: str | None = None
+    structured: dict[str, JsonValue] | None = None
     error: ErrorShape | None = None
 
 
@@ -175,6 +186,7 @@ class Exporter:
             agent=details.agent,
             model=shapes.model_shape(details.model, details.variant),
             system=message.system,
+            format=shapes.output_format_shape(message.format) if message.format else None,
         )
         parts = [shapes.prompt_part_shape(info.session_id, info.id, *each) for each in enumerate(message.parts)]
         return ExportedMessage(info=info, parts=tuple(parts))
@@ -190,6 +202,7 @@ class Exporter:
             cost=shapes.cost_number(body.cost),
             tokens=shapes.tokens_shape(body.tokens),
             finish=body.finish,
+            structured=message.structured,
         )
         texts = iter(details.text_parts)
         parts = [

@@ -4,7 +4,7 @@ import re
 from decimal import Decimal
 from typing import Literal
 
-from pydantic import ConfigDict, JsonValue
+from pydantic import ConfigDict, Field, JsonValue
 from pydantic.alias_generators import to_camel
 
 from workflows.domain import usage
@@ -19,6 +19,7 @@ from workflows.domain.messages import (
     SubtaskPart,
     TextPart,
 )
+from workflows.domain.output_format import OutputFormat
 from workflows.domain.value import Value
 
 
@@ -133,6 +134,12 @@ class StepFinishShape(PartShape):
     tokens: TokensShape
 
 
+class OutputFormatShape(Shape):
+    type: str
+    schema_: dict[str, JsonValue] = Field(alias="schema")
+    retry_count: int
+
+
 class ErrorShape(Shape):
     name: str = "UnknownError"
     data: dict[Literal["message"], str]
@@ -188,6 +195,11 @@ def model_shape(model: str, variant: str | None = None) -> ModelShape:
     """Splits "provider/model"."""
     provider, _, name = model.partition("/")
     return ModelShape(provider_id=provider, model_id=name, variant=variant)
+
+
+def output_format_shape(output_format: OutputFormat) -> OutputFormatShape:
+    schema, again = output_format.json_schema, output_format.corrections
+    return OutputFormatShape(type=output_format.type, schema_=schema, retry_count=again)
 
 
 def prompt_part_shape(session: SessionId, message: MessageId, position: int, part: PromptPart) -> PartShape:

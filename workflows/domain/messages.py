@@ -10,6 +10,7 @@ from pydantic import Field, JsonValue
 
 from workflows.domain.file_changes import FileChanged
 from workflows.domain.ids import GenerationId, MessageId, PartId, SessionId, TurnId
+from workflows.domain.output_format import STRUCTURED_OUTPUT, OutputFormat
 from workflows.domain.usage import Tokens
 from workflows.domain.value import Value
 
@@ -147,8 +148,8 @@ class AnswerMetadata(Value):
 
 
 class UserMessage(Value):
-    """A taken prompt; `steered` when it came during its turn. `system`: its own instructions for the turn. `shown`: how
-    many characters a model reads of it, if not all."""
+    """A taken prompt; `steered` when it came during its turn. `system`: its own instructions for the turn. `format`: of
+    the turn's result. `shown`: how many characters a model reads of it, if not all."""
 
     role: Literal["user"] = "user"
     id: MessageId
@@ -157,6 +158,7 @@ class UserMessage(Value):
     parts: tuple[PromptPart, ...]
     system: str | None = None
     shown: int | None = None
+    format: OutputFormat | None = None
     at: datetime
 
     @property
@@ -181,6 +183,13 @@ class AssistantMessage(Value):
     at: datetime
     parts: tuple[Part, ...] = ()
 
+    @property
+    def structured(self) -> dict[str, JsonValue] | None:
+        """The turn's result, if this answer gave it."""
+        calls = (part for part in reversed(self.parts) if isinstance(part, ToolPart))
+        given = (call for call in calls if call.tool == STRUCTURED_OUTPUT and call.state is CallState.DONE)
+        return next((call.arguments for call in given), None)
+
 
 class ReminderName(StrEnum):
     """Of a file in prompts/reminders/."""
@@ -189,6 +198,8 @@ class ReminderName(StrEnum):
     TODOS = "todos"
     DATE = "date"
     LAST_STEP = "last_step"
+    STRUCTURED_OUTPUT = "structured_output"
+    LAST_STEP_STRUCTURED_OUTPUT = "last_step_structured_output"
 
 
 class Reminder(Value):

@@ -4,11 +4,13 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from workflows.domain.state import MAX_EMPTY_ANSWERS, TurnState
+from workflows.domain.wire import FINISH_STOPPED
 
 
 @dataclass(frozen=True)
 class Generate:
-    """Ask the model for this step's answer; with `text_only` it is the last, and calls are refused."""
+    """Ask the model for this step's answer; with `text_only` it is the last, and calls are refused
+    but one that gives the turn's result."""
 
     step: int
     text_only: bool = False
@@ -44,11 +46,20 @@ def next_move(turn: TurnState) -> Move | None:
 
 
 def _ends_turn(turn: TurnState) -> bool:
-    if turn.finish is None:
-        return False
+    if turn.finish in (None, FINISH_STOPPED):
+        return turn.finish is not None
+    if turn.corrections is not None:
+        return _ends_owing_turn(turn)
     if turn.max_steps is not None and turn.step >= turn.max_steps:
         # Without text, or with calls behind it, ask once more. `has_text` is None if calls were not refused.
         return turn.step > turn.max_steps or turn.has_text is None or (turn.has_text and not turn.calls)
     if turn.calls:
         return False
     return turn.empty_answers == 0 or turn.empty_answers > MAX_EMPTY_ANSWERS
+
+
+def _ends_owing_turn(turn: TurnState) -> bool:
+    """Its last step, too, is asked for once more."""
+    if not turn.owes_result or turn.has_used_up_corrections or turn.empty_answers > MAX_EMPTY_ANSWERS:
+        return True
+    return turn.max_steps is not None and turn.step > turn.max_steps

@@ -40,7 +40,7 @@ class CallResult(WireValue):
     """The result of a run. REJECTED, without feedback, ends the turn (opencode.md 2.5). `stopped`: the turn is stopping
     or over.
 
-    `child`: the session of the call's subagent; `agent`: its name.
+    `child`: the session of the call's subagent; `agent`: its name. `gave_result`: as in `OpenCall`.
     """
 
     state: CallResultState
@@ -50,6 +50,7 @@ class CallResult(WireValue):
     effect_digest: str | None = None
     revision: int = 0
     stopped: bool = False
+    gave_result: bool = False
 
 
 class OpenCall(BaseModel):
@@ -57,7 +58,8 @@ class OpenCall(BaseModel):
 
     `loop_digest`: of tool and arguments; `effect_digest`: start of the effect's digest; `file_key`: the file that the
     call changes (ANY_FILE: unknown). `label`: for Temporal's UI. `repeats`: the loop guard asks. `ask`: the open one,
-    for `request`; `answered`: indices of requests that a person or grant answered.
+    for `request`; `answered`: indices of requests that a person or grant answered. `gave_result`: it has given the
+    result that the turn owes.
     """
 
     id: PartId
@@ -76,6 +78,7 @@ class OpenCall(BaseModel):
     request: int | None = None
     answered: tuple[int, ...] = ()
     rejected: bool = False
+    gave_result: bool = False
 
     @model_serializer(mode="wrap")
     def _omit_defaults(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -112,6 +115,7 @@ class OpenCall(BaseModel):
         match result.state:
             case CallResultState.SETTLED | CallResultState.REJECTED:
                 self.phase, self.rejected = CallPhase.SETTLED, result.state is CallResultState.REJECTED
+                self.gave_result = result.gave_result
             case CallResultState.DELEGATED:
                 self.phase = CallPhase.DELEGATED
             case CallResultState.DRIFTED:

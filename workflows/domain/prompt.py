@@ -4,6 +4,7 @@ from enum import StrEnum
 from typing import Self
 
 from workflows.domain.messages import PromptPart, TextPart, join_texts
+from workflows.domain.output_format import OutputFormat
 from workflows.domain.value import Value
 
 
@@ -15,10 +16,12 @@ class PromptMode(StrEnum):
 
 
 class PromptContent(Value):
-    """A prompt as stored; events name it by its seal. `system`: instructions for its turn."""
+    """A prompt as stored; events name it by its seal. `system`: instructions for its turn. `format`: of the
+    turn's result; such a prompt always opens a turn."""
 
     parts: tuple[PromptPart, ...]
     system: str | None = None
+    format: OutputFormat | None = None
 
     @property
     def text(self) -> str:
@@ -42,9 +45,11 @@ class Prompt(PromptContent):
         model: str | None = None,
         variant: str | None = None,
         mode: PromptMode = PromptMode.STEER,
+        format: OutputFormat | None = None,
     ) -> Self:
-        return cls(parts=(TextPart(text=text),), agent=agent, model=model, variant=variant, mode=mode)
+        parts = (TextPart(text=text),)
+        return cls(parts=parts, agent=agent, model=model, variant=variant, mode=mode, format=format)
 
     @property
     def content(self) -> PromptContent:
-        return PromptContent(parts=self.parts, system=self.system)
+        return PromptContent(parts=self.parts, system=self.system, format=self.format)

@@ -6,6 +6,7 @@ from pydantic import BaseModel
 
 from workflows.domain.ids import AskId, PartId, SessionId, TurnId
 from workflows.domain.open_call import OpenCall
+from workflows.domain.output_format import STRUCTURED_OUTPUT
 from workflows.domain.permissions.loop_guard import find_repeats
 from workflows.domain.step_flaw import StepFlaw
 from workflows.domain.value import Value, WireValue
@@ -56,6 +57,8 @@ class TurnState(BaseModel):
     context has to be compacted first: the provider's words, or "" where its tokens say so; `compactions`: how often it
     was tried. `unchecked`: in vain, so in this turn only the provider says when a context is too long.
     `only_compacts`: no model is asked for a step.
+    `corrections`: how often a missing result may be corrected (None: the turn owes none). `corrected`: how many answers
+    before the newest one should have given it.
     """
 
     id: TurnId
@@ -72,6 +75,8 @@ class TurnState(BaseModel):
     compactions: int = 0
     unchecked: bool = False
     only_compacts: bool = False
+    corrections: int | None = None
+    corrected: int = 0
     max_steps: int | None = None
     continue_after_reject: bool = False
     rejected: bool = False
@@ -92,6 +97,8 @@ class TurnState(BaseModel):
             only_compacts=turn.only_compacts,
             overflow="" if turn.only_compacts and turn.compacts else None,
             error=turn.error,
+            corrections=turn.corrections,
+            corrected=turn.corrected,
         )
         if turn.answer is not None:
             state.add_answer(turn.answer)
@@ -100,11 +107,13 @@ class TurnState(BaseModel):
         return state
 
     def add_answer(self, step: StepResult) -> None:
+        self.corrected = self.missed_results
         digests = [call.loop_digest for call in step.calls]
         repeats = find_repeats(self.recent_digests, digests)
         self.recent_digests = (self.recent_digests + digests)[-2:]
         self.calls = [
-            call.model_copy(update={"repeats": again}) for call, again in zip(step.calls, repeats, strict=True)
+            call.model_copy(update={"repeats": again and not self._is_for_result(call)})
+            for call, again in zip(step.calls, repeats, strict=True)
         ]
         self.finish, self.has_text, self.flaw = step.finish, step.has_text, step.flaw
         empty = step.flaw is StepFlaw.EMPTY or (not step.calls and step.finish in ("unknown", "tool-calls"))
@@ -140,10 +149,27 @@ class TurnState(BaseModel):
     def open_calls(self) -> list[OpenCall]:
         return [call for call in self.calls if call.open]
 
+    def refuses(self, call: OpenCall) -> bool:
+        """Whether the newest step asked for text only, or for nothing but the turn's result."""
+        return self.has_text is not None and not self._is_for_result(call)
+
+    def _is_for_result(self, call: OpenCall) -> bool:
+        return self.corrections is not None and call.tool == STRUCTURED_OUTPUT
+
     @property
-    def refuses_calls(self) -> bool:
-        """Whether the newest step asked for text only."""
-        return self.has_text is not None
+    def owes_result(self) -> bool:
+        return self.corrections is not None and not any(call.gave_result for call in self.calls)
+
+    @property
+    def missed_results(self) -> int:
+        """How many answers should have given the result, and did not: in text alone, or by an invalid call."""
+        answered = self.finish not in (None, FINISH_STOPPED) and self.empty_answers == 0
+        missed = answered and (not self.calls or any(map(self._is_for_result, self.calls)))
+        return self.corrected + int(self.owes_result and missed)
+
+    @property
+    def has_used_up_corrections(self) -> bool:
+        return self.corrections is not None and self.missed_results > self.corrections
 
     @property
     def is_aborted(self) -> bool:
@@ -154,14 +180,33 @@ class TurnState(BaseModel):
     def failure(self) -> str | None:
         if self.error is None and self.flaw in _FLAW_MESSAGES:
             return _FLAW_MESSAGES[self.flaw]
-        if self.error is None and self.has_text is False and self.max_steps is not None:
-            return (
-                f"The agent has used up its {self.max_steps} step{'' if self.max_steps == 1 else 's'} without an "
-                "answer: its `steps` in the configuration, or its budget, says how many it may take."
-            )
+        if self.error is None and self._lacks_result:
+            return self._missing_result()
+        if self.error is None and self.has_text is False and self.max_steps is not None and self.corrections is None:
+            return self._steps_used_up("an answer")
         if self.error is None and self.flaw is StepFlaw.EMPTY and self.empty_answers > MAX_EMPTY_ANSWERS:
             return f"The model gave an empty answer {self.empty_answers} times in a row."
         return self.error
+
+    @property
+    def _lacks_result(self) -> bool:
+        """Whether the turn ends without the result that it owes, and not by a person."""
+        by_person = self.finish in (None, FINISH_STOPPED) or self.ends_by_reject()
+        return self.owes_result and not by_person and self.empty_answers <= MAX_EMPTY_ANSWERS
+
+    def _missing_result(self) -> str:
+        if self.has_used_up_corrections:
+            return (
+                f"The model gave no result that fits the schema, in {_times(self.missed_results, 'try', 'tries')}: "
+                "`holdfast log` shows what it gave."
+            )
+        return self._steps_used_up("a result that fits the schema")
+
+    def _steps_used_up(self, missing: str) -> str:
+        return (
+            f"The agent has used up its {_times(self.max_steps or 0, 'step', 'steps')} without {missing}: its `steps` "
+            "in the configuration, or its budget, says how many it may take."
+        )
 
     @property
     def reason(self) -> CloseReason:
@@ -243,6 +288,10 @@ class SessionState(BaseModel):
         self.answers, self.settled, self.stops = [], [], []
         self.load_due = self.load_due or prompts_waiting
         self.ended = ended
+
+
+def _times(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
 
 
 def add_once(kept: list[T], signalled: T) -> None:

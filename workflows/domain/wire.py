@@ -93,7 +93,7 @@ class LoadRequest(Request):
 class OpenTurn(WireValue):
     """An open turn: its highest registered step, and the answer if stored. `compactions`: as in `TurnState`, for a step
     without an answer. `compacts`: a person has asked for it, and it is still to be done; `only_compacts`: that opened
-    the turn."""
+    the turn. `corrections`, `corrected`: as in `TurnState`, without that answer."""
 
     id: TurnId
     number: int
@@ -107,6 +107,8 @@ class OpenTurn(WireValue):
     compactions: int = 0
     compacts: bool = False
     only_compacts: bool = False
+    corrections: int | None = None
+    corrected: int = 0
     error: str | None = None
 
 

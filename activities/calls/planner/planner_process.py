@@ -17,12 +17,15 @@ from activities.calls.planner.messages import READY, PlanRequest, encode_failure
 from activities.shell.supervisor.process import die_with_parent
 from activities.tools.bash import BashTool
 from activities.tools.edit.edit import EditTool
+from activities.tools.structured_output import StructuredOutputTool
 from activities.tools.tool import Tool
 from activities.tools.write import WriteTool
 from workflows.domain.effects import Plan
 from workflows.domain.errors import ToolError
 
-_TOOLS: Final[dict[str, Tool[Any]]] = {tool.name: tool for tool in (BashTool(), EditTool(), WriteTool())}
+_TOOLS: Final[dict[str, Tool[Any]]] = {
+    tool.name: tool for tool in (BashTool(), EditTool(), WriteTool(), StructuredOutputTool())
+}
 _MEMORY_LIMIT: Final = 1024 * 1024 * 1024  # bytes: files of 32 MB are compared
 
 

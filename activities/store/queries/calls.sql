@@ -26,6 +26,14 @@ SELECT * FROM call WHERE id = %(call)s AND session = %(session)s FOR UPDATE
 -- The loop digests of the two calls before a step, for the loop guard.
 SELECT loop_digest FROM call WHERE turn = %(turn)s AND step < %(step)s ORDER BY step DESC, position DESC LIMIT 2
 
+-- name: without_result
+-- The answers of a turn before a step that failed to give its result: with the tool for it, or with text and no call.
+SELECT count(*) AS answers FROM message m
+WHERE m.turn = %(turn)s AND m.step < %(step)s
+AND (EXISTS (SELECT 1 FROM call c WHERE c.message = m.id AND c.tool = %(tool)s)
+     OR EXISTS (SELECT 1 FROM part p WHERE p.message = m.id AND p.body ->> 'type' = 'text')
+        AND NOT EXISTS (SELECT 1 FROM call c WHERE c.message = m.id))
+
 -- name: claim
 -- Claim a call: fence, machine, and the decision that allowed it.
 UPDATE call SET state = 'claimed', fence = %(fence)s, machine = %(machine)s, decision = %(decision)s,

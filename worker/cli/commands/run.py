@@ -1,6 +1,8 @@
 """`holdfast run`: give a task, follow it, and answer what it asks."""
 
 import json
+import sys
+from contextlib import redirect_stdout
 
 import click
 
@@ -25,6 +27,7 @@ from worker.cli.render import suspension_text
 from worker.cli.render.escaping import escape_exact, one_line
 from worker.cli.render.terminal import is_live_terminal
 from worker.cli.run_loop import FollowOptions, follow_session
+from worker.cli.schema_file import read_schema
 from worker.cli.terminal_input import is_interactive
 from worker.client import SessionClient
 from worker.project_config import Role, load_project_config, sources_of
@@ -33,6 +36,7 @@ from workflows.domain.budgets import BudgetLimits
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import Conflict, UsageError
 from workflows.domain.ids import MessageId, SessionId, TurnConfigId, TurnId, session_id_for
+from workflows.domain.output_format import OutputFormat
 from workflows.domain.prompt import Prompt
 from workflows.domain.titles import validate_title
 from workflows.domain.value import Value
@@ -46,8 +50,13 @@ class RunArguments(Value):
     title: str | None
     session: str | None
     config: str | None
+    format: OutputFormat | None
     prompt: MessageId | None
     limits: BudgetLimits | None
+
+    @property
+    def message(self) -> Prompt:
+        return Prompt.of_text(self.text, agent=self.agent, model=self.model, variant=self.variant, format=self.format)
 
 
 class StartedRun(Value):
@@ -87,6 +96,12 @@ class StartedRun(Value):
 @click.option("--detach", is_flag=True, help="Do not follow the task: it goes on in the background.")
 @click.option("--no-wait", is_flag=True, help="End with code 4 when the task waits for an answer.")
 @click.option("--exit", "exit_", is_flag=True, help="On a terminal, too: end with the turn, ask for no other prompt.")
+@click.option(
+    "--schema",
+    metavar="FILE",
+    type=click.Path(),
+    help="Have the result as JSON by this JSON schema; standard output is then that alone.",
+)
 @thinking_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
 @budget_options
@@ -106,6 +121,7 @@ async def run(
     detach: bool,
     no_wait: bool,
     exit_: bool,
+    schema: str | None,
     thinking: bool,
     as_json: bool,
     limits: BudgetLimits | None,
@@ -123,19 +139,20 @@ async def run(
       holdfast run -m anthropic/claude-sonnet-4-5 --detach "update the changelog"
       git diff | holdfast run "review this:" -
       holdfast run -c "now do the same for the docs"
+      holdfast run --schema summary.json "sum up the last week's commits" > summary
     """
     own, session = prompt_input.parse_prompt_id(identity), _session_argument(session, again, title)
-    here = not (words or edit or own or detach or no_wait or as_json) and is_interactive()
+    here = not (words or edit or own or detach or no_wait or as_json or schema) and is_interactive()
     text = "" if here else prompt_input.read_prompt(words, edit=edit)
     named = {"model": model, "variant": variant, "agent": agent, "title": title, "session": session, "config": config}
-    request = RunArguments(text=text, prompt=own, limits=limits, **named)
+    request = RunArguments(text=text, prompt=own, format=read_schema(schema), limits=limits, **named)
     turn_config = await _load_config(settings, request) if session is None else None
     if turn_config is not None and here:
         first = await _ask_first_prompt(settings, turn_config, model)
         if first is None:
             return ExitCode.DONE
         request = request.model_copy(update={"text": first})
-    options = FollowOptions(no_wait=no_wait, stay_open=not exit_, thinking=thinking, as_json=as_json)
+    options = FollowOptions(no_wait=no_wait, stay_open=not (exit_ or schema), thinking=thinking, as_json=as_json)
     async with open_client(settings, with_worker=True) as client:
         with InterruptGuard() as guard:
             started = await (
@@ -144,13 +161,23 @@ async def run(
                 else _continue_session(client, request)
             )
             await _print_header(client, started)
-            accepted = started.accepted
-            if detach and accepted is not None and not guard.interrupted:
-                _print_detached(accepted, started.configuration, as_json)
+            if detach and started.accepted is not None and not guard.interrupted:
+                _print_detached(started.accepted, started.configuration, as_json)
                 return ExitCode.DONE
-            prompt = accepted.prompt if accepted is not None else None
-            state = options.model_copy(update=_state(request, started))
-            return await follow_session(client, started.session, prompt, guard, state)
+            return await _follow(client, request, started, guard, options.model_copy(update=_state(request, started)))
+
+
+async def _follow(
+    client: SessionClient, request: RunArguments, started: StartedRun, guard: InterruptGuard, options: FollowOptions
+) -> ExitCode:
+    prompt = started.accepted.prompt if started.accepted is not None else None
+    if prompt is None or request.format is None or options.as_json:
+        return await follow_session(client, started.session, prompt, guard, options)
+    with redirect_stdout(sys.stderr):
+        end = await follow_session(client, started.session, prompt, guard, options)
+    if end is ExitCode.DONE:
+        click.echo(json.dumps(await client.records.result(started.session, prompt), ensure_ascii=False))
+    return end
 
 
 async def _ask_first_prompt(settings: Settings, turn_config: TurnConfig, model: str | None) -> str | None:
@@ -210,7 +237,7 @@ async def _start_session(client: SessionClient, request: RunArguments, turn_conf
         )
     accepted = await client.start(
         str(directory),
-        Prompt.of_text(request.text, agent=request.agent, model=request.model, variant=request.variant),
+        request.message,
         title=request.title,
         environment=session_environment(client.settings.environment),
         sources=sources_of(client.settings),
@@ -224,7 +251,7 @@ async def _start_session(client: SessionClient, request: RunArguments, turn_conf
         name=f"Session {accepted.session}",
         directory=str(directory),
         seq=0,
-        configuration=turn_config.id,
+        configuration=turn_config.with_format(request.format).id,
         accepted=accepted,
     )
 
@@ -245,16 +272,16 @@ async def _continue_session(client: SessionClient, request: RunArguments) -> Sta
         _print_remarks(client.settings, prepared.turn_config, request)
     accepted = turn = None
     if request.text:
-        prompt = Prompt.of_text(request.text, agent=request.agent, model=request.model, variant=request.variant)
         accepted = await client.prompt(
             overview.id,
-            prompt,
+            request.message,
             prompt=request.prompt,
             sources=prepared.sources,
             turn_config=prepared.turn_config,
             limits=request.limits,
         )
-        session_preparation.report_joined_turn(overview, request.agent)
+        if request.format is None:
+            session_preparation.report_joined_turn(overview, request.agent)
     elif overview.status == "ended":
         raise Conflict(f"Session {overview.id} ({one_line(overview.title)}) has ended: it takes no prompt any more.")
     else:
@@ -268,7 +295,7 @@ async def _continue_session(client: SessionClient, request: RunArguments) -> Sta
         name=f"Session {overview.id}" if accepted else f"{one_line(overview.title)} · session {overview.id}",
         directory=overview.directory,
         seq=0 if request.prompt else overview.seq,  # a prompt with an id may be an old one: its events come first
-        configuration=prepared.configuration,
+        configuration=prepared.turn_config.with_format(request.format).id if prepared.turn_config else None,
         accepted=accepted,
         turn=turn,
     )

@@ -1,5 +1,6 @@
 """A session on one page, from its log and its subagents'."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -35,6 +36,7 @@ from workflows.domain.events.turns import RetryAccepted, TurnEnded, TurnOpened
 from workflows.domain.file_changes import ChangedFiles
 from workflows.domain.ids import MessageId, PartId, SessionId
 from workflows.domain.messages import CallState, TextPart
+from workflows.domain.output_format import STRUCTURED_OUTPUT
 from workflows.domain.usage import Cost, Tokens
 
 _WHOLE: Final = 6  # turns in full; earlier ones have a line each
@@ -121,6 +123,8 @@ class SessionSummary:
             return
         turn.calls[escape_exact(call.tool)] += 1
         metadata = call.outcome.metadata if call.outcome else {}
+        if call.tool == STRUCTURED_OUTPUT and state is CallState.DONE and self._is_own(seen):
+            turn.result = json.dumps(call.arguments, ensure_ascii=False)
         if call.display.kind is DisplayKind.EXECUTE:
             failed = state is CallState.DONE and metadata.get("exit") not in (None, 0)
             turn.commands[self._name + call.label][CallState.FAILED if failed else state] += 1

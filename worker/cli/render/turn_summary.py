@@ -60,6 +60,7 @@ class TurnSummary:
     asked: dict[str, AskSummary] = field(default_factory=dict)
     outages: list[Outage] = field(default_factory=list)
     troubles: list[tuple[datetime, str]] = field(default_factory=list)
+    result: str = ""  # by its schema, as JSON
     text: str = ""
     steps: int = 0
     tokens: Tokens = field(default_factory=Tokens)
@@ -98,6 +99,7 @@ def render_turn(turn: TurnSummary, columns: int) -> Iterator[str]:
     yield from _render_section("asked", _ask_rows(turn, max_columns), max_columns)
     yield from _render_section("trouble", _trouble_rows(turn, max_columns), max_columns)
     yield from _render_section("said", [one_line(turn.text, max_columns * 2)] if turn.text else [], max_columns)
+    yield from _render_section("gave", [one_line(turn.result, max_columns * 2)] if turn.result else [], max_columns)
     yield from _render_section("used", [describe_usage(turn.steps, turn.tokens, turn.cost)], max_columns)
 
 

@@ -8,6 +8,7 @@ from workflows.domain.agents.delegation import Delegation
 from workflows.domain.config.config import Config
 from workflows.domain.config.trust import UntrustedField
 from workflows.domain.ids import Prefix, TurnConfigId
+from workflows.domain.output_format import OutputFormat
 from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.value import Value
 
@@ -40,8 +41,8 @@ class TurnConfig(Value):
     """A directory's configuration for one turn.
 
     `config` keeps its references, so it holds no value of a variable or key file. `rules`: of `agent` and the session.
-    `home`: of the person who started the session (None: the worker's own). `model_is_managed`: no flag changes it. The
-    last four are for that person.
+    `home`: of the person who started the session (None: the worker's own). `model_is_managed`: no flag changes it.
+    `format`: of the result that the turn owes, as its prompt says. The last four are for that person.
     """
 
     directory: str
@@ -52,6 +53,7 @@ class TurnConfig(Value):
     rules: Ruleset
     agent: Agent = BUILD
     delegation: Delegation = Delegation()
+    format: OutputFormat | None = None
     instructions: tuple[Instruction, ...] = ()
     untrusted_fields: tuple[UntrustedField, ...] = ()
     unsupported_fields: tuple[UnsupportedField, ...] = ()
@@ -73,6 +75,9 @@ class TurnConfig(Value):
         (model, variant), (of_session, session_variant) = work, session
         own_model = other_agent and self.agent.model is not None and model is None
         return variant or (None if own_model or model not in (None, of_session) else session_variant)
+
+    def with_format(self, format: OutputFormat | None) -> "TurnConfig":
+        return self.model_copy(update={"format": format})
 
     @property
     def digest(self) -> str:

@@ -72,6 +72,7 @@ class Attempts:
                 async with count_faults(self.database, request, f"this {generation.purpose}", generation.subject):
                     try:
                         yield attempt
+                        await attempt.give_way()
                     except UsageError as error:
                         raise model_failed(str(error)) from error
             except StaleFence as stale:
@@ -98,6 +99,7 @@ class Attempt:
         self.request = request
         self.generation = generation
         self.fence = fence
+        self.status = GenerationStatus()
         self.reserved: Usage | None = None
         self.produced = 0
         self.produced_before = last_progress()
@@ -141,6 +143,12 @@ class Attempt:
         if self.status.limited:
             with suppress(Unavailable):
                 await model_limits.lift(self.database, self.generation)
+
+    async def give_way(self) -> None:
+        """Let others try the model, if this attempt was to and has not asked it, as where its context is full."""
+        if self.status.limited:
+            with suppress(Unavailable):
+                await model_limits.give_way(self.database, self.generation)
 
     async def store(self, new: NewAnswer) -> StoredAnswer | TurnOver:
         """Store the answer, once, however long the database is away; detects its own unacknowledged commit."""

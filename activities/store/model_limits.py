@@ -51,3 +51,8 @@ async def hold(journal: Journal, generation: Generation, fence: Fence, model: st
 async def lift(reader: RowReader, generation: Generation) -> None:
     """The provider has accepted the request that tried again."""
     await reader.rows(_QUERIES.lift, generation=generation.id)
+
+
+async def give_way(reader: RowReader, generation: Generation) -> None:
+    """The generation has ended its attempt; if it tried the model and did not ask it, another one may."""
+    await reader.rows(_QUERIES.give_way, generation=generation.id)

@@ -119,3 +119,19 @@ async def test_a_person_ends_the_pauses_of_an_open_turn_only_and_with_them_its_l
 async def end_pauses(rig: ActivityRig) -> bool:
     async with rig.journal() as journal:
         return await generations.end_pauses(journal)
+
+
+async def test_one_that_has_not_asked_gives_way_at_once(database: Database, tmp_path: Path) -> None:
+    first, second, _ = await three(database, tmp_path)
+    await pass_time(database, limit=True)
+    assert await begin(first, 2) is None
+    await model_limits.give_way(database, generation(first))
+    assert await begin(second) is None
+
+
+async def test_a_frozen_one_that_tries_holds_the_others_and_blocks_none(database: Database, tmp_path: Path) -> None:
+    first, second, _ = await three(database, tmp_path)
+    await pass_time(database, limit=True)
+    async with first.journal() as frozen:
+        await generations.begin(frozen, generation(first), Fence(1, 1, 2, 2))
+        assert await begin(second) is not None

@@ -26,7 +26,7 @@ from workflows.domain.events.budgets import BudgetSpent, UsageEstimated
 from workflows.domain.events.calls import CallClaimed, CallDrifted, CallFinished, WriteRefused
 from workflows.domain.events.copies import MessageCopied, SessionForked, SessionImported
 from workflows.domain.events.event import Event
-from workflows.domain.events.generations import MessageCompleted, ModelRetry
+from workflows.domain.events.generations import BEHIND_LIMIT, MessageCompleted, ModelRetry
 from workflows.domain.events.grants import GrantMade
 from workflows.domain.events.prompts import PromptAccepted, PromptTaken
 from workflows.domain.events.sessions import SessionDeleted, SessionSuspended, SuspensionEnded
@@ -99,7 +99,7 @@ class SessionSummary:
                 turn.asked[event.ask] = AskSummary(at, self._label(seen, event.call), event.ask)
             case AskAnswered() | AskClosed() | GrantMade() if asked := turn.asked.get(event.ask):
                 _add_reply(event, asked, seen)
-            case ModelRetry() if event.purpose.delays_turn:
+            case ModelRetry() if event.purpose.delays_turn and event.kind != BEHIND_LIMIT:
                 turn.add_failure(at, escape_exact(event.kind), one_line(note_of(seen, event.note), 200))
             case _ if trouble := self._trouble(event, seen):
                 turn.troubles.append((at, trouble))

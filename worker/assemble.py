@@ -84,7 +84,7 @@ def build_activities(
     return [
         ProjectActivities(database, loader, describe).load,
         model.generate,
-        Compactor(attempts, answers, endpoints, model.transcripts).compact,
+        Compactor(attempts, answers, endpoints, model.views.transcripts).compact,
         Titler(aside_attempts, answers, endpoints).title,
         AskActivities(database).open,
         calls.run,

@@ -1,7 +1,6 @@
-"""A step's request: what is read for it, as a model gets it."""
+"""A step's request: its view, as a model gets it."""
 
 import platform
-from dataclasses import dataclass
 
 from activities.model.encoded_messages import MessageEncoder
 from activities.model.endpoints import ResolvedModel
@@ -9,27 +8,12 @@ from activities.model.identity_cache import IdentityCache
 from activities.model.input_messages import AnswerCache, to_input_messages
 from activities.model.port import ModelRequest
 from activities.model.reminders import is_asked_again
+from activities.model.step_view import StepView
 from activities.model.system_prompt import system_prompt
 from activities.model.tool_offers import offer_tools, tool_choice
-from activities.store.budgets import BudgetRow
 from activities.tools.toolset import Toolset
-from workflows.domain.config.turn_config import TurnConfig
-from workflows.domain.ids import PartId
 from workflows.domain.messages import AssistantMessage, Transcript
 from workflows.domain.wire import GenerateRequest
-
-
-@dataclass(frozen=True)
-class StepView:
-    """What a step asks with; `cleared`: calls without their results. `reminders_seal` as in `MessageCompleted`.
-    `compacts`: a person wants it to be shorter first."""
-
-    transcript: Transcript
-    cleared: frozenset[PartId]
-    turn_config: TurnConfig
-    reminders_seal: str | None
-    compacts: bool = False
-    budget: BudgetRow | None = None
 
 
 class StepRequests:

@@ -1,0 +1,119 @@
+"""What a step asks with: read and recorded as its attempt begins."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+
+from activities.model.attempt import Attempt
+from activities.model.context_fill import begins_anew
+from activities.model.reminders import due_reminders, reminders_of_summary
+from activities.store import budgets, calls, compaction_requests, generations, prompts, prunings, turns
+from activities.store.budgets import BudgetRow
+from activities.store.generations import BackoffPending, StoredAnswer, Suspended, TurnOver
+from activities.store.journal import Journal
+from activities.store.transcript_cache import TranscriptCache
+from workflows.domain.config.turn_config import TurnConfig
+from workflows.domain.context.prune import cleared_calls
+from workflows.domain.ids import PartId, TurnId
+from workflows.domain.messages import Reminder, Transcript
+from workflows.domain.permissions.rules import Ruleset
+from workflows.domain.wire import FINISH_LIMIT, FINISH_STOPPED, FINISH_SUSPENDED, GenerateRequest, StepResult
+
+
+@dataclass(frozen=True)
+class StepView:
+    """What a step asks with; `cleared`: calls without their results. `reminders_seal` as in `MessageCompleted`.
+    `compacts`: a person wants it to be shorter first."""
+
+    transcript: Transcript
+    cleared: frozenset[PartId]
+    turn_config: TurnConfig
+    reminders_seal: str | None
+    compacts: bool = False
+    budget: BudgetRow | None = None
+
+
+@dataclass(frozen=True)
+class CommittedStep:
+    """An earlier attempt has stored the step's answer; `rules`: of its turn."""
+
+    answer: StoredAnswer
+    rules: Ruleset
+
+
+class StepViews:
+    """Begins steps' attempts; keeps the transcripts between steps."""
+
+    def __init__(self, today: Callable[[], date]) -> None:
+        self.today = today
+        self.transcripts = TranscriptCache()
+
+    async def begin(
+        self, request: GenerateRequest, attempt: Attempt
+    ) -> StepView | CommittedStep | StepResult | BackoffPending:
+        """Register the attempt, take the steered prompts, and read the view; else why the model is not to be asked.
+
+        A step's reminders are recorded before its first request: a retry sends the same.
+
+        Raises as `Attempt.begin`.
+        """
+        async with attempt.registration() as journal:
+            begun, steered, transcript, pruned, asked, budget = await asyncio.gather(
+                attempt.begin(journal),
+                prompts.steered(journal),
+                self.transcripts.read(journal, request.session),
+                prunings.newest(journal, request.session),
+                compaction_requests.undone(journal, request.session, request.turn),
+                budgets.of_session(journal, request.session),
+            )
+            match begun:
+                case BackoffPending():
+                    return begun
+                case TurnOver():
+                    return StepResult(finish=FINISH_STOPPED)
+                case Suspended():
+                    return StepResult(finish=FINISH_SUSPENDED)
+                case StoredAnswer():
+                    turn = await turns.turn_status(journal, request.turn)
+                    config = await turns.turn_config(journal, turn.turn_config)
+                    return CommittedStep(begun, config.rules)
+            last = attempt.turn_status.last_step
+            if last is not None and request.step >= last and not request.text_only:
+                return StepResult(finish=FINISH_LIMIT, last_step=last)
+            config = await turns.turn_config(journal, attempt.turn_status.turn_config)
+            owing = request.turn if config.format is not None else None
+            due = await self.due_reminders(request, attempt, journal, transcript, prompted=bool(steered), owing=owing)
+            reminded = attempt.status.reminders_seal
+            if due:
+                reminded = generations.remind(journal, attempt.generation.id, due)
+            for prompt in steered:
+                prompts.take(journal, prompt, request.turn, request.step)
+            if due or steered:
+                transcript = await self.transcripts.read(journal, request.session)
+            if request.step == 1 and config.config.compaction.prune:
+                pruned = prunings.advance(journal, request.turn, transcript, pruned)
+            cleared = cleared_calls(transcript, pruned.call if pruned else None)
+            return StepView(transcript, cleared, config, reminded, compacts=bool(asked), budget=budget)
+
+    async def due_reminders(
+        self,
+        request: GenerateRequest,
+        attempt: Attempt,
+        journal: Journal,
+        transcript: Transcript,
+        *,
+        prompted: bool,
+        owing: TurnId | None,
+    ) -> tuple[Reminder, ...]:
+        """Of the step's first request, of the first one behind a summary, or of one that a spent budget has made the
+        last."""
+        anew = begins_anew(transcript)
+        untold = attempt.status.reminders_seal is None and (anew or request.text_only)
+        if attempt.status.fence is not None and not untold:
+            return ()
+        due = due_reminders(transcript, self.today(), text_only=request.text_only, owing=owing)
+        if not anew:
+            return due
+        todos = await calls.todos(journal, request.session)
+        return (*reminders_of_summary(transcript, todos, prompted=prompted), *due)

@@ -19,8 +19,7 @@ from activities.model.aws_routes import EXTRA, AwsRoutes
 from activities.model.bedrock_regions import DEFAULT_REGION, check_region, regional_name
 from activities.model.extras import import_extra
 from activities.model.failures import ModelError
-from activities.model.port import AwsSignIn, Endpoint, Route
-from activities.model.wires.http_client import ENVIRONMENT
+from activities.model.port import ENVIRONMENT, AwsSignIn, Endpoint, Route
 from activities.model.wires.wire_request import WireRequest
 from workflows.domain.config.config import ProviderOptions
 from workflows.domain.errors import UsageError

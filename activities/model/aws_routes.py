@@ -11,8 +11,7 @@ from tempfile import mkdtemp
 from typing import Any, Final
 
 from activities.model.extras import import_extra
-from activities.model.port import Route
-from activities.model.wires.http_client import EXTRA_AUTHORITIES, trusted_authorities
+from activities.model.port import EXTRA_AUTHORITIES, Route
 
 EXTRA: Final = "bedrock"
 _FILE: Final = "SSL_CERT_FILE"
@@ -40,6 +39,8 @@ class AwsRoutes:
         files = tuple(self._files(route, own))
         if not files:
             return ()
+        from activities.model.wires.http_client import trusted_authorities  # start-up time of commands: httpx
+
         trusted_authorities(route, self._environment)
         joined = self._join(files)
         session.set_config_variable("ca_bundle", str(joined))

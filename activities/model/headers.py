@@ -32,6 +32,11 @@ def request_headers(endpoint: Endpoint) -> dict[str, str]:
     return {name: value for name, value in own.items() if name.lower() not in configured} | endpoint.headers
 
 
+def session_header(session: str | None) -> dict[str, str]:
+    """Leads a session's requests to one cache, with Fireworks, Cloudflare and gateways; OpenCode sends it, too."""
+    return {"x-session-affinity": session} if session else {}
+
+
 @cache
 def _user_agent() -> str:
     return f"holdfast/{version('holdfast')}"

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
-from typing import Annotated, Literal, Protocol, TypeAlias
+from typing import Annotated, Final, Literal, Protocol, TypeAlias
 
 from pydantic import Field, JsonValue, SecretStr
 
@@ -125,11 +125,17 @@ class GoogleSignIn(Value):
     credentials_file: str | None = None
 
 
+EXTRA_AUTHORITIES: Final = "NODE_EXTRA_CA_CERTS"  # what OpenCode's users set for their company's
+
+
 class Route(Value):
     """How a provider is connected to, besides what the environment says: a proxy, and a file of authorities."""
 
     proxy: SecretStr | None = None
     ca_file: str | None = None
+
+
+ENVIRONMENT: Final = Route()  # HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY, SSL_CERT_FILE, SSL_CERT_DIR
 
 
 class SilenceLimits(Value):

@@ -66,8 +66,7 @@ async def begun_by_newer(trial: Trial) -> SessionId:
 
 
 def newer_release(mutate: Mutate) -> Path:
-    mutate("workflows/domain/behaviour.py", f"NEWEST: Final = {NEWEST}", f"NEWEST: Final = {NEWEST + 1}")
-    return mutate("workflows/domain/behaviour.py", f"{NEWEST}}})", f"{NEWEST}, {NEWEST + 1}}})")
+    return mutate("workflows/domain/behaviour.py", f"NEWEST: Final = {NEWEST}", f"NEWEST: Final = {NEWEST + 1}")
 
 
 SCRIPTS = {"plain": Script(answers=(DONE,)), "calls": Script(answers=(runs("one"), DONE))}

@@ -141,10 +141,11 @@ class Trial:
                 return
 
     async def retrying(self, session: SessionId) -> None:
-        """Wait until the engine has scheduled a failed activity's retry."""
+        """Wait until the engine has scheduled a failed activity's retry, or the run waits out a long pause itself."""
         async for _ in attempts():
             run = (await self.harness.workflow(session).describe()).raw_description
-            if any(each.attempt > 1 for each in run.pending_activities):
+            waits = not run.pending_activities and not run.HasField("pending_workflow_task")
+            if waits or any(each.attempt > 1 for each in run.pending_activities):
                 return
 
     async def quiet(self, session: SessionId) -> None:

@@ -14,7 +14,9 @@ from workflows.domain.events.calls import CallFinished
 from workflows.domain.events.event import Event
 from workflows.domain.events.generations import MessageCompleted
 from workflows.domain.events.turns import TurnEnded, TurnOpened
-from workflows.domain.wire import FINISH_STOPPED, FINISH_SUSPENDED
+from workflows.domain.wire import FINISH_FULL, FINISH_LIMIT, FINISH_PAUSED, FINISH_STOPPED, FINISH_SUSPENDED
+
+_WITHOUT_ANSWER = (FINISH_FULL, FINISH_LIMIT, FINISH_PAUSED, FINISH_STOPPED, FINISH_SUSPENDED)
 
 _SCHEDULED: Final = EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED
 _COMPLETED: Final = EventType.EVENT_TYPE_ACTIVITY_TASK_COMPLETED
@@ -85,7 +87,7 @@ def promised_event(ran: ScheduledActivity) -> str | None:
             return None
         case "holdfast.project.load", result:
             return f"turn.opened {result['turn']['id']}" if result.get("turn") else None
-        case "holdfast.model.generate", {"finish": finish} if finish in (FINISH_STOPPED, FINISH_SUSPENDED):
+        case "holdfast.model.generate", {"finish": finish} if finish in _WITHOUT_ANSWER:
             return None
         case "holdfast.tools.run" | "holdfast.tools.refuse", {"state": state} if state not in ("settled", "rejected"):
             return None

@@ -16,6 +16,7 @@ from workflows.domain.permissions.grants import GrantScope
 from workflows.domain.permissions.replies import AskDecision, AskState, Reply
 from workflows.domain.questions import Answers, Question, QuestionRequest, answers_problem
 
+REJECTIONS: Final = frozenset((word,) for word in DISMISSALS)  # the words that a message may go with
 _ASK: Final = f"{Prefix.ASK}_"
 
 
@@ -39,8 +40,6 @@ def read_decision(
         reply, scope = _read_reply(words, options)
         if reply is not Reply.REJECT and digest is None:
             _require_fully_shown(entry)
-    if message is not None and reply is not Reply.REJECT:
-        raise UsageError("-m says why something is rejected; send a prompt with `holdfast send` to say more.")
     return AskDecision(reply=reply, digest=seen, feedback=message, scope=scope, answers=answers)
 
 

@@ -7,16 +7,14 @@ from typing import Any, Final, TypeVar
 
 import httpx
 
-from activities.model.port import Route
+from activities.model.port import ENVIRONMENT, EXTRA_AUTHORITIES, Route
 from workflows.domain.errors import UsageError
 
 _CONNECTIONS: Final = 1000
 _IDLE_CONNECTIONS: Final = 100
-EXTRA_AUTHORITIES: Final = "NODE_EXTRA_CA_CERTS"  # what OpenCode's users set for their company's
 _OF_LIBRARY: Final = b"x-stainless-"  # OpenAI's client describes itself and this machine in such headers
 _LOG: Final = logging.getLogger("holdfast.model")
 
-ENVIRONMENT: Final = Route()  # HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY, SSL_CERT_FILE, SSL_CERT_DIR
 _Client = TypeVar("_Client", httpx.Client, "BodyReleasingClient")
 
 

@@ -8,7 +8,7 @@ from typing import Final
 import httpx
 
 from activities.model.failures import ModelError
-from activities.model.headers import request_headers
+from activities.model.headers import request_headers, session_header
 from activities.model.port import Endpoint, ModelEvent, ModelRequest, RequestAccepted
 from activities.model.wires import exchange
 from activities.model.wires.answer_reader import AnswerReader
@@ -20,8 +20,6 @@ from activities.model.wires.wire_request import WireRequest
 # A person's own servers: many send their headers with an answer's first piece, once the prompt is read (llama.cpp
 # before its pull request 23884, FastFlowLM, Ollama), and some nothing while they collect a call.
 _OWN_SERVERS: Final = ("compatible", "ollama_chat")
-# leads a session's requests to one cache, with Fireworks, Cloudflare and gateways; OpenCode sends it, too
-_AFFINITY: Final = "x-session-affinity"
 _JSON: Final = {"content-type": "application/json"}
 
 
@@ -72,9 +70,8 @@ class HttpWire:
         with exchange.translate_request_errors(provider):
             prepared = await self.authorize(request.endpoint, self.prepare(request))
             # the last one wins, however it is written
-            affinity = {_AFFINITY: request.session} if request.session else {}
             own = request_headers(request.endpoint)
-            named = (*_JSON.items(), *affinity.items(), *prepared.headers.items(), *own.items())
+            named = (*_JSON.items(), *session_header(request.session).items(), *prepared.headers.items(), *own.items())
             headers = {name.lower(): value for name, value in named}
             http_request = client.build_post(prepared.url, headers, prepared.body)
         with exchange.translate_errors(provider):

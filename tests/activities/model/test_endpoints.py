@@ -292,7 +292,7 @@ async def test_the_package_of_a_company_names_its_address(keys: Keys) -> None:
         ("claude", {}, "names no provider"),
         ("anthropic/claude", {}, r"ANTHROPIC_API_KEY.*holdfast auth login anthropic"),
         ("/claude", {}, "names no provider before the '/'"),
-        ("anthropic/", {}, "names no provider"),
+        ("anthropic/", {}, "names no model after the '/'"),
         ("antropic/claude", {}, "no provider 'antropic'. Did you mean 'anthropic'"),
         ("new-one/x", {}, r"provider.new-one.options.baseURL in opencode.json"),
         (

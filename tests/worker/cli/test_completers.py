@@ -18,7 +18,7 @@ async def tab(person: CommandRunner, typed: str) -> CommandResult:
 
 
 async def test_commands_and_options_are_completed_and_nothing_is_started(bare: CommandRunner) -> None:
-    commands, options, ids = [await tab(bare, f"holdfast {typed}") for typed in ("wa", "up --js", "watch ses_")]
+    commands, options, ids = [await tab(bare, f"holdfast {typed}") for typed in ("wat", "up --js", "watch ses_")]
 
     assert commands.out == "plain,watch\n"
     assert "plain,--json" in options.out

@@ -30,7 +30,8 @@ def run(open_harness: OpenHarness) -> Run:
         key = {"gemini": google.KEY, "openai": responses.KEY}.get(provider, messages.KEY)
         async with open_harness() as harness, serve_double(double):
             options = {"baseURL": f"{double.url}{path}", "apiKey": key}
-            written = {"provider": {provider: {"options": options}}}
+            untitled = {"title": {"disable": True}}  # else the double is asked for a title, too
+            written = {"provider": {provider: {"options": options}}, "agent": untitled}
             (harness.settings.config / "opencode.json").write_text(json.dumps(written))
             async with harness.running_worker():
                 yield await shell(harness).run("run", "-m", model, "Say hello.")

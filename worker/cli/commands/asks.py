@@ -115,6 +115,8 @@ async def answer(
     ask, answers = answer_words.split_words(words)
     if not answers and not options:
         raise UsageError("An answer is missing: once, always, project or reject, or what a question is answered with.")
+    if message is not None and tuple(map(str.lower, answers)) not in answer_words.REJECTIONS:
+        raise UsageError("-m says why something is rejected; send a prompt with `holdfast send` to say more.")
     async with open_client(settings) as client:
         inbox = client.inbox
         entry = await (id_lookup.find_ask(inbox, ask) if ask is not None else id_lookup.find_only_ask(inbox))

@@ -16,6 +16,11 @@ from tests.providers.behaviours.wire_under_test import WireUnderTest
 from tests.providers.double_requests import collect_answer
 from tests.providers.provider_double import serve_double
 
+# litellm's, whichever of its parts a test before has loaded
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*`ReadOnly` qualifier:UserWarning"),
+    pytest.mark.filterwarnings("ignore:Accessing the 'model_:DeprecationWarning"),
+]
 SESSION = "ses_0123456789abcdefghijklmnop"
 NAME = "prompt_cache_key"
 

@@ -58,7 +58,9 @@ async def request_turn(journal: Journal, item: WorkItem) -> TurnRequest | None:
     if row["call_over"]:
         withdraw_one(journal, item, "its call is over")
         return None
-    return TurnRequest(item=item, agent=row["agent"], model=row["model"], variant=row["variant"], format=row["format"])
+    named = {name: row[name] for name in ("agent", "model", "variant")}
+    # not in SQL: PostgreSQL cannot look into a body with NUL or a lone surrogate
+    return TurnRequest(item=item, format=PromptContent.model_validate(row["body"]).format, **named)
 
 
 def begin_turn(journal: Journal, item: WorkItem, turn: TurnId) -> None:

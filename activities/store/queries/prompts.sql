@@ -5,7 +5,7 @@ VALUES (%(id)s, %(mode)s, %(body)s, %(salt)s, %(agent)s, %(model)s, %(variant)s)
 
 -- name: turn_request
 -- What a prompt names for its turn; `call_over` if its task's call is no longer claimed.
-SELECT agent, model, variant, body -> 'format' AS format, EXISTS (SELECT 1 FROM task k JOIN call c ON c.id = k.call
+SELECT agent, model, variant, body, EXISTS (SELECT 1 FROM task k JOIN call c ON c.id = k.call
                              WHERE k.prompt = prompt.id AND c.state <> 'claimed') AS call_over
 FROM prompt WHERE id = %(id)s
 

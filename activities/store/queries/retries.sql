@@ -15,9 +15,9 @@ FROM turn t LEFT JOIN LATERAL (
 WHERE t.session = %(session)s AND (t.state = 'open' OR opener.kind IS DISTINCT FROM 'compaction')
 ORDER BY t.number DESC LIMIT 1
 
--- name: format_of_turn
--- The form of the result that a turn owes.
-SELECT f.body -> 'format' AS format FROM turn t JOIN turn_config f ON f.id = t.turn_config WHERE t.id = %(turn)s
+-- name: config_of_turn
+-- A turn's configuration, which says the form of the result that it owes.
+SELECT turn_config FROM turn WHERE id = %(turn)s
 
 -- name: accept
 -- Store what a retry names.

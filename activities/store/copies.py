@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 from psycopg.types.json import Json
 from pydantic import JsonValue
 
-from activities.store.database import dumps
+from activities.store import generations
 from activities.store.journal import Journal, seal
 from activities.store.queries import Queries
 from activities.store.statements import RowReader
@@ -109,8 +109,8 @@ def write_answer(journal: Journal, answer: CopiedAnswer, whole: PartSeal | None 
         reminders=reminded and reminded.content,
         reminders_salt=reminded and reminded.salt,
         reminders_seal=reminded and reminded.seal,
-        body=dumps(answer.body.model_dump(mode="json")),
         at=answer.at,
+        **generations.body_columns(answer.body),
     )
     copied += [_write_part(journal, answer.message, part) for part in answer.parts]
     for call in answer.calls:
@@ -134,7 +134,7 @@ def _record(
 
 def _write_part(journal: Journal, message: MessageId, part: CopiedPart) -> PartSeal:
     body = seal(part.body.model_dump(mode="json"))
-    row = {"id": part.id, "message": message, "position": part.position}
+    row = {"id": part.id, "message": message, "position": part.position, "kind": part.body.type}
     journal.write(_GENERATIONS.insert_part, **row, body=body.content, salt=body.salt)
     return PartSeal(part=part.id, kind=part.body.type, seal=body.seal)
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable
+from decimal import Decimal
 from typing import Any, Final
 
 from activities.store import budgets, calls, compactions, deltas, grants, model_limits, notes, titles, transcript, turns
@@ -230,9 +231,8 @@ def _store_answer(
     journal: Journal, generation: Generation, new: NewAnswer, live: tuple[Grant, ...] = ()
 ) -> StoredAnswer:
     message, body = generation.message, new.body
-    stored = dumps(body.model_dump(mode="json"))
     named = generation.model_dump(include={"turn", "step"}) | {"generation": generation.id}
-    journal.write(_QUERIES.insert_message, id=message, session=journal.session, **named, body=stored)
+    journal.write(_QUERIES.insert_message, id=message, session=journal.session, **named, **body_columns(body))
     seals = [_store_part(journal, message, part) for part in new.parts]
     journal.record(
         MessageCompleted(
@@ -258,6 +258,13 @@ def _store_answer(
     deltas.delete(journal, message)
     budgets.settle(journal, generation, body, new.estimated)  # last: its lock is the last one
     return StoredAnswer(body=body, text=new.text, calls=new.calls, live=live)
+
+
+def body_columns(body: AnswerMetadata) -> dict[str, Any]:
+    """An answer's body, and what SQL has to know of it."""
+    cost = None if body.cost is None else Decimal(body.cost)
+    named = body.model_dump(include={"agent", "model"}) | body.tokens.model_dump()
+    return {"body": dumps(body.model_dump(mode="json")), "cost": cost, **named}
 
 
 class FailedAttempt(Value):
@@ -308,6 +315,12 @@ async def provider_has_answered(database: Database, provider: str) -> bool:
 def _store_part(journal: Journal, message: MessageId, part: NewPart) -> PartSeal:
     body = seal(part.body.model_dump(mode="json"))
     journal.write(
-        _QUERIES.insert_part, id=part.id, message=message, position=part.position, body=body.content, salt=body.salt
+        _QUERIES.insert_part,
+        id=part.id,
+        message=message,
+        position=part.position,
+        kind=part.body.type,
+        body=body.content,
+        salt=body.salt,
     )
     return PartSeal(part=part.id, kind=part.body.type, seal=body.seal)

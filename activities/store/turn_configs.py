@@ -27,7 +27,7 @@ class TurnConfigCache:
 
         cached = self._cached.get(identity)
         if cached is None:
-            found = await reader.rows(_QUERIES.get, id=identity)
+            found = await reader.rows(_QUERIES.get, ids=[identity])
             if not found:
                 raise StaleFence(f"The configuration {identity!r} is not in the database.")
             cached = TurnConfig.model_validate(found[0]["body"])

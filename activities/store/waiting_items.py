@@ -86,8 +86,9 @@ async def suspended_sessions(database: Database, session: SessionId | None = Non
 
 
 async def _rules(database: Database, config_ids: set[str]) -> dict[str, Ruleset]:
-    rows = await database.rows(_TURN_CONFIGS.rules, ids=sorted(config_ids)) if config_ids else []
-    return {row["id"]: _RULES.validate_python(row["rules"]) for row in rows}
+    rows = await database.rows(_TURN_CONFIGS.get, ids=sorted(config_ids)) if config_ids else []
+    # not in SQL: PostgreSQL cannot look into a body with NUL, as instructions may have
+    return {row["id"]: _RULES.validate_python(row["body"]["rules"]) for row in rows}
 
 
 def _entry(row: dict[str, Any], rules: Ruleset) -> dict[str, Any]:

@@ -1,13 +1,22 @@
 """Odd or missing answers of models: each call gets an outcome, each turn ends, nothing is paid twice."""
 
+from datetime import timedelta
+
 import pytest
 
+from tests.worker.cli.conftest import shell
 from tests.workflows.conftest import Open
+from tests.workflows.delegation import delegates, delegation_scripts
 from worker.scripted.request_ledger import StreamEnd
 from worker.scripted.script import Drop, Garbage, Refuse, ScriptedAnswer, ScriptedCall, ScriptedFault, WebPage
+from workflows.domain.budgets import BudgetLimits
 from workflows.domain.events.generations import ModelRetry
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.messages import AssistantMessage, CallState, TextPart, ToolPart, UserMessage
+from workflows.domain.permissions.replies import Reply
+from workflows.domain.prompt import Prompt
+from workflows.domain.questions import AskKind
+from workflows.domain.session_filter import EVERY_SESSION
 
 ODD = "NUL \0, escape \x1b[2K, half a surrogate \ud83d, a bell \x07, \u202e and \x7f\x9b."
 DONE = ScriptedAnswer(text="Done.")
@@ -65,6 +74,43 @@ async def test_odd_characters_are_kept_wherever_they_come_from_and_the_model_can
     ] == [ODD, ODD]
     assert all(call.outcome is not None for call in calls) and calls[0].state is CallState.DONE
     assert [entry.end for entry in harness.model.ledger.entries] == [StreamEnd.COMPLETE] * 2
+
+
+async def test_text_with_nul_from_every_door_hinders_no_reader(open_harness: Open) -> None:
+    """PostgreSQL looks into no json that holds it."""
+    nul, grown = "a \0 b", BudgetLimits(tokens=10**9)
+    question = {"question": nul, "header": nul, "options": [{"label": nul, "description": nul}]}
+    tools = (
+        ScriptedCall(name="bash", arguments={"command": "true", "description": nul}),
+        ScriptedCall(name="question", arguments={"questions": [question]}),
+        *delegates("child", prompt=f"[[script:child]] {nul}").tools,
+    )
+    scripts = delegation_scripts(ScriptedAnswer(text=nul, tools=tools), DONE, DONE, child=(ScriptedAnswer(text=nul),))
+    async with open_harness(scripts=scripts) as harness, harness.running_worker():
+        client = harness.client
+        harness.file("AGENTS.md", nul)
+        harness.configure(permission={"bash": "ask"})
+        session = await harness.start_session(nul)
+        await harness.wait_for_asks(session, 2)
+        asked = {entry.kind: entry for entry in await client.inbox.asks(session=session)}
+        await harness.answer(asked[AskKind.QUESTION].id, Reply.ANSWER, answers=((nul,),))
+        await harness.answer(asked[AskKind.PERMISSION].id, Reply.REJECT, feedback=nul)
+        await harness.ended(session)
+        await client.titles.give(session, nul)
+        await client.prompt(session, Prompt.of_text(nul), limits=grown)
+        await harness.ended(session, 2)
+        used = await client.sessions.statistics(EVERY_SESSION, offset=timedelta(), limit=9)
+        totals, budget = await client.sessions.totals(session), await client.sessions.budget(session)
+        exported = await shell(harness).run("export", session)
+        fork = (await client.copies.fork_session(session)).session
+        await client.archives.restore(await client.archives.archive(fork))
+        chains = [(await client.records.verify(each)).problem for each in (session, fork)]
+        deleted = await client.deletions.delete(fork)
+
+    assert exported.code == 0 and exported.out.count(r"a \u0000 b") > 8
+    assert chains == [None, None] and deleted.failures == ()
+    assert {row.steps for row in used.usage if row.kind == "all"} == {totals.steps} == {4}
+    assert budget is not None and budget.used.steps == 4
 
 
 @pytest.mark.filterwarnings("ignore:Sending a large body directly:ResourceWarning")  # aiohttp's, of the next request

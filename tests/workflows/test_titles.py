@@ -59,7 +59,7 @@ async def test_the_model_names_a_session_once_and_again_when_a_person_wants_it(o
         await harness.ended(session, 2)
         requests = len(harness.model.ledger.entries)
         named = await harness.client.sessions.get(session)
-        rows = await harness.database.rows(b"SELECT body->>'model' AS model FROM message WHERE turn IS NULL")
+        rows = await harness.database.rows(b"SELECT model FROM message WHERE turn IS NULL")
         totals = await harness.client.sessions.totals(session)
 
         await harness.client.titles.give(session, "A person's")

@@ -1,5 +1,6 @@
 -- Sessions, their logs, and the rows that the events explain.
--- Content columns are json, not jsonb: json keeps escapes of NUL and of lone surrogates, which jsonb refuses.
+-- Content columns are json, not jsonb: json keeps escapes of NUL and of lone surrogates, which jsonb refuses. So do all
+-- operators and functions that look into json: what SQL has to know of a body is a column beside it.
 
 CREATE TABLE session (
     id          text PRIMARY KEY,
@@ -207,6 +208,15 @@ CREATE TABLE message (                              -- committed answers of the 
     turn       text REFERENCES turn,                -- of a step only, as in generation
     step       integer,
     body       json        NOT NULL,                -- finish, usage, cost, model
+    agent      text        NOT NULL,                -- as in the body, from here on: what SQL sums answers by
+    model      text        NOT NULL,
+    cost       numeric,                             -- US dollars; none: unknown
+    total      bigint,                              -- tokens, as the provider counted them
+    input      bigint      NOT NULL,
+    output     bigint      NOT NULL,
+    reasoning  bigint      NOT NULL,
+    cache_read bigint      NOT NULL,
+    cache_write bigint     NOT NULL,
     copied     boolean     NOT NULL DEFAULT false,  -- from another session: it was paid for there
     created_at timestamptz NOT NULL DEFAULT now(),
     UNIQUE (turn, step)
@@ -243,6 +253,7 @@ CREATE TABLE part (                                 -- text and reasoning of a m
     id       text PRIMARY KEY,
     message  text    NOT NULL REFERENCES message,
     position integer NOT NULL,
+    kind     text    NOT NULL CHECK (kind IN ('text', 'reasoning')),    -- as in the body
     body     json    NOT NULL,
     salt     bytea   NOT NULL,
     UNIQUE (message, position)

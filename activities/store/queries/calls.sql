@@ -31,7 +31,7 @@ SELECT loop_digest FROM call WHERE turn = %(turn)s AND step < %(step)s ORDER BY 
 SELECT count(*) AS answers FROM message m
 WHERE m.turn = %(turn)s AND m.step < %(step)s
 AND (EXISTS (SELECT 1 FROM call c WHERE c.message = m.id AND c.tool = %(tool)s)
-     OR EXISTS (SELECT 1 FROM part p WHERE p.message = m.id AND p.body::text ~ '^{\s*"type"\s*:\s*"text"')
+     OR EXISTS (SELECT 1 FROM part p WHERE p.message = m.id AND p.kind = 'text')
         AND NOT EXISTS (SELECT 1 FROM call c WHERE c.message = m.id))
 
 -- name: claim

@@ -54,8 +54,10 @@ WITH request AS (
             %(reminders_salt)s, %(reminders_seal)s)
     RETURNING id
 )
-INSERT INTO message (id, session, generation, turn, step, body, copied, created_at)
-SELECT %(id)s, %(session)s, id, %(turn)s, %(step)s, %(body)s, true, %(at)s FROM request
+INSERT INTO message (id, session, generation, turn, step, body, agent, model, cost, total, input, output, reasoning,
+                     cache_read, cache_write, copied, created_at)
+SELECT %(id)s, %(session)s, id, %(turn)s, %(step)s, %(body)s, %(agent)s, %(model)s, %(cost)s, %(total)s, %(input)s,
+       %(output)s, %(reasoning)s, %(cache_read)s, %(cache_write)s, true, %(at)s FROM request
 
 -- name: insert_call
 -- Copy a settled call.

@@ -24,7 +24,7 @@ SELECT body FROM part WHERE message = %(message)s
 
 -- name: provider_has_answered
 -- A row if a model of this provider has ever answered.
-SELECT 1 FROM message WHERE starts_with(body->>'model', %(begun)s) LIMIT 1
+SELECT 1 FROM message WHERE starts_with(model, %(begun)s) LIMIT 1
 
 -- name: hold
 -- Lock a generation that must still have this fence, or fail.
@@ -61,10 +61,12 @@ SELECT id FROM ended
 
 -- name: insert_message
 -- Store an answer.
-INSERT INTO message (id, session, generation, turn, step, body)
-VALUES (%(id)s, %(session)s, %(generation)s, %(turn)s, %(step)s, %(body)s)
+INSERT INTO message (id, session, generation, turn, step, body, agent, model, cost, total, input, output, reasoning,
+                     cache_read, cache_write)
+VALUES (%(id)s, %(session)s, %(generation)s, %(turn)s, %(step)s, %(body)s, %(agent)s, %(model)s, %(cost)s, %(total)s,
+        %(input)s, %(output)s, %(reasoning)s, %(cache_read)s, %(cache_write)s)
 
 -- name: insert_part
 -- Store a text or reasoning part of an answer.
-INSERT INTO part (id, message, position, body, salt)
-VALUES (%(id)s, %(message)s, %(position)s, %(body)s, %(salt)s)
+INSERT INTO part (id, message, position, kind, body, salt)
+VALUES (%(id)s, %(message)s, %(position)s, %(kind)s, %(body)s, %(salt)s)

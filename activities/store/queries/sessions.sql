@@ -103,14 +103,11 @@ ORDER BY g.begun_at DESC LIMIT 1
 
 -- name: totals
 -- Sums over the answers of sessions: steps, tokens and dollars.
-SELECT count(step) AS steps, coalesce(sum(nullif(trim('"' FROM (body->'cost')::text), 'null')::numeric), 0) AS dollars,
-       count(*) FILTER (WHERE (body->'cost')::text = 'null') AS unpriced,
-       sum(t.total)::bigint AS total, coalesce(sum(t.input), 0)::bigint AS input,
-       coalesce(sum(t.output), 0)::bigint AS output, coalesce(sum(t.reasoning), 0)::bigint AS reasoning,
-       coalesce(sum(t.cache_read), 0)::bigint AS cache_read, coalesce(sum(t.cache_write), 0)::bigint AS cache_write
-FROM message CROSS JOIN LATERAL json_to_record(body->'tokens') AS
-     t(total bigint, input bigint, output bigint, reasoning bigint, cache_read bigint, cache_write bigint)
-WHERE session = ANY(%(sessions)s) AND NOT copied
+SELECT count(step) AS steps, coalesce(sum(cost), 0) AS dollars, count(*) FILTER (WHERE cost IS NULL) AS unpriced,
+       sum(total)::bigint AS total, coalesce(sum(input), 0)::bigint AS input, coalesce(sum(output), 0)::bigint AS output,
+       coalesce(sum(reasoning), 0)::bigint AS reasoning, coalesce(sum(cache_read), 0)::bigint AS cache_read,
+       coalesce(sum(cache_write), 0)::bigint AS cache_write
+FROM message WHERE session = ANY(%(sessions)s) AND NOT copied
 
 -- name: count
 -- How many sessions people have started.

@@ -1,15 +1,12 @@
 -- name: answers
 -- Sums over the answers of a period: all, and by day, session, directory, agent and model, the most expensive first.
 WITH grouped AS MATERIALIZED (
-    SELECT s.id AS session, s.title, s.directory, b.agent, b.model,
+    SELECT s.id AS session, s.title, s.directory, m.agent, m.model,
            to_char(m.created_at AT TIME ZONE make_interval(secs => %(offset)s), 'YYYY-MM-DD') AS day,
-           count(m.step) AS steps, sum(b.cost) AS cost, count(*) FILTER (WHERE b.cost IS NULL) AS unpriced,
-           sum(t.input) AS input, sum(t.output) AS output, sum(t.reasoning) AS reasoning,
-           sum(t.cache_read) AS cache_read, sum(t.cache_write) AS cache_write
+           count(m.step) AS steps, sum(m.cost) AS cost, count(*) FILTER (WHERE m.cost IS NULL) AS unpriced,
+           sum(m.input) AS input, sum(m.output) AS output, sum(m.reasoning) AS reasoning,
+           sum(m.cache_read) AS cache_read, sum(m.cache_write) AS cache_write
     FROM message m JOIN session s ON s.id = m.session
-    CROSS JOIN LATERAL json_to_record(m.body) AS b(agent text, model text, cost numeric, tokens json)
-    CROSS JOIN LATERAL json_to_record(b.tokens) AS
-         t(input bigint, output bigint, reasoning bigint, cache_read bigint, cache_write bigint)
     WHERE NOT m.copied
       AND (%(since)s::timestamptz IS NULL OR m.created_at >= %(since)s)
       AND (%(before)s::timestamptz IS NULL OR m.created_at < %(before)s)
@@ -19,8 +16,8 @@ WITH grouped AS MATERIALIZED (
       AND (%(worktree)s::text IS NULL OR s.worktree = %(worktree)s)
       AND (num_nonnulls(%(directory)s::text, %(below)s::text, %(worktree)s::text) = 0
            OR s.host IS NOT DISTINCT FROM %(host)s)
-      AND (%(agents)s::text[] IS NULL OR b.agent = ANY(%(agents)s))
-    GROUP BY s.id, b.agent, b.model, day
+      AND (%(agents)s::text[] IS NULL OR m.agent = ANY(%(agents)s))
+    GROUP BY s.id, m.agent, m.model, day
 ), summed AS (
     SELECT CASE GROUPING(day, session, directory, agent, model) WHEN 15 THEN 'day' WHEN 23 THEN 'session'
            WHEN 27 THEN 'directory' WHEN 29 THEN 'agent' WHEN 30 THEN 'model' ELSE 'all' END AS kind,
@@ -56,7 +53,7 @@ WHERE NOT m.copied
   AND (%(worktree)s::text IS NULL OR s.worktree = %(worktree)s)
   AND (num_nonnulls(%(directory)s::text, %(below)s::text, %(worktree)s::text) = 0
        OR s.host IS NOT DISTINCT FROM %(host)s)
-  AND (%(agents)s::text[] IS NULL OR m.body->>'agent' = ANY(%(agents)s))
+  AND (%(agents)s::text[] IS NULL OR m.agent = ANY(%(agents)s))
 GROUP BY c.tool ORDER BY calls DESC, c.tool LIMIT %(limit)s
 
 -- name: archived

@@ -29,6 +29,13 @@ def test_each_query_has_one_sentence(file: Path) -> None:
         assert re.match(r"\w+\n-- [A-Z].*\.\n", piece), piece
 
 
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_no_query_looks_into_json(file: Path) -> None:
+    """PostgreSQL refuses it for a body with NUL or a lone surrogate: write what SQL has to know into a column."""
+    looks = re.compile(r"->|#>|@[>?]|::jsonb?\b|\bjsonb?_(?!build_object\b)\w+|to_jsonb?\b|::text\s*(?:~|!?~~|I?LIKE)")
+    assert looks.findall(re.sub(r"--.*", "", file.read_text())) == []
+
+
 def test_the_names_that_the_code_uses_are_the_queries_that_exist() -> None:
     named = {(file.stem, name) for file in FILES for name in re.findall(r"^-- name: (\w+)$", file.read_text(), re.M)}
     assert {use for source in SOURCES for use in uses(ast.parse(source.read_text()))} == named

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from pydantic import ValidationError
 
@@ -40,3 +42,16 @@ def test_a_permission_without_subjects_takes_no_patterns() -> None:
 def test_the_name_of_an_agent_can_be_shown_on_one_line(name: str) -> None:
     with pytest.raises(ValidationError, match="printable"):
         Config.model_validate({"agent": {name: {}}})
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"model": "a/b\0"},
+        {"small_model": "a/\ud800"},
+        *({"agent": {"x": {field: "\0"}}} for field in ("model", "variant")),
+    ],
+)
+def test_the_name_of_a_model_can_be_stored(config: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError, match="printable"):
+        Config.model_validate(config)

@@ -45,6 +45,15 @@ def _check_agent_name(name: str) -> str:
 AgentName = Annotated[str, AfterValidator(_check_agent_name)]
 
 
+def _check_printable(name: str) -> str:
+    if not name.isprintable():
+        raise ValueError("a name has printable characters only")
+    return name
+
+
+PrintableName = Annotated[str, AfterValidator(_check_printable)]
+
+
 class Section(BaseModel):
     """A frozen part of the configuration; ignores fields that it does not model."""
 
@@ -165,8 +174,8 @@ class AgentSettings(Section):
     description: str | None = None
     disable: bool = False
     hidden: bool | None = None
-    model: str | None = None
-    variant: str | None = None
+    model: PrintableName | None = None
+    variant: PrintableName | None = None
     temperature: float | None = None
     top_p: float | None = None
     options: dict[str, JsonValue] = {}
@@ -220,8 +229,8 @@ class HoldfastSettings(Section):
 class Config(Section):
     """The merged configuration. Texts may hold references, resolved at use. `small_model`: for titles."""
 
-    model: str | None = None
-    small_model: str | None = None
+    model: PrintableName | None = None
+    small_model: PrintableName | None = None
     default_agent: str | None = None
     instructions: tuple[str, ...] = ()
     permission: PermissionSettings = {}

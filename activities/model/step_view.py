@@ -8,7 +8,7 @@ from datetime import date
 from activities.model.attempt import Attempt
 from activities.model.context_fill import begins_anew
 from activities.model.reminders import due_reminders, reminders_of_summary
-from activities.store import budgets, calls, compaction_requests, generations, prompts, prunings, turns
+from activities.store import calls, generations, prompts, prunings, step_rows, turns
 from activities.store.budgets import BudgetRow
 from activities.store.generations import BackoffPending, StoredAnswer, Suspended, TurnOver
 from activities.store.journal import Journal
@@ -59,42 +59,30 @@ class StepViews:
         Raises as `Attempt.begin`.
         """
         async with attempt.registration() as journal:
-            begun, steered, transcript, pruned, asked, budget = await asyncio.gather(
+            begun, steered, transcript, row = await asyncio.gather(
                 attempt.begin(journal),
                 prompts.steered(journal),
                 self.transcripts.read(journal, request.session),
-                prunings.newest(journal, request.session),
-                compaction_requests.undone(journal, request.session, request.turn),
-                budgets.of_session(journal, request.session),
+                step_rows.read(journal, request.session, request.turn),
             )
-            match begun:
-                case BackoffPending():
-                    return begun
-                case TurnOver():
-                    return StepResult(finish=FINISH_STOPPED)
-                case Suspended():
-                    return StepResult(finish=FINISH_SUSPENDED)
-                case StoredAnswer():
-                    turn = await turns.turn_status(journal, request.turn)
-                    config = await turns.turn_config(journal, turn.turn_config)
-                    return CommittedStep(begun, config.rules)
+            if begun is not None:
+                return await _not_asked(journal, request, begun)
             last = attempt.turn_status.last_step
             if last is not None and request.step >= last and not request.text_only:
                 return StepResult(finish=FINISH_LIMIT, last_step=last)
             config = await turns.turn_config(journal, attempt.turn_status.turn_config)
             owing = request.turn if config.format is not None else None
             due = await self.due_reminders(request, attempt, journal, transcript, prompted=bool(steered), owing=owing)
-            reminded = attempt.status.reminders_seal
-            if due:
-                reminded = generations.remind(journal, attempt.generation.id, due)
             for prompt in steered:
                 prompts.take(journal, prompt, request.turn, request.step)
+            reminded = _remind(journal, attempt, due)
             if due or steered:
                 transcript = await self.transcripts.read(journal, request.session)
+            pruned = row.pruning
             if request.step == 1 and config.config.compaction.prune:
                 pruned = prunings.advance(journal, request.turn, transcript, pruned)
             cleared = cleared_calls(transcript, pruned.call if pruned else None)
-            return StepView(transcript, cleared, config, reminded, compacts=bool(asked), budget=budget)
+            return StepView(transcript, cleared, config, reminded, compacts=row.compacts, budget=row.budget)
 
     async def due_reminders(
         self,
@@ -117,3 +105,25 @@ class StepViews:
             return due
         todos = await calls.todos(journal, request.session)
         return (*reminders_of_summary(transcript, todos, prompted=prompted), *due)
+
+
+def _remind(journal: Journal, attempt: Attempt, due: tuple[Reminder, ...]) -> str | None:
+    """Returns the seal of all that the step's requests tell."""
+    return generations.remind(journal, attempt.generation.id, due) if due else attempt.status.reminders_seal
+
+
+async def _not_asked(
+    journal: Journal, request: GenerateRequest, begun: StoredAnswer | TurnOver | Suspended | BackoffPending
+) -> CommittedStep | StepResult | BackoffPending:
+    """The answer that an earlier attempt has stored, or why there is none now."""
+    match begun:
+        case BackoffPending():
+            return begun
+        case TurnOver():
+            return StepResult(finish=FINISH_STOPPED)
+        case Suspended():
+            return StepResult(finish=FINISH_SUSPENDED)
+        case StoredAnswer():
+            turn = await turns.turn_status(journal, request.turn)
+            config = await turns.turn_config(journal, turn.turn_config)
+            return CommittedStep(begun, config.rules)

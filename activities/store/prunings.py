@@ -4,10 +4,9 @@ from typing import Final
 
 from activities.store.journal import Journal
 from activities.store.queries import Queries
-from activities.store.statements import RowReader
 from workflows.domain.context.prune import find_pruning
 from workflows.domain.events.generations import ContextPruned
-from workflows.domain.ids import PartId, SessionId, TurnId
+from workflows.domain.ids import PartId, TurnId
 from workflows.domain.messages import Transcript
 from workflows.domain.value import Value
 
@@ -19,11 +18,6 @@ class PruningRow(Value):
 
     turn: TurnId
     call: PartId
-
-
-async def newest(reader: RowReader, session: SessionId) -> PruningRow | None:
-    rows = await reader.rows(_QUERIES.newest, session=session)
-    return PruningRow(**rows[0]) if rows else None
 
 
 def advance(journal: Journal, turn: TurnId, transcript: Transcript, last: PruningRow | None) -> PruningRow | None:

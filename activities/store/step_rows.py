@@ -1,0 +1,35 @@
+"""What a step depends on besides its conversation."""
+
+from typing import Any, Final
+
+from activities.store.budgets import BudgetRow
+from activities.store.prunings import PruningRow
+from activities.store.queries import Queries
+from activities.store.statements import RowReader
+from workflows.domain.ids import SessionId, TurnId
+from workflows.domain.value import Value
+
+_QUERIES: Final = Queries("step_rows")
+
+
+class StepRow(Value):
+    """`pruning`: the newest. `compacts`: a person wants the context to be shorter first."""
+
+    pruning: PruningRow | None
+    compacts: bool
+    budget: BudgetRow | None
+
+
+async def read(reader: RowReader, session: SessionId, turn: TurnId) -> StepRow:
+    """In one statement: each step asks."""
+    (row,) = await reader.rows(_QUERIES.of_step, session=session, turn=turn)
+    return StepRow(
+        pruning=None if row["call"] is None else PruningRow(turn=row["turn"], call=row["call"]),
+        compacts=row["compacts"],
+        budget=None if row["budget"] is None else _budget(row),
+    )
+
+
+def _budget(row: dict[str, Any]) -> BudgetRow:
+    named = {name: row[name] for name in BudgetRow.model_fields if name != "session"}
+    return BudgetRow(session=row["budget"], **named)

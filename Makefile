@@ -19,7 +19,7 @@ help:
 	@echo "make test              the whole test suite, from nothing, on the Pythons and users that this machine has"
 	@echo "                       (ARGS=\"-k ask\": only what pytest chooses by them, on one)"
 	@echo "make lint              style and types"
-	@echo "make bench             half an hour: every figure of docs/performance.md beside the floor of the same run"
+	@echo "make bench             three quarters of an hour: every figure of docs/performance.md beside the floor of the same run"
 	@echo "                       (ARGS=\"--only step sessions\": some of them; ARGS=--help: which there are)"
 	@echo "make faults            hours: kill every part at every moment ten times, and lose each call of a session"
 	@echo "                       (ARGS=\"--trials 36 --point D\": only those kills; ARGS=--help)"

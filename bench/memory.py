@@ -18,18 +18,19 @@ _QUEUE: Final = "memory"
 async def measure_worker_memory(testbed: Testbed) -> list[Figure]:
     """A new worker's, which needs only wires of our own."""
     ours = await systems.start_holdfast(testbed, systems.project(testbed, _QUEUE), _QUEUE)
-    before = _resident(ours.worker)
+    before = resident(ours.worker)
     await play(testbed, ours, steps=1)
     return [
         Figure("worker's memory when it serves (MB)", before, None, BEFORE, digits=0),
-        Figure("worker's memory after its first requests (MB)", _resident(ours.worker), None, FIRST, digits=0),
+        Figure("worker's memory after its first requests (MB)", resident(ours.worker), None, FIRST, digits=0),
     ]
 
 
 def memory_figure(name: str, process: psutil.Process, budget: Budget | None = None) -> Figure:
     """That of a worker after much work."""
-    return Figure(name, _resident(process), None, budget, digits=0)
+    return Figure(name, resident(process), None, budget, digits=0)
 
 
-def _resident(process: psutil.Process) -> float:
+def resident(process: psutil.Process) -> float:
+    """In megabytes."""
     return float(process.memory_info().rss) / 2**20

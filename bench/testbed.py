@@ -33,6 +33,8 @@ _ROOT: Final = Path(__file__).resolve().parent.parent
 _INHERITED: Final = ("HOLDFAST_CACHE", "HOLDFAST_POSTGRES_BIN", "HOLDFAST_POSTGRES_USER", "HOLDFAST_TEMPORAL_BIN")
 _EXTERNAL: Final = ("HOLDFAST_POSTGRES_URL", "TEMPORAL_")  # servers to measure instead of ours
 _LOOPBACK: Final = "127.0.0.1,localhost"
+WINDOWED: Final = "scripted/windowed"  # a model whose window is known, so its context is compacted
+_WINDOW: Final = {"context": 100_000, "output": 8_000}  # tokens
 _SERVES: Final = "working on"  # logged by a worker that takes tasks
 _START_TIMEOUT: Final = 60.0  # seconds for a worker to serve
 _POLL_INTERVAL: Final = 0.05  # seconds between reads of its log
@@ -113,9 +115,12 @@ def _settings(folder: Path) -> Settings:
 
 def configure(config: Path, url: str) -> None:
     """Point sessions to the scripted model."""
-    provider = {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": url, "apiKey": "the-script-needs-none"}}
+    options = {"baseURL": url, "apiKey": "the-script-needs-none"}
+    id, _, windowed = WINDOWED.partition("/")
+    models = {windowed: {"limit": _WINDOW}}
+    provider = {"npm": "@ai-sdk/openai-compatible", "options": options, "models": models}
     config.mkdir(parents=True)
-    (config / "opencode.json").write_text(json.dumps({"provider": {"scripted": provider}}))
+    (config / "opencode.json").write_text(json.dumps({"provider": {id: provider}}))
 
 
 async def _end(process: Process) -> None:

@@ -29,6 +29,16 @@ def test_the_table_is_written_between_its_marks(tmp_path: Path) -> None:
     assert page.read_text() == f"# Cost\n\n{BEGIN}{TABLE}{END}\nMore.\n"
 
 
+def test_some_figures_take_the_place_of_theirs(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"# Cost\n\n{BEGIN}old\n{END}\nMore.\n")
+    write(page, FIGURES, "two cores")
+    write(page, [Figure("steps per second", 13.0), Figure("seconds", 2.0)], "four cores", some=True)
+    rows = ["| steps per second | 13.0 |  |  |  |  |  |", "| seconds | 2.0 |  |  |  |  |  |"]
+    table = "\n".join([*TABLE.splitlines()[1:3], *rows])
+    assert page.read_text() == f"# Cost\n\n{BEGIN}\n{table}\n\ntwo cores\n\n{END}\nMore.\n"
+
+
 def test_a_page_without_marks_is_left_as_it_is(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("# Cost\n")

@@ -1,7 +1,8 @@
 """Failpoints: named moments at which a test makes a process die, hang, or lose a connection (reliability.md 8).
 
 `HOLDFAST_FAILPOINTS="tool.claimed=kill9@1;tool.committed:prt_x=ambiguous"` arms them: `name[:call]=action[@n]`. At the
-external points, which all calls of a kind pass, `call` is the current activity; `*` is any. `HOLDFAST_TEST_PROCESS`
+external points, which all calls of a kind pass, `call` is the current activity; at those of a model, what its answer is
+for; `*` is any. `HOLDFAST_TEST_PROCESS`
 names the test's directory: arrivals are recorded there, so that `@n` counts over all processes of the test. Never in
 workflow code.
 """
@@ -33,11 +34,15 @@ TEST_VARIABLE: Final = "HOLDFAST_TEST_PROCESS"
 ARRIVALS: Final = "arrivals"  # file in the directory of the test: one line `name call pid` for each arrival
 
 NAMES: Final = {
+    "model.registering": "C: an attempt and what it takes are written, and not committed",
+    "model.registered": "C: an attempt is registered, nothing is reserved or sent",
+    "model.full": "M: a step's context is full, its compaction has not begun",
     "model.before_request": "C: the step is registered, the request not sent",
     "model.after_chunk": "D: a chunk of the answer has come",
     "model.retry_noted": "C: a provider's failure and its pause are committed, the failure not reported",
     "budget.reserved": "what a request may use is reserved, nothing is sent",
     "model.committed": "E: the answer is committed, the completion not reported",
+    "compaction.recorded": "M: what was done without a summary is committed, the completion not reported",
     "tool.before_claim": "H: the tool activity has started, nothing is claimed",
     "tool.claimed": "H2: the claim is committed, the effect has not begun",
     "tool.effect_done": "J: the effect is complete, the outcome not written",

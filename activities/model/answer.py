@@ -47,7 +47,7 @@ class AnswerStream:
 
         Raises ApplicationError: when to ask again, or that this is of no use.
         """
-        await failpoint("model.before_request")
+        await failpoint("model.before_request", attempt.generation.purpose)
         assembler = AnswerAssembler()
         try:
             await self._stream(attempt, model, request, assembler)
@@ -92,7 +92,7 @@ class AnswerStream:
                 elif (delta := assembler.add(event)) is not None:
                     attempt.produced += len(delta.text)
                     batcher.add(delta)
-                    await failpoint("model.after_chunk")
+                    await failpoint("model.after_chunk", generation.purpose)
 
     async def _complete(
         self, answer: Answer, model: ResolvedModel, agent: str, prepare: PrepareCall | None

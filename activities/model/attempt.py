@@ -122,6 +122,8 @@ class Attempt:
             self.database, self.request.session, WORKER, epoch=self.request.epoch, needs_newest=newest
         ) as journal:
             yield journal
+            await failpoint("model.registering", self.generation.purpose)
+        await failpoint("model.registered", self.generation.purpose)
         self.version, self.started_at = journal.version_after, asyncio.get_running_loop().time()
 
     async def begin(self, journal: Journal) -> StoredAnswer | TurnOver | Suspended | BackoffPending | None:
@@ -153,7 +155,7 @@ class Attempt:
     async def store(self, new: NewAnswer) -> StoredAnswer | TurnOver:
         """Store the answer, once, however long the database is away; detects its own unacknowledged commit."""
         stored = await retry_while_unavailable(lambda: self._commit(new))
-        await failpoint("model.committed")
+        await failpoint("model.committed", self.generation.purpose)
         return stored
 
     async def _commit(self, new: NewAnswer) -> StoredAnswer | TurnOver:
@@ -252,7 +254,7 @@ class Attempt:
             next_at=(now + timedelta(seconds=pause)).isoformat(timespec="milliseconds"),
         )
         await retry_while_unavailable(lambda: self._record(failure))
-        await failpoint("model.retry_noted")
+        await failpoint("model.retry_noted", self.generation.purpose)
         return ProviderPause(f"failure {attempt}, waited out until {failure.next_at}: {action.reason}", pause)
 
     async def _record(self, failure: FailedAttempt) -> None:

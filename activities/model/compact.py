@@ -9,6 +9,7 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 from activities.error_boundary import storable_text
+from activities.failpoints import failpoint
 from activities.model.answer import AnswerStream
 from activities.model.attempt import Attempt, Attempts, rest_of_pause
 from activities.model.compaction_plan import UNKNOWN_WINDOW, NoRemedy, ShortenedPrompts, plan_compaction
@@ -163,6 +164,7 @@ class Compactor:
                     write(journal)
 
         await retry_while_unavailable(record)
+        await failpoint("compaction.recorded")
 
 
 def _bounded(question: ModelRequest, model: ResolvedModel) -> ModelRequest:

@@ -9,6 +9,7 @@ from activities.calls.description import CallDescriber
 from activities.calls.permissions import PermissionEvaluator
 from activities.calls.planner.planner import Planner
 from activities.calls.prepare import CallPreparer
+from activities.failpoints import failpoint
 from activities.model.answer import AnswerStream
 from activities.model.attempt import Attempts, rest_of_pause
 from activities.model.context_fill import context_tokens, is_full
@@ -83,6 +84,7 @@ class Model:
             turn, config = attempt.turn_status, view.turn_config
             model = await self.endpoints.resolve(turn.model, config.config, agent=config.agent, variant=turn.variant)
             if not request.unchecked and await self.has_to_be_compacted(request, view, model):
+                await failpoint("model.full")
                 return StepResult(finish=FINISH_FULL)
             budget = view.budget if request.limited else None
             limit = await reserve_step(attempt, budget, model, view.transcript, request.turn, request.step)

@@ -42,7 +42,13 @@ def difference(expected: Sequence[str], found: Sequence[str]) -> list[str]:
 
 def comparable(scripts: Mapping[str, Script]) -> dict[str, Script]:
     """Scripts with ids of calls and usage, which depend on the request and our paths' length if left open."""
-    return {name: Script(answers=tuple(map(_comparable, script.answers))) for name, script in scripts.items()}
+    return {
+        name: Script(
+            answers=tuple(map(_comparable, script.answers)),
+            auxiliary_answer=script.auxiliary_answer and _comparable(script.auxiliary_answer),
+        )
+        for name, script in scripts.items()
+    }
 
 
 def log(events: Sequence[Event]) -> Iterator[str]:
@@ -80,7 +86,7 @@ def _files(project: Path) -> list[Path]:
 
 def _comparable(answer: ScriptedAnswer) -> ScriptedAnswer:
     calls = tuple(call.model_copy(update={"id": f"call {n}"}) for n, call in enumerate(answer.tools))
-    return answer.model_copy(update={"tools": calls, "usage": _USAGE})
+    return answer.model_copy(update={"tools": calls, "usage": answer.usage or _USAGE})
 
 
 def _without(value: Any) -> Any:

@@ -14,6 +14,7 @@ import pytest
 
 from tests.acceptance.campaign import Campaign
 from tests.acceptance.nth.nth_faults import CallKind, FaultForm, NthFault
+from tests.acceptance.nth.reference_session import ANSWERS
 from tests.acceptance.nth.run_trial import NthTrials, sampled
 from tests.acceptance.scenarios import Mutate
 from tests.acceptance.stacks import SharedStack
@@ -54,5 +55,7 @@ async def test_a_program_that_does_not_look_for_its_stored_answer_is_found_out(
     code = mutate("activities/store/generations.py", looks, forgets)
     trials = NthTrials(replace(shared_stack, code=code))
     found = await trials.run(NthFault(CallKind.ACTIVITY, FaultForm.AMBIGUOUS, 2), tmp_path / "trial")
-    paid_twice = [problem for problem in found.problems if re.match(r"I8: \d requests for 6 answers", problem)]
+    paid_twice = [
+        problem for problem in found.problems if re.match(rf"I8: \d+ requests for {ANSWERS} answers", problem)
+    ]
     assert found.fired and paid_twice, found.problems

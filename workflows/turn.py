@@ -13,7 +13,7 @@ from activities.model.compact import Compactor
 from activities.model.generate import Model
 from workflows import policies
 from workflows.domain import ids
-from workflows.domain.behaviour import COMPACTS, LIMITS, WAITS_FOR_PROVIDERS
+from workflows.domain.behaviour import COMPACTION_WAITS, COMPACTS, LIMITS, WAITS_FOR_PROVIDERS
 from workflows.domain.moves import Compact, Generate, Move, Settle, next_move
 from workflows.domain.open_call import CallPhase, CallResult, CallResultState, OpenCall
 from workflows.domain.state import TurnState
@@ -139,10 +139,12 @@ class Turn:
             **self.runtime.fence(),
             turn=self.turn.id,
             step=self.turn.step + 1,
-            generation=ids.GenerationId(self.runtime.mint(ids.Prefix.GENERATION)),
+            generation=self.turn.compacting or ids.GenerationId(self.runtime.mint(ids.Prefix.GENERATION)),
             tried=self.turn.compactions,
             refused=bool(self.turn.overflow),
+            waits=self.session.behaviour >= COMPACTION_WAITS,
         )
+        self.turn.compacting = None
         summary = self.runtime.summary(f"turn {self.turn.number}: compact the context")
         try:
             compacted: CompactResult = await self.runtime.run_activity(
@@ -158,6 +160,9 @@ class Turn:
                 self.turn.record_failed_compaction(f"{_NOT_COMPACTED} {compacted.reason}", final=compacted.final)
             case CompactState.OFF:
                 self.turn.record_failed_compaction(_SWITCHED_OFF, final=True)
+            case CompactState.PAUSED:
+                self.turn.compacting = request.generation
+                await self.runtime.wait_for_provider(compacted.pause)
             case CompactState.SUSPENDED:
                 await self.runtime.wait_until_resumed()
             case CompactState.STOPPED:

@@ -19,6 +19,7 @@ from activities.model.context_split import CHARS_PER_TOKEN, ContextSplit, estima
 from activities.model.endpoints import EndpointResolver, ResolvedModel
 from activities.model.port import ModelRequest, SystemInput, UserInput
 from activities.model.reservation import reserve
+from activities.model.retry_budget import ProviderPause
 from activities.model.summary_check import NOT_SHORTER, find_summary_flaw
 from activities.store import budgets, compaction_requests, compactions, turns
 from activities.store.budgets import BudgetRow
@@ -67,6 +68,15 @@ class Compactor:
     @activity.defn(name="holdfast.model.compact")
     async def compact(self, request: CompactRequest) -> CompactResult:
         """Raises as `AnswerStream.get` where another attempt may help."""
+        try:
+            return await self.shorten(request)
+        except ProviderPause as pause:
+            if not (request.waits and pause.is_long):
+                raise
+            return CompactResult(state=CompactState.PAUSED, pause=pause.seconds)
+
+    async def shorten(self, request: CompactRequest) -> CompactResult:
+        """Raises as above, also for a pause that the run waits out."""
         generation = Generation(id=request.generation, purpose=Purpose.COMPACTION)
         async with self.attempts.start(request, generation) as attempt:
             view = await self.begin(request, attempt)

@@ -148,8 +148,9 @@ async def read_open_turn(journal: Journal, turn: TurnRow, describe: CallDescribe
         asks.any_rejected(journal, turn.id),
         calls.recent_loops(journal, turn.id, turn.step),
     )
-    tries, asked, only_compacts = await asyncio.gather(
+    tries, compacting, asked, only_compacts = await asyncio.gather(
         compactions.tries_of_step(journal, turn.id, turn.step),
+        compactions.paused(journal, turn.id),
         compaction_requests.undone(journal, journal.session, turn.id),
         compaction_requests.opened(journal, turn.id),
     )
@@ -174,6 +175,7 @@ async def read_open_turn(journal: Journal, turn: TurnRow, describe: CallDescribe
         compacts=any(each.taken for each in asked),
         only_compacts=only_compacts,
         compactions=MAX_COMPACTIONS if any(each.final for each in tries) else len(tries),
+        compacting=compacting,
         corrections=turn_config.format.corrections if turn_config.format else None,
         corrected=await calls.count_without_result(journal, turn.id, turn.step) if turn_config.format else 0,
         error=turn.error,

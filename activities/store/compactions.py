@@ -141,6 +141,12 @@ async def tries_of_step(reader: RowReader, turn: TurnId, step: int) -> list[Comp
     return [CompactionTryRow(**row) for row in await reader.rows(_QUERIES.tries_of_step, turn=turn, step=step)]
 
 
+async def paused(reader: RowReader, turn: TurnId) -> GenerationId | None:
+    """The request for a summary that waits out its provider's pause, or has waited it out."""
+    rows = await reader.rows(_QUERIES.paused, turn=turn)
+    return GenerationId(rows[0]["id"]) if rows else None
+
+
 async def find_try(reader: RowReader, generation: GenerationId) -> CompactionTryRow | None:
     rows = await reader.rows(_QUERIES.find_try, generation=generation)
     return CompactionTryRow(**rows[0]) if rows else None

@@ -31,6 +31,17 @@ def test_open_calls_are_settled_first() -> None:
     assert next_move(turn(StepResult(finish="tool-calls", calls=(CALL,)))) == Settle()
 
 
+def test_subagents_come_before_a_due_compaction_and_that_before_the_next_step() -> None:
+    """The order of opencode.md 4.2; after a final answer nothing is due."""
+    delegated = turn(StepResult(finish="tool-calls", calls=(CALL,)), overflow="")
+    delegated.calls[0].apply_result(CallResult(state=CallResultState.DELEGATED))
+    assert next_move(delegated) == Settle()
+    assert next_move(settled(delegated)) == Compact()
+    delegated.record_compaction()
+    assert next_move(delegated) == Generate(2)
+    assert next_move(turn(StepResult(finish="stop"), overflow="")) is None
+
+
 def test_settled_calls_lead_to_the_next_step_with_any_finish() -> None:
     assert next_move(settled(turn(StepResult(finish="stop", calls=(CALL,))))) == Generate(2)
 

@@ -24,6 +24,7 @@ DONE = ScriptedAnswer(text="Done.")
 LOOK = ScriptedAnswer(tools=(ScriptedCall(name="glob", arguments={"pattern": "*.txt"}),))
 LIMITED = DONE.model_copy(update={"faults": {1: Refuse(status=429, headers={"retry-after": "7200"})}})
 NOTES = ScriptedAnswer(text="## Objective\nGo.\n\n## Work state\nnone\n\n## Next move\nSay done.")
+LIMITED_NOTES = NOTES.model_copy(update={"faults": LIMITED.faults})
 FILLS = LOOK.model_copy(update={"usage": ScriptedUsage(input=70_000, output=10)})
 GIVE = ScriptedAnswer(tools=(ScriptedCall(name=STRUCTURED_OUTPUT, arguments={"city": "Ulm"}),))
 WRITE = ScriptedAnswer(tools=(ScriptedCall(name="write", arguments={"filePath": "a.txt", "content": "a"}),))
@@ -61,6 +62,26 @@ async def compacted(harness: Harness, _: Path) -> SessionId:
     harness.configure_person(model={"limit": {"context": 100_000, "output": 32_000}})
     session = await harness.start_session("Go. " * 50)
     await harness.ended(session)
+    return session
+
+
+async def only_compacts(harness: Harness, _: Path) -> SessionId:
+    """A person has an idle session compacted, which is a turn of its own."""
+    session = await compacted(harness, _)
+    await harness.client.compact(session)
+    await harness.ended(session, 2)
+    return session
+
+
+async def compaction_paused(harness: Harness, _: Path) -> SessionId:
+    """The same, and the provider's long pause is ended by a person."""
+    session = await compacted(harness, _)
+    before = await completed(harness, session)
+    await harness.client.compact(session)
+    while await completed(harness, session) < before + 2:  # the load, and the request that was refused
+        await asyncio.sleep(_POLL_INTERVAL)
+    await harness.client.wake(session)
+    await harness.ended(session, 2)
     return session
 
 
@@ -244,6 +265,8 @@ def scenarios(gate: Path) -> dict[str, Scenario]:
         "continued_as_new": Scenario((LOOK, LOOK, WRITE, DONE), ask_answered, events=15),
         "budget_spent": Scenario((LOOK, LOOK, DONE), budget_spent),
         "compacted": Scenario((FILLS, DONE), compacted, summary=NOTES),
+        "compaction_paused": Scenario((DONE,), compaction_paused, summary=LIMITED_NOTES),
+        "only_compacts": Scenario((DONE,), only_compacts, summary=NOTES),
         "paused": Scenario((LIMITED,), paused),
         "titled": Scenario((DONE,), titled, summary=DONE),
         "steps_used_up": Scenario((WRITE, WRITE), steps_used_up),

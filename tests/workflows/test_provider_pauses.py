@@ -21,9 +21,9 @@ def is_retry(event: Event) -> bool:
     return isinstance(event, ModelRetry)
 
 
-async def limited(harness: Harness) -> SessionId:
+async def limited(harness: Harness, text: str = "Hello?") -> SessionId:
     """A session whose provider wants to be asked again in two hours, and whose activities have ended."""
-    session = await harness.start_session("Hello?")
+    session = await harness.start_session(text)
     await harness.until(session, is_retry)
     async with asyncio.timeout(30):
         while (await harness.workflow(session).describe()).raw_description.pending_activities:

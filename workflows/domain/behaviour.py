@@ -10,7 +10,8 @@ COMPACTS: Final = 2  # from here on a context that the provider refuses as too l
 TITLES: Final = 3  # from here on a title is asked for beside a session's first turn
 LIMITS: Final = 4  # from here on a spent budget holds the turn up; before, it is only counted
 WAITS_FOR_PROVIDERS: Final = 5  # from here on the run waits out a provider's long pauses; before, its activities do
-NEWEST: Final = 5
+COMPACTION_WAITS: Final = 6  # from here on the run waits out those of a compaction, too
+NEWEST: Final = 6
 KNOWN: Final = frozenset(range(1, NEWEST + 1))
 
 

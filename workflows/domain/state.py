@@ -4,7 +4,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from workflows.domain.ids import AskId, PartId, SessionId, TurnId
+from workflows.domain.ids import AskId, GenerationId, PartId, SessionId, TurnId
 from workflows.domain.open_call import OpenCall
 from workflows.domain.output_format import STRUCTURED_OUTPUT
 from workflows.domain.permissions.loop_guard import find_repeats
@@ -55,7 +55,8 @@ class TurnState(BaseModel):
 
     `seen_step`: the highest step that the run has asked for, or found registered. `overflow`: why the next step's
     context has to be compacted first: the provider's words, or "" where its tokens say so; `compactions`: how often it
-    was tried. `unchecked`: in vain, so in this turn only the provider says when a context is too long.
+    was tried, and `compacting` the request for a summary that is paused. `unchecked`: in vain, so in this turn only the
+    provider says when a context is too long.
     `only_compacts`: no model is asked for a step.
     `corrections`: how often a missing result may be corrected (None: the turn owes none). `corrected`: how many answers
     before the newest one should have given it.
@@ -73,6 +74,7 @@ class TurnState(BaseModel):
     empty_answers: int = 0
     overflow: str | None = None
     compactions: int = 0
+    compacting: GenerationId | None = None
     unchecked: bool = False
     only_compacts: bool = False
     corrections: int | None = None
@@ -94,6 +96,7 @@ class TurnState(BaseModel):
             continue_after_reject=turn.continue_after_reject,
             rejected=turn.rejected,
             compactions=turn.compactions,
+            compacting=turn.compacting,
             only_compacts=turn.only_compacts,
             overflow="" if turn.only_compacts and turn.compacts else None,
             error=turn.error,

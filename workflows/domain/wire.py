@@ -92,8 +92,9 @@ class LoadRequest(Request):
 
 class OpenTurn(WireValue):
     """An open turn: its highest registered step, and the answer if stored. `compactions`: as in `TurnState`, for a step
-    without an answer. `compacts`: a person has asked for it, and it is still to be done; `only_compacts`: that opened
-    the turn. `corrections`, `corrected`: as in `TurnState`, without that answer."""
+    without an answer. `compacting`: the request for a summary that a pause of its provider has held up. `compacts`: a
+    person has asked for it, and it is still to be done; `only_compacts`: that opened the turn. `corrections`,
+    `corrected`: as in `TurnState`, without that answer."""
 
     id: TurnId
     number: int
@@ -105,6 +106,7 @@ class OpenTurn(WireValue):
     continue_after_reject: bool = False
     recent_digests: tuple[str, ...] = ()
     compactions: int = 0
+    compacting: GenerationId | None = None
     compacts: bool = False
     only_compacts: bool = False
     corrections: int | None = None
@@ -160,13 +162,14 @@ class StepResult(WireValue):
 
 class CompactRequest(Request):
     """`generation`: its id, the same for all attempts. `step`: which waits for it. `tried`: how often its context was
-    made shorter before. `refused`: the provider has said that it is too long."""
+    made shorter before. `refused`: the provider has said that it is too long. `waits`: as in `GenerateRequest`."""
 
     turn: TurnId
     step: int = 0
     generation: GenerationId
     tried: int = 0
     refused: bool = False
+    waits: bool = False
 
 
 class CompactState(StrEnum):
@@ -174,16 +177,18 @@ class CompactState(StrEnum):
     SHORTENED = "shortened"  # prompts that alone were too long
     FAILED = "failed"
     OFF = "off"  # the configuration forbids it
+    PAUSED = "paused"  # the provider must not be asked for a while
     STOPPED = "stopped"
     SUSPENDED = "suspended"
 
 
 class CompactResult(WireValue):
-    """`reason`: why it failed, for people; `final`: it would fail again."""
+    """`reason`: why it failed, for people; `final`: it would fail again. `pause`: seconds, if it is paused."""
 
     state: CompactState
     reason: str = ""
     final: bool = False
+    pause: float = 0.0
 
 
 class TitleRequest(Request):

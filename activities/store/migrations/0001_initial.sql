@@ -184,6 +184,7 @@ CREATE TABLE generation (                           -- a request for an answer: 
 CREATE INDEX generation_session ON generation (session);
 
 CREATE INDEX generation_paused ON generation (next_at) WHERE next_at IS NOT NULL;
+CREATE INDEX generation_paused_beside ON generation (session) WHERE turn IS NULL AND next_at IS NOT NULL;
 
 CREATE TABLE model_limit (                          -- models that were refused as over a limit of their provider's
     model    text PRIMARY KEY,                      -- provider/model

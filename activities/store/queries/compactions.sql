@@ -29,6 +29,13 @@ SELECT generation, turn, step, model, tokens, outcome, final FROM compaction_try
 SELECT t.generation, t.turn, t.step, t.model, t.tokens, t.outcome, t.final, n.body AS reason
 FROM compaction_try t LEFT JOIN note n ON n.id = t.generation || '/failed' WHERE t.generation = %(generation)s
 
+-- name: paused
+-- The request for a summary that has met its provider's pause in an open turn, and has not been repeated.
+SELECT g.id FROM turn t JOIN generation g ON g.session = t.session AND g.turn IS NULL AND g.next_at IS NOT NULL
+WHERE t.id = %(turn)s AND g.purpose = 'compaction' AND g.begun_at >= t.opened_at
+  AND NOT EXISTS (SELECT FROM compaction_try y WHERE y.generation = g.id)
+ORDER BY g.begun_at DESC LIMIT 1
+
 -- name: forget_reminders
 -- Remove the reminders of a step without an answer.
 UPDATE generation g SET reminders = NULL, reminders_salt = NULL, reminders_seal = NULL

@@ -52,7 +52,8 @@ WHERE id = %(generation)s
 -- End the pause of a session's open turn, also behind the limit of its model. Those of ended turns hold up nothing.
 WITH ended AS (
     UPDATE generation g SET next_at = now() FROM turn t
-    WHERE t.session = %(session)s AND t.state = 'open' AND g.turn = t.id AND g.next_at > now()
+    WHERE t.session = %(session)s AND t.state = 'open' AND g.session = t.session AND g.next_at > now()
+      AND (g.turn = t.id OR (g.purpose = 'compaction' AND g.begun_at >= t.opened_at))
     RETURNING g.id, t.model
 ), lifted AS (
     DELETE FROM model_limit WHERE model IN (SELECT model FROM ended)

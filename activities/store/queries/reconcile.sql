@@ -14,8 +14,13 @@ WITH working AS MATERIALIZED ( -- those that wait are left out first: they are t
     ) c
     WHERE t.state = 'open' AND (i.interrupted OR c.ready IS NOT NULL OR (c.unsettled = 0 AND t.id NOT IN (
         SELECT ask.turn FROM ask WHERE ask.state = 'open' AND ask.call IS NULL))) -- at its limit
-      AND (i.interrupted OR NOT EXISTS ( -- a pause that begins later is of a clock that was ahead
-          SELECT FROM generation g WHERE g.turn = t.id AND g.step = t.step AND now() BETWEEN g.paused_at AND g.next_at))
+      AND (i.interrupted OR NOT ( -- a pause that begins later is of a clock that was ahead
+          EXISTS (SELECT FROM generation g
+                  WHERE g.turn = t.id AND g.step = t.step AND now() BETWEEN g.paused_at AND g.next_at)
+          OR EXISTS (SELECT FROM generation g
+                     WHERE g.session = t.session AND g.turn IS NULL AND g.next_at IS NOT NULL
+                       AND g.purpose = 'compaction' AND g.begun_at >= t.opened_at
+                       AND now() BETWEEN g.paused_at AND g.next_at)))
     UNION ALL
     SELECT w.session, NULL, NULL, max(w.accepted_at), false, '{}' FROM work w JOIN session s ON s.id = w.session
     WHERE w.state = 'accepted' AND s.status = 'active'
@@ -30,6 +35,7 @@ CROSS JOIN LATERAL (
     SELECT coalesce(max(at), '-infinity') AS since FROM (VALUES
         (h.moved_at), (f.accepted_at), (r.at), -- and when what it waited for had come
         ((SELECT next_at FROM generation g WHERE g.turn = f.turn AND g.step = f.step)),
+        ((SELECT max(next_at) FROM generation g WHERE g.session = f.session AND g.turn IS NULL AND g.next_at IS NOT NULL)),
         ((SELECT max(settled_at) FROM ask WHERE ask.turn = f.turn AND (ask.call IS NULL OR ask.call = ANY (f.ready)))),
         ((SELECT max(settled_at) FROM task WHERE task.call = ANY (f.ready))),
         ((SELECT max(stop.accepted_at) FROM stop WHERE stop.turn = f.turn))

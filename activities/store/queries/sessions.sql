@@ -40,7 +40,15 @@ FROM tree JOIN session s ON s.id = tree.id JOIN session_head h ON h.session = s.
 CROSS JOIN LATERAL (SELECT count(*) AS untaken, count(*) FILTER (WHERE kind = 'prompt') AS prompts
                     FROM work WHERE work.session = s.id AND work.state = 'accepted') work
 LEFT JOIN LATERAL (SELECT * FROM turn WHERE turn.session = s.id ORDER BY number DESC LIMIT 1) t ON true
-LEFT JOIN generation g ON g.turn = t.id AND g.step = t.step AND t.state = 'open'
+LEFT JOIN LATERAL ( -- that of its step, or of a compaction for which that waits
+    SELECT * FROM (
+        SELECT * FROM generation WHERE turn = t.id AND step = t.step
+        UNION ALL
+        SELECT * FROM generation WHERE session = t.session AND turn IS NULL AND next_at IS NOT NULL
+            AND purpose = 'compaction' AND begun_at >= t.opened_at
+    ) either
+    WHERE t.state = 'open' ORDER BY next_at DESC NULLS LAST LIMIT 1
+) g ON true
 ORDER BY tree.newest DESC, tree.root, tree.line, s.id
 
 -- name: last_used

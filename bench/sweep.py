@@ -34,8 +34,8 @@ _SEED: Final = (
                          loop_digest, display)
     SELECT 'bench_' || n, 'bench_' || n, 'bench_' || n, 1, 0, '', '', 'write', '{}', '', 'once', '', '{}'
     FROM generate_series(1, %(waiting)s) AS n""",
-    """INSERT INTO ask (id, session, turn, call, revision, request, body, digest)
-    SELECT 'bench_' || n, 'bench_' || n, 'bench_' || n, 'bench_' || n, 0, 0, '{}', ''
+    """INSERT INTO ask (id, session, turn, call, revision, request, kind, body, digest)
+    SELECT 'bench_' || n, 'bench_' || n, 'bench_' || n, 'bench_' || n, 0, 0, 'permission', '{}', ''
     FROM generate_series(1, %(waiting)s) AS n""",
     "ANALYZE session, session_head, turn, work, call, ask",
 )
@@ -53,13 +53,19 @@ async def measure_sweep(testbed: Testbed) -> list[Figure]:
         Database(testbed.endpoints.postgres_url) as database,
         database.transaction(limit=_LIMIT) as connection,
     ):
-        for seed in _SEED:
-            await connection.execute(seed.encode(), {"resting": RESTING, "waiting": WAITING} if "%(" in seed else None)
+        await seed(connection, RESTING, WAITING)
         for name, (query, values) in _STATEMENTS.items():
             took = await _milliseconds(connection, query, values)
             figures.append(Figure(f"ms to find {name}, of {RESTING:,}, {WAITING:,} of which ask", took, None, QUICK))
         raise Rollback
     return figures
+
+
+async def seed(connection: AsyncConnection[TupleRow], resting: int, waiting: int) -> None:
+    """Write sessions that rest, the first of which wait for an answer; to be rolled back."""
+    for statement in _SEED:
+        values = {"resting": resting, "waiting": waiting} if "%(" in statement else None
+        await connection.execute(statement.encode(), values)
 
 
 async def _milliseconds(connection: AsyncConnection[TupleRow], query: bytes, values: dict[str, Any]) -> float:

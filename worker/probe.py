@@ -93,9 +93,10 @@ async def _await_answer(model: str, resolved: ResolvedModel, port: ModelPort, ti
     request = resolved.request((_QUESTION,), (_TOOL,))
     assembler = AnswerAssembler()
     try:
-        async with asyncio.timeout(timeout), aclosing(port.stream(request)) as events:
-            async for event in events:
-                assembler.add(event)
+        async with asyncio.timeout(timeout), aclosing(port.stream(request)) as batches:
+            async for events in batches:
+                for event in events:
+                    assembler.add(event)
     except TimeoutError:
         if not assembler.begun:
             raise

@@ -83,16 +83,17 @@ class AnswerStream:
         shown = generation.purpose is Purpose.STEP
         watched = Watchers(database, session, attempt.watched).present if shown else unwatched
         tag = "-".join(str(number) for number in attempt.fence)
-        async with DeltaBatcher(tag, send_batch, watched) as batcher, aclosing(self.port.stream(request)) as stream:
-            async for event in stream:
-                if isinstance(event, RequestAccepted):
-                    await attempt.accepted()
-                    # Shows watchers that the provider works before anything of the answer comes.
-                    batcher.add(Delta(0, PartKind.REASONING if model.facts.reasoning else PartKind.TEXT, ""))
-                elif (delta := assembler.add(event)) is not None:
-                    attempt.produced += len(delta.text)
-                    batcher.add(delta)
-                    await failpoint("model.after_chunk", generation.purpose)
+        async with DeltaBatcher(tag, send_batch, watched) as batcher, aclosing(self.port.stream(request)) as batches:
+            async for events in batches:
+                for event in events:
+                    if isinstance(event, RequestAccepted):
+                        await attempt.accepted()
+                        # Shows watchers that the provider works before anything of the answer comes.
+                        batcher.add(Delta(0, PartKind.REASONING if model.facts.reasoning else PartKind.TEXT, ""))
+                    elif (delta := assembler.add(event)) is not None:
+                        attempt.produced += len(delta.text)
+                        batcher.add(delta)
+                        await failpoint("model.after_chunk", generation.purpose)
 
     async def _complete(
         self, answer: Answer, model: ResolvedModel, agent: str, prepare: PrepareCall | None

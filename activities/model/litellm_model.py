@@ -57,7 +57,7 @@ class LiteLLM:
         return self._library
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[ModelEvent], None]:
-        """See `ModelPort.stream`; the events of each chunk together."""
+        """See `ModelPort.stream`."""
         library = await self.load()
         provider, timeouts = request.endpoint.provider, self._timeouts.configured(request.endpoint.silence)
         reader = ChatReader(provider)

@@ -1,6 +1,6 @@
 """The port to model providers: requests, and the events of answers."""
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
@@ -300,8 +300,9 @@ class ModelFacts(Value):
 class ModelPort(Protocol):
     """Asks models."""
 
-    def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """The answer, event by event, from `RequestAccepted` to `Finished`. Closing the generator aborts the request.
+    def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[ModelEvent], None]:
+        """The answer's events, from `RequestAccepted` to `Finished`: those of each read together, as an answer has
+        thousands. Closing the generator aborts the request.
 
         Raises `ModelError` when the provider fails, and `UsageError` for a model that cannot be asked at all.
         """

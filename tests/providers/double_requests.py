@@ -38,6 +38,7 @@ def last_step_reminder() -> StepReminders:
 async def collect_answer(port: ModelPort, asked: ModelRequest) -> Answer:
     assembly = AnswerAssembler()
     async with aclosing(port.stream(asked)) as stream:
-        async for event in stream:
-            assembly.add(event)
+        async for events in stream:
+            for event in events:
+                assembly.add(event)
     return assembly.answer()

@@ -2,7 +2,7 @@
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any, Final
 
@@ -30,8 +30,9 @@ class AnswerReader(ABC):
         self._length = 0
 
     @abstractmethod
-    def events(self, event: Any) -> Iterator[PartDelta]:
-        """What an event of the protocol adds; any exception means malformed."""
+    def events(self, event: Any) -> Iterable[PartDelta]:
+        """What an event of the protocol adds; any exception means malformed. An answer has thousands of events: no
+        generator within a generator for most of them."""
 
     @abstractmethod
     def reported_usage(self, usage: Any) -> ReportedUsage:

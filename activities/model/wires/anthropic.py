@@ -1,6 +1,6 @@
 """Anthropic's Messages: its events as ours."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from activities.model.port import Finish, PartDelta, ReasoningDelta, TextDelta, ToolCallDelta
@@ -26,10 +26,13 @@ class AnthropicReader(AnswerReader):
         self._texts: dict[int, str] = {}  # beginnings of texts, which some servers repeat in the first piece
         self._inputs: dict[int, str] = {}  # of begun calls, which some servers send whole, or twice
 
-    def events(self, event: Any) -> Iterator[PartDelta]:
+    def events(self, event: Any) -> Iterable[PartDelta]:
+        if event.get("type") == "content_block_delta":  # nearly all
+            return self._delta(event["index"], event["delta"])
+        return self._others(event)
+
+    def _others(self, event: Any) -> Iterator[PartDelta]:
         match event.get("type"):
-            case "content_block_delta":  # nearly all
-                yield from self._delta(event["index"], event["delta"])
             case "content_block_start":
                 yield from self._start(event["index"], event["content_block"])
             case "content_block_stop":

@@ -1,6 +1,6 @@
 """OpenAI's chat completions, as it and many others send them: their chunks as our events."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal, DecimalException
 from typing import Any, Final
 
@@ -50,7 +50,7 @@ class ChatReader(AnswerReader):
         self._refused = False
         self._call = 0  # the newest one's index
 
-    def events(self, event: Any) -> Iterator[PartDelta]:
+    def events(self, event: Any) -> Iterable[PartDelta]:
         self.raise_reported(event, "choices")
         if groq := event.get("x_groq"):
             self.raise_reported(groq)
@@ -58,21 +58,23 @@ class ChatReader(AnswerReader):
             raise self.reported_failure(event)
         if usage := event.get("usage"):
             self.usage = usage
-        if choice := first_choice(event.get("choices")):  # some end with a chunk of tokens alone
-            yield from self._choice(choice)
+        choice = first_choice(event.get("choices"))
+        return self._choice(choice) if choice else ()  # some end with a chunk of tokens alone
 
-    def _choice(self, choice: JsonDict) -> Iterator[PartDelta]:
+    def _choice(self, choice: JsonDict) -> Iterable[PartDelta]:
         if error := choice.get("error"):  # OpenRouter
             raise self.reported_failure(error)
         if usage := choice.get("usage"):  # Moonshot
             self.usage = usage
         whole = None if self.begun else choice.get("message")  # of servers that do not stream; others repeat all in it
-        if delta := choice.get("delta") or whole:  # some say null where nothing is added
-            yield from self._delta(delta)
-        if reason := choice.get("finish_reason"):
-            yield from self._end_reasoning()
-            yield from self._tags.end()
-            self._set_finish(reason, choice.get("native_finish_reason"))
+        delta, reason = choice.get("delta") or whole or {}, choice.get("finish_reason")  # some say null for nothing
+        return self._end(delta, reason, choice.get("native_finish_reason")) if reason else self._delta(delta)
+
+    def _end(self, delta: JsonDict, reason: str, native: str | None) -> Iterator[PartDelta]:
+        yield from self._delta(delta)
+        yield from self._end_reasoning()
+        yield from self._tags.end()
+        self._set_finish(reason, native)
 
     def _set_finish(self, reason: str, native: str | None) -> None:
         if _CONTEXT_FULL in (reason, native):
@@ -119,11 +121,13 @@ class ChatReader(AnswerReader):
         except (DecimalException, ValueError):  # no number
             return None
 
-    def _delta(self, delta: JsonDict) -> Iterator[PartDelta]:
+    def _delta(self, delta: JsonDict) -> Iterable[PartDelta]:
         content = delta.get("content")
         if delta.keys() <= _TEXT_ALONE and isinstance(content, str) and self._tags.behind and self._detail is None:
-            yield TextDelta(content)  # nearly all of an answer
-            return
+            return (TextDelta(content),)  # nearly all of an answer
+        return self._parts(delta, content)
+
+    def _parts(self, delta: JsonDict, content: Any) -> Iterator[PartDelta]:
         thought = next(filter(delta.get, REASONING), None)
         if thought and (text := require_text(delta[thought])):
             self._thought.append(text)

@@ -28,16 +28,18 @@ class GeminiReader(AnswerReader):
         super().__init__(provider)
         self._calls = 0
 
-    def events(self, event: Any) -> Iterator[PartDelta]:
+    def events(self, event: Any) -> list[PartDelta]:
         self.raise_reported(event, "candidates", "promptFeedback", "usageMetadata")
         self.usage = event.get("usageMetadata") or self.usage
         if (event.get("promptFeedback") or {}).get("blockReason"):
             self.finish_reason = Finish.CONTENT_FILTER
+        added: list[PartDelta] = []
         if candidate := first_choice(event.get("candidates")):
             for part in (candidate.get("content") or {}).get("parts") or ():
-                yield from self._part(part)
+                added += self._part(part)
             if reason := candidate.get("finishReason"):
                 self._set_finish(reason)
+        return added
 
     def _part(self, part: dict[str, Any]) -> Iterator[PartDelta]:
         """A signature comes with a call, or with a text, its last piece or an empty one behind it."""

@@ -42,7 +42,7 @@ class HttpWire:
     authorize: Callable[[Endpoint, WireRequest], Awaitable[WireRequest]] = _as_prepared
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[list[ModelEvent], None]:
-        """See `ModelPort.stream`; the events of each read together."""
+        """See `ModelPort.stream`."""
         endpoint = request.endpoint
         usual = self.timeouts.with_pauses() if endpoint.provider in _OWN_SERVERS else self.timeouts
         timeouts = usual.configured(endpoint.silence)

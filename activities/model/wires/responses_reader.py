@@ -4,7 +4,7 @@ A text comes in pieces, whole behind them, or whole alone (gpt-5.3-codex-spark's
 and the end of a text or an item adds what is missing.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Final
@@ -64,13 +64,15 @@ class ResponsesReader(AnswerReader):
         self._calls: set[str | None] = set()  # their ids
         self._refused = False
 
-    def events(self, event: Any) -> Iterator[PartDelta]:
+    def events(self, event: Any) -> Iterable[PartDelta]:
         type = event.get("type") or self._without_type(event)
         kind, _, stage = type.rpartition(".")
         if kind in _TEXTS:
-            if added := self._text(kind, stage, event):
-                yield added
-            return
+            added = self._text(kind, stage, event)
+            return (added,) if added else ()
+        return self._others(type, event)
+
+    def _others(self, type: str, event: Any) -> Iterator[PartDelta]:
         match type:
             case "response.output_item.added":
                 yield from self._added(self._begin(event), event["item"])

@@ -1,7 +1,7 @@
 """The model port: sends each request on its endpoint's wire."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping, MutableMapping
+from collections.abc import AsyncGenerator, Mapping, MutableMapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from http import HTTPStatus
@@ -82,7 +82,7 @@ class WireRouter:
         if wire is Wire.LITELLM:
             await self._litellm.load()
 
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[ModelEvent], None]:
         """See `ModelPort.stream`. No failure shows the endpoint's key or headers."""
         endpoint = request.endpoint
         wire: HttpWire | LiteLLM = self._wires.get(endpoint.wire, self._litellm)
@@ -91,8 +91,7 @@ class WireRouter:
             endpoint = await self._google.authorize(endpoint)
             async with aclosing(wire.stream(replace(request, endpoint=endpoint))) as batches:
                 async for events in batches:
-                    for event in events:
-                        yield event
+                    yield events
         except ModelError as error:
             if error.failure.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
                 self._google.forget(endpoint)

@@ -36,7 +36,8 @@ class StreamTimeouts:
 
     def configured(self, own: SilenceLimits) -> "StreamTimeouts":
         """With a provider's own limits in place of these."""
-        return replace(self, **own.model_dump(exclude_none=True))
+        limits = own.model_dump(exclude_none=True)
+        return replace(self, **limits) if limits else self
 
     async def await_headers(self, provider: str, opening: Awaitable[T]) -> T:
         """The opened response. Raises ModelError after too long a silence."""

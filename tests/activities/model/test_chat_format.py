@@ -186,6 +186,7 @@ async def asked(adapter: WireRouter, server: Anthropic, messages: tuple[InputMes
     thinking: dict[str, JsonValue] = {"type": "enabled", "budget_tokens": 1024}
     request = ModelRequest(endpoint=endpoint, messages=messages, tools=(TOOL,), options={"thinking": thinking})
     assembly = AnswerAssembler()
-    async for event in adapter.stream(request):
-        assembly.add(event)
+    async for events in adapter.stream(request):
+        for event in events:
+            assembly.add(event)
     return assembly.answer()

@@ -1,7 +1,7 @@
 """Where a model is reached."""
 
 import json
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ class Catalogue:
         known = ModelFacts(price=Price(input=Decimal(3)), context=200_000, max_output=64_000)
         return known if model == "anthropic/claude" else ModelFacts(responses=model.endswith("/some-codex"))
 
-    def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+    def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[ModelEvent], None]:
         raise NotImplementedError
 
     async def aws_region(self, profile: str | None) -> str:

@@ -33,7 +33,7 @@ async def main(model: str, config: str) -> None:
         endpoint = endpoint.model_copy(update={"base_url": os.environ["SERVER"]})
     request = ModelRequest(endpoint=endpoint, messages=(UserInput(content="Hello?"),))
     with suppress(ModelError):  # the server speaks chat completions only
-        async for event in port.stream(request):
+        async for _ in port.stream(request):
             pass
     await port.close()
 

@@ -393,7 +393,7 @@ async def test_a_stop_closes_the_connection(adapter: WireRouter, compatible: boo
 async def test_an_abandoned_stream_closes_the_connection(adapter: WireRouter) -> None:
     async with serve(Script(answers=(ScriptedAnswer(text="abc", chunk=1, faults={1: Stall(after=2)}),))) as server:
         async with aclosing(adapter.stream(request(server.url))) as stream:
-            assert [await anext(stream), await anext(stream)] == [RequestAccepted(), TextDelta("a")]
+            assert [await anext(stream), await anext(stream)] == [[RequestAccepted()], [TextDelta("a")]]
         async with asyncio.timeout(60):
             entry = await server.ledger.entry(1)
 
@@ -507,8 +507,9 @@ async def ask(
 async def assembled(adapter: WireRouter, asked: ModelRequest) -> Answer:
     assembly = AnswerAssembler()
     async with aclosing(adapter.stream(asked)) as stream:
-        async for event in stream:
-            assembly.add(event)
+        async for events in stream:
+            for event in events:
+                assembly.add(event)
     return assembly.answer()
 
 

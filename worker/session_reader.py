@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from activities.project import worktree
-from activities.store import budgets, projects, sessions, statistics
+from activities.store import budgets, overviews, projects, sessions, statistics
 from activities.store.database import Database
 from activities.store.projects import ProjectRow
 from worker.api.budgets import BudgetOverview
@@ -28,13 +28,13 @@ class SessionReader:
         """People's sessions, the last changed first, each followed by its subagents', of which one may be `wanted`."""
         roots = None
         if not wanted.empty:
-            roots, _ = await sessions.search(self.database, wanted, self.host, limit)
-        return from_rows(Overview, await sessions.overview(self.database, roots=roots, limit=limit))
+            roots, _ = await overviews.search(self.database, wanted, self.host, limit)
+        return from_rows(Overview, await overviews.list_recent(self.database, roots=roots, limit=limit))
 
     async def count(self, wanted: SessionFilter = EVERY_SESSION) -> int:
         if wanted.empty:
-            return await sessions.count(self.database)
-        return (await sessions.search(self.database, wanted, self.host, 1))[1]
+            return await overviews.count(self.database)
+        return (await overviews.search(self.database, wanted, self.host, 1))[1]
 
     async def statistics(
         self, wanted: SessionFilter, *, session: SessionId | None = None, offset: timedelta, limit: int
@@ -70,7 +70,7 @@ class SessionReader:
 
     async def get(self, session: SessionId) -> Overview:
         """Raises NotFound."""
-        return from_row(Overview, await sessions.get(self.database, session))
+        return from_row(Overview, await overviews.get(self.database, session))
 
     async def origin(self, session: SessionId) -> SessionOrigin:
         """Raises NotFound."""

@@ -15,7 +15,7 @@ from activities.archive import archive_file
 from activities.archive.archive_file import DamagedArchive, LogEnd, Manifest
 from activities.archive.verification import verify
 from activities.failpoints import failpoint
-from activities.store import archives, sessions
+from activities.store import archives, overviews
 from activities.store.archives import ArchiveCandidate
 from activities.store.database import Database
 from workflows.domain.archive_location import ArchiveLocation
@@ -63,7 +63,7 @@ class Archiver:
             return await self._archive(found[0], now)
 
     async def _why_not_archivable(self, session: SessionId) -> Conflict:
-        found = await sessions.get(self.database, session)
+        found = await overviews.get(self.database, session)
         if found.archive is not None:
             return Conflict(f"Session {session!r} {found.archive}.")
         root = await archives.root_session(self.database, session)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from activities.archive.archiver import Archiver, remove_call_files
-from activities.store import archives, deletions, sessions
+from activities.store import archives, deletions, overviews, sessions
 from activities.store.database import Database
 from activities.store.journal import session_journal
 from workflows.domain.actor import Actor
@@ -38,7 +38,7 @@ class Deletion:
 
     async def run(self, session: SessionId) -> DeletionReport:
         """Subagents' sessions first. Raises NotFound, and Conflict if nothing can be deleted."""
-        found = await sessions.get(self._database, session)
+        found = await overviews.get(self._database, session)
         if found.parent is not None:
             top = await archives.root_session(self._database, session)
             raise Conflict(f"Session {session!r} is a subagent's: it is deleted with the one above it, {top}.")

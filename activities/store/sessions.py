@@ -1,6 +1,6 @@
-"""Sessions: create, configure, list, end."""
+"""Sessions: create, configure, end."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Annotated, Any, Final
@@ -17,15 +17,13 @@ from activities.store.turn_configs import TurnConfigCache
 from workflows.domain import hash_chain
 from workflows.domain.actor import Actor
 from workflows.domain.agents.built_in import BUILD
-from workflows.domain.archive_location import ArchiveLocation
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.errors import Conflict, NotFound
 from workflows.domain.events.sessions import SessionConfigured, SessionCreated, SessionEnded
 from workflows.domain.file_changes import ChangedFiles
-from workflows.domain.ids import SessionId, SuspensionId, TurnId
+from workflows.domain.ids import SessionId
 from workflows.domain.permissions.rules import Ruleset
-from workflows.domain.session_filter import SessionFilter
-from workflows.domain.suspension import DirectoryIdentity, SuspendCause
+from workflows.domain.suspension import DirectoryIdentity
 from workflows.domain.titles import replace_unprintable
 from workflows.domain.usage import Cost, Tokens
 from workflows.domain.value import Value
@@ -79,56 +77,6 @@ class Origin(Value):
     ancestors: int = 0
     sources: ConfigSources | None = None
     directory_identity: DirectoryIdentity | None = None
-
-
-class BackoffRow(Value):
-    """A provider's `attempt`th failure; the next request is at `until`."""
-
-    attempt: int
-    kind: str
-    message: str | None
-    until: datetime
-
-
-class SuspensionRow(SuspendCause):
-    """Why a session is suspended."""
-
-    id: SuspensionId
-
-
-class OverviewRow(Value):
-    """A session for listings, with its newest turn. `waiting`: untaken prompts; `untaken`: all untaken work. `depth`:
-    levels below the listed session. `host_offline`: its host has no live worker. `default_title`:
-    OpenCode's, as long as `title` is only the first prompt's first line."""
-
-    id: SessionId
-    parent: SessionId | None
-    depth: int
-    host: str | None
-    host_offline: bool
-    directory: str
-    title: str
-    default_title: str | None
-    agent: str
-    model: str | None
-    status: str
-    seq: int
-    stuck: str | None
-    created_at: datetime
-    updated_at: datetime
-    turn: TurnId | None
-    number: int | None
-    step: int | None
-    turn_agent: str | None
-    turn_state: str | None
-    reason: str | None
-    error: str | None
-    asks: int
-    waiting: int
-    untaken: int
-    pause: BackoffRow | None
-    suspension: SuspensionRow | None
-    archive: ArchiveLocation | None = None
 
 
 class TotalsRow(Value):
@@ -203,42 +151,6 @@ def _created_event(new: NewSession) -> SessionCreated:
     )
 
 
-async def overview(
-    database: Database,
-    *,
-    session: SessionId | None = None,
-    roots: Sequence[SessionId] | None = None,
-    limit: int | None = 1000,
-) -> list[OverviewRow]:
-    """People's sessions, all or these `roots`, the last changed first, each followed by its subagents'; or one
-    `session`."""
-    ids = None if roots is None else list(roots)
-    rows = await database.rows(_QUERIES.overview, id=session, roots=ids, limit=limit)
-    return [OverviewRow(**row) for row in rows]
-
-
-async def count(database: Database) -> int:
-    """Count the sessions that people started."""
-    (row,) = await database.rows(_QUERIES.count)
-    return int(row["count"])
-
-
-async def search(
-    database: Database, wanted: SessionFilter, host: str | None, limit: int | None
-) -> tuple[list[SessionId], int]:
-    """People's sessions that match, or have a subagent's that does, the last changed first; how many there are.
-
-    `host` has the directories.
-    """
-    values = wanted.model_dump(mode="python", exclude={"text", "below", "states", "agents"})
-    below = None if wanted.below is None else wanted.below.rstrip("/") + "/"
-    lists = {"states": list(wanted.states) or None, "agents": list(wanted.agents) or None}
-    rows = await database.rows(
-        _QUERIES.search, **values, **lists, below=below, title=wanted.text, host=host, limit=limit
-    )
-    return [row["id"] for row in rows], rows[0]["total"] if rows else 0
-
-
 async def ids(database: Database) -> list[SessionId]:
     """The last changed first."""
     return [row["id"] for row in await database.rows(_QUERIES.ids)]
@@ -252,14 +164,6 @@ async def last_used(database: Database, directory: str, host: str | None) -> Ses
     """The directory's session that a person started or gave work last."""
     rows = await database.rows(_QUERIES.last_used, directory=directory, host=host)
     return rows[0]["id"] if rows else None
-
-
-async def get(database: Database, session: SessionId) -> OverviewRow:
-    """Raises NotFound."""
-    found = await overview(database, session=session)
-    if not found:
-        raise NotFound(f"There is no session {session!r}. `holdfast sessions` lists the sessions there are.")
-    return found[0]
 
 
 async def origin(reader: RowReader, session: SessionId) -> Origin:

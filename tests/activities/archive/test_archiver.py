@@ -14,7 +14,7 @@ from activities import failpoints
 from activities.archive import archive_file
 from activities.archive.archiver import Archiver
 from activities.archive.verification import read_records, verify
-from activities.store import archives, events, grants, retries, sessions
+from activities.store import archives, events, grants, overviews, retries
 from activities.store.generations import NewAnswer, NewPart
 from tests.activities.rig import BODY, ActivityRig
 from workflows.domain.archive_location import ArchiveLocation
@@ -52,7 +52,7 @@ async def test_an_archived_session_is_restored_as_it_was(rig: ActivityRig) -> No
     archiver = await rested(rig)
     before, head = await everything(rig), (await events.verify(rig.database, rig.session)).head
     path = await archiver.archive_one(rig.session)
-    away, left = await sessions.get(rig.database, rig.session), await everything(rig)
+    away, left = await overviews.get(rig.database, rig.session), await everything(rig)
     (checked,) = verify(path)
     listed = [record.event.type for record in read_records(path)]
     with pytest.raises(Conflict, match="holdfast restore"):
@@ -133,7 +133,7 @@ async def test_a_session_that_changes_while_the_file_is_written_stays(rig: Activ
     await rig.prompt("More.")
     with pytest.raises(Conflict, match="something has happened"):
         await archives.remove(rig.database, found, now, ArchiveLocation(file="x", sha256="", at=now))
-    assert (await sessions.get(rig.database, rig.session)).waiting == 1
+    assert (await overviews.get(rig.database, rig.session)).waiting == 1
 
 
 async def test_a_grant_for_the_project_outlives_its_session(rig: ActivityRig) -> None:

@@ -10,7 +10,7 @@ import pytest
 from activities.archive import archive_file
 from activities.archive.archiver import Archiver
 from activities.archive.verification import read_records, verify
-from activities.store import archives, events, sessions
+from activities.store import archives, events, overviews, sessions
 from activities.store.database import Database
 from activities.store.events import ChainVerification
 from tests.activities.rig import ActivityRig
@@ -95,13 +95,17 @@ async def test_an_archive_holds_all_of_them_the_first_before_the_others(family: 
 
     assert verify(path) == before and [each.problem for each in before] == [None] * 3
     assert told == family.ids and left == {"session", "session_head"}
-    assert [each.status for each in await sessions.overview(family.database)] == ["archived"] * 3
+    assert [each.status for each in await overviews.list_recent(family.database)] == ["archived"] * 3
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["where_it_was", "where_nothing_is_known_of_it"])
 async def test_all_of_them_are_restored_with_their_tasks(family: Family, known: bool) -> None:
     await family.rest()
-    listed, before, chains = await sessions.overview(family.database), await family.everything(), await family.chains()
+    listed, before, chains = (
+        await overviews.list_recent(family.database),
+        await family.everything(),
+        await family.chains(),
+    )
     path = await family.archiver.archive_one(family.ids[0])
     if not known:
         await family.database.rows(b"TRUNCATE session_head")
@@ -109,7 +113,7 @@ async def test_all_of_them_are_restored_with_their_tasks(family: Family, known: 
     await family.archiver.restore(path)
 
     assert [(each.id, each.depth) for each in listed] == list(zip(family.ids, range(3), strict=True))
-    assert await sessions.overview(family.database) == listed
+    assert await overviews.list_recent(family.database) == listed
     assert (await family.everything(), await family.chains()) == (before, chains)
     call, child = await handed(await taken_up(family.scenes[1]))
     assert call and await sessions.tree(family.database, family.ids[0]) == [*family.ids, child.session]
@@ -172,7 +176,7 @@ async def test_recent_work_of_a_subagent_keeps_all_of_them(family: Family) -> No
     assert found.obstacle is not None and f"{family.ids[2]}: it has changed lately" in found.obstacle
     assert await family.archiver.archive_older_than(since) == []
     assert [path.name for path in await family.archiver.archive_older_than(tomorrow())] == [f"{family.ids[0]}.jsonl.gz"]
-    assert [each.status for each in await sessions.overview(family.database)] == ["archived"] * 3
+    assert [each.status for each in await overviews.list_recent(family.database)] == ["archived"] * 3
 
 
 @pytest.mark.parametrize("which", [0, 1, 2])

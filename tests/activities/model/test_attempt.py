@@ -15,7 +15,7 @@ from activities.model.keys import Keys
 from activities.model.retry_budget import RetryBudget
 from activities.model.titler import Titler
 from activities.redact import Redactor
-from activities.store import events, sessions, titles
+from activities.store import events, overviews, sessions, titles
 from activities.store.database import Database
 from activities.store.generations import GenerationStatus
 from tests.activities.model.model_rig import DAY, ModelRig, Open
@@ -46,7 +46,7 @@ class TitleRig:
         endpoints = EndpointResolver(Keys(rig.project / "auth.json"), {}, adapter)
         attempts = Attempts(rig.database, Redactor(), RetryBudget(DAY))
         await rig.act(Titler(attempts, AnswerStream(adapter), endpoints).title, request or self.request(), attempt)
-        return (await sessions.get(rig.database, rig.session)).title
+        return (await overviews.get(rig.database, rig.session)).title
 
 
 async def wanted(model: ModelRig) -> TitleRig:

@@ -8,7 +8,7 @@ import pytest
 from activities.archive.archiver import Archiver
 from activities.session.deletion import Deletion, DeletionReport
 from activities.session.forks import fork_session
-from activities.store import archives, deletions, events, grants, projects, sessions
+from activities.store import archives, deletions, events, grants, overviews, projects, sessions
 from activities.store.journal import session_journal
 from tests.activities.archive.test_families import Family
 from tests.activities.archive.test_families import family as family
@@ -70,9 +70,9 @@ async def test_a_deletion_erases_all_contents_and_its_chain_still_verifies(rig: 
 async def test_a_deleted_session_is_listed_nowhere_and_takes_nothing(rig: ActivityRig) -> None:
     await worked(rig)
     await delete(rig)
-    assert await sessions.overview(rig.database) == [] == await sessions.ids(rig.database)
-    assert await sessions.count(rig.database) == 0 and await projects.list_all(rig.database) == []
-    assert (await sessions.get(rig.database, rig.session)).status == "deleted"
+    assert await overviews.list_recent(rig.database) == [] == await sessions.ids(rig.database)
+    assert await overviews.count(rig.database) == 0 and await projects.list_all(rig.database) == []
+    assert (await overviews.get(rig.database, rig.session)).status == "deleted"
     with pytest.raises(Conflict, match="was deleted"):
         await rig.prompt("More.")
     with pytest.raises(Conflict, match="was deleted"):

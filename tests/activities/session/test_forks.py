@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from activities.session.forks import ForkedSession, fork_session
-from activities.store import calls, compactions, events, grants, projects, sessions, statistics, transcript
+from activities.store import calls, compactions, events, grants, overviews, projects, sessions, statistics, transcript
 from activities.store.compactions import CompactionTry, NewCompaction
 from activities.store.generations import NewAnswer, NewPart
 from activities.store.journal import session_journal
@@ -93,7 +93,7 @@ async def test_a_fork_inherits_neither_grants_nor_todos_nor_costs(rig: ActivityR
     await forked(rig)
     async with session_journal(rig.database, FORK, PERSON) as journal:
         assert await grants.list_live(journal) == () == tuple(await calls.todos(journal, FORK))
-    shown = await sessions.get(rig.database, FORK)
+    shown = await overviews.get(rig.database, FORK)
     assert (shown.asks, shown.turn_state, shown.reason, shown.parent) == (0, "ended", "stopped", None)
     assert (await sessions.totals(rig.database, FORK)).steps == 0
     known = await statistics.read(rig.database, EVERY_SESSION, host=None, sessions=None, offset=timedelta(), limit=9)
@@ -122,7 +122,7 @@ async def test_a_fork_ends_before_the_message_that_is_named(rig: ActivityRig) ->
     with pytest.raises(NotFound, match="no message 'msg_x'"):
         await forked(rig, MessageId("msg_x"))
     with pytest.raises(NotFound, match="no session"):
-        await sessions.get(rig.database, FORK)
+        await overviews.get(rig.database, FORK)
 
 
 async def test_a_fork_goes_on_from_the_summary_of_what_it_has_copied(rig: ActivityRig) -> None:

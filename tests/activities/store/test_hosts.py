@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from activities.mint import new_id
-from activities.store import grants, hosts, sessions
+from activities.store import grants, hosts, overviews, sessions
 from activities.store.database import Database
 from activities.store.hosts import Host, HostTaken
 from activities.store.journal import session_journal
@@ -28,16 +28,16 @@ async def session_on(database: Database, host: str | None, directory: str = "/p"
 
 async def test_a_host_is_online_while_its_worker_reports(database: Database) -> None:
     session = await session_on(database, "alpha")
-    before = (await sessions.get(database, session)).host_offline
+    before = (await overviews.get(database, session)).host_offline
     await hosts.report_alive(database, "alpha", "one")
-    there = (await sessions.get(database, session)).host_offline
+    there = (await overviews.get(database, session)).host_offline
     await database.rows(LONG_AGO)
-    after = (await sessions.get(database, session)).host_offline
+    after = (await overviews.get(database, session)).host_offline
     assert (before, there, after) == (True, False, True)
 
 
 async def test_a_session_without_a_host_is_never_offline(database: Database) -> None:
-    assert not (await sessions.get(database, await session_on(database, None))).host_offline
+    assert not (await overviews.get(database, await session_on(database, None))).host_offline
 
 
 async def test_a_host_belongs_to_one_machine_while_its_worker_is_alive(database: Database) -> None:
@@ -95,8 +95,8 @@ async def test_the_same_path_on_another_host_is_another_directory(rig: ActivityR
     ask = await rig.asked(await rig.called("write", filePath="a.txt", content="x"))
     await rig.answer(ask, Reply.ALWAYS, scope=GrantScope.PROJECT)
     wanted = SessionFilter(directory=directory)
-    here, _ = await sessions.search(rig.database, wanted, None, None)
-    elsewhere, _ = await sessions.search(rig.database, wanted, "alpha", None)
+    here, _ = await overviews.search(rig.database, wanted, None, None)
+    elsewhere, _ = await overviews.search(rig.database, wanted, "alpha", None)
     async with session_journal(rig.database, there, PERSON) as journal:
         granted_there = await grants.list_live(journal)
     async with session_journal(rig.database, rig.session, PERSON) as journal:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from activities.store import outbox, reconcile, sessions, suspensions
+from activities.store import outbox, overviews, reconcile, sessions, suspensions
 from activities.store.queries import Queries
 from activities.store.reconcile import DueSession
 from tests.activities.rig import ActivityRig
@@ -226,7 +226,7 @@ async def test_times_of_a_clock_that_was_ahead_count_for_nothing(rig: ActivityRi
 
 async def test_a_session_that_has_moved_lately_or_has_nothing_to_do_is_not_stuck(rig: ActivityRig) -> None:
     async def stuck() -> str | None:
-        return (await sessions.get(rig.database, rig.session)).stuck
+        return (await overviews.get(rig.database, rig.session)).stuck
 
     await rig.open_turn()
     await sessions.mark_stuck(rig.database, rig.session, "its task fails")

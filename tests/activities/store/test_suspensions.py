@@ -2,7 +2,7 @@
 
 import pytest
 
-from activities.store import generations, sessions, suspensions, waiting_items
+from activities.store import generations, overviews, suspensions, waiting_items
 from tests.activities.rig import ActivityRig
 from workflows.domain.errors import Conflict
 from workflows.domain.events.sessions import SessionSuspended, SuspensionEnded
@@ -79,7 +79,7 @@ async def test_a_stop_ends_the_turn_and_the_suspension(rig: ActivityRig) -> None
     await rig.run(call)
     await rig.close()
     assert await rig.state(call) is CallState.CANCELLED
-    assert (await sessions.get(rig.database, rig.session)).suspension is None
+    assert (await overviews.get(rig.database, rig.session)).suspension is None
     assert SuspensionEnded(suspension=suspension, resumed=False) in await rig.events()
 
 
@@ -87,7 +87,7 @@ async def test_a_suspended_session_is_listed_with_its_reason(rig: ActivityRig) -
     await rig.open_turn()
     assert await suspensions.sessions_at_work(rig.database) == [rig.session]
     suspension = await suspend(rig)
-    seen = await sessions.get(rig.database, rig.session)
+    seen = await overviews.get(rig.database, rig.session)
     (listed,) = await waiting_items.suspended_sessions(rig.database)
     assert seen.suspension is not None and (seen.suspension.id, seen.suspension.reason) == (
         suspension,

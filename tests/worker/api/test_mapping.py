@@ -13,7 +13,8 @@ from activities.store.completions import CompletionRow
 from activities.store.deltas import DeltaRow
 from activities.store.events import ChainVerification
 from activities.store.grants import GrantRow
-from activities.store.sessions import BackoffRow, Origin, OverviewRow, SuspensionRow, TotalsRow
+from activities.store.overviews import BackoffRow, OverviewRow, SuspensionRow
+from activities.store.sessions import Origin, TotalsRow
 from activities.store.stops import StopRequested
 from activities.store.transcript import CallTimesRow, MessageRow
 from activities.store.turns import UnfinishedTurnRow

@@ -10,8 +10,8 @@ from activities.project.project_loader import built_in_config
 from activities.store import asks, calls, generations, prompts, sessions, turns
 from activities.store.calls import CallRow
 from activities.store.database import Database
-from activities.store.generations import NewAnswer, NewPart, StoredAnswer
 from activities.store.journal import Journal, session_journal
+from activities.store.model_answers import NewAnswer, NewPart, StoredAnswer
 from activities.store.sessions import NewSession
 from activities.store.turns import TurnRow
 from activities.tools.registry import TOOLS

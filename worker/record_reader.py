@@ -7,7 +7,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from activities.store import compactions, copies, events, generations, transcript, turns
+from activities.store import compactions, copies, events, model_answers, transcript, turns
 from worker.api.events import EventWithContents, PublishedDelta, Verification
 from worker.api.mapping import from_row, from_rows
 from worker.api.messages import ImportedInfo, MessageDetails
@@ -50,7 +50,7 @@ class RecordReader:
         """What stands for the beginning of the session's context now, if anything. Raises NotFound."""
         await self.sessions.require_contents(session)
         found = await compactions.newest(self.database, session)
-        return None if found is None else await generations.answer_text(self.database, found.generation)
+        return None if found is None else await model_answers.read_text(self.database, found.generation)
 
     async def messages(self, session: SessionId) -> AsyncIterator[MessageDetails]:
         """One by one with details, never all in memory. Raises NotFound."""

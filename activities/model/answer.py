@@ -19,7 +19,7 @@ from activities.store import deltas
 from activities.store.calls import CallRow
 from activities.store.commit_retry import finish_within_grace
 from activities.store.deltas import Watchers
-from activities.store.generations import NewAnswer, NewPart
+from activities.store.model_answers import NewAnswer, NewPart
 from workflows.domain.errors import UsageError
 from workflows.domain.generation import Purpose
 from workflows.domain.ids import PartId, Prefix

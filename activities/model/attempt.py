@@ -34,16 +34,9 @@ from activities.store import budgets, deltas, faults, generations, model_limits
 from activities.store.calls import CachedEvidence
 from activities.store.commit_retry import retry_while_unavailable
 from activities.store.database import Database
-from activities.store.generations import (
-    BackoffPending,
-    FailedAttempt,
-    GenerationStatus,
-    NewAnswer,
-    StoredAnswer,
-    Suspended,
-    TurnOver,
-)
+from activities.store.generations import BackoffPending, FailedAttempt, GenerationStatus, Suspended, TurnOver
 from activities.store.journal import WORKER, Journal, SessionVersion, session_journal
+from activities.store.model_answers import NewAnswer, StoredAnswer
 from activities.store.optimistic import write_optimistically
 from activities.store.turns import TurnStatus
 from workflows.domain.budgets import Usage, produced

@@ -25,8 +25,9 @@ from activities.store import budgets, compaction_requests, compactions, turns
 from activities.store.budgets import BudgetRow
 from activities.store.commit_retry import retry_while_unavailable
 from activities.store.compactions import CompactionOutcome, CompactionTry, CompactionTryRow, NewCompaction, NewFailure
-from activities.store.generations import BackoffPending, NewAnswer, StoredAnswer, Suspended, TurnOver
+from activities.store.generations import BackoffPending, Suspended, TurnOver
 from activities.store.journal import WORKER, Journal, session_journal
+from activities.store.model_answers import NewAnswer, StoredAnswer
 from activities.store.transcript_cache import TranscriptCache
 from activities.store.turns import TurnStatus
 from prompts import render_prompt

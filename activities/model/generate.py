@@ -20,7 +20,8 @@ from activities.model.step_request import StepRequests
 from activities.model.step_view import CommittedStep, StepView, StepViews
 from activities.project.project_loader import ProjectLoader
 from activities.store import compactions
-from activities.store.generations import BackoffPending, StoredAnswer, TurnOver
+from activities.store.generations import BackoffPending, TurnOver
+from activities.store.model_answers import StoredAnswer
 from activities.tools.toolset import Toolsets
 from workflows.domain.generation import Generation, Purpose
 from workflows.domain.permissions.rules import Ruleset

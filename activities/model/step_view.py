@@ -10,8 +10,9 @@ from activities.model.context_fill import begins_anew
 from activities.model.reminders import due_reminders, reminders_of_summary
 from activities.store import calls, generations, prompts, prunings, step_rows, turns
 from activities.store.budgets import BudgetRow
-from activities.store.generations import BackoffPending, StoredAnswer, Suspended, TurnOver
+from activities.store.generations import BackoffPending, Suspended, TurnOver
 from activities.store.journal import Journal
+from activities.store.model_answers import StoredAnswer
 from activities.store.transcript_cache import TranscriptCache
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.context.prune import cleared_calls

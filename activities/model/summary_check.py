@@ -5,7 +5,7 @@ from typing import Final
 
 from activities.model.context_split import estimate_text, estimate_tokens
 from activities.model.port import Finish
-from activities.store.generations import NewAnswer
+from activities.store.model_answers import NewAnswer
 from workflows.domain.messages import Transcript
 
 _SECTIONS: Final = ("objective", "work state", "next move")  # of prompts/compaction/request.md; others may be left out

@@ -21,6 +21,7 @@ from activities.store import (
     compaction_requests,
     compactions,
     generations,
+    model_answers,
     sessions,
     suspensions,
     titles,
@@ -158,7 +159,7 @@ async def read_open_turn(journal: Journal, turn: TurnRow, describe: CallDescribe
     last = found.turn_status.last_step if found.turn_status is not None else None
     limit, answer = min(filter(None, (turn_config.agent.steps, last)), default=None), None
     if found.id and found.answer:
-        finish, text = found.answer.finish, bool((await generations.answer_text(journal, found.id)).strip())
+        finish, text = found.answer.finish, bool((await model_answers.read_text(journal, found.id)).strip())
         text_only = limit is not None and turn.step >= limit
         wrong = find_flaw(finish, text=text, calls=bool(rows))
         answer = StepResult(finish=finish, calls=tuple(prepared), has_text=text if text_only else None, flaw=wrong)

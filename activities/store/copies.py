@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 from psycopg.types.json import Json
 from pydantic import JsonValue
 
-from activities.store import generations
+from activities.store import model_answers
 from activities.store.journal import Journal, seal
 from activities.store.queries import Queries
 from activities.store.statements import RowReader
@@ -22,7 +22,7 @@ from workflows.domain.messages import AnswerMetadata
 from workflows.domain.value import Value
 
 _QUERIES: Final = Queries("copies")
-_GENERATIONS: Final = Queries("generations")
+_MODEL_ANSWERS: Final = Queries("model_answers")
 _TURN_CONFIGS: Final = Queries("turn_configs")
 _PAGE: Final = 50  # imported messages read together
 
@@ -110,7 +110,7 @@ def write_answer(journal: Journal, answer: CopiedAnswer, whole: PartSeal | None 
         reminders_salt=reminded and reminded.salt,
         reminders_seal=reminded and reminded.seal,
         at=answer.at,
-        **generations.body_columns(answer.body),
+        **model_answers.body_columns(answer.body),
     )
     copied += [_write_part(journal, answer.message, part) for part in answer.parts]
     for call in answer.calls:
@@ -135,7 +135,7 @@ def _record(
 def _write_part(journal: Journal, message: MessageId, part: CopiedPart) -> PartSeal:
     body = seal(part.body.model_dump(mode="json"))
     row = {"id": part.id, "message": message, "position": part.position, "kind": part.body.type}
-    journal.write(_GENERATIONS.insert_part, **row, body=body.content, salt=body.salt)
+    journal.write(_MODEL_ANSWERS.insert_part, **row, body=body.content, salt=body.salt)
     return PartSeal(part=part.id, kind=part.body.type, seal=body.seal)
 
 

@@ -1,25 +1,21 @@
-"""Generations: requests for models' answers, each stored once by the registered attempt."""
+"""Generations: requests for models' answers, each answered once by the registered attempt."""
 
 import asyncio
 from collections.abc import Callable, Iterable
-from decimal import Decimal
 from typing import Any, Final
 
-from activities.store import budgets, calls, compactions, deltas, grants, model_limits, notes, titles, transcript, turns
-from activities.store.calls import CallRow
+from activities.store import compactions, grants, model_answers, model_limits, notes, titles, turns
 from activities.store.compactions import NewCompaction, NewFailure
-from activities.store.database import Database, dumps
+from activities.store.database import Database
 from activities.store.journal import Journal, seal
+from activities.store.model_answers import NewAnswer, StoredAnswer
 from activities.store.queries import Queries
-from activities.store.statements import RowReader
 from activities.store.turns import TurnStatus
-from workflows.domain.budgets import Usage
 from workflows.domain.errors import StaleFence
-from workflows.domain.events.generations import MessageCompleted, ModelRetry, PartSeal, PauseEnded
-from workflows.domain.generation import Generation, Purpose
-from workflows.domain.ids import GenerationId, MessageId, NoteId, PartId, TurnId, answer_id
-from workflows.domain.messages import AnswerMetadata, Reminder, StoredPart, TextPart
-from workflows.domain.permissions.grants import Grant
+from workflows.domain.events.generations import ModelRetry, PauseEnded
+from workflows.domain.generation import Generation
+from workflows.domain.ids import GenerationId, NoteId, TurnId
+from workflows.domain.messages import AnswerMetadata, Reminder
 from workflows.domain.value import Value
 from workflows.domain.wire import Fence, WakeKind
 
@@ -75,46 +71,6 @@ class BackoffPending(Value):
     failures: int
 
 
-class NewPart(Value):
-    """A finished text or reasoning part of an answer."""
-
-    id: PartId
-    position: int
-    body: StoredPart
-
-
-class NewAnswer(Value):
-    """A complete answer to commit; only a step's has calls. `reminders_seal` as in `MessageCompleted`. `compaction`:
-    what becomes of the context by it, or why nothing does. `title`: what a title's answer names the session.
-    `estimated`: what it has used of a budget, if its provider did not count it."""
-
-    body: AnswerMetadata
-    reminders_seal: str | None = None
-    parts: tuple[NewPart, ...] = ()
-    calls: tuple[CallRow, ...] = ()
-    compaction: NewCompaction | NewFailure | None = None
-    title: str | None = None
-    estimated: Usage | None = None
-
-    @property
-    def text(self) -> str:
-        """Without its reasoning."""
-        return _text(part.body for part in self.parts)
-
-
-class StoredAnswer(Value):
-    """An answer as stored, with its calls and the live grants."""
-
-    body: AnswerMetadata
-    text: str
-    calls: tuple[CallRow, ...] = ()
-    live: tuple[Grant, ...] = ()
-
-    @property
-    def has_text(self) -> bool:
-        return bool(self.text.strip())
-
-
 async def begin(
     journal: Journal, generation: Generation, fence: Fence
 ) -> StoredAnswer | TurnOver | Suspended | BackoffPending | GenerationStatus:
@@ -123,7 +79,7 @@ async def begin(
     found = await status(journal, generation)
     registered = generation.model_copy(update={"id": found.id or generation.id})
     if found.answer is not None:
-        return await _stored_answer(journal, registered, found.answer)
+        return await model_answers.read(journal, registered, found.answer)
     if found.over or journal.ended:
         return TurnOver()
     found.refuse_older(fence)
@@ -171,31 +127,11 @@ def _status_of_row(row: dict[str, Any], turn_status: TurnStatus | None = None) -
     return GenerationStatus(**known, fence=Fence(*row["fence"]), turn_status=turn_status)
 
 
-async def _stored_answer(journal: Journal, generation: Generation, body: AnswerMetadata) -> StoredAnswer:
-    text, rows, live = await asyncio.gather(
-        answer_text(journal, generation.id),
-        calls.of_step(journal, generation.turn, generation.step),
-        grants.list_live(journal),
-    )
-    return StoredAnswer(body=body, text=text, calls=tuple(rows), live=live)
-
-
-async def answer_text(reader: RowReader, generation: GenerationId) -> str:
-    """The text of a stored answer, without its reasoning."""
-    # Not in SQL: PostgreSQL cannot read the text of a body with NUL or a lone surrogate.
-    rows = await reader.rows(_QUERIES.bodies, message=answer_id(generation))
-    return _text(transcript.PART.validate_python(row["body"]) for row in rows)
-
-
-def _text(parts: Iterable[StoredPart]) -> str:
-    return "".join(part.text for part in parts if isinstance(part, TextPart))
-
-
 async def commit(journal: Journal, generation: Generation, fence: Fence, new: NewAnswer) -> StoredAnswer | TurnOver:
     """Store the answer with its parts and calls, once, by the registered attempt. Raises StaleFence."""
     found, live = await asyncio.gather(status(journal, generation), grants.list_live(journal))
     if found.answer is not None:
-        return await _stored_answer(journal, generation, found.answer)
+        return await model_answers.read(journal, generation, found.answer)
     found.refuse_other(fence)
     if found.ended or journal.ended:
         return TurnOver()
@@ -203,7 +139,7 @@ async def commit(journal: Journal, generation: Generation, fence: Fence, new: Ne
         new = new.model_copy(update={"compaction": None})
     if new.title is not None and await titles.requested_for(journal, generation.id) is None:  # another came first
         new = new.model_copy(update={"title": None})
-    return _store_answer(journal, generation, new, live)
+    return model_answers.store(journal, generation, new, live)
 
 
 async def _comes_late(journal: Journal, new: NewCompaction | NewFailure) -> bool:
@@ -223,48 +159,8 @@ def commit_as_seen(
     Fails with VersionConflict if a later attempt has registered, which leaves no event.
     """
     journal.write(_QUERIES.hold, generation=generation.id, fence=list(fence))
-    stored, live_later = _store_answer(journal, generation, new), grants.live_later(journal)
+    stored, live_later = model_answers.store(journal, generation, new), grants.live_later(journal)
     return lambda: stored.model_copy(update={"live": live_later()})
-
-
-def _store_answer(
-    journal: Journal, generation: Generation, new: NewAnswer, live: tuple[Grant, ...] = ()
-) -> StoredAnswer:
-    message, body = generation.message, new.body
-    named = generation.model_dump(include={"turn", "step"}) | {"generation": generation.id}
-    journal.write(_QUERIES.insert_message, id=message, session=journal.session, **named, **body_columns(body))
-    seals = [_store_part(journal, message, part) for part in new.parts]
-    journal.record(
-        MessageCompleted(
-            **named,
-            purpose=generation.purpose,
-            message=message,
-            finish=body.finish,
-            tokens=body.tokens,
-            cost=body.cost,
-            parts=tuple(seals),
-            reminders_seal=new.reminders_seal,
-        )
-    )
-    for call in new.calls:
-        calls.prepare(journal, call)
-    match new.compaction:
-        case NewCompaction():
-            compactions.store(journal, generation.id, new.compaction, body.cost)
-        case NewFailure():
-            compactions.store_failure(journal, generation.id, new.compaction)
-    if generation.purpose is Purpose.TITLE:
-        titles.settle(journal, generation.id, new.title)
-    deltas.delete(journal, message)
-    budgets.settle(journal, generation, body, new.estimated)  # last: its lock is the last one
-    return StoredAnswer(body=body, text=new.text, calls=new.calls, live=live)
-
-
-def body_columns(body: AnswerMetadata) -> dict[str, Any]:
-    """An answer's body, and what SQL has to know of it."""
-    cost = None if body.cost is None else Decimal(body.cost)
-    named = body.model_dump(include={"agent", "model"}) | body.tokens.model_dump()
-    return {"body": dumps(body.model_dump(mode="json")), "cost": cost, **named}
 
 
 class FailedAttempt(Value):
@@ -310,17 +206,3 @@ async def end_pauses(journal: Journal) -> bool:
 
 async def provider_has_answered(database: Database, provider: str) -> bool:
     return bool(await database.rows(_QUERIES.provider_has_answered, begun=f"{provider}/"))
-
-
-def _store_part(journal: Journal, message: MessageId, part: NewPart) -> PartSeal:
-    body = seal(part.body.model_dump(mode="json"))
-    journal.write(
-        _QUERIES.insert_part,
-        id=part.id,
-        message=message,
-        position=part.position,
-        kind=part.body.type,
-        body=body.content,
-        salt=body.salt,
-    )
-    return PartSeal(part=part.id, kind=part.body.type, seal=body.seal)

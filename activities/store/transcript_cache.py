@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from activities.store import compactions, generations, transcript
+from activities.store import compactions, model_answers, transcript
 from activities.store.compactions import CompactionRow
 from activities.store.lru_cache import LruCache
 from activities.store.statements import RowReader
@@ -63,7 +63,7 @@ async def _read(reader: RowReader, session: SessionId, summarised: CompactionRow
     if summarised is None:
         return await transcript.read(reader, session)
     text, found = await asyncio.gather(
-        generations.answer_text(reader, summarised.generation),
+        model_answers.read_text(reader, summarised.generation),
         transcript.read(reader, session, summarised.turn, summarised.step),
     )
     summary = ContextSummary(

@@ -48,7 +48,7 @@ async def test_row_49_a_session_that_loses_a_call_ends_as_one_that_does_not(
 async def test_a_program_that_does_not_look_for_its_stored_answer_is_found_out(
     shared_stack: SharedStack, tmp_path: Path, mutate: Mutate
 ) -> None:
-    looks = "        return await _stored_answer(journal, registered, found.answer)"
+    looks = "        return await model_answers.read(journal, registered, found.answer)"
     forgets = "        pass"
     optimistic = "    if seen is not None:"
     mutate("activities/store/optimistic.py", optimistic, "    if False:")  # it would refuse a second answer

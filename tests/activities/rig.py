@@ -27,8 +27,8 @@ from activities.store import asks, calls, events, generations, outbox, prompts, 
 from activities.store.asks import AskRow
 from activities.store.calls import CallRow
 from activities.store.database import Database
-from activities.store.generations import NewAnswer
 from activities.store.journal import Journal, session_journal
+from activities.store.model_answers import NewAnswer
 from activities.store.outbox import PendingSignal
 from activities.store.sessions import NewSession
 from activities.store.stops import StopRequested

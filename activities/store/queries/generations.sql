@@ -18,10 +18,6 @@ SELECT g.id, g.fence, g.failures, g.waited_ms, g.reminders_seal,
 FROM generation g LEFT JOIN message m ON m.generation = g.id
 WHERE g.id = %(generation)s AND g.session = %(session)s
 
--- name: bodies
--- The text and reasoning parts of a message.
-SELECT body FROM part WHERE message = %(message)s
-
 -- name: provider_has_answered
 -- A row if a model of this provider has ever answered.
 SELECT 1 FROM message WHERE starts_with(model, %(begun)s) LIMIT 1
@@ -59,15 +55,3 @@ WITH ended AS (
     DELETE FROM model_limit WHERE model IN (SELECT model FROM ended)
 )
 SELECT id FROM ended
-
--- name: insert_message
--- Store an answer.
-INSERT INTO message (id, session, generation, turn, step, body, agent, model, cost, total, input, output, reasoning,
-                     cache_read, cache_write)
-VALUES (%(id)s, %(session)s, %(generation)s, %(turn)s, %(step)s, %(body)s, %(agent)s, %(model)s, %(cost)s, %(total)s,
-        %(input)s, %(output)s, %(reasoning)s, %(cache_read)s, %(cache_write)s)
-
--- name: insert_part
--- Store a text or reasoning part of an answer.
-INSERT INTO part (id, message, position, kind, body, salt)
-VALUES (%(id)s, %(message)s, %(position)s, %(kind)s, %(body)s, %(salt)s)

@@ -15,7 +15,7 @@ from activities.archive import archive_file
 from activities.archive.archiver import Archiver
 from activities.archive.verification import read_records, verify
 from activities.store import archives, events, grants, overviews, retries
-from activities.store.generations import NewAnswer, NewPart
+from activities.store.model_answers import NewAnswer, NewPart
 from tests.activities.rig import BODY, ActivityRig
 from workflows.domain.archive_location import ArchiveLocation
 from workflows.domain.errors import Conflict, UsageError

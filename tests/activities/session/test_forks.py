@@ -8,8 +8,8 @@ import pytest
 from activities.session.forks import ForkedSession, fork_session
 from activities.store import calls, compactions, events, grants, overviews, projects, sessions, statistics, transcript
 from activities.store.compactions import CompactionTry, NewCompaction
-from activities.store.generations import NewAnswer, NewPart
 from activities.store.journal import session_journal
+from activities.store.model_answers import NewAnswer, NewPart
 from activities.store.sessions import NewSession
 from activities.store.transcript_cache import TranscriptCache
 from tests.activities.rig import BODY, PERSON, ActivityRig

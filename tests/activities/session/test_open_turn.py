@@ -12,7 +12,7 @@ from activities.project.config_loader import PRIMARY_ROLE, Role
 from activities.project.project_loader import DirectoryConfig, ProjectLoader
 from activities.session.open_turn import NO_MODEL
 from activities.store import calls, retries, suspensions, turns
-from activities.store.generations import NewAnswer, NewPart
+from activities.store.model_answers import NewAnswer, NewPart
 from tests.activities.rig import BODY, ActivityRig
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.errors import UnknownEpoch

@@ -5,7 +5,7 @@ import pytest
 from activities.mint import new_id
 from activities.store import compactions, events, generations
 from activities.store.compactions import CompactionTry, NewCompaction, NewFailure
-from activities.store.generations import NewAnswer
+from activities.store.model_answers import NewAnswer
 from tests.activities.rig import BODY, ActivityRig
 from workflows.domain.generation import Generation, Purpose
 from workflows.domain.ids import GenerationId, MessageId, Prefix, answer_id

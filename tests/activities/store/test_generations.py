@@ -3,16 +3,8 @@
 import pytest
 
 from activities.store import events, generations
-from activities.store.generations import (
-    BackoffPending,
-    FailedAttempt,
-    GenerationStatus,
-    NewAnswer,
-    NewPart,
-    StoredAnswer,
-    Suspended,
-    TurnOver,
-)
+from activities.store.generations import BackoffPending, FailedAttempt, GenerationStatus, Suspended, TurnOver
+from activities.store.model_answers import NewAnswer, NewPart, StoredAnswer
 from tests.activities.rig import BODY, ActivityRig
 from workflows.domain.errors import StaleFence, Unavailable
 from workflows.domain.events.generations import ModelRetry

@@ -5,8 +5,8 @@ from decimal import Decimal
 import pytest
 
 from activities.store import events, generations, overviews, projects, sessions, titles
-from activities.store.generations import NewAnswer
 from activities.store.journal import session_journal
+from activities.store.model_answers import NewAnswer
 from activities.store.sessions import NewSession
 from tests.activities.rig import BODY, PERSON, ActivityRig
 from workflows.domain.config.sources import ConfigSources

@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from activities.store import statistics
-from activities.store.generations import NewAnswer
+from activities.store.model_answers import NewAnswer
 from activities.store.statistics import StatisticsRows
 from tests.activities.rig import BODY, ActivityRig
 from workflows.domain.ids import SessionId

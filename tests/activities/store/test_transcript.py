@@ -1,7 +1,7 @@
 """The transcript: all texts in the model's order."""
 
 from activities.store import transcript
-from activities.store.generations import NewAnswer
+from activities.store.model_answers import NewAnswer
 from tests.activities.rig import BODY, ActivityRig
 from tests.activities.store.test_generations import ANSWER
 from workflows.domain.ids import TurnId

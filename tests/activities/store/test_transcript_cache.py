@@ -3,7 +3,7 @@
 from typing import Any
 
 from activities.store import transcript
-from activities.store.generations import NewAnswer
+from activities.store.model_answers import NewAnswer
 from activities.store.pg_protocol import Rows
 from activities.store.statements import RowReader
 from activities.store.transcript_cache import TranscriptCache

@@ -11,10 +11,10 @@ from activities.store.projects import ProjectRow
 from worker.api.budgets import BudgetOverview
 from worker.api.mapping import from_row, from_rows
 from worker.api.sessions import Overview, Project, SessionOrigin, Totals
-from worker.api.statistics import Statistics
 from workflows.domain.errors import Conflict
 from workflows.domain.ids import SessionId
 from workflows.domain.session_filter import EVERY_SESSION, SessionFilter
+from workflows.domain.statistics import Statistics
 
 
 class SessionReader:
@@ -41,8 +41,7 @@ class SessionReader:
     ) -> Statistics:
         """Of all answers, or those of a `session` and its subagents; the filter's times are the answers'."""
         tree = None if session is None else await sessions.tree(self.database, session)
-        rows = await statistics.read(self.database, wanted, host=self.host, sessions=tree, offset=offset, limit=limit)
-        return from_row(Statistics, rows)
+        return await statistics.read(self.database, wanted, host=self.host, sessions=tree, offset=offset, limit=limit)
 
     async def projects(self) -> list[Project]:
         """The last changed first. Ids of this host's are found at the first time."""

@@ -494,6 +494,22 @@ BEGIN
     END IF;
 END $$;
 
+-- The answers that statistics count. A plain query, which PostgreSQL expands where it is used.
+CREATE FUNCTION counted_answers(
+    since timestamptz, before timestamptz, of_sessions text[], in_directory text, below text, of_worktree text,
+    on_host text, by_agents text[]
+) RETURNS SETOF message LANGUAGE sql STABLE AS $$
+    SELECT m.* FROM message m JOIN session s ON s.id = m.session
+    WHERE NOT m.copied
+      AND (since IS NULL OR m.created_at >= since) AND (before IS NULL OR m.created_at < before)
+      AND (of_sessions IS NULL OR s.id = ANY(of_sessions))
+      AND (in_directory IS NULL OR s.directory = in_directory)
+      AND (below IS NULL OR starts_with(rtrim(s.directory, '/') || '/', below))
+      AND (of_worktree IS NULL OR s.worktree = of_worktree)
+      AND (num_nonnulls(in_directory, below, of_worktree) = 0 OR s.host IS NOT DISTINCT FROM on_host)
+      AND (by_agents IS NULL OR m.agent = ANY(by_agents))
+$$;
+
 CREATE FUNCTION refuse_event_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'DELETE' THEN                        -- of archived events; session_head keeps the last hash

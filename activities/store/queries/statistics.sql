@@ -6,17 +6,9 @@ WITH grouped AS MATERIALIZED (
            count(m.step) AS steps, sum(m.cost) AS cost, count(*) FILTER (WHERE m.cost IS NULL) AS unpriced,
            sum(m.input) AS input, sum(m.output) AS output, sum(m.reasoning) AS reasoning,
            sum(m.cache_read) AS cache_read, sum(m.cache_write) AS cache_write
-    FROM message m JOIN session s ON s.id = m.session
-    WHERE NOT m.copied
-      AND (%(since)s::timestamptz IS NULL OR m.created_at >= %(since)s)
-      AND (%(before)s::timestamptz IS NULL OR m.created_at < %(before)s)
-      AND (%(sessions)s::text[] IS NULL OR s.id = ANY(%(sessions)s))
-      AND (%(directory)s::text IS NULL OR s.directory = %(directory)s)
-      AND (%(below)s::text IS NULL OR starts_with(rtrim(s.directory, '/') || '/', %(below)s))
-      AND (%(worktree)s::text IS NULL OR s.worktree = %(worktree)s)
-      AND (num_nonnulls(%(directory)s::text, %(below)s::text, %(worktree)s::text) = 0
-           OR s.host IS NOT DISTINCT FROM %(host)s)
-      AND (%(agents)s::text[] IS NULL OR m.agent = ANY(%(agents)s))
+    FROM counted_answers(%(since)s, %(before)s, %(sessions)s, %(directory)s, %(below)s, %(worktree)s, %(host)s,
+                         %(agents)s) m
+    JOIN session s ON s.id = m.session
     GROUP BY s.id, m.agent, m.model, day
 ), summed AS (
     SELECT CASE GROUPING(day, session, directory, agent, model) WHEN 15 THEN 'day' WHEN 23 THEN 'session'
@@ -43,17 +35,9 @@ FROM ranked WHERE rank <= %(limit)s ORDER BY kind, rank
 SELECT c.tool, count(*) AS calls, count(*) FILTER (WHERE c.state = 'done') AS done,
        count(*) FILTER (WHERE c.state = 'refused') AS refused,
        count(*) FILTER (WHERE c.state IN ('failed', 'unknown', 'cancelled')) AS failed
-FROM message m JOIN session s ON s.id = m.session JOIN call c ON c.turn = m.turn AND c.step = m.step
-WHERE NOT m.copied
-  AND (%(since)s::timestamptz IS NULL OR m.created_at >= %(since)s)
-  AND (%(before)s::timestamptz IS NULL OR m.created_at < %(before)s)
-  AND (%(sessions)s::text[] IS NULL OR s.id = ANY(%(sessions)s))
-  AND (%(directory)s::text IS NULL OR s.directory = %(directory)s)
-  AND (%(below)s::text IS NULL OR starts_with(rtrim(s.directory, '/') || '/', %(below)s))
-  AND (%(worktree)s::text IS NULL OR s.worktree = %(worktree)s)
-  AND (num_nonnulls(%(directory)s::text, %(below)s::text, %(worktree)s::text) = 0
-       OR s.host IS NOT DISTINCT FROM %(host)s)
-  AND (%(agents)s::text[] IS NULL OR m.agent = ANY(%(agents)s))
+FROM counted_answers(%(since)s, %(before)s, %(sessions)s, %(directory)s, %(below)s, %(worktree)s, %(host)s,
+                     %(agents)s) m
+JOIN call c ON c.turn = m.turn AND c.step = m.step
 GROUP BY c.tool ORDER BY calls DESC, c.tool LIMIT %(limit)s
 
 -- name: archived

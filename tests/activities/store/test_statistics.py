@@ -6,14 +6,14 @@ from typing import Any
 
 from activities.store import statistics
 from activities.store.model_answers import NewAnswer
-from activities.store.statistics import StatisticsRows
 from tests.activities.rig import BODY, ActivityRig
 from workflows.domain.ids import SessionId
 from workflows.domain.session_filter import SessionFilter
+from workflows.domain.statistics import Statistics
 from workflows.domain.usage import Tokens
 
 
-async def read(rig: ActivityRig, session: SessionId | None = None, limit: int = 9, **wanted: Any) -> StatisticsRows:
+async def read(rig: ActivityRig, session: SessionId | None = None, limit: int = 9, **wanted: Any) -> Statistics:
     only = [session] if session else None
     return await statistics.read(
         rig.database, SessionFilter(**wanted), host=None, sessions=only, offset=timedelta(hours=2), limit=limit

@@ -5,10 +5,10 @@ from typing import Final
 
 import click
 
-from worker.api.statistics import Statistics, ToolEntry, UsageEntry
 from worker.cli.render.escaping import escape_exact, one_line
 from worker.cli.render.formatting import format_price, format_tokens, pluralize
 from worker.cli.render.text_table import format_table
+from workflows.domain.statistics import Statistics, ToolEntry, UsageEntry
 
 _KINDS: Final = {"day": "Days", "model": "Models", "agent": "Agents", "directory": "Directories", "session": "Sessions"}
 _TITLE: Final = 40  # characters

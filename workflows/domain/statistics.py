@@ -1,4 +1,4 @@
-"""What sessions have used, as doors show it."""
+"""What sessions have used."""
 
 from workflows.domain.usage import Cost, Tokens
 from workflows.domain.value import Value

@@ -29,13 +29,13 @@ def format_table(rows: Iterable[Sequence[str]], columns: int | None = None) -> l
 def _fitted(row: Sequence[str], widths: Sequence[int], columns: int) -> Iterator[str]:
     *others, last = row
     lead = sum(widths[:-1]) + len(_GAP) * len(others)
-    beside = columns - lead >= min(_NARROWEST, widths[-1])
-    if not beside:
+    fits = columns - lead >= min(_NARROWEST, widths[-1])
+    if not fits:
         yield _line(others, widths[:-1])
-    if beside or last:
-        before = " " * (lead if beside else _BELOW)
+    if fits or last:
+        before = " " * (lead if fits else _BELOW)
         first, *more = wrap_text(last, columns - len(before))
-        yield (_line([*others, first], widths) if beside else before + first)
+        yield (_line([*others, first], widths) if fits else before + first)
         yield from (before + each for each in more)
 
 

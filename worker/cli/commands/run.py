@@ -6,69 +6,26 @@ from contextlib import redirect_stdout
 
 import click
 
-from activities.shell.environment import session_environment
-from worker import credential_handoff
 from worker.api.accepted import AcceptedPrompt
-from worker.cli import (
-    completers,
-    config_remarks,
-    id_lookup,
-    model_choices,
-    other_sessions,
-    prompt_input,
-    session_preparation,
-)
+from worker.cli import completers, config_remarks, id_lookup, other_sessions, prompt_input, session_preparation
 from worker.cli.budget_options import budget_options
 from worker.cli.command_support import async_command, current_directory, open_client, print_note, thinking_option
 from worker.cli.exit_codes import ExitCode
 from worker.cli.first_prompt import read_first_prompt
 from worker.cli.interrupt_guard import InterruptGuard
-from worker.cli.render import suspension_text
-from worker.cli.render.escaping import escape_exact, one_line
+from worker.cli.render.escaping import escape_exact
 from worker.cli.render.terminal import is_live_terminal
 from worker.cli.run_loop import FollowOptions, follow_session
+from worker.cli.run_start import RunArguments, StartedRun, continue_session, load_config, start_session
 from worker.cli.schema_file import read_schema
 from worker.cli.terminal_input import is_interactive
 from worker.client import SessionClient
-from worker.project_config import Role, load_project_config, sources_of
 from worker.settings import Settings
 from workflows.domain.budgets import BudgetLimits
 from workflows.domain.config.turn_config import TurnConfig
-from workflows.domain.errors import Conflict, UsageError
-from workflows.domain.ids import MessageId, SessionId, TurnConfigId, TurnId, session_id_for
-from workflows.domain.output_format import OutputFormat
-from workflows.domain.prompt import Prompt
+from workflows.domain.errors import UsageError
+from workflows.domain.ids import TurnConfigId
 from workflows.domain.titles import validate_title
-from workflows.domain.value import Value
-
-
-class RunArguments(Value):
-    text: str
-    model: str | None
-    variant: str | None
-    agent: str | None
-    title: str | None
-    session: str | None
-    config: str | None
-    format: OutputFormat | None
-    prompt: MessageId | None
-    limits: BudgetLimits | None
-
-    @property
-    def message(self) -> Prompt:
-        return Prompt.of_text(self.text, agent=self.agent, model=self.model, variant=self.variant, format=self.format)
-
-
-class StartedRun(Value):
-    """A session to follow after event `seq`; `accepted`: the prompt, unless the person types it."""
-
-    session: SessionId
-    name: str
-    directory: str
-    seq: int
-    configuration: TurnConfigId | None
-    accepted: AcceptedPrompt | None = None
-    turn: TurnId | None = None
 
 
 @click.command()
@@ -142,12 +99,12 @@ async def run(
       holdfast run --schema summary.json "sum up the last week's commits" > summary
     """
     own, session = prompt_input.parse_prompt_id(identity), _session_argument(session, again, title)
-    here = not (words or edit or own or detach or no_wait or as_json or schema) and is_interactive()
-    text = "" if here else prompt_input.read_prompt(words, edit=edit)
+    typed = is_interactive() and not any((words, edit, own, detach, no_wait, as_json, schema))
+    text = "" if typed else prompt_input.read_prompt(words, edit=edit)
     named = {"model": model, "variant": variant, "agent": agent, "title": title, "session": session, "config": config}
     request = RunArguments(text=text, prompt=own, format=read_schema(schema), limits=limits, **named)
-    turn_config = await _load_config(settings, request) if session is None else None
-    if turn_config is not None and here:
+    turn_config = await load_config(settings, request) if session is None else None
+    if turn_config is not None and typed:
         first = await _ask_first_prompt(settings, turn_config, model)
         if first is None:
             return ExitCode.DONE
@@ -155,16 +112,19 @@ async def run(
     options = FollowOptions(no_wait=no_wait, stay_open=not (exit_ or schema), thinking=thinking, as_json=as_json)
     async with open_client(settings, with_worker=True) as client:
         with InterruptGuard() as guard:
-            started = await (
-                _start_session(client, request, turn_config)
-                if turn_config is not None
-                else _continue_session(client, request)
-            )
+            started = await _start(client, request, turn_config)
             await _print_header(client, started)
             if detach and started.accepted is not None and not guard.interrupted:
                 _print_detached(started.accepted, started.configuration, as_json)
                 return ExitCode.DONE
             return await _follow(client, request, started, guard, options.model_copy(update=_state(request, started)))
+
+
+async def _start(client: SessionClient, request: RunArguments, turn_config: TurnConfig | None) -> StartedRun:
+    """`turn_config`: a new session's."""
+    if turn_config is None:
+        return await continue_session(client, request)
+    return await start_session(client, request, turn_config)
 
 
 async def _follow(
@@ -202,103 +162,6 @@ def _session_argument(session: str | None, again: bool, title: str | None) -> st
     if title is not None:
         validate_title(title)
     return found
-
-
-async def _load_config(settings: Settings, request: RunArguments) -> TurnConfig:
-    """Read a new session's configuration early, and hand over this shell's keys; the turn reads the files again."""
-    turn_config = await load_project_config(settings, current_directory(), Role(request.agent), sources_of(settings))
-    _print_remarks(settings, turn_config, request)
-    model = config_remarks.choose_model(settings, turn_config, request.model)
-    if model == request.model:
-        config_remarks.warn_of_unknown_model(settings, turn_config, model)
-    if request.variant is not None:
-        model_choices.check_variant(settings, turn_config.config, model, request.variant)
-    if request.limits is not None:
-        model_choices.check_priced(settings, turn_config.config, model, request.limits)
-    await credential_handoff.hand_off(settings, credential_handoff.credential_variables(turn_config.config, model))
-    return turn_config
-
-
-def _print_remarks(settings: Settings, turn_config: TurnConfig, request: RunArguments) -> None:
-    for remark in config_remarks.find_config_remarks(settings, turn_config):
-        print_note(remark)
-    if request.model is not None and turn_config.model_is_managed:
-        print_note(
-            f"Warning: -m {escape_exact(request.model)} has no effect: the managed configuration sets the model."
-        )
-
-
-async def _start_session(client: SessionClient, request: RunArguments, turn_config: TurnConfig) -> StartedRun:
-    directory = current_directory()
-    if client.settings.holds_user_home(directory):
-        print_note(
-            f"The agent works in {escape_exact(str(directory))}, which holds your whole home: "
-            "a project's directory is safer."
-        )
-    accepted = await client.start(
-        str(directory),
-        request.message,
-        title=request.title,
-        environment=session_environment(client.settings.environment),
-        sources=sources_of(client.settings),
-        turn_config=turn_config,
-        session=session_id_for(request.prompt) if request.prompt else None,
-        prompt=request.prompt,
-        limits=request.limits,
-    )
-    return StartedRun(
-        session=accepted.session,
-        name=f"Session {accepted.session}",
-        directory=str(directory),
-        seq=0,
-        configuration=turn_config.with_format(request.format).id,
-        accepted=accepted,
-    )
-
-
-async def _continue_session(client: SessionClient, request: RunArguments) -> StartedRun:
-    """Raises UsageError, NotFound; Conflict if the session has ended."""
-    overview = await client.sessions.get(await id_lookup.find_session(client, request.session or "last"))
-    prepared = await session_preparation.prepare_session(
-        client,
-        overview,
-        request.model,
-        variant=request.variant,
-        agent=request.agent,
-        config=request.config,
-        limits=request.limits,
-    )
-    if prepared.turn_config is not None:
-        _print_remarks(client.settings, prepared.turn_config, request)
-    accepted = turn = None
-    if request.text:
-        accepted = await client.prompt(
-            overview.id,
-            request.message,
-            prompt=request.prompt,
-            sources=prepared.sources,
-            turn_config=prepared.turn_config,
-            limits=request.limits,
-        )
-        if request.format is None:
-            session_preparation.report_joined_turn(overview, request.agent)
-    elif overview.status == "ended":
-        raise Conflict(f"Session {overview.id} ({one_line(overview.title)}) has ended: it takes no prompt any more.")
-    else:
-        turn = overview.turn if overview.turn_state == "open" else None
-        if prepared.sources is not None:
-            await client.configure(overview.id, prepared.sources)
-    prepared.report()
-    suspension_text.print_suspension(overview)
-    return StartedRun(
-        session=overview.id,
-        name=f"Session {overview.id}" if accepted else f"{one_line(overview.title)} · session {overview.id}",
-        directory=overview.directory,
-        seq=0 if request.prompt else overview.seq,  # a prompt with an id may be an old one: its events come first
-        configuration=prepared.turn_config.with_format(request.format).id if prepared.turn_config else None,
-        accepted=accepted,
-        turn=turn,
-    )
 
 
 async def _print_header(client: SessionClient, started: StartedRun) -> None:

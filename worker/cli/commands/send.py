@@ -7,8 +7,10 @@ from worker.cli.budget_options import budget_options
 from worker.cli.command_support import async_command, open_client, print_note
 from worker.cli.render import suspension_text
 from worker.cli.render.formatting import format_queued_prompts
+from worker.client import SessionClient
 from worker.settings import Settings
 from workflows.domain.budgets import BudgetLimits
+from workflows.domain.ids import SessionId
 from workflows.domain.prompt import Prompt, PromptMode
 
 
@@ -67,11 +69,17 @@ async def send(
         prepared.report()
         if not queue:
             session_preparation.report_joined_turn(overview, agent)
-        asks = await client.inbox.asks(session=overview.id)
-        waiting = (await client.sessions.get(overview.id)).waiting if asks else 0
+        blocked = await _describe_what_blocks(client, overview.id)
     click.echo(accepted.model_dump_json() if as_json else f"Accepted by {overview.id}.")
     suspension_text.print_suspension(overview)
-    if asks and waiting:
-        print_note(f"{format_queued_prompts(waiting, asks[0].id)}: holdfast asks --session {overview.id}")
+    if blocked is not None:
+        print_note(blocked)
     if not accepted.delivered:
         print_note("The engine cannot be reached just now; the prompt is recorded, and is taken when it is back.")
+
+
+async def _describe_what_blocks(client: SessionClient, session: SessionId) -> str | None:
+    """The open ask behind which prompts wait, if any do."""
+    asks = await client.inbox.asks(session=session)
+    waiting = (await client.sessions.get(session)).waiting if asks else 0
+    return f"{format_queued_prompts(waiting, asks[0].id)}: holdfast asks --session {session}" if waiting else None

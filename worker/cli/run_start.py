@@ -1,0 +1,164 @@
+"""The session that `holdfast run` follows: a new one, or one to go on in."""
+
+from activities.shell.environment import session_environment
+from worker import credential_handoff
+from worker.api.accepted import AcceptedPrompt
+from worker.api.sessions import Overview
+from worker.cli import config_remarks, id_lookup, model_choices, session_preparation
+from worker.cli.command_support import current_directory, print_note
+from worker.cli.render import suspension_text
+from worker.cli.render.escaping import escape_exact, one_line
+from worker.cli.session_preparation import PreparedSession
+from worker.client import SessionClient
+from worker.project_config import Role, load_project_config, sources_of
+from worker.settings import Settings
+from workflows.domain.budgets import BudgetLimits
+from workflows.domain.config.turn_config import TurnConfig
+from workflows.domain.errors import Conflict
+from workflows.domain.ids import MessageId, SessionId, TurnConfigId, TurnId, session_id_for
+from workflows.domain.output_format import OutputFormat
+from workflows.domain.prompt import Prompt
+from workflows.domain.value import Value
+
+
+class RunArguments(Value):
+    text: str
+    model: str | None
+    variant: str | None
+    agent: str | None
+    title: str | None
+    session: str | None
+    config: str | None
+    format: OutputFormat | None
+    prompt: MessageId | None
+    limits: BudgetLimits | None
+
+    @property
+    def message(self) -> Prompt:
+        return Prompt.of_text(self.text, agent=self.agent, model=self.model, variant=self.variant, format=self.format)
+
+
+class StartedRun(Value):
+    """A session to follow after event `seq`; `accepted`: the prompt, unless the person types it."""
+
+    session: SessionId
+    name: str
+    directory: str
+    seq: int
+    configuration: TurnConfigId | None
+    accepted: AcceptedPrompt | None = None
+    turn: TurnId | None = None
+
+
+async def load_config(settings: Settings, request: RunArguments) -> TurnConfig:
+    """Read a new session's configuration early, and hand over this shell's keys; the turn reads the files again."""
+    turn_config = await load_project_config(settings, current_directory(), Role(request.agent), sources_of(settings))
+    _print_remarks(settings, turn_config, request)
+    model = config_remarks.choose_model(settings, turn_config, request.model)
+    if model == request.model:
+        config_remarks.warn_of_unknown_model(settings, turn_config, model)
+    if request.variant is not None:
+        model_choices.check_variant(settings, turn_config.config, model, request.variant)
+    if request.limits is not None:
+        model_choices.check_priced(settings, turn_config.config, model, request.limits)
+    await credential_handoff.hand_off(settings, credential_handoff.credential_variables(turn_config.config, model))
+    return turn_config
+
+
+async def start_session(client: SessionClient, request: RunArguments, turn_config: TurnConfig) -> StartedRun:
+    directory = current_directory()
+    if client.settings.holds_user_home(directory):
+        print_note(
+            f"The agent works in {escape_exact(str(directory))}, which holds your whole home: "
+            "a project's directory is safer."
+        )
+    accepted = await client.start(
+        str(directory),
+        request.message,
+        title=request.title,
+        environment=session_environment(client.settings.environment),
+        sources=sources_of(client.settings),
+        turn_config=turn_config,
+        session=session_id_for(request.prompt) if request.prompt else None,
+        prompt=request.prompt,
+        limits=request.limits,
+    )
+    return StartedRun(
+        session=accepted.session,
+        name=f"Session {accepted.session}",
+        directory=str(directory),
+        seq=0,
+        configuration=turn_config.with_format(request.format).id,
+        accepted=accepted,
+    )
+
+
+async def continue_session(client: SessionClient, request: RunArguments) -> StartedRun:
+    """Raises UsageError, NotFound; Conflict if the session has ended."""
+    overview = await client.sessions.get(await id_lookup.find_session(client, request.session or "last"))
+    prepared = await session_preparation.prepare_session(
+        client,
+        overview,
+        request.model,
+        variant=request.variant,
+        agent=request.agent,
+        config=request.config,
+        limits=request.limits,
+    )
+    if prepared.turn_config is not None:
+        _print_remarks(client.settings, prepared.turn_config, request)
+    if request.text:
+        started = await _send_prompt(client, request, overview, prepared)
+    else:
+        started = await _open_without_prompt(client, overview, prepared)
+    prepared.report()
+    suspension_text.print_suspension(overview)
+    return started
+
+
+async def _send_prompt(
+    client: SessionClient, request: RunArguments, overview: Overview, prepared: PreparedSession
+) -> StartedRun:
+    accepted = await client.prompt(
+        overview.id,
+        request.message,
+        prompt=request.prompt,
+        sources=prepared.sources,
+        turn_config=prepared.turn_config,
+        limits=request.limits,
+    )
+    if request.format is None:
+        session_preparation.report_joined_turn(overview, request.agent)
+    return StartedRun(
+        session=overview.id,
+        name=f"Session {overview.id}",
+        directory=overview.directory,
+        seq=0 if request.prompt else overview.seq,  # a prompt with an id may be an old one: its events come first
+        configuration=prepared.turn_config.with_format(request.format).id if prepared.turn_config else None,
+        accepted=accepted,
+    )
+
+
+async def _open_without_prompt(client: SessionClient, overview: Overview, prepared: PreparedSession) -> StartedRun:
+    """For a person who will type the prompt."""
+    if overview.status == "ended":
+        raise Conflict(f"Session {overview.id} ({one_line(overview.title)}) has ended: it takes no prompt any more.")
+    if prepared.sources is not None:
+        await client.configure(overview.id, prepared.sources)
+    return StartedRun(
+        session=overview.id,
+        name=f"{one_line(overview.title)} · session {overview.id}",
+        directory=overview.directory,
+        seq=overview.seq,
+        configuration=prepared.configuration,
+        turn=overview.turn if overview.turn_state == "open" else None,
+    )
+
+
+def _print_remarks(settings: Settings, turn_config: TurnConfig, request: RunArguments) -> None:
+    for remark in config_remarks.find_config_remarks(settings, turn_config):
+        print_note(remark)
+    if request.model is not None and turn_config.model_is_managed:
+        print_note(
+            f"Warning: -m {escape_exact(request.model)} has no effect: the managed configuration sets the model."
+        )

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from activities.model.port import Wire
+from activities.model.endpoint import Wire
 from tests.providers.event_stream_frames import event_frame
 
 PIECES: Final = 200  # of the answer's text

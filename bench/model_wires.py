@@ -20,17 +20,8 @@ from botocore.eventstream import EventStreamBuffer
 from pydantic import JsonValue, SecretStr
 
 from activities.model.encoded_messages import MessageEncoder
-from activities.model.port import (
-    AssistantInput,
-    AwsSignIn,
-    Endpoint,
-    InputMessage,
-    ModelRequest,
-    SystemInput,
-    ToolResultInput,
-    UserInput,
-    Wire,
-)
+from activities.model.endpoint import AwsSignIn, Endpoint, Wire
+from activities.model.port import AssistantInput, InputMessage, ModelRequest, SystemInput, ToolResultInput, UserInput
 from activities.model.wires.router import WireRouter
 from bench.canned_answers import LAST
 from bench.figure_table import Budget, Figure

@@ -14,7 +14,7 @@ from typing import Final
 
 import psutil
 
-from activities.model.port import Wire
+from activities.model.endpoint import Wire
 from bench import model_wires
 from bench.figure_table import Figure
 

@@ -17,9 +17,9 @@ from pydantic import SecretStr
 from activities.model.aws_failures import no_answer, no_credentials
 from activities.model.aws_routes import EXTRA, AwsRoutes
 from activities.model.bedrock_regions import DEFAULT_REGION, check_region, regional_name
+from activities.model.endpoint import ENVIRONMENT, AwsSignIn, Endpoint, Route
 from activities.model.extras import import_extra
 from activities.model.failures import ModelError
-from activities.model.port import ENVIRONMENT, AwsSignIn, Endpoint, Route
 from activities.model.wires.wire_request import WireRequest
 from workflows.domain.config.config import ProviderOptions
 from workflows.domain.errors import UsageError

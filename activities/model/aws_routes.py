@@ -10,8 +10,8 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any, Final
 
+from activities.model.endpoint import EXTRA_AUTHORITIES, Route
 from activities.model.extras import import_extra
-from activities.model.port import EXTRA_AUTHORITIES, Route
 
 EXTRA: Final = "bedrock"
 _FILE: Final = "SSL_CERT_FILE"

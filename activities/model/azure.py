@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import quote
 
-from activities.model.port import Wire
+from activities.model.endpoint import Wire
 from workflows.domain.config.config import ProviderOptions
 from workflows.domain.errors import UsageError
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final
 
-from activities.model.port import Endpoint, Wire
+from activities.model.endpoint import Endpoint, Wire
 
 
 @dataclass(frozen=True)

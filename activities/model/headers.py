@@ -10,8 +10,8 @@ from importlib.metadata import version
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
+from activities.model.endpoint import Endpoint
 from activities.model.failures import ProviderFailure
-from activities.model.port import Endpoint
 from activities.redact import Redactor
 from workflows.domain.errors import UsageError
 

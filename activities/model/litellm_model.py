@@ -14,12 +14,13 @@ from types import ModuleType
 from typing import Any, Final
 
 from activities.model.chat_format import build_body
+from activities.model.endpoint import Endpoint, Route
 from activities.model.failures import ModelError
 from activities.model.headers import request_headers, session_header
 from activities.model.litellm_environment import isolate
 from activities.model.litellm_failures import fell_silent, from_exception
 from activities.model.litellm_providers import TEXT_ONLY
-from activities.model.port import Endpoint, ModelEvent, ModelRequest, RequestAccepted, Route
+from activities.model.port import ModelEvent, ModelRequest, RequestAccepted
 from activities.model.providers import no_address_error, no_tools_error
 from activities.model.request_json import JsonDict
 from activities.model.wires.chat import ChatReader

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from pydantic import JsonValue
 
-from activities.model.port import Endpoint
+from activities.model.endpoint import Endpoint
 
 Options: TypeAlias = Mapping[str, JsonValue]
 Variants: TypeAlias = Mapping[str, Options]

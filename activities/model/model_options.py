@@ -9,8 +9,9 @@ from typing import Final
 
 from pydantic import JsonValue
 
+from activities.model.endpoint import Endpoint, Wire
 from activities.model.model_families import REFUSES_SAMPLING, Options, built_in_variants
-from activities.model.port import Endpoint, ModelFacts, Wire
+from activities.model.port import ModelFacts
 from workflows.domain.agents.agent import Agent
 from workflows.domain.config.config import ProviderModel
 from workflows.domain.config.merge import deep_merge

@@ -5,7 +5,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from activities.model.port import Endpoint
+from activities.model.endpoint import Endpoint
 
 DEFAULT_OUTPUT_LIMIT: Final = 32_000  # tokens, unless the configuration or the model has less (opencode.md 4.4)
 # protocols that refuse a request without a limit, or cut its answer where litellm or the provider assumes one

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from activities.model.port import Endpoint
+from activities.model.endpoint import Endpoint
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from activities.model.port import Endpoint
+from activities.model.endpoint import Endpoint
 from activities.model.request_json import JsonDict, encode_json, utf8_safe
 from activities.model.schema_draft import kinds_of, modern, value_kind
 from activities.model.schema_rules import COMMON_RULES, SchemaRules, rules_for

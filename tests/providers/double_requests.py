@@ -6,7 +6,8 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from activities.model.port import Endpoint, InputMessage, ModelPort, ModelRequest, UserInput, Wire
+from activities.model.endpoint import Endpoint, Wire
+from activities.model.port import InputMessage, ModelPort, ModelRequest, UserInput
 from activities.model.reminders import due_reminders
 from activities.model.stream import Answer, AnswerAssembler
 from workflows.domain.ids import GenerationId, TurnId

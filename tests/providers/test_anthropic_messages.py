@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from activities.model.endpoint import Wire
 from activities.model.failures import ModelError, Overflow, Retry, Stop, classify
 from activities.model.litellm_table import read_table
 from activities.model.port import (
@@ -18,7 +19,6 @@ from activities.model.port import (
     TextPiece,
     ToolResultInput,
     UserInput,
-    Wire,
 )
 from activities.model.wires.anthropic_options import merge_message_options
 from activities.model.wires.router import WireRouter

@@ -13,10 +13,11 @@ from aiohttp.test_utils import TestServer
 
 from activities.model.aws import AwsProfiles
 from activities.model.bedrock_regions import regional_name
+from activities.model.endpoint import AwsSignIn, Endpoint, Wire
 from activities.model.endpoints import EndpointResolver
 from activities.model.failures import FailureAction, ModelError, ProviderFailure, Retry, Stop, StopKind, classify
 from activities.model.keys import Keys
-from activities.model.port import AwsSignIn, Endpoint, ModelRequest, Wire
+from activities.model.port import ModelRequest
 from activities.model.providers import check_provider
 from activities.model.wires.router import WireRouter
 from activities.model.wires.wire_request import WireRequest

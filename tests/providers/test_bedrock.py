@@ -8,20 +8,11 @@ from typing import Any, Final
 
 import pytest
 
+from activities.model.endpoint import Endpoint, Wire
 from activities.model.endpoints import EndpointResolver
 from activities.model.failures import FailureAction, ModelError, Overflow, Retry, Stop, StopKind, classify
 from activities.model.keys import Keys
-from activities.model.port import (
-    AssistantInput,
-    Endpoint,
-    FilePiece,
-    Finish,
-    ModelRequest,
-    TextPiece,
-    ToolResultInput,
-    UserInput,
-    Wire,
-)
+from activities.model.port import AssistantInput, FilePiece, Finish, ModelRequest, TextPiece, ToolResultInput, UserInput
 from activities.model.schema_rules import rules_for
 from activities.model.wires.bedrock_request import prepare
 from activities.model.wires.router import WireRouter

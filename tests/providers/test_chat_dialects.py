@@ -9,10 +9,10 @@ from pydantic import SecretStr
 
 from activities.model.chat_dialects import dialect_of
 from activities.model.chat_format import build_body
+from activities.model.endpoint import Endpoint, Wire
 from activities.model.failures import FailureAction, ModelError, Overflow, Retry, Stop, StopKind, classify
 from activities.model.port import (
     AssistantInput,
-    Endpoint,
     FilePiece,
     Finish,
     ImagePiece,
@@ -22,7 +22,6 @@ from activities.model.port import (
     TextPiece,
     ToolResultInput,
     UserInput,
-    Wire,
 )
 from activities.model.stream import Answer
 from activities.model.wires.router import WireRouter

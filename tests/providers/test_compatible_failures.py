@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import pytest
 
+from activities.model.endpoint import Wire
 from activities.model.failures import ModelError, Overflow, Retry, Stop, StopKind, classify
-from activities.model.port import Wire
 from activities.model.wires.router import WireRouter
 from tests.providers.azure_openai import RULES as AZURE
 from tests.providers.azure_openai import filtered_prompt

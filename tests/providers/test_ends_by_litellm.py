@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from activities.model.endpoint import Wire
 from activities.model.failures import ModelError, Retry, classify
-from activities.model.port import Finish, Wire
+from activities.model.port import Finish
 from activities.model.wires.router import WireRouter
 from tests.providers.double_requests import collect_answer, request
 from tests.providers.provider_double import Disconnect, ProviderDouble, StreamPlan, event, serve_double

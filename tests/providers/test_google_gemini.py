@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from activities.model.endpoint import Wire
 from activities.model.failures import ModelError, Retry, Stop, classify
 from activities.model.port import (
     AssistantInput,
@@ -15,7 +16,6 @@ from activities.model.port import (
     TextPiece,
     ToolResultInput,
     UserInput,
-    Wire,
 )
 from activities.model.wires.router import WireRouter
 from tests.providers.double_requests import GO, collect_answer

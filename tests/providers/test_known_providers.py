@@ -6,9 +6,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from activities.model.endpoint import Wire
 from activities.model.litellm_environment import isolate
 from activities.model.litellm_providers import LITELLM_PROVIDERS
-from activities.model.port import Wire
 from activities.model.providers import FILE, PROVIDERS, company, provider_named
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*`ReadOnly` qualifier:UserWarning")  # litellm's

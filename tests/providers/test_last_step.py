@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from activities.model.port import AssistantInput, InputMessage, ToolResultInput, UserInput, Wire
+from activities.model.endpoint import Wire
+from activities.model.port import AssistantInput, InputMessage, ToolResultInput, UserInput
 from activities.model.wires.router import WireRouter
 from tests.providers import anthropic_messages as messages
 from tests.providers import google_gemini as gemini

@@ -10,11 +10,12 @@ from typing import Any, Final
 import pytest
 from pydantic import JsonValue
 
+from activities.model.endpoint import Wire
 from activities.model.endpoints import EndpointResolver
 from activities.model.failures import ModelError, Overflow, Retry, Stop, StopKind, classify
 from activities.model.input_messages import to_input_messages
 from activities.model.keys import Keys
-from activities.model.port import FilePiece, Finish, ImagePiece, TextPiece, UserInput, Wire
+from activities.model.port import FilePiece, Finish, ImagePiece, TextPiece, UserInput
 from activities.model.stream import Answer as Received
 from activities.model.wires.router import WireRouter
 from activities.model.wires.timeouts import StreamTimeouts

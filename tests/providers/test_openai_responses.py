@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from openai import AsyncOpenAI, BadRequestError
 
+from activities.model.endpoint import Wire
 from activities.model.failures import ModelError, Overflow, Retry, Stop, StopKind, classify
 from activities.model.port import (
     AssistantInput,
@@ -17,7 +18,6 @@ from activities.model.port import (
     TextPiece,
     ToolResultInput,
     UserInput,
-    Wire,
 )
 from activities.model.wires.router import WireRouter
 from tests.providers.double_requests import GO, collect_answer

@@ -5,8 +5,9 @@ from typing import Any, Final
 
 import pytest
 
+from activities.model.endpoint import Wire
 from activities.model.failures import ModelError, Retry, Stop, classify
-from activities.model.port import AssistantInput, Finish, ToolResultInput, Wire
+from activities.model.port import AssistantInput, Finish, ToolResultInput
 from activities.model.stream import Answer as Assembled
 from activities.model.wires.router import WireRouter
 from tests.providers.double_outputs import Answer, Call, Output, Text, Thought

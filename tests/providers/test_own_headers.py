@@ -7,8 +7,9 @@ import pytest
 from aiohttp import web
 from pydantic import SecretStr
 
+from activities.model.endpoint import Endpoint, Wire
 from activities.model.failures import ModelError
-from activities.model.port import Endpoint, ModelRequest, Wire
+from activities.model.port import ModelRequest
 from activities.model.wires.router import WireRouter
 from tests.providers.double_requests import GO, READ, collect_answer
 from tests.providers.provider_double import ProviderDouble, RefusedRequest, StreamPlan, serve_double

@@ -11,11 +11,12 @@ import pytest
 from aiohttp import web
 from pydantic import SecretStr
 
+from activities.model.endpoint import Endpoint, Route
 from activities.model.endpoints import EndpointResolver
 from activities.model.failures import ModelError, ProviderFailure
 from activities.model.headers import redact_failure
 from activities.model.keys import Keys
-from activities.model.port import Endpoint, ModelRequest, Route
+from activities.model.port import ModelRequest
 from activities.model.wires.router import WireRouter
 from activities.project.config_references import detach_from_file
 from activities.redact import Redactor

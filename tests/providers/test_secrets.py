@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
+from activities.model.endpoint import Endpoint
 from activities.model.endpoints import EndpointResolver
 from activities.model.failures import ModelError, ProviderFailure, Stop, StopKind, classify
 from activities.model.headers import redact_failure
 from activities.model.keys import Keys
-from activities.model.port import Endpoint, ModelRequest
+from activities.model.port import ModelRequest
 from activities.model.wires.router import WireRouter
 from activities.redact import Redactor
 from tests.providers import anthropic_messages as messages

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from activities.model.endpoint import Wire
 from activities.model.failures import ModelError, Retry, classify
-from activities.model.port import ModelRequest, Wire
+from activities.model.port import ModelRequest
 from activities.model.wires.router import WireRouter
 from activities.model.wires.timeouts import StreamTimeouts, silence_limits
 from tests.providers import anthropic_messages as messages

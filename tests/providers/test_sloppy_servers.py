@@ -6,7 +6,8 @@ from typing import Any, Final
 import pytest
 from openai import AsyncOpenAI
 
-from activities.model.port import AssistantInput, ToolResultInput, UserInput, Wire
+from activities.model.endpoint import Wire
+from activities.model.port import AssistantInput, ToolResultInput, UserInput
 from activities.model.stream import Answer as Assembled
 from activities.model.wires.router import WireRouter
 from tests.providers.double_requests import collect_answer, request

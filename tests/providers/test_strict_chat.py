@@ -6,7 +6,8 @@ from typing import Any, Final
 import pytest
 from groq import AsyncGroq, BadRequestError
 
-from activities.model.port import AssistantInput, InputMessage, ToolResultInput, Wire
+from activities.model.endpoint import Wire
+from activities.model.port import AssistantInput, InputMessage, ToolResultInput
 from activities.model.stream import Answer as Assembled
 from activities.model.wires.router import WireRouter
 from tests.providers.double_requests import GO, collect_answer, request

@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 from jsonschema import Draft202012Validator
 
-from activities.model.port import Wire
+from activities.model.endpoint import Wire
 from activities.model.schema_rules import rules_for
 from activities.model.tool_schemas import clean_schema
 from activities.model.wires.router import WireRouter

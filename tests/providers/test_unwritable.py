@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue, SecretStr
 
+from activities.model.endpoint import Endpoint, Wire
 from activities.model.endpoints import EndpointResolver
 from activities.model.failures import ModelError, Stop, StopKind, classify
 from activities.model.keys import Keys
-from activities.model.port import Endpoint, ModelRequest, Wire
+from activities.model.port import ModelRequest
 from activities.model.wires.router import WireRouter
 from tests.providers.double_requests import GO, collect_answer, request
 from tests.providers.provider_double import ProviderDouble, StreamPlan, serve_double

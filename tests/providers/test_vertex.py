@@ -15,10 +15,11 @@ from google.genai import types
 from google.oauth2.credentials import Credentials
 from pydantic import SecretStr
 
+from activities.model.endpoint import Endpoint, GoogleSignIn, Route, Wire
 from activities.model.endpoints import EndpointResolver
 from activities.model.failures import ModelError, Retry, classify
 from activities.model.keys import Keys
-from activities.model.port import Endpoint, GoogleSignIn, ModelRequest, Route, Wire
+from activities.model.port import ModelRequest
 from activities.model.wires.google_tokens import GoogleTokens
 from activities.model.wires.router import WireRouter
 from activities.model.wires.timeouts import StreamTimeouts

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from activities.model import providers
+from activities.model.endpoint import Wire
 from activities.model.litellm_environment import isolate
 from activities.model.litellm_providers import LITELLM_PROVIDERS
-from activities.model.port import Wire
 
 WIRES: Final = {  # packages → the protocol that they speak
     "@ai-sdk/openai-compatible": Wire.CHAT,

@@ -6,11 +6,11 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from activities.model.encoded_messages import Encoded, EncodedTurn, Group
+from activities.model.endpoint import Endpoint, Wire
 from activities.model.output_limit import DEFAULT_OUTPUT_LIMIT
 from activities.model.port import (
     AnswerPart,
     AssistantInput,
-    Endpoint,
     FilePiece,
     ImagePiece,
     InputMessage,
@@ -19,7 +19,6 @@ from activities.model.port import (
     TextPiece,
     ToolResultInput,
     UserInput,
-    Wire,
 )
 from activities.model.request_json import JsonDict, encode_body, encode_json, parse_arguments, sendable_id, utf8_safe
 from activities.model.turn_thoughts import began_without_thought, without_thoughts

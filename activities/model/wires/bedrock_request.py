@@ -8,11 +8,11 @@ from urllib.parse import quote
 from activities.model.bedrock_regions import DEFAULT_REGION, regional_address
 from activities.model.chat_format import closing_results
 from activities.model.encoded_messages import Encoded, Group
+from activities.model.endpoint import Endpoint, Wire
 from activities.model.output_limit import DEFAULT_OUTPUT_LIMIT
 from activities.model.port import (
     AnswerPart,
     AssistantInput,
-    Endpoint,
     FilePiece,
     ImagePiece,
     InputMessage,
@@ -21,7 +21,6 @@ from activities.model.port import (
     TextPiece,
     ToolResultInput,
     UserInput,
-    Wire,
 )
 from activities.model.request_json import JsonDict, encode_body, encode_json, parse_arguments, sendable_id, utf8_safe
 from activities.model.turn_thoughts import began_without_thought, without_thoughts

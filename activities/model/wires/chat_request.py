@@ -9,7 +9,8 @@ from activities.model.addresses import append_path
 from activities.model.chat_dialects import Dialect, dialect_of
 from activities.model.chat_format import arrange, build_message, build_parameters, mark_for_cache, places_to_mark
 from activities.model.encoded_messages import Encoded, MessageEncoder
-from activities.model.port import InputMessage, ModelRequest, SystemInput, Wire
+from activities.model.endpoint import Wire
+from activities.model.port import InputMessage, ModelRequest, SystemInput
 from activities.model.request_json import encode_body
 from activities.model.wires.wire_request import WireRequest
 

@@ -10,6 +10,7 @@ from typing import Final
 import httpx
 
 from activities.model.addresses import without_login
+from activities.model.endpoint import Endpoint
 from activities.model.failure_table import NO_STREAM
 from activities.model.failures import (
     ModelError,
@@ -20,7 +21,6 @@ from activities.model.failures import (
     status_phrase,
 )
 from activities.model.litellm_failures import from_exception, from_unsendable, is_transient_status
-from activities.model.port import Endpoint
 from activities.model.wires.timeouts import StreamTimeouts
 from workflows.domain.errors import UsageError
 

@@ -6,17 +6,16 @@ from urllib.parse import quote
 
 from activities.model.called_tools import CalledTools
 from activities.model.encoded_messages import Encoded, Group
+from activities.model.endpoint import Endpoint, Wire
 from activities.model.port import (
     AnswerPart,
     AssistantInput,
-    Endpoint,
     InputMessage,
     ModelRequest,
     Piece,
     TextPiece,
     ToolResultInput,
     UserInput,
-    Wire,
 )
 from activities.model.request_json import JsonDict, encode_body, encode_json, parse_arguments, utf8_safe
 from activities.model.vertex import VERTEX

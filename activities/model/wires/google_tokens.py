@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import httpx
 
+from activities.model.endpoint import Endpoint, GoogleSignIn, Route
 from activities.model.extras import import_extra
 from activities.model.failures import ModelError, ProviderFailure
 from activities.model.litellm_failures import from_exception, is_transient_status
-from activities.model.port import Endpoint, GoogleSignIn, Route
 from activities.model.wires.http_client import open_client
 from activities.model.wires.timeouts import StreamTimeouts
 from workflows.domain.errors import UsageError

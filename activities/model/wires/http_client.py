@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 
 import httpx
 
-from activities.model.port import ENVIRONMENT, EXTRA_AUTHORITIES, Route
+from activities.model.endpoint import ENVIRONMENT, EXTRA_AUTHORITIES, Route
 from workflows.domain.errors import UsageError
 
 _CONNECTIONS: Final = 1000

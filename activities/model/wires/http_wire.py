@@ -7,9 +7,10 @@ from typing import Final
 
 import httpx
 
+from activities.model.endpoint import Endpoint
 from activities.model.failures import ModelError
 from activities.model.headers import request_headers, session_header
-from activities.model.port import Endpoint, ModelEvent, ModelRequest, RequestAccepted
+from activities.model.port import ModelEvent, ModelRequest, RequestAccepted
 from activities.model.wires import exchange
 from activities.model.wires.answer_reader import AnswerReader
 from activities.model.wires.http_client import Connections

@@ -6,6 +6,7 @@ from typing import Any, Final
 from pydantic import JsonValue
 
 from activities.model.called_tools import CalledTools
+from activities.model.endpoint import Wire
 from activities.model.port import (
     AssistantInput,
     FilePiece,
@@ -17,7 +18,6 @@ from activities.model.port import (
     TextPiece,
     ToolResultInput,
     UserInput,
-    Wire,
 )
 from activities.model.request_json import JsonDict, encode_body, encode_json, merge_options, parse_arguments
 from activities.model.wires.chat_options import translatable

@@ -4,7 +4,8 @@ from typing import Final
 
 from activities.model.addresses import append_path
 from activities.model.encoded_messages import Encoded
-from activities.model.port import InputMessage, ModelRequest, Wire
+from activities.model.endpoint import Wire
+from activities.model.port import InputMessage, ModelRequest
 from activities.model.request_json import encode_body, encode_json
 from activities.model.wires.responses_format import build_parameters, input_items
 from activities.model.wires.wire_request import WireRequest

@@ -8,11 +8,12 @@ from http import HTTPStatus
 from typing import Final
 
 from activities.model.aws import AwsProfiles
+from activities.model.endpoint import Wire
 from activities.model.failures import ModelError
 from activities.model.headers import redact_failure
 from activities.model.litellm_model import LiteLLM
 from activities.model.model_table import ModelTables
-from activities.model.port import ModelEvent, ModelFacts, ModelRequest, Wire
+from activities.model.port import ModelEvent, ModelFacts, ModelRequest
 from activities.model.tool_schemas import clean_tools
 from activities.model.wires import (
     anthropic_request,

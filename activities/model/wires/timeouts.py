@@ -5,8 +5,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
+from activities.model.endpoint import SilenceLimits
 from activities.model.failures import ModelError, ProviderFailure
-from activities.model.port import SilenceLimits
 from workflows.domain.config.config import ProviderOptions
 
 HEADERS_TIMEOUT: Final = 120.0  # seconds until a response's headers (opencode.md 4.5)

@@ -5,7 +5,7 @@ from typing import Final
 
 from activities.model.addresses import normalise_address
 from activities.model.azure import AZURE, operation_address
-from activities.model.port import Endpoint, Wire
+from activities.model.endpoint import Endpoint, Wire
 from activities.model.providers import OPENAI_URL, company
 from activities.model.vertex import VERTEX, vertex_wire
 from workflows.domain.errors import UsageError

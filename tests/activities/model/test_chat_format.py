@@ -11,17 +11,16 @@ from pydantic import JsonValue, SecretStr
 
 from activities.model.chat_dialects import dialect_of
 from activities.model.chat_format import build_message
+from activities.model.endpoint import Endpoint, Wire
 from activities.model.failures import FailureAction, ModelError, Overflow, Retry, Stop, classify
 from activities.model.port import (
     AssistantInput,
-    Endpoint,
     Finish,
     InputMessage,
     ModelRequest,
     SystemInput,
     ToolResultInput,
     UserInput,
-    Wire,
 )
 from activities.model.stream import Answer, AnswerAssembler
 from activities.model.wires.chat import ChatReader

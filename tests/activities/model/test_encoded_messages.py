@@ -9,16 +9,8 @@ import pytest
 from pydantic import SecretStr
 
 from activities.model.encoded_messages import Encoded, Group, MessageEncoder
-from activities.model.port import (
-    AssistantInput,
-    Endpoint,
-    InputMessage,
-    ModelRequest,
-    SystemInput,
-    ToolResultInput,
-    UserInput,
-    Wire,
-)
+from activities.model.endpoint import Endpoint, Wire
+from activities.model.port import AssistantInput, InputMessage, ModelRequest, SystemInput, ToolResultInput, UserInput
 from activities.model.wires import (
     anthropic_request,
     bedrock_request,

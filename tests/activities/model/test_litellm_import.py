@@ -20,7 +20,8 @@ from pathlib import Path
 from activities.model.endpoints import EndpointResolver
 from activities.model.failures import ModelError
 from activities.model.keys import Keys
-from activities.model.port import ModelRequest, UserInput, Wire
+from activities.model.endpoint import Wire
+from activities.model.port import ModelRequest, UserInput
 from activities.model.wires.router import WireRouter
 from workflows.domain.config.config import Config
 

@@ -14,10 +14,10 @@ import pytest
 from pydantic import JsonValue, SecretStr
 
 from activities.model.chat_format import build_body
+from activities.model.endpoint import Endpoint, Wire
 from activities.model.failures import ModelError, Overflow, Retry, Stop, StopKind, classify
 from activities.model.port import (
     AssistantInput,
-    Endpoint,
     Finish,
     InputMessage,
     ModelRequest,
@@ -26,7 +26,6 @@ from activities.model.port import (
     TextDelta,
     ToolResultInput,
     UserInput,
-    Wire,
 )
 from activities.model.stream import Answer, AnswerAssembler
 from activities.model.wires.answer_reader import MAX_ANSWER_CHARS

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from activities.model.port import Wire
+from activities.model.endpoint import Wire
 from tests.providers import bedrock_converse as service
 from tests.providers import bills
 from tests.providers import double_outputs as played

@@ -1,6 +1,6 @@
 """OpenAI's chat completions."""
 
-from activities.model.port import Wire
+from activities.model.endpoint import Wire
 from tests.providers import bills
 from tests.providers import openai_chat as service
 from tests.providers.behaviours.openai_failures import FAILURES, HINTS, error

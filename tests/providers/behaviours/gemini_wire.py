@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from activities.model.port import Wire
+from activities.model.endpoint import Wire
 from tests.providers import bills
 from tests.providers import google_gemini as service
 from tests.providers.behaviours.script import Answer, Call, End, Failure, Output, Text, Thought

@@ -1,6 +1,6 @@
 """What litellm asks: one of the companies that it asks by OpenAI's client stands for all."""
 
-from activities.model.port import Wire
+from activities.model.endpoint import Wire
 from tests.providers.behaviours.chat_wire import ChatWire
 from tests.providers.behaviours.openai_failures import error
 from tests.providers.behaviours.script import Failure

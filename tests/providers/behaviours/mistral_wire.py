@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from activities.model.port import Wire
+from activities.model.endpoint import Wire
 from tests.providers import bills
 from tests.providers import mistral_chat as service
 from tests.providers.behaviours.played import played

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from activities.model.port import Wire
+from activities.model.endpoint import Wire
 from tests.providers import ollama_chat as service
 from tests.providers.behaviours.played import played
 from tests.providers.behaviours.script import Answer, End, Failure

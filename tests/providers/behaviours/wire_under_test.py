@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 
 from pydantic import JsonValue
 
-from activities.model.port import InputMessage, ModelRequest, Wire
+from activities.model.endpoint import Wire
+from activities.model.port import InputMessage, ModelRequest
 from tests.providers.behaviours.script import Answer, End, Failure
 from tests.providers.double_requests import GO
 from tests.providers.double_requests import request as model_request

@@ -6,12 +6,14 @@ from typing import Any, Final
 
 from activities.calls import outcomes
 from activities.calls.outcomes import Settlement
-from activities.calls.output import truncate_output
+from activities.calls.output import save_output
 from activities.calls.plan_call import plan_call
 from activities.calls.planner.planner import Planner
 from activities.store.calls import CachedEvidence, CallRow
-from activities.tools.tool import Delegated, OutcomeUnknown, Tool, ToolContext
+from activities.tools.tool import Delegated, OutcomeUnknown, Output, Tool, ToolContext
 from activities.tools.toolset import Toolset
+from prompts import render_prompt
+from workflows.domain.context.truncate import truncate
 from workflows.domain.effects import Plan, Recovery
 from workflows.domain.errors import ToolError
 from workflows.domain.messages import CallState, Outcome
@@ -71,7 +73,7 @@ class CallEffect:
             return outcomes.of_error(tool, claimed, error)
         if isinstance(output, Delegated):
             return output
-        return CallState.DONE, await truncate_output(output, self.context)
+        return CallState.DONE, await outcome_of(output, self.context)
 
     async def stop(self, claimed: CallRow) -> Settlement:
         """End what it still runs; its partial result."""
@@ -87,7 +89,7 @@ class CallEffect:
         if output is None:
             return outcomes.aborted()
         done = self.tool.recovery is Recovery.RECONCILABLE
-        return CallState.DONE if done else CallState.CANCELLED, await truncate_output(output, self.context)
+        return CallState.DONE if done else CallState.CANCELLED, await outcome_of(output, self.context)
 
     def _is_lost(self, claimed: CallRow) -> bool:
         """Whether its traces are on another machine."""
@@ -96,3 +98,16 @@ class CallEffect:
 
     def _lacks_check(self, plan: Plan) -> bool:
         return plan.effect.unchecked and not self.tool.may_run_unchecked
+
+
+async def outcome_of(output: Output, context: ToolContext) -> Outcome:
+    """A successful call's: shortened for the model, with all of it in a file, unless the tool has done that itself."""
+    outcome = Outcome(**{name: getattr(output, name) for name in Output.model_fields if name != "truncated"})
+    done = output.truncated or "truncated" in output.metadata
+    cut = None if done else truncate(output.output, context.turn.limits)
+    if cut is None:
+        return outcome
+    path = str(await save_output(output.output, context))
+    text = cut.with_message(render_prompt("tools/truncated", path=path))
+    metadata = {**output.metadata, "truncated": True, "outputPath": path}
+    return outcome.model_copy(update={"output": text, "metadata": metadata})

@@ -1,4 +1,4 @@
-"""Tool output for the model: shortened, with all of it in a file."""
+"""Complete outputs that are too long for the model, in private files."""
 
 import asyncio
 import os
@@ -6,35 +6,18 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-import prompts
 from activities.files.safe_open import open_directory
-from activities.tools.tool import Output, ToolContext
-from workflows.domain.context.truncate import truncate
-from workflows.domain.messages import Outcome
+from activities.tools.tool import ToolContext
 
 RETENTION_SECONDS: Final = 7 * 24 * 3600  # seconds; complete outputs (opencode.md 5.1)
 _PREFIX: Final = "tool_"
 _CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-async def truncate_output(output: Output, context: ToolContext) -> Outcome:
-    """The outcome of a successful call. Skips tools that truncate their output themselves."""
-    outcome = Outcome(
-        title=output.title,
-        output=output.output,
-        metadata=output.metadata,
-        attachments=output.attachments,
-        changes=output.changes,
-    )
-    cut = None if output.truncated or "truncated" in output.metadata else truncate(output.output, context.turn.limits)
-    if cut is None:
-        return outcome
+async def save_output(text: str, context: ToolContext) -> Path:
     path = context.workspace.tool_output / f"{_PREFIX}{context.call}"
-    await asyncio.to_thread(_save, path, output.output)
-    text = cut.with_message(prompts.render_prompt("tools/truncated", path=str(path)))
-    return outcome.model_copy(
-        update={"output": text, "metadata": {**output.metadata, "truncated": True, "outputPath": str(path)}}
-    )
+    await asyncio.to_thread(_save, path, text)
+    return path
 
 
 def delete_old_outputs(folder: Path, now: float) -> list[str]:

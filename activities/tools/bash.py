@@ -19,7 +19,7 @@ from activities.shell.lease import CallDirectory
 from activities.shell.shell_requests import shell_requests
 from activities.shell.supervisor.command_spec import CommandSpec
 from activities.tools.arguments import Params
-from activities.tools.bash_report import build_output, describe_lost_command, failure_message
+from activities.tools.bash_report import build_output, describe_lost_command, report_end
 from activities.tools.built_in_tool import BuiltInTool
 from activities.tools.tool import OutcomeUnknown, Output, Plan, ToolContext
 from activities.turn_context import TurnContext
@@ -131,10 +131,7 @@ async def _follow_to_end(params: BashParams, directory: CallDirectory, context: 
     end = await wait_for_exit(directory, OutputProgress(params.command, directory.spool, context))
     if end is None:
         raise await _missing_end_error(directory, context)
-    output = await asyncio.to_thread(build_output, params.command, end, directory, context)
-    if reason := failure_message(end):
-        raise ToolError(f"{reason}\n\n{output.output}")
-    return output
+    return await asyncio.to_thread(report_end, params.command, end, directory, context)
 
 
 async def _missing_end_error(directory: CallDirectory, context: ToolContext) -> Exception:

@@ -9,6 +9,7 @@ from pydantic import JsonValue
 from activities.shell import spool
 from activities.shell.lease import CallDirectory, CommandEnd, EndCause, Lease
 from activities.tools.tool import Output, ToolContext
+from workflows.domain.errors import ToolError
 
 _SLOW: Final = (
     "If this command is expected to take longer and is not waiting for interactive input, retry with a larger "
@@ -36,6 +37,14 @@ def build_output(command: str, end: CommandEnd, directory: CallDirectory, contex
     return Output(title=command, output=text, metadata=metadata, truncated=kept.cut)
 
 
+def report_end(command: str, end: CommandEnd, directory: CallDirectory, context: ToolContext) -> Output:
+    """Raises ToolError, with the output, when the command was killed."""
+    output = build_output(command, end, directory, context)
+    if reason := _failure_message(end):
+        raise ToolError(f"{reason}\n\n{output.output}")
+    return output
+
+
 def describe_lost_command(lease: Lease, directory: CallDirectory, context: ToolContext) -> str:
     started_at = datetime.fromtimestamp(lease.started_at or 0, UTC)
     written = spool.read_tail(directory.spool, context.turn.limits).text or "(no output)"
@@ -45,7 +54,7 @@ def describe_lost_command(lease: Lease, directory: CallDirectory, context: ToolC
     )
 
 
-def failure_message(end: CommandEnd) -> str | None:
+def _failure_message(end: CommandEnd) -> str | None:
     """Why the command counts as an error, if it does."""
     if end.cause is EndCause.ABANDONED:
         return f"The command was stopped: no worker was there for {(end.limit or 0) / 60:g} min."
@@ -55,7 +64,7 @@ def failure_message(end: CommandEnd) -> str | None:
 
 
 def _notes(end: CommandEnd) -> list[str]:
-    notes = [_cause(end)] if (end.cause or end.status) and not failure_message(end) else []
+    notes = [_cause(end)] if (end.cause or end.status) and not _failure_message(end) else []
     if end.write_error:
         notes.append(f"A part of the output could not be kept: {end.write_error}")
     return notes

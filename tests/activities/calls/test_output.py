@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from activities.calls.output import delete_old_outputs, truncate_output
+from activities.calls.effect import outcome_of
+from activities.calls.output import delete_old_outputs
 from activities.files.workspace import Workspace
 from activities.tools.tool import Output
 from activities.turn_context import TurnContext
@@ -16,14 +17,14 @@ from workflows.domain.context.truncate import OutputLimits
 
 
 async def test_short_output_stays_as_it_is(workspace: Workspace) -> None:
-    outcome = await truncate_output(Output(title="t", output="short", metadata={"a": 1}), make_context(workspace))
+    outcome = await outcome_of(Output(title="t", output="short", metadata={"a": 1}), make_context(workspace))
     assert (outcome.title, outcome.output, outcome.metadata) == ("t", "short", {"a": 1})
     assert not workspace.tool_output.exists()
 
 
 async def test_long_output_is_kept_whole_in_a_private_file(workspace: Workspace) -> None:
     text = "line\n" * 3000 + "\ud800"
-    outcome = await truncate_output(Output(title="", output=text), make_context(workspace))
+    outcome = await outcome_of(Output(title="", output=text), make_context(workspace))
     saved = workspace.tool_output / "tool_prt_1"
     assert saved.read_bytes().decode("utf-8", "surrogatepass") == text
     assert outcome.metadata == {"truncated": True, "outputPath": str(saved)}
@@ -33,12 +34,12 @@ async def test_long_output_is_kept_whole_in_a_private_file(workspace: Workspace)
 
 async def test_a_second_attempt_saves_its_own_output(workspace: Workspace) -> None:
     for text in ("first\n", "second\n"):
-        await truncate_output(Output(title="", output=text * 3000), make_context(workspace))
+        await outcome_of(Output(title="", output=text * 3000), make_context(workspace))
     assert (workspace.tool_output / "tool_prt_1").read_text() == "second\n" * 3000
 
 
 async def test_the_limits_can_be_set(workspace: Workspace) -> None:
-    outcome = await truncate_output(
+    outcome = await outcome_of(
         Output(title="", output="a\nb\nc"),
         make_context(workspace, turn=TurnContext(workspace, limits=OutputLimits(max_lines=1))),
     )
@@ -51,12 +52,12 @@ async def test_a_tool_that_says_whether_it_truncated_is_left_alone(
 ) -> None:
     text = "line\n" * 3000
     output = Output.model_validate({"title": "", "output": text} | flags)
-    assert (await truncate_output(output, make_context(workspace))).output == text
+    assert (await outcome_of(output, make_context(workspace))).output == text
 
 
 @pytest.mark.parametrize("case", cases.load("truncation", op="truncate_hint"))
 async def test_a_model_that_cannot_delegate_is_told_to_search(case: cases.Case, workspace: Workspace) -> None:
-    outcome = await truncate_output(Output(title="", output="line\n" * 3000), make_context(workspace))
+    outcome = await outcome_of(Output(title="", output="line\n" * 3000), make_context(workspace))
     hint = outcome.output.partition("saved to: ")[2]
     assert case.expected["hint"] == "grep_or_read"
     assert "grep" in hint

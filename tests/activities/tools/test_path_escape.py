@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from activities.calls.output import truncate_output
+from activities.calls.effect import outcome_of
 from activities.files.workspace import Workspace
 from activities.tools.registry import TOOLS
 from activities.tools.tool import Output
@@ -147,7 +147,7 @@ async def spooled(workspace: Workspace) -> str:
     """A link stands where the complete output will be saved."""
     workspace.tool_output.mkdir(parents=True)
     (workspace.tool_output / "tool_prt_1").symlink_to(workspace.directory.parent / "outside/secret.txt")
-    await truncate_output(Output(title="", output="long\n" * 3000), make_context(workspace))
+    await outcome_of(Output(title="", output="long\n" * 3000), make_context(workspace))
     return "deny"
 
 

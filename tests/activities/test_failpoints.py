@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -168,8 +169,10 @@ async def test_a_deaf_point_waits_although_it_is_cancelled(arm: Arm, tmp_path: P
 
 
 async def test_a_point_may_sleep(arm: Arm) -> None:
-    arm("tool.claimed=sleep:1")
+    arm("tool.claimed=sleep:20")
+    begun = time.monotonic()
     await failpoint("tool.claimed")
+    assert time.monotonic() - begun > 0.019
 
 
 def test_a_point_of_another_process_returns_its_action(arm: Arm, tmp_path: Path) -> None:

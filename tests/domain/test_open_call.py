@@ -38,6 +38,13 @@ def test_a_drifted_call_forgets_its_answers_and_the_grant_for_its_loop() -> None
     assert call.effect_digest == "b"
 
 
+def test_a_repeated_call_has_the_loop_guards_finding_besides_its_own() -> None:
+    allowed = Finding(permission="doom_loop", action=Action.ALLOW)
+    assert open_call(guard=allowed).effective_findings() == {0: ASK}
+    assert open_call(guard=allowed, repeats=True).effective_findings() == {GUARD_REQUEST: allowed, 0: ASK}
+    assert open_call(repeats=True).effective_findings()[GUARD_REQUEST].action is Action.ASK
+
+
 def test_a_signal_without_an_answer_leads_back_to_waiting() -> None:
     call = open_call()
     call.wait_for_ask(AskId("per_1"), 0)

@@ -38,6 +38,10 @@ def test_a_tail_shows_something_of_a_text_that_has_something(whole: str, lines: 
     assert bool(tail(whole, lines, size).text.strip("\n")) == bool(last_lines)
 
 
+def test_a_line_that_just_fits_is_kept() -> None:
+    assert tail("d\nab\nc", 3, 4) == Tail("ab\nc", cut=True)
+
+
 def test_a_last_line_that_is_too_long_is_cut_at_a_character() -> None:
     assert tail("x\n" + "\u4e16" * 10, 5, 10).text == "\u4e16" * 3
 

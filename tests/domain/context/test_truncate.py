@@ -20,6 +20,12 @@ def test_a_text_is_truncated_as_opencode_does(case: cases.Case) -> None:
     cases.assert_matches(actual | {"marker": cut and cut.marker}, case.expected)
 
 
+def test_what_just_fits_is_kept() -> None:
+    assert truncate("ab\ncd", OutputLimits(max_lines=2, max_bytes=5)) is None
+    cut = truncate("ab\nc\nd", OutputLimits(max_lines=3, max_bytes=4))
+    assert cut is not None and (cut.kept, cut.marker) == ("ab\nc", "...2 bytes truncated...")
+
+
 @given(st.text(alphabet="aé\n", max_size=80), st.integers(1, 10), st.integers(1, 40), st.sampled_from(Direction))
 def test_what_is_kept_fits_and_is_one_end_of_the_text(text: str, lines: int, size: int, direction: Direction) -> None:
     cut = truncate(text, OutputLimits(max_lines=lines, max_bytes=size), direction)

@@ -12,7 +12,8 @@ from activities.store import refused_callers
 from activities.store.database import Database
 from activities.store.refused_callers import RefusalReason
 from workflows.domain.errors import HoldfastError, StaleFence, UnknownEpoch
-from workflows.domain.wire import Request
+from workflows.domain.ids import SCHEDULED_TYPE, scheduled_id
+from workflows.domain.wire import FiringRequest, Request
 
 _LOG: Final = logging.getLogger("holdfast.activity")
 
@@ -38,9 +39,12 @@ class _CallerCheckInbound(ActivityInboundInterceptor):
         match input.args:
             case [Request() as request]:
                 return await self.execute_for_session(input, info, request)
-            case _:  # no session to check against
+            case [FiringRequest() as firing] if _is_of_schedule(info, firing):
+                return await super().execute_activity(input)
+            case _:  # no session to check against, or another schedule's
                 raise _foreign_caller_error(
-                    f"{info.activity_type} is refused: it takes one request of a session, and nothing else."
+                    f"{info.activity_type} is refused to workflow {info.workflow_id!r} of type {info.workflow_type!r}: "
+                    "it takes one request of its session or schedule, and nothing else."
                 )
 
     async def execute_for_session(self, input: ExecuteActivityInput, info: activity.Info, request: Request) -> Any:
@@ -61,6 +65,10 @@ class _CallerCheckInbound(ActivityInboundInterceptor):
         """Best effort: it is refused in any case."""
         with suppress(HoldfastError):  # no such session, or the database is away
             await refused_callers.record(self.database, request.session, reason, caller, activity.info().activity_type)
+
+
+def _is_of_schedule(info: activity.Info, firing: FiringRequest) -> bool:
+    return info.workflow_type == SCHEDULED_TYPE and (info.workflow_id or "").startswith(scheduled_id(firing.schedule))
 
 
 def _refusal(error: StaleFence | ApplicationError) -> RefusalReason | None:

@@ -51,6 +51,7 @@ NAMES: Final = {
     "task.settled": "L: the subagent's turn is closed, its parent is not signalled yet",
     "supervisor.leased": "S: the supervisor has the lease, the command has not begun",
     "supervisor.exit_written": "S: the exit status is written, no worker has seen it",
+    "schedule.fired": "a schedule's prompt is committed, the completion not reported",
     "archive.written": "an old session's rows are in a file, and still in the database",
     "archive.removed": "an old session's rows are removed, and its calls' files are not",
     "external.sql": "any: a statement is sent to PostgreSQL",

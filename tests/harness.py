@@ -23,8 +23,10 @@ from worker.api.events import EventWithContents
 from worker.assemble import BUILT_IN_TOOLS, build_worker
 from worker.background_tasks import every, run_in_background
 from worker.client import Holdfast, SessionClient
+from worker.engine_schedules import EngineSchedules
 from worker.outbox import SignalSender, workflow_id
 from worker.reconcile import Reconciler
+from worker.schedule_reconciler import ScheduleReconciler
 from worker.scripted.model_server import ModelServer, serve
 from worker.scripted.script import Script
 from worker.settings import Settings
@@ -143,7 +145,9 @@ class Harness:
         if self.with_sweeper if with_sweeper is None else with_sweeper:
             sender = SignalSender(self.database, self.temporal, settings)
             reconciler = Reconciler(self.database, self.temporal, sender, settings.reconcile_seconds)
-            background += [Sweeper(self.database, sender, reconciler).run()]
+            engine = EngineSchedules(self.temporal, settings.task_queue)
+            schedules = ScheduleReconciler(self.database, engine, sender, settings.reconcile_seconds)
+            background += [Sweeper(self.database, sender, reconciler, schedules).run()]
         async with (
             open_planner() as planner,
             build_worker(settings, self.temporal, self.database, self.port, stops, planner, toolsets),

@@ -26,6 +26,7 @@ from activities.model.port import ModelPort
 from activities.model.retry_budget import RetryBudget
 from activities.model.titler import Titler
 from activities.session.asks import AskActivities
+from activities.session.firings import ScheduleActivities
 from activities.session.open_turn import ProjectActivities
 from activities.session.turns import TurnActivities
 from activities.stop_interceptor import StopInterceptor
@@ -42,6 +43,7 @@ from worker.sandbox import Sandbox
 from worker.settings import Settings, SummaryDetail
 from workflows.aside import AsideWorkflow
 from workflows.domain.value import build_models
+from workflows.scheduled import ScheduledWorkflow
 from workflows.session import SessionWorkflow
 
 PASSED_THROUGH: Final = ("activities", "workflows.domain", "prompts", "pydantic", "pydantic_core", "opentelemetry")
@@ -90,6 +92,7 @@ def build_activities(
         calls.run,
         calls.refuse,
         turns.close,
+        ScheduleActivities(database, deliver).fire,
     ]
 
 
@@ -112,7 +115,7 @@ def build_worker(
     return Worker(
         client,
         task_queue=queue(settings.task_queue, settings.host),
-        workflows=[SessionWorkflow, AsideWorkflow],
+        workflows=[SessionWorkflow, AsideWorkflow, ScheduledWorkflow],
         activities=build_activities(settings, database, port, deliver, planner, toolsets),
         workflow_runner=workflow_runner(),
         interceptors=[ErrorBoundaryInterceptor(redactor(settings)), CallerCheckInterceptor(database), stops],

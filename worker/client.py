@@ -39,6 +39,7 @@ from worker.grants_client import GrantsClient
 from worker.inbox_reader import InboxReader, door_database
 from worker.prompt_text import check_length, validate_prompt
 from worker.record_reader import RecordReader
+from worker.schedules_client import SchedulesClient
 from worker.session_reader import SessionReader
 from worker.settings import Settings
 from worker.stack.state_file import Endpoints
@@ -120,6 +121,7 @@ class SessionClient:
         self.deletions = DeletionsClient(holdfast.database, holdfast.settings, actor)
         self.archives = ArchivesClient(self.sessions, holdfast.settings)
         self.titles = TitlesClient(holdfast.database, actor, holdfast.deliver)
+        self.schedules = SchedulesClient(holdfast.database, holdfast.settings, actor, holdfast.deliver)
 
     async def start(
         self,
@@ -140,34 +142,18 @@ class SessionClient:
         them saves a read. Raises UsageError for an unusable agent or model, and if another machine has our host's name.
         A variant that the model lacks fails the turn.
         """
-        # only starting needs configuration
-        from worker.project_config import Role, effective_model, load_project_config, sources_of
+        from worker.session_template import prepare_template  # only starting needs configuration
 
         message = validate_prompt(message)
-        sources, role = sources or sources_of(self.settings), Role(message.agent)
-        turn_config = turn_config or await load_project_config(self.settings, Path(directory), role, sources)
-        effective_model(turn_config, message.model)  # raises if it cannot be asked
-        if self.settings.host is not None and self.settings.worker:
-            from activities.store import hosts  # on one machine, hosts have no names
-            from worker import machine_id
-
-            await hosts.check_not_taken(
-                self.database, self.settings.host, machine_id.existing_machine_id(self.settings.home)
-            )
+        template = await prepare_template(
+            self.settings, self.database, directory, message, title, environment, sources, turn_config
+        )
         new = NewSession(
             id=session or SessionId(new_id(Prefix.SESSION)),
             host=self.settings.host,
-            directory=directory,
-            worktree=turn_config.worktree or directory,
-            vcs="git" if turn_config.worktree else None,
             title=titles.first_line(message.text),
             default_title=titles.default_title(datetime.now(UTC)),
-            given_title=titles.given_title(title),
-            agent=turn_config.agent.name,
-            model=message.model,
-            variant=message.variant,
-            environment=dict(environment or {}),
-            sources=sources,
+            **dict(template),
         )
         await sessions.create(self.database, new, self.actor)
         return await self._accept(new.id, message, prompt, limits=limits)

@@ -38,10 +38,11 @@ class InboxReader:
         return from_rows(SuspendedSession, await waiting_items.suspended_sessions(self.database, session))
 
     async def completions(self, prefix: Prefix, typed: str) -> list[Completion]:
-        """Sessions, open asks or grants by the start of their ids."""
+        """Sessions, open asks, grants or schedules by the start of their ids."""
         query = {
             Prefix.SESSION: completions.complete_sessions,
             Prefix.ASK: completions.complete_asks,
             Prefix.GRANT: completions.complete_grants,
+            Prefix.SCHEDULE: completions.complete_schedules,
         }[prefix]
         return from_rows(Completion, await query(self.database, typed))

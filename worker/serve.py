@@ -32,6 +32,7 @@ from worker.assemble import build_worker
 from worker.background_tasks import every, run_in_background
 from worker.connect import connect, identify_engine, set_retention
 from worker.credential_handoff import CredentialEnvironment
+from worker.engine_schedules import EngineSchedules
 from worker.exit_process import exit_process
 from worker.liveness import LivenessReporter, OwnershipRenewal
 from worker.machine_id import machine_id
@@ -41,6 +42,7 @@ from worker.outbox import CommandListener, SignalSender, queue
 from worker.reconcile import Reconciler
 from worker.redaction import redactor
 from worker.release import Release
+from worker.schedule_reconciler import ScheduleReconciler
 from worker.settings import Settings, process_environment
 from worker.stack import processes, state_file
 from worker.stack.layout import Layout
@@ -82,9 +84,11 @@ async def serve(settings: Settings) -> None:
         )
         sender, stops = SignalSender(database, client, settings), StopInterceptor(database)
         reconciler = Reconciler(database, client, sender, settings.reconcile_seconds)
+        engine = EngineSchedules(client, settings.task_queue)
+        schedules = ScheduleReconciler(database, engine, sender, settings.reconcile_seconds)
         background_tasks = (
             CommandListener(database, sender).run(),
-            Sweeper(database, sender, reconciler).run(),
+            Sweeper(database, sender, reconciler, schedules).run(),
             every(stop_interceptor.POLL_INTERVAL, stops.cancel_stopped, _LOG),
             Upkeep(database, settings.home, settings.archive_after, settings.host).run(),
             liveness.run(stopping),

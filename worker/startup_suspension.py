@@ -1,9 +1,9 @@
-"""Suspends working sessions at a new boot, if that is the policy."""
+"""Suspends working sessions at a new boot, if that is the policy, and what a backup has brought back."""
 
 from collections.abc import Callable
 from typing import Final
 
-from activities.store import suspensions
+from activities.store import schedules, suspensions
 from activities.store.database import Database
 from activities.store.journal import session_journal
 from worker.settings import ResumePolicy, Settings
@@ -25,8 +25,16 @@ async def suspend_all(settings: Settings, postgres_url: str, report: Callable[[s
 
 
 async def suspend_restored(postgres_url: str, report: Callable[[str], None]) -> None:
-    """Suspend a restored database's sessions with work: its rows may be older than that work."""
-    suspended = await _suspend(postgres_url, SuspendReason.RESTORED, Actor(subject="stack", method="restore"))
+    """Suspend a restored database's sessions with work, and pause its schedules: its rows may be older than that work,
+    and the schedules go on where the backup was made."""
+    actor = Actor(subject="stack", method="restore")
+    async with Database(postgres_url, size=1) as database:
+        paused = await schedules.pause_all(database, "restored from a backup", actor)
+    if paused:
+        report(
+            f"Schedules that are paused now: {len(paused)}. `holdfast schedules` lists them; `resume` lets them go on."
+        )
+    suspended = await _suspend(postgres_url, SuspendReason.RESTORED, actor)
     if suspended:
         report(f"Sessions that were at work when the backup was made: {suspended}. {_HINTS[ResumePolicy.ASK]}")
 

@@ -1,4 +1,4 @@
-"""The sweeper: resends signals, repairs stuck sessions, spreads grants."""
+"""The sweeper: resends signals, repairs stuck sessions, keeps schedules, spreads grants."""
 
 import logging
 from contextlib import AbstractAsyncContextManager, suppress
@@ -11,6 +11,7 @@ from activities.store.database import Database
 from worker.background_tasks import every
 from worker.outbox import SignalSender
 from worker.reconcile import Reconciler
+from worker.schedule_reconciler import ScheduleReconciler
 from workflows.domain.errors import Unavailable
 from workflows.domain.ids import GrantId
 
@@ -24,10 +25,13 @@ _LOG: Final = logging.getLogger("holdfast.sweeper")
 class Sweeper:
     """Runs in every worker, works in one."""
 
-    def __init__(self, database: Database, sender: SignalSender, reconciler: Reconciler) -> None:
+    def __init__(
+        self, database: Database, sender: SignalSender, reconciler: Reconciler, schedules: ScheduleReconciler
+    ) -> None:
         self.database = database
         self.sender = sender
         self.reconciler = reconciler
+        self.schedules = schedules
 
     async def run(self) -> None:
         await every(INTERVAL, self.sweep, _LOG)
@@ -40,6 +44,7 @@ class Sweeper:
                 with suppress(Unavailable):  # one failing session must not delay the others
                     await self.sender.send(session)
             await self.reconciler.reconcile()
+            await self.schedules.reconcile()
             for grant in await grants.unpropagated(self.database, await self.database.now() - _GRACE):
                 await self.spread(grant)
 

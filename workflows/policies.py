@@ -75,6 +75,11 @@ def store(limits: TurnLimits, summary: str) -> ActivityConfig:
     return _config(_OUTAGE_RETRY, 5.0, summary)
 
 
+def schedule(summary: str) -> ActivityConfig:
+    """As `store`; a schedule has no limits of its own."""
+    return _config(_OUTAGE_RETRY, 5.0, summary)
+
+
 def close(limits: TurnLimits, summary: str) -> ActivityConfig:
     """May end process groups first."""
     return _config(_OUTAGE_RETRY, 120.0, summary, heartbeat=limits.heartbeat)

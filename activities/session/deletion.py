@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from activities.archive.archiver import Archiver, remove_call_files
-from activities.store import archives, deletions, overviews, sessions
+from activities.store import archives, deletions, overviews, schedules, sessions
 from activities.store.database import Database
 from activities.store.journal import session_journal
 from workflows.domain.actor import Actor
@@ -42,6 +42,10 @@ class Deletion:
         if found.parent is not None:
             top = await archives.root_session(self._database, session)
             raise Conflict(f"Session {session!r} is a subagent's: it is deleted with the one above it, {top}.")
+        if by := await schedules.of_session(self._database, session):
+            raise Conflict(
+                f"Schedule {by[0]} prompts session {session!r}: delete that first, `holdfast schedules delete {by[0]}`."
+            )
         archive = Path(found.archive.file) if found.archive is not None else None
         if archive is not None:
             await self._bring_back(session, archive)

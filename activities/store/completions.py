@@ -30,3 +30,8 @@ async def complete_grants(database: Database, prefix: str) -> list[CompletionRow
     """Live ones, the newest first."""
     rows = await database.rows(_QUERIES.grants, prefix=prefix)
     return [CompletionRow(id=row["id"], title=f"{row['body']['permission']}, {row['title']}") for row in rows]
+
+
+async def complete_schedules(database: Database, prefix: str) -> list[CompletionRow]:
+    """Those that are not deleted, the next due first."""
+    return [CompletionRow(**row) for row in await database.rows(_QUERIES.schedules, prefix=prefix)]

@@ -264,6 +264,11 @@ async def session_journal(
         yield journal
         await journal.locked()
         journal.append()
+    announce(database, journal)
+
+
+def announce(database: Database, journal: Journal) -> None:
+    """After the commit of what a journal has appended."""
     database.notifications.add(journal.followed)
     if database.on_commit is not None:
         for record, _ in journal.records:

@@ -8,7 +8,7 @@ from activities.store.database import Database
 from activities.store.queries import Queries
 from workflows.domain.archive_location import ArchiveLocation
 from workflows.domain.errors import NotFound
-from workflows.domain.ids import SessionId, SuspensionId, TurnId
+from workflows.domain.ids import ScheduleId, SessionId, SuspensionId, TurnId
 from workflows.domain.session_filter import SessionFilter
 from workflows.domain.suspension import SuspendCause
 from workflows.domain.value import Value
@@ -64,6 +64,7 @@ class OverviewRow(Value):
     pause: BackoffRow | None
     suspension: SuspensionRow | None
     archive: ArchiveLocation | None = None
+    schedule: ScheduleId | None = None
 
 
 async def list_recent(

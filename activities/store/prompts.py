@@ -1,5 +1,6 @@
 """Prompts: accepted by a door, taken once by a turn, or withdrawn."""
 
+from datetime import datetime
 from typing import Final
 
 from activities.store import tasks, work
@@ -8,15 +9,23 @@ from activities.store.queries import Queries
 from activities.store.work import TurnRequest, WorkItem, WorkKind
 from workflows.domain.errors import Conflict
 from workflows.domain.events.prompts import PromptAccepted, PromptTaken, PromptWithdrawn
-from workflows.domain.ids import MessageId, PartId, TurnId
+from workflows.domain.ids import MessageId, PartId, ScheduleId, TurnId
 from workflows.domain.prompt import Prompt, PromptContent, PromptMode
 
 _QUERIES: Final = Queries("prompts")
 
 
-async def accept(journal: Journal, identity: MessageId, prompt: Prompt, call: PartId | None = None) -> bool:
+async def accept(
+    journal: Journal,
+    identity: MessageId,
+    prompt: Prompt,
+    call: PartId | None = None,
+    *,
+    schedule: ScheduleId | None = None,
+    due: datetime | None = None,
+) -> bool:
     """Accept a prompt, once per id, which the client mints; False: accepted before. `call`: the other session's call
-    that it works for.
+    that it works for; `schedule`: that prompts, at its moment `due` or when it is triggered.
 
     Raises Conflict for an ended session, or the id of another session's prompt.
     """
@@ -29,7 +38,8 @@ async def accept(journal: Journal, identity: MessageId, prompt: Prompt, call: Pa
     named = prompt.model_dump(include={"mode", "agent", "model", "variant"})
     if prompt.format is not None:  # only a turn of its own can owe its result
         named["mode"] = PromptMode.QUEUE
-    work.accept(journal, item, journal.record(PromptAccepted(prompt=identity, seal=body.seal, call=call, **named)))
+    origin = {"call": call, "schedule": schedule, "due": due.isoformat() if due is not None else None}
+    work.accept(journal, item, journal.record(PromptAccepted(prompt=identity, seal=body.seal, **origin, **named)))
     journal.write(_QUERIES.accept, id=identity, body=body.content, salt=body.salt, **named)
     return True
 

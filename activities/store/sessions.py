@@ -21,7 +21,7 @@ from workflows.domain.config.sources import ConfigSources
 from workflows.domain.errors import Conflict, NotFound
 from workflows.domain.events.sessions import SessionConfigured, SessionCreated, SessionEnded
 from workflows.domain.file_changes import ChangedFiles
-from workflows.domain.ids import SessionId
+from workflows.domain.ids import ScheduleId, SessionId
 from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.suspension import DirectoryIdentity
 from workflows.domain.titles import replace_unprintable
@@ -32,26 +32,35 @@ from workflows.domain.wire import WakeKind
 _QUERIES: Final = Queries("sessions")
 
 
-class NewSession(Value):
-    """`environment`: the shell's allowed variables. `host` has the directory. `worktree` and `vcs`: of its project.
-    `sources`: None means the worker's own. `parent` and `rules`: of a subagent's session. `default_title`:
-    OpenCode's, as long as `title` is only the first prompt's first line; `given_title`: a person's."""
+class SessionTemplate(Value):
+    """What a session is begun with, now or at a schedule's moments.
 
-    id: SessionId
-    host: str | None = None
+    `environment`: the shell's allowed variables. `worktree` and `vcs`: of its project. `sources`: None means the
+    worker's own. `given_title`: a person's.
+    """
+
     directory: str
     worktree: str | None = None
     vcs: str | None = None
-    title: Annotated[str, AfterValidator(replace_unprintable)]
-    default_title: str | None = None
     given_title: str | None = None
     agent: str = BUILD.name
     model: str | None = None
     variant: str | None = None
     environment: dict[str, str] = {}
     sources: ConfigSources | None = None
+
+
+class NewSession(SessionTemplate):
+    """`host` has the directory. `parent` and `rules`: of a subagent's session. `default_title`: OpenCode's, as long as
+    `title` is only the first prompt's first line. `schedule`: that starts it."""
+
+    id: SessionId
+    host: str | None = None
+    title: Annotated[str, AfterValidator(replace_unprintable)]
+    default_title: str | None = None
     parent: SessionId | None = None
     rules: Ruleset = ()
+    schedule: ScheduleId | None = None
 
 
 class Location(Value):
@@ -148,6 +157,7 @@ def _created_event(new: NewSession) -> SessionCreated:
         variant=new.variant,
         parent=new.parent,
         sources=new.sources.digest if new.sources is not None else None,
+        schedule=new.schedule,
     )
 
 

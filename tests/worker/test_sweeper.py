@@ -9,8 +9,10 @@ from temporalio.service import RPCError
 from tests.activities.rig import ActivityRig, open_rig
 from tests.harness import Harness, signals
 from tests.worker.conftest import client_without_engine, undelivered_prompt
+from worker.engine_schedules import EngineSchedules
 from worker.outbox import SignalSender
 from worker.reconcile import Reconciler
+from worker.schedule_reconciler import ScheduleReconciler
 from worker.sweeper import Sweeper, sweep_lock
 from workflows.domain.ids import AskId, SessionId
 from workflows.domain.permissions.grants import GrantScope
@@ -21,7 +23,11 @@ from workflows.domain.wire import AskState
 @pytest.fixture
 def sweeper(harness: Harness) -> Sweeper:
     sender = SignalSender(harness.database, harness.temporal, harness.settings)
-    return Sweeper(harness.database, sender, Reconciler(harness.database, harness.temporal, sender, period=30))
+    schedules = ScheduleReconciler(
+        harness.database, EngineSchedules(harness.temporal, harness.settings.task_queue), sender, period=30
+    )
+    reconciler = Reconciler(harness.database, harness.temporal, sender, period=30)
+    return Sweeper(harness.database, sender, reconciler, schedules)
 
 
 @pytest.fixture

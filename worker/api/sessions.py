@@ -6,7 +6,7 @@ from workflows.domain.archive_location import ArchiveLocation
 from workflows.domain.close_reason import CloseReason
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.file_changes import ChangedFiles
-from workflows.domain.ids import SessionId, SuspensionId, TurnId
+from workflows.domain.ids import ScheduleId, SessionId, SuspensionId, TurnId
 from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.suspension import SuspendReason
 from workflows.domain.usage import Cost, Tokens
@@ -34,7 +34,7 @@ class Overview(Value):
 
     `waiting`: its untaken prompts; `untaken`: all its untaken work. `depth`: levels below the listed session.
     `host_offline`: its host has no live worker. `default_title`: OpenCode's, as long as `title` is only the first
-    prompt's first line.
+    prompt's first line. `schedule`: that has started it.
     """
 
     id: SessionId
@@ -65,6 +65,7 @@ class Overview(Value):
     pause: ProviderBackoff | None
     suspension: Suspension | None
     archive: ArchiveLocation | None = None
+    schedule: ScheduleId | None = None
 
     @property
     def working(self) -> bool:

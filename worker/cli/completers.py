@@ -121,6 +121,7 @@ def _complete_agents(context: click.Context, parameter: click.Parameter, incompl
 session: Final = partial(_complete_ids, Prefix.SESSION)
 ask: Final = partial(_complete_ids, Prefix.ASK)
 grant: Final = partial(_complete_ids, Prefix.GRANT)
+schedule: Final = partial(_complete_ids, Prefix.SCHEDULE)
 model: Final = _complete_models
 provider: Final = partial(_complete_models, providers=True)
 known_provider: Final = _complete_known_providers

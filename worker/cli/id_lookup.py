@@ -8,7 +8,7 @@ from worker.cli.command_support import current_directory
 from worker.cli.render.escaping import one_line
 from worker.inbox_reader import InboxReader
 from workflows.domain.errors import NotFound, UsageError
-from workflows.domain.ids import AskId, GrantId, Prefix, SessionId, is_id
+from workflows.domain.ids import AskId, GrantId, Prefix, ScheduleId, SessionId, is_id
 
 if TYPE_CHECKING:
     from worker.client import SessionClient
@@ -19,6 +19,7 @@ _NOUNS: Final = {
     Prefix.SESSION: "session",
     Prefix.ASK: "ask",
     Prefix.GRANT: "grant",
+    Prefix.SCHEDULE: "schedule",
     Prefix.TURN: "turn",
     Prefix.MESSAGE: "message",
     Prefix.PART: "call",
@@ -27,6 +28,7 @@ _WAYS: Final = {
     Prefix.SESSION: "`holdfast sessions` lists the sessions there are.",
     Prefix.ASK: "`holdfast asks` lists what waits for an answer.",
     Prefix.GRANT: "`holdfast grants` lists the standing grants.",
+    Prefix.SCHEDULE: "`holdfast schedules` lists the schedules.",
 }
 
 
@@ -70,6 +72,15 @@ async def find_grant(client: "SessionClient", typed: str) -> GrantId:
         return [row.grant.id for row in await client.grants.list_all()]
 
     return GrantId(await _find(Prefix.GRANT, typed, known))
+
+
+async def find_schedule(client: "SessionClient", typed: str) -> ScheduleId:
+    """A schedule by its id, or a prefix of it. Raises as `find_session`."""
+
+    async def known() -> list[ScheduleId]:
+        return [each.id for each in await client.schedules.list_all(include_over=True)]
+
+    return ScheduleId(await _find(Prefix.SCHEDULE, typed, known))
 
 
 def not_found_error(wanted: Prefix, typed: str, known: Iterable[str]) -> NotFound:

@@ -33,6 +33,7 @@ COMMAND_SECTIONS: Final = {
     "Work": {
         "run": CommandEntry("run", "Give a task to the agent, and follow it to its end."),
         "sessions": CommandEntry("sessions", "List the sessions, or show one."),
+        "schedules": CommandEntry("schedules", "List what is prompted at set times, or change it."),
         "projects": CommandEntry("projects", "List the projects in which sessions were started."),
         "watch": CommandEntry("watch", "Watch a session: what has happened, and what happens."),
         "send": CommandEntry("send", "Send a prompt to a session."),

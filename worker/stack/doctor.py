@@ -10,7 +10,7 @@ from typing import Final
 
 from activities.model.keys import Keys
 from activities.model.providers import PROVIDERS
-from activities.store import migrate, pg_server, reconcile, refused_callers
+from activities.store import migrate, pg_server, reconcile, refused_callers, schedules
 from worker import isolation
 from worker.settings import Settings
 from worker.stack import cluster, external_servers, home, ports
@@ -288,6 +288,17 @@ async def _repairs(_: Settings, url: str) -> Diagnosis:
     return (Level.WARNING if seen.restarted else Level.OK), message, _REPAIRS_REMEDY if seen.restarted else ""
 
 
+async def _schedules(_: Settings, url: str) -> Diagnosis:
+    seen = await schedules.troubles(url)
+    if seen.reason is not None:
+        message = f"Temporal does not have {seen.refused} of the schedules: {seen.reason}"
+        return Level.WARNING, message, "They run some seconds late; the worker's log says when Temporal takes them."
+    if seen.overdue:
+        message = f"schedules whose time has passed without being noticed: {seen.overdue}"
+        return Level.WARNING, message, "A worker notices them: see what is said of worker, and `holdfast logs worker`."
+    return Level.OK, "no schedule waits to be noticed", ""
+
+
 _CHECKS: Final[dict[str, Check]] = {
     "packages": _packages,
     "postgres": _postgres,
@@ -302,6 +313,7 @@ _CHECKS: Final[dict[str, Check]] = {
     "callers": _of_database(_callers),
     "worker": _poller,
     "repairs": _of_database(_repairs),
+    "schedules": _of_database(_schedules),
     "model key": _key,
     "isolation": _isolation,
 }

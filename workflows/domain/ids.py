@@ -17,6 +17,7 @@ RetryId = NewType("RetryId", str)
 CompactionId = NewType("CompactionId", str)
 SuspensionId = NewType("SuspensionId", str)
 TurnConfigId = NewType("TurnConfigId", str)
+ScheduleId = NewType("ScheduleId", str)
 NoteId = NewType("NoteId", str)  # derived from what the note is about
 
 _BASE62: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -39,6 +40,7 @@ class Prefix(StrEnum):
     COMPACTION = "cpt"
     SUSPENSION = "sus"
     TURN_CONFIG = "cfg"
+    SCHEDULE = "sch"
 
 
 def mint(prefix: Prefix, milliseconds: int, counter: int, source: random.Random) -> str:
@@ -55,6 +57,7 @@ def mint(prefix: Prefix, milliseconds: int, counter: int, source: random.Random)
 
 WORKFLOW_TYPE: Final = "holdfast.session"  # of a session
 ASIDE_TYPE: Final = "holdfast.aside"  # of side work of a session
+SCHEDULED_TYPE: Final = "holdfast.scheduled"  # of a schedule's moment
 
 
 def workflow_id(session: SessionId) -> str:
@@ -65,9 +68,19 @@ def aside_id(session: SessionId, generation: GenerationId) -> str:
     return f"aside/{session}/{generation}"
 
 
+def scheduled_id(schedule: ScheduleId) -> str:
+    """Temporal appends the moment to it."""
+    return f"schedule/{schedule}"
+
+
 def title_id(turn: TurnId) -> GenerationId:
     """The generation of the title that is asked for beside a turn: one, however often its rows are loaded."""
     return GenerationId(f"{Prefix.GENERATION}{turn[3:]}")
+
+
+def schedule_id_for(prompt: MessageId) -> ScheduleId:
+    """The schedule of a prompt with an id of its own."""
+    return ScheduleId(f"{Prefix.SCHEDULE}{prompt[3:]}")
 
 
 def session_id_for(prompt: MessageId) -> SessionId:

@@ -1,5 +1,6 @@
 """What passes between workflow, activities and signals: ids and numbers, never contents."""
 
+from datetime import datetime
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -10,6 +11,7 @@ from workflows.domain.ids import (
     AskId,
     GenerationId,
     PartId,
+    ScheduleId,
     SessionId,
     TurnId,
     aside_id,
@@ -51,7 +53,7 @@ class Caller(NamedTuple):
 
 
 class Request(WireValue):
-    """Every activity's input; `epoch` is the newest that its run has loaded."""
+    """The input of every activity of a session; `epoch` is the newest that its run has loaded."""
 
     session: SessionId
     epoch: int
@@ -61,6 +63,13 @@ class Request(WireValue):
     def caller(self) -> Caller:
         """The only one that may send it."""
         return Caller(WORKFLOW_TYPE, workflow_id(self.session))
+
+
+class FiringRequest(WireValue):
+    """A schedule's moment, by Temporal's clock. Its row says what is due: this is only a hint to look at it."""
+
+    schedule: ScheduleId
+    nominal: datetime | None = None
 
 
 class WakeKind(StrEnum):

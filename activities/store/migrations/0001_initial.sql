@@ -22,6 +22,7 @@ CREATE TABLE session (
     sources     json,                               -- where its configuration is read; none for a subagent
     restored_at timestamptz,                        -- from an archive; its age counts from then
     archive     json,                               -- the file that has its rows; this row stays
+    schedule    text,                               -- that has started it, which may be gone
     created_at  timestamptz NOT NULL DEFAULT now()
 );
 CREATE INDEX session_stuck ON session (id) WHERE stuck IS NOT NULL;
@@ -417,6 +418,44 @@ CREATE TABLE reservation (                          -- of a request that is sent
 );
 CREATE INDEX reservation_budget ON reservation (budget);
 CREATE INDEX reservation_turn ON reservation (turn);
+
+CREATE TABLE schedule (                             -- what is to be prompted at which times, and as whom
+    id          text PRIMARY KEY,
+    host        text,                               -- that has its directory, as in session
+    session     text REFERENCES session,            -- that it prompts; none: it starts one each time
+    timing      text        NOT NULL,               -- its times, as they were typed
+    recurrence  json        NOT NULL,
+    zone        text        NOT NULL,               -- IANA name
+    overlap     text        NOT NULL CHECK (overlap IN ('skip', 'queue')),
+    missed      text        NOT NULL CHECK (missed IN ('run', 'skip')),
+    body        json,                               -- the prompt, and with what a session is created; none: it is deleted
+    state       text        NOT NULL DEFAULT 'active' CHECK (state IN ('active', 'paused', 'done', 'deleted')),
+    author      text        NOT NULL,
+    note        text,                               -- why it is paused
+    next_at     timestamptz,                        -- its first moment that nothing was decided about
+    queued_for  timestamptz,                        -- a moment whose run waits for the run before
+    version     integer     NOT NULL DEFAULT 1,     -- of what Temporal has to know
+    sent_version integer,                           -- that Temporal has acknowledged
+    trouble     text,                               -- why it has not
+    created_at  timestamptz NOT NULL DEFAULT now()
+);
+CREATE INDEX schedule_due ON schedule (next_at) WHERE state = 'active';
+CREATE INDEX schedule_session ON schedule (session) WHERE session IS NOT NULL;
+
+CREATE TABLE schedule_record (                      -- what people have done with a schedule, and what came of its moments
+    id       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    schedule text        NOT NULL REFERENCES schedule,
+    kind     text        NOT NULL,
+    author   text        NOT NULL,                  -- of a moment: whom it prompts as
+    nominal  timestamptz,                           -- the moment
+    session  text,                                  -- that was prompted
+    prompt   text,
+    note     text,
+    at       timestamptz NOT NULL DEFAULT now()
+);
+CREATE INDEX schedule_record_schedule ON schedule_record (schedule, id);
+CREATE UNIQUE INDEX schedule_record_once ON schedule_record (schedule, nominal) WHERE kind = 'started';
+CREATE UNIQUE INDEX schedule_record_prompt ON schedule_record (prompt) WHERE prompt IS NOT NULL;
 
 CREATE TABLE outbox (                               -- signals still to be sent: written with the row that each is about
     id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

@@ -21,6 +21,8 @@ SELECT tree.root, s.id AS session, h.seq, encode(h.head, 'hex') AS head, CASE
       THEN 'it is at work'
     WHEN EXISTS (SELECT FROM grant_ g WHERE g.session = s.id AND g.project IS NOT NULL AND g.propagated_at IS NULL)
       THEN 'a grant of it has not reached its project yet'
+    WHEN EXISTS (SELECT FROM schedule k WHERE k.session = s.id AND k.state IN ('active', 'paused'))
+      THEN 'a schedule prompts it'
     END AS obstacle
 FROM tree JOIN session s ON s.id = tree.id JOIN session_head h ON h.session = s.id
 ORDER BY tree.root, tree.depth, s.id DESC

@@ -16,3 +16,8 @@ SELECT g.id, g.body, s.title
 FROM grant_ g JOIN session s ON s.id = g.session
 WHERE g.revoked_at IS NULL AND (g.expires_at IS NULL OR g.expires_at > now()) AND starts_with(g.id, %(prefix)s)
 ORDER BY g.created_at DESC LIMIT 50
+
+-- name: schedules
+-- Schedules by the beginning of their id, the next due first.
+SELECT id, timing || ', ' || state AS title FROM schedule
+WHERE state <> 'deleted' AND starts_with(id, %(prefix)s) ORDER BY next_at NULLS LAST, id LIMIT 50

@@ -2,9 +2,9 @@
 -- Create a session and the head of its log; no row if it exists.
 WITH created AS (
     INSERT INTO session (id, host, directory, worktree, title, default_title, agent, model, variant, environment,
-                         sources, parent, rules)
+                         sources, parent, rules, schedule)
     VALUES (%(id)s, %(host)s, %(directory)s, %(worktree)s, %(title)s, %(default_title)s, %(agent)s, %(model)s,
-            %(variant)s, %(environment)s, %(sources)s, %(parent)s, %(rules)s)
+            %(variant)s, %(environment)s, %(sources)s, %(parent)s, %(rules)s, %(schedule)s)
     ON CONFLICT (id) DO NOTHING
     RETURNING id
 )
@@ -16,8 +16,10 @@ RETURNING session
 SELECT s.id FROM session s
 LEFT JOIN (SELECT session, max(accepted_at) AS at FROM work
            WHERE session IN (SELECT id FROM session WHERE directory = %(directory)s)
+             AND NOT EXISTS (SELECT FROM schedule_record r WHERE r.prompt = work.id AND r.kind = 'started')
            GROUP BY session) w ON w.session = s.id
 WHERE s.parent IS NULL AND s.status <> 'deleted' AND s.directory = %(directory)s AND s.host IS NOT DISTINCT FROM %(host)s
+  AND (w.at IS NOT NULL OR s.schedule IS NULL)
 ORDER BY coalesce(w.at, s.created_at) DESC, s.id LIMIT 1
 
 -- name: end

@@ -64,7 +64,10 @@ async def test_help_and_version_need_no_stack(bare: CommandRunner) -> None:
         (("fly",), "holdfast: No such command 'fly'.\n"),
         (("rn",), "holdfast: No such command 'rn'. Did you mean 'run'?\n"),
         (("grants", "revok"), "holdfast: No such command 'revok'. Did you mean 'revoke'?\n`holdfast grants --help"),
-        (("run", "--nowait"), "holdfast: No such option '--nowait'. Did you mean '--no-wait'?\n`holdfast run --help"),
+        (
+            ("run", "--detached"),
+            "holdfast: No such option '--detached'. Did you mean '--detach'?\n`holdfast run --help",
+        ),
         (("sesions",), "'sessions', 'version'?)\n`holdfast --help` shows"),
         (("answer", "per_1"), "An answer is missing: once, always, project or reject"),
         (("run",), "Say what is to be done"),

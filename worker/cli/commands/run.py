@@ -17,6 +17,8 @@ from worker.cli.render.escaping import escape_exact
 from worker.cli.render.terminal import is_live_terminal
 from worker.cli.run_loop import FollowOptions, follow_session
 from worker.cli.run_start import RunArguments, StartedRun, continue_session, load_config, start_session
+from worker.cli.schedule_creation import create_schedule
+from worker.cli.schedule_options import ScheduleOptions, schedule_options
 from worker.cli.schema_file import read_schema
 from worker.cli.terminal_input import is_interactive
 from worker.client import SessionClient
@@ -62,6 +64,7 @@ from workflows.domain.titles import validate_title
 @thinking_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
 @budget_options
+@schedule_options
 @async_command
 async def run(
     settings: Settings,
@@ -82,13 +85,14 @@ async def run(
     thinking: bool,
     as_json: bool,
     limits: BudgetLimits | None,
+    schedule: ScheduleOptions | None,
 ) -> ExitCode:
     """Give a task to the agent, and follow it to its end.
 
     The agent works in the current directory. PROMPT is plain words; `-` stands for standard input. On a terminal, what
     you type while the agent works is a prompt too, and you are asked for the next one when a turn has ended; without a
     PROMPT for the first one. Ctrl-C stops the turn, for good even if everything dies at once; a second Ctrl-C only
-    leaves, and so does a closed terminal.
+    leaves, and so does a closed terminal. With --at or --every the task begins then: `holdfast schedules` lists it.
 
     \b
     Examples:
@@ -96,26 +100,36 @@ async def run(
       holdfast run -m anthropic/claude-sonnet-4-5 --detach "update the changelog"
       git diff | holdfast run "review this:" -
       holdfast run -c "now do the same for the docs"
+      holdfast run --every "weekdays 7:00" --max-cost 2 "look for new issues"
       holdfast run --schema summary.json "sum up the last week's commits" > summary
     """
     own, session = prompt_input.parse_prompt_id(identity), _session_argument(session, again, title)
-    typed = is_interactive() and not any((words, edit, own, detach, no_wait, as_json, schema))
+    typed = is_interactive() and not any((words, edit, own, detach, no_wait, as_json, schema, schedule))
     text = "" if typed else prompt_input.read_prompt(words, edit=edit)
     named = {"model": model, "variant": variant, "agent": agent, "title": title, "session": session, "config": config}
     request = RunArguments(text=text, prompt=own, format=read_schema(schema), limits=limits, **named)
     turn_config = await load_config(settings, request) if session is None else None
+    if schedule is not None:
+        schedule.refuse_following({"--no-wait": no_wait, "--exit": exit_, "--thinking": thinking})
+        return await create_schedule(settings, request, schedule, turn_config, as_json=as_json)
     if turn_config is not None and typed:
         first = await _ask_first_prompt(settings, turn_config, model)
         if first is None:
             return ExitCode.DONE
         request = request.model_copy(update={"text": first})
     options = FollowOptions(no_wait=no_wait, stay_open=not (exit_ or schema), thinking=thinking, as_json=as_json)
+    return await _run_now(settings, request, turn_config, options, detach=detach)
+
+
+async def _run_now(
+    settings: Settings, request: RunArguments, turn_config: TurnConfig | None, options: FollowOptions, *, detach: bool
+) -> ExitCode:
     async with open_client(settings, with_worker=True) as client:
         with InterruptGuard() as guard:
             started = await _start(client, request, turn_config)
             await _print_header(client, started)
             if detach and started.accepted is not None and not guard.interrupted:
-                _print_detached(started.accepted, started.configuration, as_json)
+                _print_detached(started.accepted, started.configuration, options.as_json)
                 return ExitCode.DONE
             return await _follow(client, request, started, guard, options.model_copy(update=_state(request, started)))
 

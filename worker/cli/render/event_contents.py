@@ -10,6 +10,7 @@ from worker.cli.render.escaping import escape_exact, escape_prose
 from worker.stored_contents import StoredCall
 from workflows.domain.call_display import DisplayKind
 from workflows.domain.events.asks import AskAnswered
+from workflows.domain.events.prompts import PromptAccepted
 from workflows.domain.prompt import PromptContent
 
 
@@ -63,6 +64,13 @@ def _format_notes(found: re.Match[str]) -> str:
 
 def actor_of(seen: EventWithContents) -> str:
     return escape_exact(seen.record.actor.subject)
+
+
+def describe_schedule_prompt(event: PromptAccepted, seen: EventWithContents) -> str:
+    """By which schedule, and by or as whom, a prompt came."""
+    if event.due is None:
+        return f"by {actor_of(seen)}, who triggered schedule {event.schedule}"
+    return f"by schedule {event.schedule}, of {actor_of(seen)}"
 
 
 def time_of(seen: EventWithContents) -> datetime:

@@ -17,7 +17,7 @@ from worker.cli.render.call_result import mark_of, result_rows, result_suffix
 from worker.cli.render.collapse import OUTPUT_LIMIT, collapse
 from worker.cli.render.context_sentences import context_sentence
 from worker.cli.render.escaping import escape_exact, escape_prose, one_line
-from worker.cli.render.event_contents import call_of, prompt_of
+from worker.cli.render.event_contents import call_of, describe_schedule_prompt, prompt_of
 from worker.cli.render.event_sentences import DIM, find_sentence
 from worker.cli.render.formatting import format_upcoming
 from worker.cli.render.session_origin import origin_rows
@@ -194,7 +194,8 @@ class EventRenderer:
     def _show_queued_prompt(self, event: PromptAccepted, seen: EventWithContents) -> None:
         how = "waits for a turn of its own" if event.mode == PromptMode.QUEUE else "joins at the next step"
         agent = f", as {one_line(event.agent)}" if event.mode == PromptMode.QUEUE and event.agent is not None else ""
-        self._print(f"+ {one_line(prompt_of(seen, event.prompt))} ({how}{agent})")
+        by = f", {describe_schedule_prompt(event, seen)}" if event.schedule is not None else ""
+        self._print(f"+ {one_line(prompt_of(seen, event.prompt))} ({how}{agent}{by})")
         if behind := self._status_line.queued_prompts():
             self._print(f"  {behind}", "yellow")
 

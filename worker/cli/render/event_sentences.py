@@ -5,7 +5,7 @@ from typing import Final, TypeAlias
 from worker.api.events import EventWithContents
 from worker.cli.render.budget_text import budget_sentence
 from worker.cli.render.escaping import one_line
-from worker.cli.render.event_contents import actor_of, describe_answer, prompt_of
+from worker.cli.render.event_contents import actor_of, describe_answer, describe_schedule_prompt, prompt_of
 from worker.cli.render.formatting import format_rule
 from worker.stored_contents import note_of
 from workflows.domain.events.asks import AnswerNotRun, AnswerRefused, AskAnswered, AskClosed, AskReopened
@@ -13,7 +13,7 @@ from workflows.domain.events.compactions import CompactionAccepted, CompactionWi
 from workflows.domain.events.event import Event
 from workflows.domain.events.generations import PauseEnded
 from workflows.domain.events.grants import GrantMade, GrantRevoked
-from workflows.domain.events.prompts import PromptWithdrawn
+from workflows.domain.events.prompts import PromptAccepted, PromptWithdrawn
 from workflows.domain.events.sessions import (
     CallerRefused,
     SessionConfigured,
@@ -69,6 +69,8 @@ def _session_sentence(event: Event, seen: EventWithContents) -> Sentence | None:
 
 def _turn_sentence(event: Event, seen: EventWithContents) -> Sentence | None:
     match event:
+        case PromptAccepted() if event.schedule is not None:
+            return f"Prompted {describe_schedule_prompt(event, seen)}.", DIM
         case PromptWithdrawn():
             return f"Withdrawn: {one_line(prompt_of(seen, event.prompt))}", None
         case RetryAccepted():

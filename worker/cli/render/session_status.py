@@ -52,6 +52,8 @@ def describe_session(
     where = f" in {escape_exact(overview.directory)}{host}" if overview.directory else host
     yield f"  {overview.id}{where}, changed {format_age(overview.updated_at, at)} ago"
     yield f"  {one_line(overview.agent)}, {escape_exact(overview.model or 'no model yet')}"
+    if overview.schedule is not None:
+        yield f"  started by schedule {overview.schedule}"
     if changes.files:
         yield f"  {describe_changes(changes)}"
     yield f"  {f'Turn {overview.number}: ' if overview.number else ''}{status_label(overview, at)}"

@@ -14,7 +14,14 @@ from worker.cli.render import suspension_text
 from worker.cli.render.budget_text import budget_sentence
 from worker.cli.render.context_sentences import context_sentence
 from worker.cli.render.escaping import escape_exact, one_line
-from worker.cli.render.event_contents import actor_of, call_of, describe_answer, prompt_of, time_of
+from worker.cli.render.event_contents import (
+    actor_of,
+    call_of,
+    describe_answer,
+    describe_schedule_prompt,
+    prompt_of,
+    time_of,
+)
 from worker.cli.render.formatting import format_duration, format_past, format_rule, pluralize
 from worker.cli.render.session_status import describe_changes, describe_status
 from worker.cli.render.turn_summary import AskSummary, TurnSummary, describe_usage, render_turn, render_turn_line
@@ -62,7 +69,8 @@ class SessionSummary:
         """Ignored before the log's first turn."""
         match event := seen.record.event:
             case PromptAccepted():
-                self._prompts[event.prompt] = f"{prompt_of(seen, event.prompt)} ({actor_of(seen)})"
+                by = describe_schedule_prompt(event, seen) if event.schedule is not None else actor_of(seen)
+                self._prompts[event.prompt] = f"{prompt_of(seen, event.prompt)} ({by})"
                 if event.prompt in self._tasks:  # a subagent's events follow, perhaps for another turn
                     self._turn, self._name = self._tasks[event.prompt]
             case SessionForked(origin=origin) | SessionImported(origin=origin) if self._is_own(seen):

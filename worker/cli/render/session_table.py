@@ -53,7 +53,8 @@ def _stacked(
 
 def _title(overview: Overview) -> str:
     branch = f"{'  ' * (overview.depth - 1)}└ " if overview.depth else ""
-    return f"{branch}{one_line(overview.title, _TITLE)}"
+    scheduled = " (scheduled)" if overview.schedule is not None else ""
+    return f"{branch}{one_line(overview.title, _TITLE)}{scheduled}"
 
 
 def _where(overview: Overview) -> str:

@@ -2,13 +2,14 @@
 
 from typing import Literal
 
-from workflows.domain.ids import MessageId, PartId, TurnId
+from workflows.domain.ids import MessageId, PartId, ScheduleId, TurnId
 from workflows.domain.value import Value
 
 
 class PromptAccepted(Value):
-    """From a person or from a `call` of the parent session. `agent`, `model` and `variant`: those that it names for its
-    turn."""
+    """From a person, from a `call` of the parent session, or by a `schedule`, whose actor is the person that it
+    prompts as. `agent`, `model` and `variant`: those that it names for its turn. `due`: the schedule's moment; None:
+    the actor has triggered it."""
 
     type: Literal["prompt.accepted"] = "prompt.accepted"
     prompt: MessageId
@@ -18,6 +19,8 @@ class PromptAccepted(Value):
     agent: str | None = None
     model: str | None = None
     variant: str | None = None
+    schedule: ScheduleId | None = None
+    due: str | None = None
 
 
 class PromptTaken(Value):

@@ -2,13 +2,13 @@
 
 from typing import Literal
 
-from workflows.domain.ids import GenerationId, NoteId, SessionId, SuspensionId
+from workflows.domain.ids import GenerationId, NoteId, ScheduleId, SessionId, SuspensionId
 from workflows.domain.suspension import SuspendReason
 from workflows.domain.value import Value
 
 
 class SessionCreated(Value):
-    """A person, or a call of its `parent`, made a session. `sources`: digest of its `ConfigSources`."""
+    """A person, a call of its `parent`, or a `schedule` made a session. `sources`: digest of its `ConfigSources`."""
 
     type: Literal["session.created"] = "session.created"
     directory: str
@@ -17,6 +17,7 @@ class SessionCreated(Value):
     variant: str | None = None
     parent: SessionId | None = None
     sources: str | None = None
+    schedule: ScheduleId | None = None
 
 
 class SessionConfigured(Value):

@@ -1,0 +1,100 @@
+-- name: insert
+-- Add a schedule; a row if its id is new.
+INSERT INTO schedule (id, host, session, timing, recurrence, zone, overlap, missed, body, author, next_at)
+VALUES (%(id)s, %(host)s, %(session)s, %(timing)s, %(recurrence)s, %(zone)s, %(overlap)s, %(missed)s, %(body)s,
+        %(author)s, %(next_at)s)
+ON CONFLICT (id) DO NOTHING RETURNING id
+
+-- name: lock
+-- Lock a schedule.
+SELECT id, host, session, timing, recurrence, zone, overlap, missed, body, state, author, note, next_at, queued_for,
+       version, trouble, created_at, now() AS now
+FROM schedule WHERE id = %(id)s FOR UPDATE
+
+-- name: list_all
+-- Schedules with their last record of a run, the next due first; one by its id.
+SELECT s.id, s.host, s.session, s.timing, s.recurrence, s.zone, s.overlap, s.missed, s.body, s.state, s.author, s.note,
+       s.next_at, s.queued_for, s.version, s.trouble, s.created_at, now() AS now, last.record AS last
+FROM schedule s
+LEFT JOIN LATERAL (SELECT row_to_json(r) AS record FROM schedule_record r
+                   WHERE r.schedule = s.id AND (r.nominal IS NOT NULL OR r.kind = 'triggered')
+                   ORDER BY r.id DESC LIMIT 1) last ON true
+WHERE (%(id)s::text IS NULL OR s.id = %(id)s) AND (%(all)s OR s.state IN ('active', 'paused'))
+ORDER BY s.state, s.next_at NULLS LAST, s.id
+
+-- name: records
+-- The last records of a schedule, the newest first.
+SELECT id, schedule, kind, author, nominal, session, prompt, note, at FROM schedule_record
+WHERE schedule = %(id)s ORDER BY id DESC LIMIT %(limit)s
+
+-- name: record
+-- Record what was done with a schedule.
+INSERT INTO schedule_record (schedule, kind, author, nominal, session, prompt, note)
+VALUES (%(id)s, %(kind)s, %(author)s, %(nominal)s, %(session)s, %(prompt)s, %(note)s)
+
+-- name: of_prompt
+-- The schedule and the session of a prompt that a person has triggered.
+SELECT schedule, session FROM schedule_record WHERE prompt = %(prompt)s
+
+-- name: settle
+-- Record what was decided about a moment.
+UPDATE schedule SET next_at = %(next_at)s, queued_for = %(queued_for)s, state = %(state)s, note = %(note)s,
+                    version = version + (%(state)s <> state)::int
+WHERE id = %(id)s
+
+-- name: set_state
+-- Pause or resume a schedule.
+UPDATE schedule SET state = %(state)s, note = %(note)s, next_at = %(next_at)s, queued_for = NULL, version = version + 1
+WHERE id = %(id)s
+
+-- name: erase
+-- Delete a schedule: what remains names nothing that was written.
+UPDATE schedule SET state = 'deleted', body = NULL, note = NULL, next_at = NULL, queued_for = NULL,
+                    version = version + 1
+WHERE id = %(id)s
+
+-- name: erase_notes
+-- Erase the notes of a schedule's records.
+UPDATE schedule_record SET note = NULL WHERE schedule = %(id)s
+
+-- name: busy_session
+-- Whether the session of a schedule's last run is at work.
+SELECT EXISTS (SELECT FROM turn WHERE turn.session = r.session AND turn.state = 'open')
+    OR EXISTS (SELECT FROM work WHERE work.session = r.session AND work.state = 'accepted') AS busy
+FROM (SELECT coalesce(%(session)s, (SELECT session FROM schedule_record
+                                    WHERE schedule = %(id)s AND session IS NOT NULL ORDER BY id DESC LIMIT 1)) AS session) r
+
+-- name: busy_queue
+-- Whether a prompt of a schedule waits to be taken.
+SELECT EXISTS (SELECT FROM schedule_record r JOIN work w ON w.id = r.prompt AND w.state = 'accepted'
+               WHERE r.schedule = %(id)s) AS busy
+
+-- name: unsent
+-- Schedules that Temporal does not have as they are.
+SELECT id, host, recurrence, zone, version, trouble, state = 'active' AS wanted
+FROM schedule WHERE sent_version IS DISTINCT FROM version ORDER BY created_at, id LIMIT 100
+
+-- name: wanted
+-- Schedules that Temporal is to have.
+SELECT id, host, recurrence, zone, version, trouble, true AS wanted FROM schedule WHERE state = 'active' ORDER BY id
+
+-- name: sent
+-- Record that Temporal has acknowledged a schedule, or why it has not.
+UPDATE schedule SET sent_version = CASE WHEN %(trouble)s::text IS NULL THEN %(version)s::integer ELSE sent_version END,
+                    trouble = %(trouble)s
+WHERE id = %(id)s
+
+-- name: overdue
+-- Schedules whose moment Temporal has let pass, or whose run waits.
+SELECT id FROM schedule
+WHERE state = 'active' AND (next_at < now() - make_interval(secs => %(seconds)s) OR queued_for IS NOT NULL)
+ORDER BY next_at, id LIMIT 100
+
+-- name: at_work
+-- Pause the schedules of a restored database.
+UPDATE schedule SET state = 'paused', note = %(note)s, queued_for = NULL, version = version + 1
+WHERE state = 'active' RETURNING id
+
+-- name: of_session
+-- The schedules that prompt a session.
+SELECT id FROM schedule WHERE session = %(session)s AND state IN ('active', 'paused') ORDER BY id

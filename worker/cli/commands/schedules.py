@@ -1,0 +1,201 @@
+"""`holdfast schedules`: what is prompted at set times."""
+
+import json
+import sys
+from datetime import UTC, datetime
+
+import click
+
+from worker.api.schedules import ScheduleEntry
+from worker.cli import completers, confirmation, id_lookup
+from worker.cli.command_support import async_command, confirm, open_client, print_note
+from worker.cli.render import schedule_text
+from worker.cli.render.escaping import escape_exact
+from worker.cli.render.text_table import format_table
+from worker.cli.render.wrap import terminal_columns, wrap_for_stdout, wrap_text
+from worker.settings import Settings
+
+_ALL = click.option("--all", "all_", is_flag=True, help="Those that are done or were deleted, too.")
+_JSON = click.option("--json", "as_json", is_flag=True, help="As JSON.")
+_ONE = click.argument("schedule", shell_complete=completers.schedule)
+_SEVERAL = click.argument(
+    "schedules", nargs=-1, required=True, metavar="SCHEDULE...", shell_complete=completers.schedule
+)
+
+
+@click.group(invoke_without_command=True)
+@_ALL
+@_JSON
+@click.pass_context
+def schedules(context: click.Context, all_: bool, as_json: bool) -> None:
+    """List what is prompted at set times, or change it.
+
+    `holdfast run --at WHEN` and `run --every TIMES` make schedules. Without a command: `holdfast schedules list`.
+
+    \b
+    Examples:
+      holdfast schedules
+      holdfast schedules pause sch_… -m "until the release"
+      holdfast schedules trigger sch_…
+    """
+    if context.invoked_subcommand is None:
+        context.exit(context.invoke(list_, all_=all_, as_json=as_json))
+
+
+@schedules.command("list")
+@_ALL
+@_JSON
+@async_command
+async def list_(settings: Settings, all_: bool, as_json: bool) -> None:
+    """List the schedules, the next due first.
+
+    \b
+    Example:
+      holdfast schedules list --all
+    """
+    async with open_client(settings) as client:
+        found = await client.schedules.list_all(include_over=all_)
+    if as_json:
+        click.echo(json.dumps([each.model_dump(mode="json") for each in found], indent=2))
+        return
+    now, columns = datetime.now(UTC), terminal_columns()
+    rows = [_row(each, now) for each in found]
+    for line in format_table(rows) if columns is None else (line for row in rows for line in _lines(row, columns)):
+        click.echo(line)
+    if not found:
+        print_note('There are no schedules: `holdfast run --every "weekdays 7:00" …` makes one.')
+
+
+@schedules.command()
+@_ONE
+@_JSON
+@async_command
+async def show(settings: Settings, schedule: str, as_json: bool) -> None:
+    """Show a schedule: its prompt, its times, and what came of them.
+
+    \b
+    Example:
+      holdfast schedules show sch_…
+    """
+    async with open_client(settings) as client:
+        entry = await client.schedules.get(await id_lookup.find_schedule(client, schedule))
+        events = await client.schedules.events(entry.id)
+    if as_json:
+        told = [each.model_dump(mode="json") for each in events]
+        click.echo(json.dumps(entry.model_dump(mode="json") | {"events": told}, indent=2))
+        return
+    for row in schedule_text.render_schedule(entry, events, datetime.now(UTC)):
+        click.echo(wrap_for_stdout(row, 4))
+
+
+@schedules.command()
+@_SEVERAL
+@click.option("-m", "--message", metavar="TEXT", help="Why, for whoever looks at it later.")
+@_JSON
+@async_command
+async def pause(settings: Settings, schedules: tuple[str, ...], message: str | None, as_json: bool) -> None:
+    """Pause schedules: what falls into the pause does not run.
+
+    A run that has begun goes on.
+
+    \b
+    Example:
+      holdfast schedules pause sch_… -m "until the release"
+    """
+    async with open_client(settings) as client:
+        for typed in schedules:
+            schedule = await id_lookup.find_schedule(client, typed)
+            await client.schedules.pause(schedule, message)
+            _print_entry(await client.schedules.get(schedule), as_json)
+
+
+@schedules.command()
+@_SEVERAL
+@_JSON
+@async_command
+async def resume(settings: Settings, schedules: tuple[str, ...], as_json: bool) -> None:
+    """Let paused schedules go on, from their next times.
+
+    \b
+    Examples:
+      holdfast schedules resume sch_…
+      holdfast schedules unpause sch_…
+    """
+    async with open_client(settings) as client:
+        for typed in schedules:
+            schedule = await id_lookup.find_schedule(client, typed)
+            await client.schedules.resume(schedule)
+            _print_entry(await client.schedules.get(schedule), as_json)
+
+
+schedules.add_command(resume, "unpause")
+
+
+@schedules.command()
+@_ONE
+@_JSON
+@async_command
+async def trigger(settings: Settings, schedule: str, as_json: bool) -> None:
+    """Run a schedule now, as you; its times stay as they are.
+
+    It runs although it is paused, or the run before is at work.
+
+    \b
+    Example:
+      holdfast schedules trigger sch_…
+    """
+    async with open_client(settings, with_worker=True) as client:
+        fired = await client.schedules.trigger(await id_lookup.find_schedule(client, schedule))
+    if as_json:
+        click.echo(fired.model_dump_json())
+        return
+    click.echo(fired.session)
+    print_note(f"It works in the background. To follow it: holdfast watch {fired.session}")
+
+
+@schedules.command()
+@_SEVERAL
+@confirmation.yes_option
+@_JSON
+@async_command
+async def delete(settings: Settings, schedules: tuple[str, ...], yes: bool, as_json: bool) -> None:
+    """Delete schedules: erase what they prompt.
+
+    Their sessions stay, and so does who made and who deleted them. On a terminal it asks first.
+
+    \b
+    Example:
+      holdfast schedules delete sch_…
+    """
+    async with open_client(settings) as client:
+        for typed in schedules:
+            entry = await client.schedules.get(await id_lookup.find_schedule(client, typed))
+            named = f"{schedule_text.describe_prompt(entry)!r} ({entry.id})"
+            confirm(f"Delete the schedule {named}?", yes=yes or not sys.stdin.isatty(), refusal="")
+            await client.schedules.delete(entry.id)
+            if as_json:
+                click.echo(json.dumps({"schedule": entry.id}))
+            else:
+                click.echo(f"Deleted: {named}")
+
+
+def _print_entry(entry: ScheduleEntry, as_json: bool) -> None:
+    if as_json:
+        click.echo(entry.model_dump_json())
+        return
+    click.echo(f"{entry.id}: {schedule_text.describe_state(entry, datetime.now(UTC))}")
+
+
+def _row(entry: ScheduleEntry, now: datetime) -> tuple[str, ...]:
+    where = entry.session or escape_exact(entry.directory or "")
+    state = schedule_text.describe_state(entry, now)
+    return (
+        *(entry.id, schedule_text.describe_timing(entry), state, schedule_text.describe_prompt(entry), where),
+        schedule_text.describe_last(entry),
+    )
+
+
+def _lines(row: tuple[str, ...], columns: int) -> list[str]:
+    schedule, timing, state, prompt, where, last = row
+    first = wrap_text(f"{prompt}  {timing}", columns, 2)
+    return [*first, *wrap_text(f"  {schedule}  {state}", columns, 2), *wrap_text(f"  {where}; {last}", columns, 2)]

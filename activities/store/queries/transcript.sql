@@ -34,8 +34,10 @@ FROM message m JOIN call c ON c.turn = m.turn AND c.step = m.step WHERE m.id = A
 -- The steps of a session with answers and reminders, from a turn and a step's answer on if there is such a turn.
 SELECT m.id, m.body, g.id AS generation, g.turn, g.step, m.created_at, t.number,
        CASE WHEN t.id = %(turn)s AND g.step = %(step)s THEN NULL ELSE g.reminders END AS reminders
-FROM turn t JOIN generation g ON g.turn = t.id AND g.step >= CASE WHEN t.id = %(turn)s THEN %(step)s ELSE 0 END
-LEFT JOIN message m ON m.generation = g.id
+FROM turn t CROSS JOIN LATERAL ( -- by the index, whatever is expected: a step needs the newest rows of ten thousand
+    SELECT * FROM generation
+    WHERE turn = t.id AND step BETWEEN CASE WHEN t.id = %(turn)s THEN %(step)s ELSE 0 END AND 2147483647 OFFSET 0
+) g LEFT JOIN LATERAL (SELECT * FROM message WHERE generation = g.id OFFSET 0) m ON true
 WHERE t.session = %(session)s AND t.number >= coalesce((SELECT number FROM turn WHERE id = %(turn)s), 0)
 
 -- name: prompts_from
@@ -47,12 +49,17 @@ WHERE t.session = %(session)s AND t.number >= coalesce((SELECT number FROM turn 
 -- name: parts_from
 -- The text and reasoning parts of these answers.
 SELECT p.id, p.message, p.position, p.body
-FROM turn t JOIN message m ON m.turn = t.id AND m.step >= CASE WHEN t.id = %(turn)s THEN %(step)s ELSE 0 END
-JOIN part p ON p.message = m.id
+FROM turn t CROSS JOIN LATERAL (
+    SELECT id FROM message
+    WHERE turn = t.id AND step BETWEEN CASE WHEN t.id = %(turn)s THEN %(step)s ELSE 0 END AND 2147483647 OFFSET 0
+) m CROSS JOIN LATERAL (SELECT * FROM part WHERE message = m.id OFFSET 0) p
 WHERE t.session = %(session)s AND t.number >= coalesce((SELECT number FROM turn WHERE id = %(turn)s), 0)
 
 -- name: calls_from
 -- The calls of these answers.
 SELECT c.id, c.message, c.position, c.provider_id, c.tool, c.arguments, c.state, c.outcome
-FROM turn t JOIN call c ON c.turn = t.id AND c.step >= CASE WHEN t.id = %(turn)s THEN %(step)s ELSE 0 END
+FROM turn t CROSS JOIN LATERAL (
+    SELECT * FROM call
+    WHERE turn = t.id AND step BETWEEN CASE WHEN t.id = %(turn)s THEN %(step)s ELSE 0 END AND 2147483647 OFFSET 0
+) c
 WHERE t.session = %(session)s AND t.number >= coalesce((SELECT number FROM turn WHERE id = %(turn)s), 0)

@@ -28,6 +28,7 @@ from activities.model.titler import Titler
 from activities.session.asks import AskActivities
 from activities.session.firings import ScheduleActivities
 from activities.session.open_turn import ProjectActivities
+from activities.session.overflows import OverflowActivities
 from activities.session.turns import TurnActivities
 from activities.stop_interceptor import StopInterceptor
 from activities.store.database import Database
@@ -93,6 +94,7 @@ def build_activities(
         calls.refuse,
         turns.close,
         ScheduleActivities(database, deliver).fire,
+        OverflowActivities(database).outgrow,
     ]
 
 

@@ -44,7 +44,8 @@ class CredentialEnvironment(Mapping[str, str]):
 def credential_variables(config: Config, model: str | None) -> frozenset[str]:
     """Variables that may hold this configuration's keys, or settings of providers, and those that it references."""
     found = {variable for provider in PROVIDERS.values() for variable in (*provider.variables, *provider.settings)}
-    for model_name in (model, config.model, config.small_model, *(agent.model for agent in config.agent.values())):
+    agents = (agent.model for agent in config.agent.values())
+    for model_name in (model, config.model, config.small_model, config.holdfast.larger_model, *agents):
         if model_name and "/" in model_name:
             provider = provider_named(model_name.partition("/")[0])
             found.update(provider.variables, provider.signing)

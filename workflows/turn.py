@@ -11,10 +11,11 @@ from temporalio.exceptions import ActivityError, ApplicationError, FailureError,
 from activities.calls.run import ToolActivities
 from activities.model.compact import Compactor
 from activities.model.generate import Model
+from activities.session.overflows import OverflowActivities
 from workflows import policies
 from workflows.domain import ids
-from workflows.domain.behaviour import COMPACTION_WAITS, COMPACTS, LIMITS, WAITS_FOR_PROVIDERS
-from workflows.domain.moves import Compact, Generate, Move, Settle, next_move
+from workflows.domain.behaviour import COMPACTION_WAITS, COMPACTS, LIMITS, OUTGROWS, WAITS_FOR_PROVIDERS
+from workflows.domain.moves import Compact, Generate, Move, Outgrow, Settle, next_move
 from workflows.domain.open_call import CallPhase, CallResult, CallResultState, OpenCall
 from workflows.domain.state import TurnState
 from workflows.domain.wire import (
@@ -27,6 +28,9 @@ from workflows.domain.wire import (
     CompactResult,
     CompactState,
     GenerateRequest,
+    OutgrowRequest,
+    OutgrowResult,
+    OutgrowState,
     RefuseRequest,
     RunRequest,
     StepResult,
@@ -36,7 +40,12 @@ from workflows.runtime import ReloadDue, SessionRuntime
 
 _NOT_COMPACTED: Final = "It could not be compacted:"
 _SWITCHED_OFF: Final = "Compaction is switched off: `compaction.auto` in the configuration is false."
-_DOING: Final = {Generate: "asks the model", Compact: "compacts its context", Settle: "settles its calls"}
+_DOING: Final = {
+    Generate: "asks the model",
+    Compact: "compacts its context",
+    Outgrow: "needs a larger model",
+    Settle: "settles its calls",
+}
 
 
 class Turn:
@@ -80,6 +89,9 @@ class Turn:
                     await self.generate(move)
                 case Compact():
                     if not await self.compact():
+                        return
+                case Outgrow():
+                    if not await self.outgrow():
                         return
                 case Settle():
                     await self.settle()
@@ -126,9 +138,40 @@ class Turn:
         if step.last_step is not None:
             self.turn.end_with(step.last_step)
         elif step.ask is not None:
-            workflow.set_current_details(f"Turn {self.turn.number}: its budget is spent: holdfast asks {step.ask}")
-            await workflow.wait_condition(lambda: step.ask in self.session.answers)
-            self.session.answers = [ask for ask in self.session.answers if ask != step.ask]
+            await self.wait_for_choice(step.ask, "its budget is spent")
+
+    async def wait_for_choice(self, asked: ids.AskId, why: str) -> None:
+        """Without a timeout."""
+        workflow.set_current_details(f"Turn {self.turn.number}: {why}: holdfast asks {asked}")
+        await workflow.wait_condition(lambda: asked in self.session.answers)
+        self.session.answers = [ask for ask in self.session.answers if ask != asked]
+
+    async def outgrow(self) -> bool:
+        """Until another model has taken over, or a person says how to go on; before, the turn ended. False: it is being
+        stopped."""
+        reason = self.turn.outgrown or ""
+        if self.session.behaviour < OUTGROWS:
+            self.turn.error = reason
+            return True
+        request = OutgrowRequest(**self.runtime.fence(), turn=self.turn.id, step=self.turn.step + 1, reason=reason)
+        summary = self.runtime.summary(f"turn {self.turn.number}: the context fits in no way")
+        try:
+            found: OutgrowResult = await self.runtime.run_activity(
+                OverflowActivities.outgrow, request, policies.store(self.session.limits, summary)
+            )
+        except ActivityError as error:
+            self.turn.error = f"{reason} {failure_text(error)}"
+            return True
+        match found.state:
+            case OutgrowState.STOPPED:
+                self.session.stop()
+                return False
+            case OutgrowState.SUSPENDED:
+                await self.runtime.wait_until_resumed()
+            case OutgrowState.ASKED if found.ask is not None:
+                await self.wait_for_choice(found.ask, "its conversation is too long")
+        self.turn.record_larger_model()
+        return True
 
     async def compact(self) -> bool:
         """Shorten the context of the next step; one that cannot be shortened may still be asked with.
@@ -160,6 +203,7 @@ class Turn:
                 self.turn.record_failed_compaction(f"{_NOT_COMPACTED} {compacted.reason}", final=compacted.final)
             case CompactState.OFF:
                 self.turn.record_failed_compaction(_SWITCHED_OFF, final=True)
+                self.turn.error = self.turn.outgrown  # as the person wants it
             case CompactState.PAUSED:
                 self.turn.compacting = request.generation
                 await self.runtime.wait_for_provider(compacted.pause)

@@ -12,10 +12,17 @@ from activities.error_boundary import storable_text
 from activities.failpoints import failpoint
 from activities.model.answer import AnswerStream
 from activities.model.attempt import Attempt, Attempts, rest_of_pause
-from activities.model.compaction_plan import UNKNOWN_WINDOW, NoRemedy, ShortenedPrompts, plan_compaction
+from activities.model.compaction_plan import (
+    UNKNOWN_WINDOW,
+    NoRemedy,
+    ShortenedPrompts,
+    plan_compaction,
+    summariser,
+    summary_room,
+)
 from activities.model.compaction_prompt import compaction_request
 from activities.model.context_fill import answers_of, context_tokens
-from activities.model.context_split import CHARS_PER_TOKEN, ContextSplit, estimate_text, estimate_tokens
+from activities.model.context_split import ContextSplit, estimate_text, estimate_tokens
 from activities.model.endpoints import EndpointResolver, ResolvedModel
 from activities.model.port import ModelRequest, SystemInput, UserInput
 from activities.model.reservation import reserve
@@ -152,10 +159,12 @@ class Compactor:
     async def ask(self, request: CompactRequest, attempt: Attempt, view: _View, split: ContextSplit) -> NewAnswer:
         config = view.config.config
         agent = hidden_agent(COMPACTION, config)
-        model = await self.endpoints.resolve(agent.model or view.turn.model, config, agent=agent)
+        larger = config.holdfast.larger_model
+        named = summariser(view.turn.model, agent.model, larger, request.tried)
+        model = await self.endpoints.resolve(named, config, agent=agent)
         system = render_prompt(f"agents/{agent.prompt_file}")
         window = model.usable(config.compaction) or UNKNOWN_WINDOW
-        room = (window * CHARS_PER_TOKEN >> request.tried) - len(system)
+        room = summary_room(window, request.tried, is_larger=named == larger) - len(system)
         content = compaction_request(split.head, room, view.focus)
         question = model.request((SystemInput(content=system), UserInput(content=content)))
         await reserve(attempt, view.budget, model, view.transcript, request.turn)

@@ -10,8 +10,21 @@ from activities.model.prompt_shortening import shorten_prompts, unanswered_promp
 from workflows.domain.config.config import Compaction
 from workflows.domain.ids import MessageId
 from workflows.domain.messages import Transcript
+from workflows.domain.state import MAX_COMPACTIONS
 
 UNKNOWN_WINDOW: Final = 32_000  # tokens: of a model without a known limit that has refused a request as too long
+
+
+def summariser(turn_model: str, agent_model: str | None, larger: str | None, tried: int) -> str:
+    """Which model is asked for a summary: for the last try, the larger one if there is one."""
+    if larger is not None and tried >= MAX_COMPACTIONS - 1:
+        return larger
+    return agent_model or turn_model
+
+
+def summary_room(window: int, tried: int, *, is_larger: bool) -> int:
+    """In characters: each further request is half as long, but for another model's."""
+    return window * CHARS_PER_TOKEN >> (0 if is_larger else tried)
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from workflows.domain.budgets import (
     Spent,
     Unit,
     estimate,
+    is_at_limit,
     limit_question,
     produced,
     question_digest,
@@ -68,7 +69,7 @@ async def reserve_step(
     if known.limits.cost is not None and model.price is None:
         raise model_failed(unknown_price_text(model.name))
     async with attempt.finishing_journal() as journal:
-        found, asked = await asyncio.gather(_registered(attempt, journal), asks.at_limit(journal, turn))
+        found, asked = await asyncio.gather(_registered(attempt, journal), asks.newest_of_turn(journal, turn))
         await _charge_lost(attempt, journal, model)
         status = found.turn_status or attempt.turn_status
         needed = _estimate(transcript, model)
@@ -102,7 +103,7 @@ async def _decide(
         return found
     if status.last_step is None and isinstance(found, Spent):
         return _at_limit(journal, row, asked, found.unit, turn, step)
-    if asked is not None and asked.state is AskState.OPEN:
+    if asked is not None and asked.state is AskState.OPEN and is_at_limit(asked.body):
         asks.close(journal, asked, "the limit was raised")
     if isinstance(found, Open) and found.nearly is not None and not row.warned:
         budgets.warn(journal, row, found.nearly)
@@ -116,14 +117,16 @@ def _at_limit(
     """Ask a person, once, unless a rule has decided in advance."""
     rule = row.limits.on_limit or OnLimit.ASK
     if asked is not None and asked.state is AskState.OPEN:
-        return StepResult(finish=FINISH_LIMIT, ask=asked.id)
+        if is_at_limit(asked.body):
+            return StepResult(finish=FINISH_LIMIT, ask=asked.id)
+        asks.close(journal, asked, "the budget is spent")
     spent = BudgetSpent(budget=row.session, turn=turn, unit=unit, on_limit=rule, **budgets.amounts(row, unit))
     journal.record(spent)
     if rule is OnLimit.FINISH:
         budgets.finish_turn(journal, turn)
         return StepResult(finish=FINISH_LIMIT, last_step=step)
     ask, question = AskId(new_id(Prefix.ASK)), limit_question(unit, row.limits, row.used)
-    asks.create_at_limit(journal, turn, ask, question, question_digest(question))
+    asks.create_of_turn(journal, turn, ask, question, question_digest(question))
     return StepResult(finish=FINISH_LIMIT, ask=ask)
 
 

@@ -9,10 +9,11 @@ from activities.store.asks import AskAnswer, AskRow
 from activities.store.database import Database
 from activities.store.journal import Journal, session_journal
 from workflows.domain.actor import Actor
-from workflows.domain.budgets import FINISH, More, read_choice
+from workflows.domain.budgets import FINISH, More, is_at_limit, read_choice
 from workflows.domain.errors import Conflict
 from workflows.domain.events.asks import AnswerRefused
 from workflows.domain.ids import AskId, GrantId, Prefix, SessionId, StopId
+from workflows.domain.overflow_question import AGAIN, END, read_overflow_choice
 from workflows.domain.permissions.grants import Grant, GrantScope, asked_rules, savable_patterns
 from workflows.domain.permissions.replies import AskDecision, OpenAsk, Reply, asks_now_covered, decision_problem
 from workflows.domain.permissions.requests import PermissionRequest
@@ -82,8 +83,11 @@ async def _settle(journal: Journal, row: AskRow, decision: AskDecision, rules: R
     grant = _save_grant(journal, row, decision.scope, rules) if decision.reply is Reply.ALWAYS else None
     decided = AskAnswer(reply=decision.reply, feedback=decision.feedback, answers=decision.answers)
     asks.answer(journal, row, decided)
-    if isinstance(row.body, QuestionRequest) and row.body.limit is not None:
-        await _apply_choice(journal, row, read_choice(row.body, decision))
+    if isinstance(row.body, QuestionRequest) and row.call is None:
+        if is_at_limit(row.body):
+            await _apply_choice(journal, row, read_choice(row.body, decision))
+        else:
+            await _apply_overflow_choice(journal, row, read_overflow_choice(decision))
     others = await asks.open_of_session(journal)
     if decision.reply is Reply.REJECT:
         also_settled = _reject(journal, others)
@@ -103,6 +107,14 @@ async def _apply_choice(journal: Journal, row: AskRow, choice: More | str) -> No
         budgets.finish_turn(journal, row.turn)
     else:
         await stops.accept(journal, StopId(new_id(Prefix.STOP)), keep_queued=True)
+
+
+async def _apply_overflow_choice(journal: Journal, row: AskRow, choice: str) -> None:
+    """How a turn goes on whose conversation does not fit its model."""
+    if choice == END:
+        await stops.accept(journal, StopId(new_id(Prefix.STOP)), keep_queued=True)
+    elif choice != AGAIN:
+        turns.change_model(journal, row.turn, choice, row.id)
 
 
 def _save_grant(journal: Journal, row: AskRow, scope: GrantScope, rules: Ruleset) -> Grant | None:

@@ -28,7 +28,7 @@ _QUERIES: Final = Queries("asks")
 
 class AskRow(Value):
     """A permission request or the questions of a call (`request` -1: the loop guard's), and the answer. Without a call,
-    the turn asks at the limit of its budget."""
+    the turn asks how it is to go on."""
 
     id: AskId
     session: SessionId
@@ -73,7 +73,7 @@ async def create(journal: Journal, call: CallRow, ask: AskId, request: int, body
     return await lock(journal, ask)
 
 
-def create_at_limit(journal: Journal, turn: TurnId, ask: AskId, question: QuestionRequest, digest: str) -> None:
+def create_of_turn(journal: Journal, turn: TurnId, ask: AskId, question: QuestionRequest, digest: str) -> None:
     _insert(journal, ask, question, digest, turn=turn, call=None, revision=0, request=0)
 
 
@@ -90,9 +90,9 @@ def _insert(journal: Journal, ask: AskId, body: AskBody, digest: str, **owner: A
     journal.record(AskRaised(ask=ask, call=owner["call"], permission=body.permission, digest=digest))
 
 
-async def at_limit(journal: Journal, turn: TurnId) -> AskRow | None:
-    """The newest ask of a turn at the limit of its budget, locked. As in `of_call`."""
-    row = await journal.row(_QUERIES.at_limit, turn=turn)
+async def newest_of_turn(journal: Journal, turn: TurnId) -> AskRow | None:
+    """The newest ask of a turn, not of its calls, locked. As in `of_call`."""
+    row = await journal.row(_QUERIES.newest_of_turn, turn=turn)
     return _checked_against_log(journal, row) if row else None
 
 

@@ -11,7 +11,7 @@ from activities.store.queries import Queries
 from activities.store.statements import RowReader
 from workflows.domain.close_reason import CloseReason
 from workflows.domain.errors import StaleFence
-from workflows.domain.events.turns import TurnEnded, TurnOpened
+from workflows.domain.events.turns import TurnEnded, TurnModelChanged, TurnOpened
 from workflows.domain.ids import NoteId, RetryId, SessionId, TurnConfigId, TurnId
 from workflows.domain.value import Value
 
@@ -124,6 +124,23 @@ async def turn_config(journal: Journal, identity: TurnConfigId) -> "TurnConfig":
 
 def record_step(journal: Journal, turn: TurnId, step: int) -> None:
     journal.write(_QUERIES.record_step, turn=turn, step=step)
+
+
+def change_model(journal: Journal, turn: TurnId, model: str, change: str, *, reason: str | None = None) -> None:
+    """Another model takes over from the next request on, without a variant. `change` names it in the turn."""
+    journal.write(_QUERIES.change_model, turn=turn, model=model)
+    note = _change_note(turn, change) if reason else None
+    words = notes.store(journal, note, reason) if note and reason else None
+    journal.record(TurnModelChanged(turn=turn, model=model, note=note, seal=words))
+
+
+async def was_changed(reader: RowReader, turn: TurnId, change: str) -> bool:
+    """Whether a change with a reason was made."""
+    return bool(await reader.rows(_QUERIES.find_change, note=_change_note(turn, change)))
+
+
+def _change_note(turn: TurnId, change: str) -> NoteId:
+    return NoteId(f"{turn}/model/{change}")
 
 
 async def close(journal: Journal, turn: TurnId, reason: str, error: str | None) -> None:

@@ -1,9 +1,9 @@
 """The next move of a turn."""
 
 from workflows.domain.ids import PartId, TurnId
-from workflows.domain.moves import Compact, Generate, Settle, next_move
+from workflows.domain.moves import Compact, Generate, Outgrow, Settle, next_move
 from workflows.domain.open_call import CallResult, CallResultState, OpenCall
-from workflows.domain.state import MAX_EMPTY_ANSWERS, TurnState
+from workflows.domain.state import MAX_COMPACTIONS, MAX_EMPTY_ANSWERS, TurnState
 from workflows.domain.wire import CloseReason, StepResult
 
 CALL = OpenCall(id=PartId("prt_1"), tool="read", loop_digest="d")
@@ -102,6 +102,23 @@ def test_the_last_step_of_an_older_release_ends_the_turn_as_it_did() -> None:
 def test_an_error_ends_the_turn_with_calls_still_open() -> None:
     assert next_move(turn(error="There is no key.")) is None
     assert next_move(turn(StepResult(finish="tool-calls", calls=(CALL,)), error="The call cannot be run.")) is None
+
+
+def test_a_context_that_fits_in_no_way_needs_another_model_or_a_person() -> None:
+    refused = turn()
+    for _ in range(MAX_COMPACTIONS):
+        refused.record_overflow("It is too long.")
+        assert next_move(refused) == Compact()
+        refused.record_compaction()
+    refused.record_overflow("It is too long.")
+    assert next_move(refused) == Outgrow() and refused.outgrown == "It is too long. Compacting it did not help."
+    refused.record_larger_model()
+    assert next_move(refused) == Generate(1)
+
+    estimated = turn(overflow="")
+    for _ in range(MAX_COMPACTIONS):
+        estimated.record_failed_compaction("It could not be compacted.", final=False)
+    assert next_move(estimated) == Generate(1) and estimated.unchecked
 
 
 def test_a_turn_that_only_compacts_asks_for_no_step() -> None:

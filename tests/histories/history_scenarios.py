@@ -23,6 +23,8 @@ _POLL_INTERVAL = 0.05
 DONE = ScriptedAnswer(text="Done.")
 LOOK = ScriptedAnswer(tools=(ScriptedCall(name="glob", arguments={"pattern": "*.txt"}),))
 LIMITED = DONE.model_copy(update={"faults": {1: Refuse(status=429, headers={"retry-after": "7200"})}})
+REFUSED = Refuse(status=400, body={"error": {"message": "too long", "code": "context_length_exceeded"}})
+TOO_LONG = DONE.model_copy(update={"faults": {1: REFUSED, 2: REFUSED}})
 NOTES = ScriptedAnswer(text="## Objective\nGo.\n\n## Work state\nnone\n\n## Next move\nSay done.")
 LIMITED_NOTES = NOTES.model_copy(update={"faults": LIMITED.faults})
 FILLS = LOOK.model_copy(update={"usage": ScriptedUsage(input=70_000, output=10)})
@@ -61,6 +63,23 @@ async def whole_turn(harness: Harness, _: Path) -> SessionId:
 async def compacted(harness: Harness, _: Path) -> SessionId:
     harness.configure_person(model={"limit": {"context": 100_000, "output": 32_000}})
     session = await harness.start_session("Go. " * 50)
+    await harness.ended(session)
+    return session
+
+
+async def outgrown(harness: Harness, gate: Path) -> SessionId:
+    """A larger model takes over where the context fits the turn's own in no way."""
+    limit = {"context": 100_000, "output": 32_000}
+    harness.configure_person(model={"limit": limit}, holdfast={"larger_model": "scripted/larger"})
+    return await whole_turn(harness, gate)
+
+
+async def outgrown_asked(harness: Harness, _: Path) -> SessionId:
+    """A person is asked, and names one."""
+    session = await harness.start_session("Go.")
+    await harness.wait_for_asks(session)
+    (entry,) = await harness.client.inbox.asks(session=session)
+    await harness.answer(entry.id, Reply.ANSWER, answers=(("scripted/larger",),))
     await harness.ended(session)
     return session
 
@@ -266,6 +285,8 @@ def scenarios(gate: Path) -> dict[str, Scenario]:
         "budget_spent": Scenario((LOOK, LOOK, DONE), budget_spent),
         "compacted": Scenario((FILLS, DONE), compacted, summary=NOTES),
         "compaction_paused": Scenario((DONE,), compaction_paused, summary=LIMITED_NOTES),
+        "outgrown": Scenario((LOOK, TOO_LONG), outgrown, summary=NOTES),
+        "outgrown_asked": Scenario((LOOK, TOO_LONG), outgrown_asked, summary=NOTES),
         "only_compacts": Scenario((DONE,), only_compacts, summary=NOTES),
         "paused": Scenario((LIMITED,), paused),
         "titled": Scenario((DONE,), titled, summary=DONE),

@@ -11,7 +11,8 @@ TITLES: Final = 3  # from here on a title is asked for beside a session's first 
 LIMITS: Final = 4  # from here on a spent budget holds the turn up; before, it is only counted
 WAITS_FOR_PROVIDERS: Final = 5  # from here on the run waits out a provider's long pauses; before, its activities do
 COMPACTION_WAITS: Final = 6  # from here on the run waits out those of a compaction, too
-NEWEST: Final = 6
+OUTGROWS: Final = 7  # from here on a context that does not fit gets a larger model or a question; before, the turn ends
+NEWEST: Final = 7
 KNOWN: Final = frozenset(range(1, NEWEST + 1))
 
 

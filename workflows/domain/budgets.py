@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from workflows.domain.hash_chain import canonical_json
 from workflows.domain.permissions.replies import AskDecision, Reply
-from workflows.domain.questions import Option, Question, QuestionRequest, parse_amount
+from workflows.domain.questions import AskBody, Option, Question, QuestionRequest, parse_amount
 from workflows.domain.usage import Price, Tokens, decimal_text
 from workflows.domain.value import Value
 
@@ -170,6 +170,10 @@ def limit_question(unit: Unit, limits: BudgetLimits, used: Usage) -> QuestionReq
         number=True,
     )
     return QuestionRequest(questions=(question,), limit=unit, amount=decimal_text(limit))
+
+
+def is_at_limit(body: AskBody) -> bool:
+    return isinstance(body, QuestionRequest) and body.limit is not None
 
 
 def question_digest(request: QuestionRequest) -> str:

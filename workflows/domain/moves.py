@@ -22,11 +22,16 @@ class Compact:
 
 
 @dataclass(frozen=True)
+class Outgrow:
+    """Have a larger model take over, or ask a person: the context fits the turn's model in no way."""
+
+
+@dataclass(frozen=True)
 class Settle:
     """Bring each open call of the step to its outcome."""
 
 
-Move: TypeAlias = Generate | Compact | Settle
+Move: TypeAlias = Generate | Compact | Outgrow | Settle
 
 
 def next_move(turn: TurnState) -> Move | None:
@@ -37,6 +42,8 @@ def next_move(turn: TurnState) -> Move | None:
         return Settle()
     if turn.ends_by_reject() or _ends_turn(turn):
         return None
+    if turn.outgrown is not None:
+        return Outgrow()
     if turn.overflow is not None:
         return Compact()
     if turn.only_compacts:

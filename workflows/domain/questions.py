@@ -1,5 +1,6 @@
 """Questions: what a person is asked in words, and what may answer them."""
 
+import re
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from typing import Final, TypeAlias
@@ -8,6 +9,7 @@ from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.value import Value
 
 PERMISSION: Final = "question"  # its rules only decide which agents may ask
+_MODEL: Final = re.compile(r"[^/\s]+/\S+")
 
 
 class AskKind(StrEnum):
@@ -22,7 +24,7 @@ class Option(Value):
 
 class Question(Value):
     """`header`: a few words for it. `multiple`: several options may be chosen; `custom`: own words are an answer, or
-    only a `number`."""
+    only a `number`, or the name of a `model`."""
 
     question: str
     header: str = ""
@@ -30,6 +32,7 @@ class Question(Value):
     multiple: bool = False
     custom: bool = True
     number: bool = False
+    model: bool = False
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -77,6 +80,8 @@ def _answer_problem(question: Question, answer: tuple[str, ...]) -> str | None:
         return f"{strange[0]!r} is none of the options of {name!r}: {', '.join(map(repr, question.labels))}."
     if strange and question.number and parse_amount(strange[0]) is None:
         return f"{strange[0]!r} is neither a number above 0 nor one of {', '.join(map(repr, question.labels))}."
+    if strange and question.model and _MODEL.fullmatch(strange[0].strip()) is None:
+        return f"{strange[0]!r} is neither a model (provider/model) nor one of {', '.join(map(repr, question.labels))}."
     return None
 
 

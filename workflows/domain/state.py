@@ -56,7 +56,7 @@ class TurnState(BaseModel):
     `seen_step`: the highest step that the run has asked for, or found registered. `overflow`: why the next step's
     context has to be compacted first: the provider's words, or "" where its tokens say so; `compactions`: how often it
     was tried, and `compacting` the request for a summary that is paused. `unchecked`: in vain, so in this turn only the
-    provider says when a context is too long.
+    provider says when a context is too long. `outgrown`: why the step's context fits the turn's model in no way.
     `only_compacts`: no model is asked for a step.
     `corrections`: how often a missing result may be corrected (None: the turn owes none). `corrected`: how many answers
     before the newest one should have given it.
@@ -76,6 +76,7 @@ class TurnState(BaseModel):
     compactions: int = 0
     compacting: GenerationId | None = None
     unchecked: bool = False
+    outgrown: str | None = None
     only_compacts: bool = False
     corrections: int | None = None
     corrected: int = 0
@@ -128,7 +129,7 @@ class TurnState(BaseModel):
         if self.compactions < MAX_COMPACTIONS:
             self.overflow = message
         elif message:
-            self.error = f"{message} Compacting it did not help."
+            self.outgrown = f"{message} Compacting it did not help."
         else:
             self.unchecked = True
 
@@ -141,13 +142,17 @@ class TurnState(BaseModel):
         self.compactions += 1
 
     def record_failed_compaction(self, why: str, *, final: bool) -> None:
-        """Try once more, shorter, unless that is `final`; then ask all the same, or end where the provider refuses."""
+        """Try once more, shorter, unless that is `final`; then ask all the same, unless the provider has refused."""
         self.compactions = MAX_COMPACTIONS if final else self.compactions + 1
         if self.compactions < MAX_COMPACTIONS:
             return
         if self.overflow:
-            self.error = f"{self.overflow} {why}"
+            self.outgrown = f"{self.overflow} {why}"
         self.overflow, self.unchecked = None, True
+
+    def record_larger_model(self) -> None:
+        """The context may fit the turn's model now, or be compacted for it."""
+        self.outgrown, self.compactions, self.unchecked = None, 0, False
 
     def open_calls(self) -> list[OpenCall]:
         return [call for call in self.calls if call.open]

@@ -200,6 +200,28 @@ class CompactResult(WireValue):
     pause: float = 0.0
 
 
+class OutgrowRequest(Request):
+    """The context of a turn's `step` fits its model in no way; `reason`: why, for people."""
+
+    turn: TurnId
+    step: int
+    reason: str
+
+
+class OutgrowState(StrEnum):
+    ENLARGED = "enlarged"  # another model has taken over
+    ASKED = "asked"
+    STOPPED = "stopped"
+    SUSPENDED = "suspended"
+
+
+class OutgrowResult(WireValue):
+    """`ask`: what a person has to answer."""
+
+    state: OutgrowState
+    ask: AskId | None = None
+
+
 class TitleRequest(Request):
     """Side work, by a workflow of its own."""
 

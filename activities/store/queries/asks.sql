@@ -9,8 +9,8 @@ SELECT a.*, e.canonical AS answer, c.state AS call_state
 FROM ask a LEFT JOIN call c ON c.id = a.call LEFT JOIN event e ON e.session = a.session AND e.seq = a.answer_seq
 WHERE a.call = %(call)s ORDER BY a.revision, a.request FOR UPDATE OF a
 
--- name: at_limit
--- Lock the open or newest ask of a turn at its limit; with its answer's event and no call's state.
+-- name: newest_of_turn
+-- Lock the open or newest ask of a turn itself; with its answer's event and no call's state.
 SELECT a.*, e.canonical AS answer, NULL AS call_state
 FROM ask a LEFT JOIN event e ON e.session = a.session AND e.seq = a.answer_seq
 WHERE a.turn = %(turn)s AND a.call IS NULL ORDER BY a.asked_at DESC, a.id DESC LIMIT 1 FOR UPDATE OF a

@@ -33,6 +33,14 @@ ORDER BY line.above LIMIT 1
 -- Raise the highest registered step of a turn.
 UPDATE turn SET step = greatest(step, %(step)s) WHERE id = %(turn)s
 
+-- name: change_model
+-- Have another model answer the rest of a turn.
+UPDATE turn SET model = %(model)s, variant = NULL WHERE id = %(turn)s AND state = 'open'
+
+-- name: find_change
+-- A row if a turn's model was changed for this reason.
+SELECT 1 FROM note WHERE id = %(note)s
+
 -- name: close
 -- Close an open turn; no row if it is closed.
 UPDATE turn SET state = 'ended', reason = %(reason)s, error = %(error)s, ended_at = now()

@@ -1,13 +1,14 @@
 """What became of a context that was too long, in a sentence."""
 
 from worker.api.events import EventWithContents
-from worker.cli.render.escaping import escape_prose
+from worker.cli.render.escaping import escape_exact, escape_prose
 from worker.cli.render.event_contents import prompt_of
 from worker.cli.render.formatting import format_price
 from worker.stored_contents import note_of
 from workflows.domain.events.event import Event
 from workflows.domain.events.generations import CompactionFailed, ContextCompacted, ContextPruned
 from workflows.domain.events.prompts import PromptShortened
+from workflows.domain.events.turns import TurnModelChanged
 from workflows.domain.usage import Cost
 
 
@@ -23,4 +24,8 @@ def context_sentence(event: Event, seen: EventWithContents) -> str | None:
         case PromptShortened():
             length = len(prompt_of(seen, event.prompt))
             return f"a prompt is too long for the model, which reads {event.shown:,} of its {length:,} characters"
+        case TurnModelChanged(model=model, note=None):
+            return f"the turn goes on with {escape_exact(model)}, as a person says"
+        case TurnModelChanged(model=model, note=str(note)):
+            return f"the turn goes on with {escape_exact(model)}: {escape_prose(note_of(seen, note)).rstrip('.')}"
     return None

@@ -156,7 +156,7 @@ class EventRenderer:
 
     def _show_ask(self, event: AskRaised, seen: EventWithContents) -> None:
         if event.call is None:
-            self._print(f"? The budget is spent, and an answer is needed ({event.ask})", "yellow")
+            self._print(f"? How the turn goes on needs an answer ({event.ask})", "yellow")
             return
         self._asked_calls.add(event.call)
         label = self._label(seen, event.call, less=len(event.ask))

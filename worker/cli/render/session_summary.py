@@ -171,7 +171,7 @@ class SessionSummary:
 
     def _label(self, seen: EventWithContents, call: PartId | None) -> str:
         if call is None:
-            return f"{self._name}the limit of the budget"
+            return f"{self._name}how the turn goes on"
         found = call_of(seen, call)
         return self._name + (f"{escape_exact(found.tool)} {one_line(found.label)}" if found else "(erased)")
 

@@ -221,9 +221,11 @@ class Budget(Section):
 
 
 class HoldfastSettings(Section):
-    """Fields that OpenCode does not have."""
+    """Fields that OpenCode does not have. `larger_model`: takes over where a conversation does not fit its own model
+    although it was compacted."""
 
     budget: Budget = Budget()
+    larger_model: str | None = None
 
 
 class Config(Section):

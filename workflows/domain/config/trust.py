@@ -39,7 +39,7 @@ _ENDPOINT: Final = (
     "endpoints, keys, options, prices, limits and names of models are read only from your own configuration"
 )
 _REFERENCE: Final = "a reference in what a provider gets to see counts from your own configuration only"
-_BUDGET: Final = "limits of cost, tokens, steps and time count from your own configuration only"
+_HOLDFAST: Final = "limits of what a session may use, and a larger model, count from your own configuration only"
 _DEPTH: Final = "how deep subagents may go counts from your own configuration only"
 _PRIMARY: Final = "other agents get this one's help only where your own configuration says so"
 _STEPS: Final = "a limit of steps is raised by your own configuration only"
@@ -48,7 +48,7 @@ _ANY_AGENT: Final = "any"  # an agent without settings of its own
 _TOO_MANY: Final = f"it has more than {_MOST_RULES} rules, too many to judge"
 _PERMISSION_FIELDS: Final = field_paths("permission agent.*.permission tools agent.*.tools")  # or part of those already
 
-_OWN_ONLY: Final = {"subagent_depth": _DEPTH, "holdfast": _BUDGET}
+_OWN_ONLY: Final = {"subagent_depth": _DEPTH, "holdfast": _HOLDFAST}
 
 RulesOf = Callable[[Config, str], Ruleset]  # of the agent with this name
 

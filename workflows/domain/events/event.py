@@ -49,7 +49,7 @@ from workflows.domain.events.sessions import (
 )
 from workflows.domain.events.stops import StopAccepted
 from workflows.domain.events.tasks import TaskSettled, TaskStarted
-from workflows.domain.events.turns import RetryAccepted, RetryWithdrawn, TurnEnded, TurnOpened
+from workflows.domain.events.turns import RetryAccepted, RetryWithdrawn, TurnEnded, TurnModelChanged, TurnOpened
 from workflows.domain.ids import SessionId
 from workflows.domain.value import Value
 
@@ -73,6 +73,7 @@ Event: TypeAlias = Annotated[
     | PromptShortened
     | PromptWithdrawn
     | TurnOpened
+    | TurnModelChanged
     | TurnEnded
     | RetryAccepted
     | RetryWithdrawn

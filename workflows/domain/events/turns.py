@@ -19,6 +19,16 @@ class TurnOpened(Value):
     retry: RetryId | None = None
 
 
+class TurnModelChanged(Value):
+    """From now on another model answers. `note`: why the one before cannot; None: a person has named it."""
+
+    type: Literal["turn.model_changed"] = "turn.model_changed"
+    turn: TurnId
+    model: str
+    note: NoteId | None = None
+    seal: str | None = None
+
+
 class TurnEnded(Value):
     """`note` is its error."""
 

@@ -1,7 +1,10 @@
 """Whether a conversation has filled its model's context."""
 
+from collections.abc import Collection
+
 from activities.model.context_split import estimate_results, estimate_tokens
 from workflows.domain.context_window import overflows
+from workflows.domain.ids import PartId
 from workflows.domain.messages import AssistantMessage, ContextSummary, Transcript
 
 
@@ -15,17 +18,20 @@ def begins_anew(transcript: Transcript) -> bool:
     return isinstance(first, ContextSummary) and (not answers or answers[-1].id == first.newest)
 
 
-def context_tokens(transcript: Transcript) -> int:
-    """What a next request would have: by the tokens of the newest answer, and the estimate of all behind it."""
+def context_tokens(transcript: Transcript, cleared: Collection[PartId] = (), freed: int = 0) -> int:
+    """What a next request would have: by the tokens of the newest answer, and the estimate of all behind it.
+
+    `cleared`: calls without their results; `freed`: tokens of those that the newest answer's request still had.
+    """
     answer = next((entry for entry in reversed(transcript) if isinstance(entry, AssistantMessage)), None)
     if answer is None or begins_anew(transcript) or not answer.body.tokens.context:
-        return estimate_tokens(transcript)
+        return estimate_tokens(transcript, cleared)
     behind = transcript[transcript.index(answer) + 1 :]
-    return answer.body.tokens.context + estimate_results(answer) + estimate_tokens(behind)
+    return max(answer.body.tokens.context - freed, 0) + estimate_results(answer) + estimate_tokens(behind)
 
 
-def is_full(transcript: Transcript, usable: int) -> bool:
-    """Whether the context leaves no room for another answer. `usable` as in `usable_tokens`.
+def is_full(transcript: Transcript, usable: int, tokens: int) -> bool:
+    """Whether a context of so many `tokens` leaves no room for another answer. `usable` as in `usable_tokens`.
 
     The tokens of answers from before a summary do not count; nor does anything where instructions and tools alone take
     the room: no summary helps.
@@ -34,7 +40,7 @@ def is_full(transcript: Transcript, usable: int) -> bool:
         bool(answers_of(transcript))
         and not begins_anew(transcript)
         and not _instructions_fill(transcript, usable)
-        and overflows(context_tokens(transcript), usable)
+        and overflows(tokens, usable)
     )
 
 

@@ -1,10 +1,11 @@
 """Which part of a conversation a summary is to stand for, and which stays (opencode.md 5.3)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from workflows.domain.config.config import Compaction
+from workflows.domain.ids import PartId
 from workflows.domain.messages import AssistantMessage, ContextSummary, Entry, ToolPart, Transcript, UserMessage
 
 _LEAST_TAIL: Final = 2_000  # tokens
@@ -54,17 +55,18 @@ def _earliest_that_fits(transcript: Transcript, ends: Sequence[int], budget: int
     return ends[-1] if fits else begin  # where all of it fits, it is the context's other parts that are too long
 
 
-def estimate_tokens(entries: Iterable[Entry]) -> int:
-    """By the characters that are sent."""
-    return sum(map(_entry_tokens, entries))
+def estimate_tokens(entries: Iterable[Entry], cleared: Collection[PartId] = ()) -> int:
+    """By the characters that are sent. `cleared`: calls without their results."""
+    return sum(_entry_tokens(entry, cleared) for entry in entries)
 
 
-def _entry_tokens(entry: Entry) -> int:
+def _entry_tokens(entry: Entry, cleared: Collection[PartId]) -> int:
     match entry:
         case AssistantMessage():
             texts = sum(estimate_text(part.text) for part in entry.parts if not isinstance(part, ToolPart))
-            calls = (part for part in entry.parts if isinstance(part, ToolPart))
-            return texts + sum(_of_chars(len(call.tool) + len(str(call.arguments))) + _result(call) for call in calls)
+            calls = [part for part in entry.parts if isinstance(part, ToolPart)]
+            texts += sum(_of_chars(len(call.tool) + len(str(call.arguments))) for call in calls)
+            return texts + sum(_result(call) for call in calls if call.id not in cleared)
         case UserMessage():
             return _of_chars(entry.shown_length)
     return estimate_text(entry.text)

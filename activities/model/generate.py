@@ -106,10 +106,11 @@ class Model:
         if view.compacts:
             return True
         settings = view.turn_config.config.compaction
-        if not settings.auto or not is_full(view.transcript, model.usable(settings)):
+        tokens = context_tokens(view.transcript, view.cleared, view.freed)
+        if not settings.auto or not is_full(view.transcript, model.usable(settings), tokens):
             return False
         newest = await compactions.newest_try(self.attempts.database, request.session)
-        return newest is None or not newest.holds_for(model.name, context_tokens(view.transcript))
+        return newest is None or not newest.holds_for(model.name, tokens)
 
     def step_result(self, request: GenerateRequest, answer: StoredAnswer, rules: Ruleset) -> StepResult:
         """The calls are judged by the turn's rules and the live grants."""

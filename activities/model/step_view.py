@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from datetime import date
 
 from activities.model.attempt import Attempt
-from activities.model.context_fill import begins_anew
+from activities.model.context_fill import answers_of, begins_anew
 from activities.model.reminders import due_reminders, reminders_of_summary
 from activities.store import calls, generations, prompts, prunings, step_rows, turns
 from activities.store.budgets import BudgetRow
 from activities.store.generations import BackoffPending, Suspended, TurnOver
 from activities.store.journal import Journal
 from activities.store.model_answers import StoredAnswer
+from activities.store.prunings import PruningRow
 from activities.store.transcript_cache import TranscriptCache
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.context.prune import cleared_calls
@@ -24,11 +25,12 @@ from workflows.domain.wire import FINISH_LIMIT, FINISH_STOPPED, FINISH_SUSPENDED
 
 @dataclass(frozen=True)
 class StepView:
-    """What a step asks with; `cleared`: calls without their results. `reminders_seal` as in `MessageCompleted`.
+    """What a step asks with; `cleared` and `freed` as in `context_tokens`. `reminders_seal` as in `MessageCompleted`.
     `compacts`: a person wants it to be shorter first."""
 
     transcript: Transcript
     cleared: frozenset[PartId]
+    freed: int
     turn_config: TurnConfig
     reminders_seal: str | None
     compacts: bool = False
@@ -83,7 +85,8 @@ class StepViews:
             if request.step == 1 and config.config.compaction.prune:
                 pruned = prunings.advance(journal, request.turn, transcript, pruned)
             cleared = cleared_calls(transcript, pruned.call if pruned else None)
-            return StepView(transcript, cleared, config, reminded, compacts=row.compacts, budget=row.budget)
+            freed = pruned.tokens if pruned and _is_new(pruned, transcript) else 0
+            return StepView(transcript, cleared, freed, config, reminded, compacts=row.compacts, budget=row.budget)
 
     async def due_reminders(
         self,
@@ -106,6 +109,11 @@ class StepViews:
             return due
         todos = await calls.todos(journal, request.session)
         return (*reminders_of_summary(transcript, todos, prompted=prompted), *due)
+
+
+def _is_new(pruning: PruningRow, transcript: Transcript) -> bool:
+    """Whether no answer has been asked for since."""
+    return not any(answer.turn == pruning.turn for answer in answers_of(transcript))
 
 
 def _remind(journal: Journal, attempt: Attempt, due: tuple[Reminder, ...]) -> str | None:

@@ -14,10 +14,11 @@ _QUERIES: Final = Queries("prunings")
 
 
 class PruningRow(Value):
-    """From this turn on, results up to and with that of `call` are cleared."""
+    """From this turn on, results up to and with that of `call` are cleared: `tokens` more than before, by estimate."""
 
     turn: TurnId
     call: PartId
+    tokens: int
 
 
 def advance(journal: Journal, turn: TurnId, transcript: Transcript, last: PruningRow | None) -> PruningRow | None:
@@ -29,7 +30,7 @@ def advance(journal: Journal, turn: TurnId, transcript: Transcript, last: Prunin
     found = find_pruning(earlier, last.call if last else None)
     if found is None:
         return last
-    row = PruningRow(turn=turn, call=found.call)
+    row = PruningRow(turn=turn, **found.model_dump())
     journal.write(_QUERIES.insert, session=journal.session, **row.model_dump())
     journal.record(ContextPruned(turn=turn, **found.model_dump()))
     return row

@@ -24,10 +24,14 @@ async def read(reader: RowReader, session: SessionId, turn: TurnId) -> StepRow:
     """In one statement: each step asks."""
     (row,) = await reader.rows(_QUERIES.of_step, session=session, turn=turn)
     return StepRow(
-        pruning=None if row["call"] is None else PruningRow(turn=row["turn"], call=row["call"]),
+        pruning=None if row["call"] is None else _pruning(row),
         compacts=row["compacts"],
         budget=None if row["budget"] is None else _budget(row),
     )
+
+
+def _pruning(row: dict[str, Any]) -> PruningRow:
+    return PruningRow(turn=row["turn"], call=row["call"], tokens=row["cleared"])
 
 
 def _budget(row: dict[str, Any]) -> BudgetRow:

@@ -276,10 +276,13 @@ async def test_a_long_turn_goes_on_through_its_compactions(open_harness: Open) -
 
 
 async def test_old_results_are_cleared_from_what_the_model_sees_as_a_turn_begins(open_harness: Open) -> None:
+    """Where that is enough, no summary is asked for: the tokens of the answer before had them."""
     files = [f"{number}.txt" for number in range(8)]
     read = ScriptedAnswer(tools=tuple(ScriptedCall(name="read", arguments={"filePath": name}) for name in files))
-    async with open_harness(scripts=script(read, *(DONE,) * 4)) as harness, harness.running_worker():
-        harness.configure_person(model={}, compaction={"prune": True})
+    full = DONE.model_copy(update={"usage": ScriptedUsage(input=170_000, output=10)})
+    async with open_harness(scripts=script(read, DONE, DONE, full, DONE)) as harness, harness.running_worker():
+        limit = {"context": 200_000, "output": 32_000}
+        harness.configure_person(model={"limit": limit}, compaction={"prune": True})
         for name in files:
             harness.file(name, "one of many lines\n" * 2_000)
         session = await harness.start_session("Read.")
@@ -290,8 +293,9 @@ async def test_old_results_are_cleared_from_what_the_model_sees_as_a_turn_begins
         pruned = [event for event in await harness.events(session) if isinstance(event, ContextPruned)]
         results = [content for role, content in sent(harness) if role == "tool"]
         exported = [details async for details in harness.client.records.messages(session)]
+        compacted = await compactions(harness, session)
 
-    assert is_done(ended) and len(pruned) == 1 and pruned[0].tokens > 20_000
+    assert is_done(ended) and len(pruned) == 1 and pruned[0].tokens > 20_000 and not compacted
     cleared = [result == CLEARED for result in results]
     assert cleared == sorted(cleared, reverse=True) and 1 < sum(cleared) < 8
     times = [time.cleared for details in exported for time in details.call_times.values()]

@@ -314,6 +314,7 @@ CREATE TABLE pruning (                              -- which old results of tool
     turn      text PRIMARY KEY REFERENCES turn,     -- from which on
     session   text        NOT NULL REFERENCES session,
     call      text        NOT NULL REFERENCES call, -- up to and with the result of which
+    tokens    integer     NOT NULL,                 -- of the results that it has cleared, by estimate
     pruned_at timestamptz NOT NULL DEFAULT now()
 );
 CREATE INDEX pruning_session ON pruning (session);

@@ -5,7 +5,7 @@ WITH RECURSIVE line AS (
     UNION ALL
     SELECT s.id, s.parent FROM session s JOIN line ON s.id = line.parent
 )
-SELECT p.turn, p.call,
+SELECT p.turn, p.call, p.tokens AS cleared,
        EXISTS (SELECT FROM work w JOIN compaction_request r ON r.id = w.id
                WHERE w.session = %(session)s AND w.kind = 'compaction' AND NOT r.done
                  AND (w.state = 'accepted' OR (w.state = 'taken' AND w.turn = %(turn)s))) AS compacts,
@@ -13,5 +13,5 @@ SELECT p.turn, p.call,
        extract(epoch FROM now() - b.started_at)::bigint AS time, b.estimated
 FROM (SELECT id FROM line WHERE parent IS NULL) AS top
 LEFT JOIN budget b ON b.session = top.id
-LEFT JOIN LATERAL (SELECT p.turn, p.call FROM pruning p JOIN turn t ON t.id = p.turn
+LEFT JOIN LATERAL (SELECT p.turn, p.call, p.tokens FROM pruning p JOIN turn t ON t.id = p.turn
                    WHERE p.session = %(session)s ORDER BY t.number DESC LIMIT 1) p ON true

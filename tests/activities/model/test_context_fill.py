@@ -2,8 +2,9 @@
 
 import pytest
 
+from activities.model import context_fill
 from activities.model.compaction_plan import NoRemedy, ShortenedPrompts, plan_compaction
-from activities.model.context_fill import context_tokens, is_full
+from activities.model.context_fill import context_tokens
 from activities.model.context_split import ContextSplit
 from activities.model.prompt_shortening import shown_text
 from activities.model.summary_check import find_summary_flaw
@@ -12,7 +13,7 @@ from activities.store.model_answers import NewAnswer, NewPart
 from tests.activities.model.test_hostile_conversation import answer, call, prompt, summary
 from workflows.domain.config.config import Compaction
 from workflows.domain.ids import MessageId, PartId
-from workflows.domain.messages import AssistantMessage, Entry, Part, TextPart, UserMessage
+from workflows.domain.messages import AssistantMessage, Entry, Part, TextPart, Transcript, UserMessage
 from workflows.domain.usage import Tokens
 
 SECTIONS = "## Objective\nx\n\n## Work state\nx\n\n## **Next move**:\nx"
@@ -20,6 +21,10 @@ SECTIONS = "## Objective\nx\n\n## Work state\nx\n\n## **Next move**:\nx"
 
 def said(length: int, name: str = "msg_u") -> UserMessage:
     return prompt(TextPart(text="x" * length)).model_copy(update={"id": MessageId(name)})
+
+
+def is_full(transcript: Transcript, usable: int) -> bool:
+    return context_fill.is_full(transcript, usable, context_tokens(transcript))
 
 
 def answered(tokens: int, *parts: Part, name: str = "msg_a") -> AssistantMessage:
@@ -32,6 +37,16 @@ def test_results_and_prompts_behind_the_newest_answer_count() -> None:
     before = (said(40), answered(900, call("x" * 400)), said(200))
 
     assert context_tokens(before) == 1050 and is_full(before, 1050) and not is_full(before, 1051)
+
+
+def test_results_that_are_cleared_do_not_count_nor_does_what_the_newest_answer_still_had_of_them() -> None:
+    old = call("x" * 4000)
+    counted = (said(40), answered(9000, old), said(40), answered(9500), said(40))
+    estimated = (said(40), answered(0, old), said(40))
+
+    assert context_tokens(counted, {old.id}, freed=1000) == context_tokens(counted) - 1000
+    assert context_tokens(counted, {old.id}) == context_tokens(counted)  # an answer since has counted it
+    assert context_tokens(estimated, {old.id}) == context_tokens(estimated) - 1000
 
 
 def test_before_the_first_answer_nothing_is_full() -> None:

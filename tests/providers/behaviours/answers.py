@@ -167,13 +167,16 @@ async def stopped(rig: Rig) -> None:
 
 @row("the last step, without tools")
 async def last_step(rig: Rig) -> None:
-    rig.wire.play(TWO, DONE)
+    """A model that calls tools all the same is asked once more."""
+    rig.wire.play(TWO, Answer((READ,)), DONE)
     rig.talk.prompt()
     await rig.talk.ask()
     rig.talk.settle(Outcome(output="x"))
+    await rig.talk.ask(last_step=True)
+    rig.talk.settle(Outcome(output="No steps are left.", error=True))
     assert _shown(await rig.talk.ask(last_step=True)) == ["Done."]
-    before, last = (json.dumps(body.get("tools", body.get("toolConfig"))) for body in rig.wire.double.asked)
-    assert before == last and READ.name in last
+    before, last, again = (json.dumps(body.get("tools", body.get("toolConfig"))) for body in rig.wire.double.asked)
+    assert before == last == again and READ.name in last
 
 
 @row("a turn of 100 steps: each request extends the one before, and is cached")

@@ -65,9 +65,10 @@ class Attempts:
                 async with count_faults(self.database, request, f"this {generation.purpose}", generation.subject):
                     try:
                         yield attempt
-                        await attempt.give_way()
                     except UsageError as error:
                         raise model_failed(str(error)) from error
+                    finally:
+                        await attempt.give_way()
             except StaleFence as stale:
                 raise await log_refused_write(self.database, request.session, generation.id, fence, stale) from stale
 

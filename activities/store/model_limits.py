@@ -12,6 +12,7 @@ from workflows.domain.ids import NoteId
 from workflows.domain.wire import Fence
 
 _OVER_LIMIT: Final = ("429", "529")  # kinds of failures
+_LONGEST_HOLD: Final = 86_400.0  # seconds, from a generation's first registration on
 _REASON: Final = "Another request has met the limit of this model: it is asked again in turn."
 _QUERIES: Final = Queries("model_limits")
 
@@ -26,9 +27,11 @@ async def hold(journal: Journal, generation: Generation, fence: Fence, model: st
     """Pause a registered generation behind the limit, in seconds; None: it may ask, as the first behind the limit.
 
     Until the end of the limit, or for 5 s while another one tries, and a second longer for each that came before it.
-    One that tries and is lost is followed after a minute.
+    One that tries and is lost, or begins again and again, is followed after a minute. One that has waited for a day is
+    held no more.
     """
-    (row,) = await journal.rows(_QUERIES.admit, generation=generation.id, model=model, over_limit=list(_OVER_LIMIT))
+    asked = {"generation": generation.id, "model": model}
+    (row,) = await journal.rows(_QUERIES.admit, **asked, over_limit=list(_OVER_LIMIT), longest=_LONGEST_HOLD)
     if row["pause"] is None:
         return None
     (held,) = await journal.rows(_QUERIES.hold, generation=generation.id, kind=BEHIND_LIMIT, pause=row["pause"])

@@ -3,13 +3,19 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+from temporalio.exceptions import ApplicationError
+
+from activities.model.attempt import Attempts
+from activities.model.retry_budget import RetryBudget
+from activities.redact import Redactor
 from activities.store import generations, model_limits
 from activities.store.database import Database
 from activities.store.generations import BackoffPending, FailedAttempt, GenerationStatus
 from tests.activities.rig import ActivityRig, open_rig
 from workflows.domain.events.generations import BEHIND_LIMIT, ModelRetry
 from workflows.domain.generation import Generation
-from workflows.domain.wire import CloseReason, Fence
+from workflows.domain.wire import CloseReason, Fence, GenerateRequest
 
 OVER = FailedAttempt(attempt=1, kind="429", message="busy", pause=600.0, waited_ms=1, next_at="2026-01-01T00:00:00Z")
 
@@ -135,3 +141,47 @@ async def test_a_frozen_one_that_tries_holds_the_others_and_blocks_none(database
     async with first.journal() as frozen:
         await generations.begin(frozen, generation(first), Fence(1, 1, 2, 2))
         assert await begin(second) is not None
+
+
+async def test_one_that_begins_again_and_again_without_asking_is_followed_after_a_minute(
+    database: Database, tmp_path: Path
+) -> None:
+    first, second, _ = await three(database, tmp_path)
+    await pass_time(database, limit=True)
+    await begin(first, 2)
+    await database.rows(b"UPDATE model_limit SET probe_at = probe_at - interval '61 s'")
+    assert [await begin(first, 3), await begin(second)] == [None, None]
+
+
+async def test_a_clock_that_was_ahead_holds_nobody(database: Database, tmp_path: Path) -> None:
+    first, second, third = await three(database, tmp_path)
+    ahead = b"UPDATE model_limit SET noted_at = now() + interval '1 h', until = now() + interval '2 h', "
+    await database.rows(ahead + b"probe = 'gen_x', probe_at = now() + interval '1 h'")
+    assert await begin(second) is None
+    held = await begin(third)
+    assert held is not None and held < 10
+
+
+async def test_one_that_has_waited_for_a_day_is_held_no_more(database: Database, tmp_path: Path) -> None:
+    _, second, third = await three(database, tmp_path)
+    await begin(second)
+    await database.rows(b"UPDATE generation SET begun_at = begun_at - interval '25 h', next_at = now()")
+    assert await begin(second, 2) is None and await begin(third) is not None
+
+
+async def test_one_that_fails_before_it_asks_gives_way(database: Database, tmp_path: Path) -> None:
+    """As behind what others have reserved of its budget, who may wait for it."""
+    first, second, _ = await three(database, tmp_path)
+    await pass_time(database, limit=True)
+    attempts = Attempts(database, Redactor(), RetryBudget(60.0))
+
+    async def fail(request: GenerateRequest) -> None:
+        async with attempts.start(request, generation(first)) as attempt:
+            async with attempt.registration() as journal:
+                assert await attempt.begin(journal) is None
+            raise ApplicationError("what is left of the budget is reserved")
+
+    step = GenerateRequest(**first.request_fields(), turn=first.turn, step=1, generation=generation(first).id)
+    with pytest.raises(ApplicationError):
+        await first.act(fail, step)
+    assert await begin(second) is None

@@ -8,6 +8,7 @@ from typing import Final
 from worker.api.inbox import InboxEntry
 from worker.cli.question_dialog import QuestionDialog
 from worker.cli.render.ask_preview import describe_saved_rule, preview_ask
+from worker.cli.render.styles import Row
 from worker.cli.render.wrap import wrap_text
 from workflows.domain.permissions.grants import GrantScope
 from workflows.domain.permissions.replies import AskDecision, Reply
@@ -51,7 +52,7 @@ class AskDialog:
         words = ["once", *(["always", "project"] if self.entry.savable else []), "reject"]
         return f"{' / '.join(words)}{'' if self.fully_shown else ' / view'} > "
 
-    def lines(self, *, whole: bool = False, columns: int | None = None, height: int | None = None) -> Iterator[str]:
+    def lines(self, *, whole: bool = False, columns: int | None = None, height: int | None = None) -> Iterator[Row]:
         shown = preview_ask(self.entry, whole=whole, columns=columns, height=height)
         self.fully_shown = self.fully_shown or not shown.hidden
         yield from shown.lines

@@ -11,6 +11,7 @@ import click
 from worker.api.inbox import InboxEntry
 from worker.cli.ask_dialog import AskDialog, NotAnAnswer, answer_command, open_dialog
 from worker.cli.question_dialog import BadChoice, NextQuestion, QuestionDialog
+from worker.cli.render.console import with_styles
 from worker.cli.render.escaping import escape_prose, one_line
 from worker.cli.render.terminal import Terminal
 from worker.cli.session_follower import SessionFollower
@@ -88,19 +89,18 @@ class AskPrompt:
         self._follower.keyboard.begin_answer(dialog.entry.id)
 
     def _show(self, dialog: AskDialog | QuestionDialog) -> None:
-        height = shutil.get_terminal_size().lines if self._writer.live else None
-        for each in dialog.lines(columns=self._writer.columns, height=height):
+        for each in dialog.lines(columns=self._writer.columns, height=self._writer.height):
             self._writer.write_line(each)
 
     async def _show_all(self, dialog: AskDialog | QuestionDialog) -> None:
         rows = list(dialog.lines(whole=True, columns=self._writer.columns))
-        fits = len(rows) < shutil.get_terminal_size().lines
-        if not self._writer.live or fits or not _has_pager(self._client.settings.environment):
+        height = self._writer.height
+        if height is None or len(rows) < height or not _has_pager(self._client.settings.environment):
             for each in rows:
                 self._writer.write_line(each)
             return
         self._writer.set_footer()
-        await self._follower.lend_terminal(functools.partial(click.echo_via_pager, "\n".join(rows)))
+        await self._follower.lend_terminal(functools.partial(click.echo_via_pager, with_styles(rows)))
         self._show(dialog)
         self._follower.keyboard.begin_answer(dialog.entry.id)
 

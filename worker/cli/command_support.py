@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec
 
 import click
 
-from worker.cli.render.wrap import terminal_columns, wrap_words
+from worker.cli.render.console import terminal_columns
+from worker.cli.render.wrap import wrap_words
 from worker.settings import Settings
 from worker.stack.state_file import Endpoints
 from worker.stack.status import endpoints, stack_notices

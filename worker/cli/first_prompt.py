@@ -7,6 +7,7 @@ from typing import Final
 import click
 
 from worker.cli.render.escaping import escape_exact, escape_prose
+from worker.cli.render.styles import styled
 from worker.cli.render.terminal import prompt_row
 from worker.cli.render.terminal_writer import TerminalWriter
 from worker.cli.render.wrap import wrap_words
@@ -29,7 +30,8 @@ async def read_first_prompt(model: str, directory: Path, *, live: bool) -> str |
     writer = TerminalWriter(live=live)
 
     def print_note(text: str) -> None:
-        writer.write_line(click.style(wrap_words(text, writer.columns), dim=True))
+        for row in wrap_words(text, writer.columns).split("\n"):
+            writer.write_line(styled(row, "dim"))
 
     print_note(f"{escape_exact(model)} in {escape_exact(str(directory))}. Type a prompt; Ctrl-D leaves.")
     try:

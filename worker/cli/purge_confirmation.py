@@ -5,9 +5,10 @@ from typing import Final
 import click
 
 from worker.cli.command_support import confirm, print_note
+from worker.cli.render.console import print_rows, terminal_columns
 from worker.cli.render.escaping import escape_exact
 from worker.cli.render.text_table import format_table
-from worker.cli.render.wrap import terminal_columns, wrap_text
+from worker.cli.render.wrap import wrap_text
 from worker.settings import Settings
 from worker.stack.purge import PurgeItem, purge, purge_items
 
@@ -33,15 +34,13 @@ def _print_targets(settings: Settings, found: list[PurgeItem]) -> None:
     if not found:
         _print_wrapped(f"There is nothing of a stack in {escape_exact(str(settings.home))}.", 2)
     rows = ((f"  {escape_exact(str(each.path))}", each.description) for each in found)
-    for row in format_table(rows, terminal_columns(err=True)):
-        _print_wrapped(row)
+    print_rows(format_table(rows, terminal_columns(err=True)), err=True)
     if settings.postgres_url is not None:
         print_note("The database of HOLDFAST_POSTGRES_URL is not touched.")
     if settings.external_temporal is not None:
         print_note("The Temporal server that is named elsewhere is not touched.")
 
 
-def _print_wrapped(text: str, indent: int = 0) -> None:
+def _print_wrapped(text: str, indent: int) -> None:
     """A path in the text may be longer than a row."""
-    for row in wrap_text(text, terminal_columns(err=True), indent):
-        click.echo(row, err=True)
+    print_rows(wrap_text(text, terminal_columns(err=True), indent), err=True)

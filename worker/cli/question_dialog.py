@@ -9,6 +9,7 @@ from worker.api.inbox import InboxEntry
 from worker.cli.render.ask_preview import preview_ask
 from worker.cli.render.formatting import pluralize
 from worker.cli.render.question_rows import question_rows
+from worker.cli.render.styles import Row
 from workflows.domain.errors import UsageError
 from workflows.domain.permissions.replies import AskDecision, Reply
 from workflows.domain.questions import Question, answers_problem
@@ -46,7 +47,7 @@ class QuestionDialog:
         words = [number, *(["your answer"] if question.custom else []), "dismiss"]
         return f"{' / '.join(each for each in words if each)} > "
 
-    def lines(self, *, whole: bool = False, columns: int | None = None, height: int | None = None) -> Iterator[str]:
+    def lines(self, *, whole: bool = False, columns: int | None = None, height: int | None = None) -> Iterator[Row]:
         """The next question; all of them first."""
         if not self._answers:
             yield from preview_ask(self.entry, whole=whole, columns=columns, height=height).lines

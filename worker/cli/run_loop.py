@@ -4,8 +4,6 @@ import asyncio
 from contextlib import nullcontext
 from typing import Final, TypeAlias
 
-import click
-
 from activities.mint import new_id
 from worker.api.accepted import AcceptedStop
 from worker.api.events import EventWithContents
@@ -18,6 +16,7 @@ from worker.cli.render.escaping import escape_prose
 from worker.cli.render.event_renderer import Renderer
 from worker.cli.render.formatting import format_duration
 from worker.cli.render.jsonlines import create_json_view
+from worker.cli.render.styles import styled
 from worker.cli.render.terminal import Terminal
 from worker.cli.render.turn_summary import describe_usage
 from worker.cli.session_follower import SessionFollower
@@ -164,7 +163,7 @@ class RunLoop(FollowLoop):
                 used = describe_usage(sums.steps, sums.tokens, sums.cost)
             except Unavailable:  # the exit code does not depend on it
                 used = "what it has used cannot be read just now"
-            terminal.writer.write_line(click.style(f"Done{took} · {used}", dim=True))
+            terminal.writer.write_line(styled(f"Done{took} · {used}", "dim"))
 
     async def _on_turn_over(self, end: ExitCode) -> ExitCode | None:
         self._exit_code, self._stop = end, None

@@ -10,15 +10,15 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-import click
 import psutil
 
 from activities.store.migrate import DatabaseForeign, DatabaseNewer
 from worker.api.events import EventWithContents
 from worker.cli.render.event_contents import time_of
 from worker.cli.render.event_renderer import EventRenderer
+from worker.cli.render.styles import styled
 from worker.cli.render.terminal_writer import MarginWriter, TerminalWriter
 from worker.cli.render.wrap import wrap_text
 from worker.client import Holdfast, SessionClient
@@ -100,7 +100,7 @@ class Demo:
             except TimeoutError:
                 raise Unavailable(f"The session has not ended within {_TIMEOUT:.0f} s: see {self.folder}.") from None
             except HoldfastError:
-                self.line("FAILED", f"Files are in {self.folder}, logs in {self.settings.home / 'logs'}.", fg="red")
+                self.line("FAILED", f"Files are in {self.folder}, logs in {self.settings.home / 'logs'}.", style="red")
                 raise
             finally:
                 self.gate.touch()  # an interrupted demo's command waits for it
@@ -192,12 +192,12 @@ class Demo:
             victim.kill(signal.SIGKILL)
         await _found(lambda: not any(victim.alive for victim in victims))
         hit = f"{len(victims)} processes" if everything else ", ".join(f"process {pid}" for pid in kill.hit)
-        self.line("kill -9", f"{what} ({hit})", kill.at, fg="red")
+        self.line("kill -9", f"{what} ({hit})", kill.at, style="red")
         self.progress(_STACK_RESTARTS if everything else _WORKER_RESTARTS)
         next_worker = asyncio.create_task(self.find_next_worker(kill))
         yield kill
         await next_worker
-        self.line("goes on", str(kill), kill.resumed, fg="green")
+        self.line("goes on", str(kill), kill.resumed, style="green")
         self.evidence.kills.append(kill)
 
     async def find_next_worker(self, kill: Kill) -> None:
@@ -240,8 +240,8 @@ class Demo:
         self.title("Checks, counted from outside")
         checks = run_checks(self.evidence)
         for claim, holds, figures in checks:
-            self.line("ok" if holds else "FAILED", claim, fg="green" if holds else "red")
-            self.line("", figures, dim=True)
+            self.line("ok" if holds else "FAILED", claim, style="green" if holds else "red")
+            self.line("", figures, style="dim")
         variables = [f"HOLDFAST_HOME={shlex.quote(str(self.settings.home))}"]
         variables += [f"{name}=" for name in _SERVERS if name in self.user.environment]
         self.title("Try next (the demo's stack is stopped; these start it again, the last one stops it)")
@@ -250,18 +250,18 @@ class Demo:
         return all(holds for _, holds, _ in checks)
 
     def title(self, text: str) -> None:
-        self.write(f"\n{text}", bold=True)
+        self.write(f"\n{text}", style="bold")
 
     def progress(self, text: str) -> None:
-        self.write(f"  {text}", dim=True)
+        self.write(f"  {text}", style="dim")
 
-    def line(self, label: str, text: str, at: datetime | None = None, **style: Any) -> None:
+    def line(self, label: str, text: str, at: datetime | None = None, style: str | None = None) -> None:
         start = f"{at.astimezone():%H:%M:%S}  " if at else ""
-        self.write(f"  {start}{label:<9} {text}", len(start) + 10, **style)
+        self.write(f"  {start}{label:<9} {text}", len(start) + 10, style)
 
-    def write(self, text: str, indent: int = 0, **style: Any) -> None:
+    def write(self, text: str, indent: int = 0, style: str | None = None) -> None:
         for row in wrap_text(text, self.writer.columns, indent):
-            self.writer.write_line(click.style(row, **style) if style else row)
+            self.writer.write_line(styled(row, style) if style else row)
 
     def read_effects(self) -> list[str]:
         return self.effects.read_text().splitlines() if self.effects.exists() else []
@@ -273,7 +273,7 @@ class Demo:
 
     async def type(self, arguments: str) -> None:
         for line in (f"$ holdfast {arguments}", *(await self.run(f"{HOLDFAST} {arguments}")).splitlines()):
-            self.write(f"      {line}".rstrip(), 2, dim=True)
+            self.write(f"      {line}".rstrip(), 2, "dim")
 
     async def run_tests(self) -> str:
         """OK or FAILED (...)."""

@@ -76,7 +76,7 @@ def test_always_is_not_offered_where_nothing_may_be_saved() -> None:
 
 
 def test_the_question_tells_the_letters_that_are_enough() -> None:
-    text = "\n".join(AskDialog(bash(LONG)).lines())
+    text = "\n".join(map(str, AskDialog(bash(LONG)).lines()))
 
     for word in ("once", "always", "project", "reject", "view"):
         assert f"\n  {word} ({word[0]}) " in text

@@ -55,9 +55,9 @@ def test_a_line_chooses_by_number_or_stands_for_itself(
 def test_several_questions_are_asked_one_after_the_other_and_the_last_answer_decides() -> None:
     entry = question_entry(BASE, PARTS)
     dialog = QuestionDialog(entry, (BASE, PARTS))
-    assert "Question 1 of 2" in "\n".join(dialog.lines())
+    assert "Question 1 of 2" in "\n".join(map(str, dialog.lines()))
     assert isinstance(dialog.parse("2"), NextQuestion)
-    assert dialog.prompt == "1-2 / dismiss > " and "Which parts?" in "\n".join(dialog.lines())
+    assert dialog.prompt == "1-2 / dismiss > " and "Which parts?" in "\n".join(map(str, dialog.lines()))
     for _ in range(2):  # where the first decision could not be stored
         answer = dialog.parse("1 2")
         assert answer == AskDecision(reply=Reply.ANSWER, digest=entry.digest, answers=(("SQLite\x1b[2J",), ("a", "b")))
@@ -65,7 +65,7 @@ def test_several_questions_are_asked_one_after_the_other_and_the_last_answer_dec
 
 
 def test_a_question_is_shown_with_its_options_and_nothing_in_it_reaches_the_terminal() -> None:
-    shown = preview_ask(question_entry(BASE)).lines
+    shown = [str(row) for row in preview_ask(question_entry(BASE)).lines]
     assert "build has a question for you" in shown[0]
     assert [each for each in shown if "1  Postgres: robust" in each] and "\x1b[2J" not in "".join(shown)
     assert answer_command(question_entry(BASE)) == "holdfast answer per_1 --option N | '…' | reject"

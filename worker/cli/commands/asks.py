@@ -12,9 +12,11 @@ from worker.cli.ask_dialog import answer_command
 from worker.cli.command_support import async_command, open_client, open_inbox, print_note
 from worker.cli.render import suspension_text
 from worker.cli.render.ask_preview import describe_saved_rule, preview_ask
+from worker.cli.render.console import print_rows, terminal_columns
 from worker.cli.render.escaping import escape_exact, one_line
 from worker.cli.render.formatting import format_age, format_rule, pluralize
-from worker.cli.render.wrap import terminal_columns, wrap_for_stdout, wrap_text
+from worker.cli.render.styles import joined, styled
+from worker.cli.render.wrap import wrap_for_stdout, wrap_text
 from worker.inbox_reader import InboxReader
 from worker.settings import Settings
 from workflows.domain.errors import UsageError
@@ -144,24 +146,29 @@ async def _oldest(inbox: InboxReader, session: SessionId | None, limit: int | No
 def _print_ask(entry: InboxEntry, *, whole: bool) -> None:
     since = format_age(entry.asked_at, datetime.now(UTC))
     state = f"waits for {since}" if entry.state is AskState.OPEN else str(entry.state)
-    heading = f"{click.style(entry.id, bold=True)}  {state}  {one_line(entry.title, 60)}  ({entry.session})"
-    click.echo(wrap_for_stdout(heading, 2))
+    _print_heading(f"{entry.id}  {state}  {one_line(entry.title, 60)}  ({entry.session})")
     shown = preview_ask(entry, whole=whole, columns=terminal_columns())
-    for each in shown.lines:
-        click.echo(each)
+    print_rows(shown.lines)
     if shown.hidden:
         hint = f"  Some of it is hidden. All of it, and the digest to allow it by: `holdfast asks {entry.id}`"
         click.echo(wrap_for_stdout(hint, 2))
     if rule := describe_saved_rule(entry):
-        click.echo("\n".join(wrap_text(f"  always would allow {rule}", terminal_columns(), 2)))
+        print_rows(wrap_text(f"  always would allow {rule}", terminal_columns(), 2))
     if entry.kind is AskKind.QUESTION:
         click.echo(f"  {answer_command(entry)}\n")
     else:
         click.echo("" if shown.hidden else f"  digest {entry.digest[:_SHORT]}\n")
 
 
+def _print_heading(text: str) -> None:
+    """Its id is bold."""
+    first, *others = wrap_text(text, terminal_columns(), 2)
+    id, blank, rest = first.partition(" ")
+    print_rows([joined(styled(id, "bold"), blank, rest), *others])
+
+
 def _print_suspended(waiting: SuspendedSession) -> None:
-    click.echo(f"{click.style(waiting.session, bold=True)}  suspended  {one_line(waiting.title, 60)}")
+    _print_heading(f"{waiting.session}  suspended  {one_line(waiting.title, 60)}")
     click.echo(wrap_for_stdout(f"  {suspension_text.describe_suspension(waiting.reason, waiting.was, waiting.now)}"))
     for each in suspension_text.list_actions(waiting.session):
         click.echo(each)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from worker.cli.command_support import async_command, confirm, open_client, print_note
+from worker.cli.render.console import print_rows, terminal_columns
 from worker.cli.render.escaping import escape_exact
 from worker.cli.render.formatting import format_size, pluralize
 from worker.cli.render.text_table import format_table
-from worker.cli.render.wrap import terminal_columns
 from worker.settings import Settings
 
 if TYPE_CHECKING:
@@ -65,8 +65,7 @@ def _confirm_directories(directories: "list[DirectoryEstimate]", *, yes: bool) -
         (f"  {format_size(each.size)}", pluralize(each.files, "file"), escape_exact(each.directory))
         for each in directories
     )
-    for row in format_table(rows, terminal_columns(err=True)):
-        click.echo(row, err=True)
+    print_rows(format_table(rows, terminal_columns(err=True)), err=True)
     skipped = [entry for each in directories for entry in each.skipped]
     for path, why in skipped[:_NAMED]:
         click.echo(f"  Left out: {escape_exact(path)} ({why})", err=True)

@@ -9,10 +9,11 @@ import click
 from worker.api.grants import GrantEntry
 from worker.cli import completers, id_lookup
 from worker.cli.command_support import async_command, open_client, print_note
+from worker.cli.render.console import print_rows, terminal_columns
 from worker.cli.render.escaping import escape_exact
 from worker.cli.render.formatting import format_age, format_rule, pluralize
 from worker.cli.render.text_table import format_table
-from worker.cli.render.wrap import terminal_columns, wrap_text
+from worker.cli.render.wrap import wrap_text
 from worker.settings import Settings
 
 _ALL = click.option("--all", "all_", is_flag=True, help="Those that were revoked or have expired, too.")
@@ -54,8 +55,7 @@ async def list_(settings: Settings, all_: bool, as_json: bool) -> None:
         click.echo(json.dumps([each.model_dump(mode="json") for each in found], indent=2))
         return
     piped = terminal_columns() is None
-    for row in format_table(map(_row, found)) if piped else (row for each in found for row in _rows(each)):
-        click.echo(row)
+    print_rows(format_table(map(_row, found)) if piped else (row for each in found for row in _rows(each)))
     if not found:
         print_note("There are no standing grants.")
 

@@ -12,9 +12,10 @@ from activities.model.model_table import ModelTables
 from activities.model.providers import check_provider
 from worker.cli import completers, model_choices
 from worker.cli.command_support import async_command, current_directory, print_note
+from worker.cli.render.console import print_rows, terminal_columns
 from worker.cli.render.escaping import escape_exact, escape_prose, one_line
+from worker.cli.render.styles import Row, styled
 from worker.cli.render.text_table import format_table
-from worker.cli.render.wrap import terminal_columns
 from worker.project_config import effective_model, load_project_config
 from worker.settings import Settings
 from workflows.domain.config.config import Config
@@ -80,8 +81,7 @@ async def models(
     if as_json:
         click.echo(json.dumps([_json(each, missing) for each in found], indent=2))
         return
-    for row in _rows(found, missing, terminal_columns(), verbose=verbose):
-        click.echo(row)
+    print_rows(_rows(found, missing, terminal_columns(), verbose=verbose))
     _print_remarks(turn_config, ids, found)
     _print_missing_keys(missing)
     if verbose:
@@ -103,7 +103,7 @@ async def _refresh(settings: Settings, address: str) -> None:
     print_note(f"Fetched {len(table.models):,} models from {escape_exact(table.source)}.")
 
 
-def _rows(found: Sequence[ModelChoice], missing: Collection[str], room: int | None, *, verbose: bool) -> list[str]:
+def _rows(found: Sequence[ModelChoice], missing: Collection[str], room: int | None, *, verbose: bool) -> list[Row]:
     """With a column for keys, if one is missing."""
     if not found or (room is None and not verbose):
         return [escape_exact(each.model) for each in found]
@@ -118,7 +118,7 @@ def _rows(found: Sequence[ModelChoice], missing: Collection[str], room: int | No
     ]
     names = ["model", *(escape_exact(each.model) for each in found)]
     heading, *rows = format_table(zip(names, aligned, strict=True), room)
-    return [click.style(heading, dim=True), *rows]
+    return [styled(str(heading), "dim"), *rows]
 
 
 def _cells(choice: ModelChoice) -> tuple[str, str, str, str]:

@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 import click
 
 from worker.cli.command_support import async_command, open_client, print_note
+from worker.cli.render.console import print_rows, terminal_columns
 from worker.cli.render.escaping import escape_exact
 from worker.cli.render.formatting import format_age, pluralize
 from worker.cli.render.text_table import format_table
-from worker.cli.render.wrap import terminal_columns
 from worker.settings import Settings
 
 
@@ -44,5 +44,4 @@ async def projects(settings: Settings, as_json: bool) -> None:
             )
             for each in found
         ]
-        for row in format_table(rows, terminal_columns()):
-            click.echo(row)
+        print_rows(format_table(rows, terminal_columns()))

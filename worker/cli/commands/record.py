@@ -18,10 +18,12 @@ from worker.archives_client import verify_archive
 from worker.cli import completers, confirmation, id_lookup
 from worker.cli.command_support import async_command, current_directory, open_client
 from worker.cli.exit_codes import ExitCode
-from worker.cli.render.escaping import display_width, escape_exact, one_line
+from worker.cli.render.console import print_rows, terminal_columns
+from worker.cli.render.escaping import escape_exact, one_line
 from worker.cli.render.formatting import pluralize
 from worker.cli.render.session_summary import SessionSummary, render_session_summary
-from worker.cli.render.wrap import terminal_columns, wrap_text, wrap_words
+from worker.cli.render.styles import Row, joined, styled
+from worker.cli.render.wrap import display_width, wrap_text
 from worker.client import SessionClient
 from worker.opencode.export import Exporter
 from worker.settings import Settings
@@ -66,7 +68,10 @@ async def log(
         if not (each_event or as_json or after is not None):
             return await _print_summary(client, found)
         async for seen in client.records.log(found, after or 0):
-            click.echo(_event_as_json(seen) if as_json else _format_event(seen))
+            if as_json:
+                click.echo(_event_as_json(seen))
+            else:
+                print_rows(_event_rows(seen))
     return ExitCode.DONE
 
 
@@ -156,7 +161,7 @@ def _log_of_archive(path: Path, verify: bool, after: int, as_json: bool) -> Exit
         for record in records:
             seen = EventWithContents(record=record, contents={})
             if record.seq > after:
-                click.echo(record.model_dump_json() if as_json else _format_event(seen))
+                print_rows([record.model_dump_json()] if as_json else _event_rows(seen))
     return ExitCode.DONE
 
 
@@ -166,8 +171,7 @@ async def _print_summary(client: SessionClient, session: SessionId) -> ExitCode:
         async for seen in client.records.log(each):
             summary.on_event(seen)
     room = min(terminal_columns() or _COLUMNS, _COLUMNS)
-    for row in render_session_summary(summary, await client.sessions.get(session), datetime.now(UTC), room):
-        click.echo(row)
+    print_rows(render_session_summary(summary, await client.sessions.get(session), datetime.now(UTC), room))
     return ExitCode.DONE
 
 
@@ -188,17 +192,17 @@ def _event_as_json(seen: EventWithContents) -> str:
     return json.dumps({**seen.record.model_dump(mode="json"), "contents": seen.contents}, separators=(",", ":"))
 
 
-def _format_event(seen: EventWithContents) -> str:
+def _event_rows(seen: EventWithContents) -> list[Row]:
     record, room = seen.record, terminal_columns()
     when = f"{datetime.fromisoformat(record.at).astimezone():%Y-%m-%d %H:%M:%S}"
-    head = "  ".join(
-        (f"{record.seq:>5}", when, escape_exact(record.actor.subject), click.style(record.event.type, bold=True))
-    )
+    start = f"{record.seq:>5}  {when}  {escape_exact(record.actor.subject)}  "
+    head = joined(start, styled(record.event.type, "bold"))
     fields = record.event.model_dump(mode="json", exclude={"type"}, exclude_defaults=True)
     details = " ".join(f"{name}={_truncate(value)}" for name, value in fields.items() if not name.endswith("seal"))
-    if room is None or display_width(click.unstyle(f"{head}  {details}")) <= room:
-        return f"{head}  {details}".rstrip()
-    return "\n".join([wrap_words(head, room, 2), *wrap_text(f"{' ' * _DETAILS}{details}", room)])
+    if room is None or display_width(head) + display_width(f"  {details}") <= room:
+        return [joined(head, f"  {details}" if details else "")]
+    heads = [head] if display_width(head) <= room else wrap_text(str(head), room, 2)
+    return [*heads, *wrap_text(f"{' ' * _DETAILS}{details}", room)]
 
 
 def _truncate(value: JsonValue) -> str:

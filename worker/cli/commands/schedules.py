@@ -10,9 +10,10 @@ from worker.api.schedules import ScheduleEntry
 from worker.cli import completers, confirmation, id_lookup
 from worker.cli.command_support import async_command, confirm, open_client, print_note
 from worker.cli.render import schedule_text
+from worker.cli.render.console import print_rows, terminal_columns
 from worker.cli.render.escaping import escape_exact
 from worker.cli.render.text_table import format_table
-from worker.cli.render.wrap import terminal_columns, wrap_for_stdout, wrap_text
+from worker.cli.render.wrap import wrap_for_stdout, wrap_text
 from worker.settings import Settings
 
 _ALL = click.option("--all", "all_", is_flag=True, help="Those that are done or were deleted, too.")
@@ -60,8 +61,7 @@ async def list_(settings: Settings, all_: bool, as_json: bool) -> None:
         return
     now, columns = datetime.now(UTC), terminal_columns()
     rows = [_row(each, now) for each in found]
-    for line in format_table(rows) if columns is None else (line for row in rows for line in _lines(row, columns)):
-        click.echo(line)
+    print_rows(format_table(rows) if columns is None else (line for row in rows for line in _lines(row, columns)))
     if not found:
         print_note('There are no schedules: `holdfast run --every "weekdays 7:00" …` makes one.')
 

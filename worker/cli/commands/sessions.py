@@ -12,10 +12,11 @@ from worker.cli.command_support import async_command, open_client, print_note
 from worker.cli.filter_options import session_filter
 from worker.cli.render import session_table
 from worker.cli.render.budget_text import describe_budget
+from worker.cli.render.console import print_rows, terminal_columns
 from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.formatting import pluralize
 from worker.cli.render.session_status import describe_session
-from worker.cli.render.wrap import terminal_columns, wrap_for_stdout
+from worker.cli.render.wrap import wrap_for_stdout
 from worker.settings import Settings
 from workflows.domain.errors import UsageError
 from workflows.domain.session_filter import SessionFilter
@@ -97,8 +98,7 @@ async def _list_sessions(settings: Settings, wanted: SessionFilter, limit: int |
     else:
         room = terminal_columns()
         here = wanted.directory is not None
-        for row in session_table.render_session_table(found, datetime.now(UTC), room, same_directory=here):
-            click.echo(row)
+        print_rows(session_table.render_session_table(found, datetime.now(UTC), room, same_directory=here))
     if others > 0:
         again = "holdfast sessions --all" if wanted.empty else "the same with --all"
         print_note(f"And {others:,} more: {again}")

@@ -9,10 +9,12 @@ from worker import credential_handoff
 from worker.cli import completers
 from worker.cli.command_support import async_command, print_note, start_stack
 from worker.cli.exit_codes import ExitCode
+from worker.cli.render.console import print_rows, terminal_columns
 from worker.cli.render.escaping import escape_exact, escape_prose
 from worker.cli.render.formatting import format_size, pluralize
+from worker.cli.render.styles import Row, styled
 from worker.cli.render.text_table import format_table
-from worker.cli.render.wrap import terminal_columns, wrap_for_stdout
+from worker.cli.render.wrap import wrap_for_stdout
 from worker.settings import Settings
 from worker.stack.down import down as take_down
 from worker.stack.layout import Layout
@@ -21,9 +23,8 @@ from worker.stack.status import HostStatus, PartStatus, ServerStatus, StackStatu
 from worker.stack.status import status as stack_status
 
 _LOGS = ("supervisor", *(str(name) for name in PartName))
-_MARKS = {"ok": click.style("ok", fg="green"), "warning": click.style("warning", fg="yellow")}
+_STYLES = {"ok": "green", "warning": "yellow", "failure": "bold red"}
 _ROOM = {"postgres": "PostgreSQL", "temporal": "Temporal"}
-_FAILURE = click.style("failure", fg="red", bold=True)
 
 
 @click.command()
@@ -143,9 +144,8 @@ async def doctor(settings: Settings, model: str | None, as_json: bool) -> ExitCo
     if as_json:
         click.echo(json.dumps([finding.model_dump(mode="json") for finding in findings], indent=2))
     else:
-        rows = ((_MARKS.get(each.level, _FAILURE), each.check, escape_prose(each.message)) for each in findings)
-        for row in format_table(rows, terminal_columns()):
-            click.echo(row)
+        rows = ((styled(each.level, _STYLES[each.level]), each.check, escape_prose(each.message)) for each in findings)
+        print_rows(format_table(rows, terminal_columns()))
         remedies: dict[str, list[str]] = {}
         for each in findings:
             remedies.setdefault(each.remedy, []).append(each.check)
@@ -194,10 +194,10 @@ def _print_status(seen: StackStatus, as_json: bool) -> None:
     if as_json:
         click.echo(seen.model_dump_json(indent=2, exclude={"endpoints": {"postgres_url"}}))
         return
-    click.echo("\n".join(_lines(seen)))
+    print_rows(_lines(seen))
 
 
-def _lines(seen: StackStatus) -> Iterator[str]:
+def _lines(seen: StackStatus) -> Iterator[Row]:
     """Leaves the database's address out: it may hold a password."""
     yield wrap_for_stdout(_headline(seen))
     yield from format_table(

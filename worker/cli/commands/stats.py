@@ -8,8 +8,8 @@ import click
 from worker.cli import completers, filter_options, id_lookup
 from worker.cli.command_support import async_command, open_client
 from worker.cli.filter_options import session_filter
+from worker.cli.render.console import print_rows, terminal_columns
 from worker.cli.render.usage_table import render_statistics
-from worker.cli.render.wrap import terminal_columns, wrap_for_stdout
 from worker.settings import Settings
 from workflows.domain.errors import UsageError
 
@@ -52,5 +52,4 @@ async def stats(
     if as_json:
         click.echo(known.model_dump_json(indent=2))
         return
-    for row in render_statistics(known, terminal_columns()):
-        click.echo(row if terminal_columns() is None else wrap_for_stdout(row))
+    print_rows(render_statistics(known, terminal_columns()))

@@ -1,9 +1,8 @@
 """An ask for people: exactly what will happen, from the recorded effect (security.md 4)."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
-
-import click
 
 from worker.api.inbox import InboxEntry
 from worker.cli.render.call_arguments import format_arguments, format_one_line_call
@@ -12,22 +11,23 @@ from worker.cli.render.diff_lines import diff_line_colour, number_diff_lines
 from worker.cli.render.escaping import escape_exact, find_foreign_letters, one_line
 from worker.cli.render.formatting import format_rule, pluralize
 from worker.cli.render.question_rows import question_rows
+from worker.cli.render.styles import Row, styled
 from worker.cli.render.wrap import add_bar, wrap_text
 from workflows.domain.call_display import DisplayKind
 from workflows.domain.permissions import loop_guard, permission_keys
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.questions import Question, QuestionRequest
-from workflows.domain.value import Value
 
 _RESERVED_ROWS: Final = 13  # rows for the headline, notes, answers and the typed line
 _MIN_LINES: Final = 6  # lines of an effect on the lowest terminal
 _COUNTED: Final = 1000  # files: counting stops there
 
 
-class AskPreview(Value):
+@dataclass(frozen=True)
+class AskPreview:
     """The lines of an ask; `hidden`: they leave out a part of the effect."""
 
-    lines: tuple[str, ...]
+    lines: tuple[Row, ...]
     hidden: bool = False
 
 
@@ -52,9 +52,9 @@ def _preview_questions(entry: InboxEntry, questions: tuple[Question, ...], colum
     return AskPreview(lines=(*headline, *rows))
 
 
-def _heading_rows(entry: InboxEntry, text: str, columns: int | None) -> Iterator[str]:
+def _heading_rows(entry: InboxEntry, text: str, columns: int | None) -> Iterator[Row]:
     path = "".join(f"{one_line(name)} › " for name in entry.path) if len(entry.path) > 1 else ""
-    yield from (click.style(row, bold=True) for row in wrap_text(path + text, columns, 2))
+    yield from (styled(row, "bold") for row in wrap_text(path + text, columns, 2))
 
 
 def describe_saved_rule(entry: InboxEntry) -> str | None:

@@ -11,7 +11,7 @@ _YELLOW = "yellow"
 
 
 def budget_sentence(event: Event) -> tuple[str, str | None] | None:
-    """For people who follow a session, with its colour."""
+    """For people who follow a session, with its style."""
     match event:
         case BudgetSet():
             units = {Unit.COST: event.cost, Unit.TOKENS: event.tokens, Unit.STEPS: event.steps, Unit.TIME: event.time}

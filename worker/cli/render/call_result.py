@@ -4,8 +4,6 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Final
 
-import click
-
 from worker.cli.render.ask_preview import strip_diff_header
 from worker.cli.render.call_arguments import format_todo
 from worker.cli.render.collapse import DIFF_LIMIT, OUTPUT_LIMIT, collapse
@@ -13,23 +11,24 @@ from worker.cli.render.diff_lines import diff_line_colour, number_diff_lines
 from worker.cli.render.escaping import escape_prose, one_line
 from worker.cli.render.event_contents import CallContent
 from worker.cli.render.formatting import format_price, pluralize
+from worker.cli.render.styles import Row, styled
 from worker.cli.render.wrap import add_bar
 from workflows.domain.call_display import DisplayKind
 from workflows.domain.messages import CallState
 from workflows.domain.usage import Cost
 
-_MARKS: Final[dict[str, str]] = {
-    CallState.DONE: click.style("✓", fg="green"),
-    CallState.FAILED: click.style("✗", fg="red"),
-    CallState.UNKNOWN: click.style("?", fg="yellow", bold=True),
-    CallState.CANCELLED: click.style("–", dim=True),
-    CallState.REFUSED: click.style("✗", fg="red"),
+_MARKS: Final = {
+    CallState.DONE: ("✓", "green"),
+    CallState.FAILED: ("✗", "red"),
+    CallState.UNKNOWN: ("?", "bold yellow"),
+    CallState.CANCELLED: ("–", "dim"),
+    CallState.REFUSED: ("✗", "red"),
 }
 _LISTED: Final = 50  # todos
 
 
-def mark_of(call: CallContent | None, state: str) -> str:
-    return _MARKS[CallState.FAILED if _failure(call, state) else state]
+def mark_of(call: CallContent | None, state: str) -> Row:
+    return styled(*_MARKS[CallState.FAILED if _failure(call, state) else CallState(state)])
 
 
 def result_suffix(call: CallContent | None, state: str) -> str:
@@ -43,7 +42,7 @@ def result_suffix(call: CallContent | None, state: str) -> str:
     return f" · {format_price(cost)}"
 
 
-def result_rows(call: CallContent, state: str, *, diff_shown: bool, columns: int | None) -> Iterator[str]:
+def result_rows(call: CallContent, state: str, *, diff_shown: bool, columns: int | None) -> Iterator[Row]:
     """`diff_shown`: the question has shown the diff already."""
     outcome = call.outcome
     if outcome is None:

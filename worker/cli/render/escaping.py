@@ -7,7 +7,6 @@ from typing import Final
 from workflows.domain.emoji import EMOJI_JOINER
 
 _BLANK: Final = "\N{OPEN BOX}"  # a blank that would go unnoticed
-_JOINER: Final = "\N{ZERO WIDTH JOINER}"
 _PADDING: Final = re.compile(r"(?<=\S) {16,}")
 _HOST: Final = re.compile(r"(?://(?:[^\s/@]*@)?|[\w.+-]@)([^\s/:?#'\"]+)")
 _DOTTED: Final = re.compile(r"[\w-]+(?:\.[\w-]+)+")  # a host, or a file
@@ -48,17 +47,6 @@ def find_foreign_letters(programs: list[str], text: str) -> list[str]:
     hosts = dict.fromkeys(host for host in _HOST.findall(text) if not host.isascii())
     hosts |= dict.fromkeys(name for name in _DOTTED.findall(text) if _mixed(name))
     return notes + [f"The host {host!r} holds {_letters(host)}; it is {_punycode(host)!r}." for host in hosts]
-
-
-def display_width(text: str) -> int:
-    """The most columns that `text` takes on any terminal.
-
-    Not rich's `cell_len`: it counts joined emoji as one, which many terminals show as several. Such a row would wrap,
-    and could look like a line of ours.
-    """
-    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
-    marks = sum(unicodedata.combining(character) > 0 or character == _JOINER for character in text)
-    return len(text) + wide - marks
 
 
 def _mark_blanks(row: str, kept: str) -> str:

@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Final, Protocol
 
-import click
 from pydantic import JsonValue
 
 from worker.api.events import EventWithContents, PublishedDelta
@@ -24,6 +23,7 @@ from worker.cli.render.session_origin import origin_rows
 from worker.cli.render.session_status import retry_hint
 from worker.cli.render.status_line import THINKING, WAITING, StatusLine
 from worker.cli.render.streamed_answer import StreamedAnswer, render_answer
+from worker.cli.render.styles import joined, styled
 from worker.cli.render.terminal_writer import TerminalWriter
 from worker.cli.render.wrap import wrap_text, wrap_words
 from worker.stored_contents import note_of, part_of
@@ -203,7 +203,7 @@ class EventRenderer:
         shown = collapse(escape_prose(prompt_of(seen, event.prompt).strip()), OUTPUT_LIMIT).text
         room = self.writer.columns
         for row in wrap_text(shown, None if room is None else room - 2):
-            self.writer.write_line(click.style(f"> {row}", bold=True))
+            self.writer.write_line(styled(f"> {row}", "bold"))
 
     def _show_claim(self, event: CallClaimed, seen: EventWithContents) -> None:
         call = call_of(seen, event.call)
@@ -218,16 +218,15 @@ class EventRenderer:
         self._completed_sources.add(event.call)
         call = call_of(seen, event.call)
         suffix = result_suffix(call, event.state)
-        self.writer.write_line(f"{mark_of(call, event.state)} {self._label(seen, event.call)}{suffix}")
+        self.writer.write_line(joined(mark_of(call, event.state), f" {self._label(seen, event.call)}{suffix}"))
         if call is not None:
             was_asked = event.call in self._asked_calls
             for each in result_rows(call, event.state, diff_shown=was_asked, columns=self.writer.columns):
                 self.writer.write_line(each)
 
-    def _print(self, text: str, colour: str | None = None) -> None:
+    def _print(self, text: str, style: str | None = None) -> None:
         for row in wrap_words(text, self.writer.columns, _FURTHER).split("\n"):
-            style = partial(click.style, dim=True) if colour == DIM else partial(click.style, fg=colour)
-            self.writer.write_line(style(row) if colour else row)
+            self.writer.write_line(styled(row, style) if style else row)
 
     def _on_piece(self, source: str, body: dict[str, JsonValue]) -> None:
         match body:

@@ -30,7 +30,7 @@ from workflows.domain.events.tasks import TaskStarted
 from workflows.domain.events.turns import RetryAccepted, RetryWithdrawn
 
 DIM: Final = "dim"
-Sentence: TypeAlias = tuple[str, str | None]  # and its colour
+Sentence: TypeAlias = tuple[str, str | None]  # and its style
 
 
 def find_sentence(event: Event, seen: EventWithContents) -> Sentence | None:

@@ -8,15 +8,14 @@ from typing import Final
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from rich import markdown
-from rich.color import ColorSystem
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.padding import Padding
-from rich.segment import Segment
 from rich.syntax import Syntax
 from rich.text import Text
 from rich.theme import Theme
 
-from worker.cli.render.escaping import escape_prose
+from worker.cli.render.console import render_rows
+from worker.cli.render.styles import Row
 
 _WIDEST: Final = 100  # columns: longer lines are hard to read
 _NARROWEST: Final = 24
@@ -77,21 +76,11 @@ def split_blocks(source: str) -> list[str]:
     return ["\n".join(lines[begin:end]) for begin, end in zip(bounds, bounds[1:], strict=False)]
 
 
-def render_markdown(source: str, columns: int) -> list[str]:
+def render_markdown(source: str, columns: int) -> list[Row]:
     """Styled rows, without outer blank ones."""
-    console = Console(width=max(min(columns, _WIDEST), _NARROWEST), theme=_THEME, highlight=False, emoji=False)
-    rendered = console.render_lines(_Markdown(source), pad=False)
-    shown = ["".join(map(_style_segment, each)).rstrip() for each in rendered]
-    return shown[_blanks(shown) : len(shown) - _blanks(shown[::-1])]
-
-
-def _style_segment(segment: Segment) -> str:
-    text = escape_prose(segment.text)
-    return segment.style.render(text, color_system=ColorSystem.STANDARD) if segment.style else text
-
-
-def _blanks(shown: list[str]) -> int:
-    return next((place for place, each in enumerate(shown) if each), len(shown))
+    rows = render_rows(_Markdown(source), max(min(columns, _WIDEST), _NARROWEST), _THEME)
+    filled = [number for number, row in enumerate(rows) if row]
+    return [*rows[filled[0] : filled[-1] + 1]] if filled else []
 
 
 def _keep_line_breaks(token: Token) -> Token:

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator
 
-import click
-
 from worker.cli.render.escaping import escape_prose
+from worker.cli.render.styles import Row, styled
 from worker.cli.render.wrap import add_bar
 from workflows.domain.questions import Question
 
 
-def question_rows(question: Question, columns: int | None) -> Iterator[str]:
+def question_rows(question: Question, columns: int | None) -> Iterator[Row]:
     header = f"[{question.header}] " if question.header else ""
     yield from add_bar(escape_prose(header + question.question), columns, lambda _: "cyan")
     for number, option in enumerate(question.options, 1):
@@ -17,7 +16,7 @@ def question_rows(question: Question, columns: int | None) -> Iterator[str]:
         mark = "–" if question.number else number  # where a number is an answer itself
         yield from add_bar(escape_prose(f"{mark}  {option.label}{description}"), columns)
     if hint := answer_hint(question):
-        yield click.style(f"  {hint}", dim=True)
+        yield styled(f"  {hint}", "dim")
 
 
 def answer_hint(question: Question) -> str:

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-import click
-
 from worker.api.events import EventWithContents
 from worker.api.sessions import Overview
 from worker.cli.render import suspension_text
@@ -24,6 +22,7 @@ from worker.cli.render.event_contents import (
 )
 from worker.cli.render.formatting import format_duration, format_past, format_rule, pluralize
 from worker.cli.render.session_status import describe_changes, describe_status
+from worker.cli.render.styles import Row, styled
 from worker.cli.render.turn_summary import AskSummary, TurnSummary, describe_usage, render_turn, render_turn_line
 from worker.cli.render.wrap import wrap_text
 from worker.stored_contents import note_of, part_of
@@ -202,9 +201,9 @@ def _add_reply(event: AskAnswered | AskClosed | GrantMade, asked: AskSummary, se
             asked.rule = f"{format_rule(event.permission, event.patterns)} in this {event.scope}"
 
 
-def render_session_summary(summary: SessionSummary, seen: Overview, at: datetime, columns: int) -> Iterator[str]:
+def render_session_summary(summary: SessionSummary, seen: Overview, at: datetime, columns: int) -> Iterator[Row]:
     turns = summary.turns
-    yield click.style(one_line(seen.title, columns), bold=True)
+    yield styled(one_line(seen.title, columns), "bold")
     model = escape_exact(seen.model or "no model yet")
     where = f"  {seen.id} in {escape_exact(seen.directory)} · {one_line(seen.agent)} · {model}"
     yield from wrap_text(where, columns, 2)

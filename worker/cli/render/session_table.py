@@ -4,14 +4,13 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Final
 
-import click
-
 from worker.api.sessions import Overview
-from worker.cli.render.escaping import display_width, escape_exact, one_line
+from worker.cli.render.escaping import escape_exact, one_line
 from worker.cli.render.formatting import format_age
 from worker.cli.render.session_status import status_label
+from worker.cli.render.styles import Row, styled
 from worker.cli.render.text_table import format_table
-from worker.cli.render.wrap import clip_start, wrap_chars, wrap_text
+from worker.cli.render.wrap import clip_start, display_width, wrap_chars, wrap_text
 
 _TITLE: Final = 60  # characters
 _NARROWEST: Final = 12  # columns of a cut title or directory
@@ -21,7 +20,7 @@ _HEADER: Final = ("STATE", "CHANGED", "SESSION")
 
 def render_session_table(
     found: Sequence[Overview], now: datetime, max_columns: int | None, *, same_directory: bool = False
-) -> list[str]:
+) -> list[Row]:
     """The rows for a terminal of `max_columns`, None for a pipe. `same_directory`: leave the directory out."""
     stand = [(status_label(each, now), format_age(each.updated_at, now), each.id) for each in found]
     if max_columns is None:
@@ -39,15 +38,15 @@ def render_session_table(
     ends = [()] * len(found) if same_directory else [(clip_start(where, most),) for where in wheres]
     columns = [(title, *each, *end) for title, each, end in zip(titles, stand, ends, strict=True)]
     first, *others = format_table([header, *columns])
-    return [click.style(first, dim=True), *others]
+    return [styled(str(first), "dim"), *others]
 
 
 def _stacked(
     stand: Sequence[tuple[str, ...]], titles: Sequence[str], wheres: Sequence[str], max_columns: int
-) -> Iterator[str]:
+) -> Iterator[Row]:
     for title, below, where in zip(titles, format_table(stand), wheres or [""] * len(titles), strict=True):
         yield _truncate_end(title, max_columns)
-        for each in filter(None, (below, where)):
+        for each in filter(None, (str(below), where)):
             yield from wrap_text(f"  {each}", max_columns, 2)
 
 

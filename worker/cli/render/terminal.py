@@ -3,13 +3,12 @@
 import sys
 from typing import Final, Self
 
-import click
-
 from worker.api.events import EventWithContents, PublishedDelta
 from worker.api.inbox import InboxEntry
 from worker.cli.command_support import print_note
 from worker.cli.render.escaping import escape_prose
 from worker.cli.render.status_line import StatusLine
+from worker.cli.render.styles import Row, styled
 from worker.cli.render.subagent_view import create_session_view
 from worker.cli.render.terminal_writer import TerminalWriter
 from worker.cli.render.wrap import clip_start, wrap_words
@@ -66,8 +65,9 @@ class Terminal:
     def refresh(self, question: str = "", prompt: str | None = None, idle: str = "") -> None:
         """Redraw what has grown, and the footer: the `question`, or else a running command's output, the status line
         (or `idle`), and the typed `prompt`."""
-        written = (click.style(f"  │ {row}", dim=True) for row in self.status_line.output_tail)
-        rows = [question] if question else [*written, self.status_line.text() or idle]
+        written = (styled(f"  │ {row}", "dim") for row in self.status_line.output_tail)
+        status = self.status_line.text() or idle
+        rows: list[Row] = [question] if question else [*written, *([status] if status else [])]
         if prompt is not None and not question:
             rows.append(prompt_row(prompt, self.writer.columns or 0))
-        self.writer.set_footer(*filter(None, rows))
+        self.writer.set_footer(*rows)

@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-import click
-
 from worker.cli.render.escaping import one_line
 from worker.cli.render.formatting import format_duration, format_past, format_price, format_tokens, pluralize
+from worker.cli.render.styles import Row, joined, styled
 from worker.cli.render.wrap import wrap_text
 from workflows.domain.ids import AskId
 from workflows.domain.messages import CallState
@@ -89,9 +88,9 @@ def render_turn_line(turn: TurnSummary, columns: int) -> str:
     return f"{content} · {one_line(turn.prompts[0], max_columns)}" if turn.prompts and max_columns > 0 else content
 
 
-def render_turn(turn: TurnSummary, columns: int) -> Iterator[str]:
+def render_turn(turn: TurnSummary, columns: int) -> Iterator[Row]:
     """Only a name may be wider than `columns`."""
-    yield click.style(_headline(turn), bold=True)
+    yield styled(_headline(turn), "bold")
     max_columns = columns - _LABEL - 2
     for each in turn.prompts:
         yield f"  > {one_line(each, columns - 4)}"
@@ -108,9 +107,9 @@ def _headline(turn: TurnSummary) -> str:
     return f"Turn {turn.number} · {format_past(turn.started_at)}{duration} · {turn.reason or 'at work'}"
 
 
-def _render_section(label: str, content: Iterator[str] | list[str], max_columns: int) -> Iterator[str]:
+def _render_section(label: str, content: Iterator[str] | list[str], max_columns: int) -> Iterator[Row]:
     for number, each in enumerate(row for entry in content for row in wrap_text(entry, max_columns, _FURTHER)):
-        yield f"  {click.style((label if number == 0 else '').ljust(_LABEL), dim=True)}{each}"
+        yield joined("  ", styled((label if number == 0 else "").ljust(_LABEL), "dim"), each)
 
 
 def _activity_rows(turn: TurnSummary, max_columns: int) -> Iterator[str]:

@@ -3,24 +3,25 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-import click
-
 from worker.cli.render.escaping import escape_exact, one_line
 from worker.cli.render.formatting import format_price, format_tokens, pluralize
+from worker.cli.render.styles import Row, joined, styled
 from worker.cli.render.text_table import format_table
+from worker.cli.render.wrap import wrap_text
 from workflows.domain.statistics import Statistics, ToolEntry, UsageEntry
 
 _KINDS: Final = {"day": "Days", "model": "Models", "agent": "Agents", "directory": "Directories", "session": "Sessions"}
 _TITLE: Final = 40  # characters
 
 
-def render_statistics(known: Statistics, max_columns: int | None) -> Iterator[str]:
+def render_statistics(known: Statistics, max_columns: int | None) -> Iterator[Row]:
     (total,) = known.of("all")
     tokens = total.tokens
     yield f"{pluralize(total.sessions, 'session')} · {pluralize(total.steps, 'step')} · {_price(total)}"
-    yield (
+    yield from wrap_text(
         f"{format_tokens(_all(total), total.steps)}: input {tokens.input:,}, cache read {tokens.cache_read:,} and "
-        f"written {tokens.cache_write:,}, output {tokens.output:,}, reasoning {tokens.reasoning:,}"
+        f"written {tokens.cache_write:,}, output {tokens.output:,}, reasoning {tokens.reasoning:,}",
+        max_columns,
     )
     for kind, heading in _KINDS.items():
         if entries := known.of(kind):
@@ -32,10 +33,10 @@ def render_statistics(known: Statistics, max_columns: int | None) -> Iterator[st
         yield f"Not counted: {pluralize(known.archived, 'archived session')}."
 
 
-def _section(heading: str, rows: Sequence[tuple[str, ...]], others: int, max_columns: int | None) -> Iterator[str]:
+def _section(heading: str, rows: Sequence[tuple[str, ...]], others: int, max_columns: int | None) -> Iterator[Row]:
     yield ""
-    yield click.style(heading, bold=True)
-    yield from (f"  {row}" for row in format_table(rows, None if max_columns is None else max_columns - 2))
+    yield styled(heading, "bold")
+    yield from (joined("  ", row) for row in format_table(rows, None if max_columns is None else max_columns - 2))
     if others:
         yield f"  … and {others:,} more"
 

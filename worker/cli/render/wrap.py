@@ -1,25 +1,28 @@
-"""Lines fitted to a terminal: untrusted ones are cut anywhere, ours between words."""
+"""Lines fitted to a terminal by rich: untrusted ones are cut anywhere, ours between words."""
 
 import re
-import shutil
-import sys
-from collections.abc import Callable, Iterator
-from typing import Final
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Final
 
-import click
+from worker.cli.render.console import open_console, terminal_columns
+from worker.cli.render.styles import Row, joined, styled
 
-from worker.cli.render.escaping import display_width
+if TYPE_CHECKING:
+    from rich.console import OverflowMethod
+    from rich.text import Text
 
-_STYLES: Final = re.compile(r"(\x1b\[[\d;]*m)")
-_WORD: Final = re.compile(r"( *)((?:`[^`]*`|[^ `]|`)+)")  # text in backquotes is for copying, and stays whole
+_COMMAND: Final = re.compile("`[^`]*`")  # for copying: it stays whole
 _NARROWEST: Final = 20
 _LEAST: Final = 4  # columns of a continuation row: blanks, and a character of two columns
-_TAB: Final = 8
+_COLOUR: Final = "\N{VARIATION SELECTOR-16}"  # rich knows what it widens
 
 
-def terminal_columns(*, err: bool = False) -> int | None:
-    """The columns of standard output or error; None if it is no terminal: no wrapping."""
-    return shutil.get_terminal_size().columns if (sys.stderr if err else sys.stdout).isatty() else None
+def display_width(row: Row) -> int:
+    """The most columns that it takes on any terminal."""
+    from rich.cells import cell_len  # start-up time
+
+    return cell_len(_apart(str(row)))
 
 
 def wrap_for_stdout(text: str, indent: int = 0) -> str:
@@ -27,87 +30,92 @@ def wrap_for_stdout(text: str, indent: int = 0) -> str:
 
 
 def wrap_chars(line: str, columns: int) -> list[str]:
-    """Rows of at most `columns` columns; the text is unchanged. No styles."""
-    rows, row, taken = [], "", 0
-    for character in line.expandtabs(_TAB):
-        wide = display_width(character)
-        if taken + wide > columns:
-            rows.append(row)
-            row, taken = "", 0
-        row, taken = row + character, taken + wide
-    return [*rows, row]
+    """Rows of at most `columns` columns; the text is unchanged, but for tabs."""
+    from rich.cells import chop_cells  # start-up time
+
+    text = line.expandtabs()
+    apart = _apart(text)
+    return _parts(text, apart, chop_cells(apart, columns) or [apart])
 
 
 def wrap_words(text: str, columns: int | None, indent: int = 0) -> str:
     """Wrap our own sentences between words; a longer word stays whole. Continuation rows are `indent` further in."""
     if columns is None:
         return text
-    return "\n".join(row for each in text.split("\n") for row in _flowing(each, columns, indent))
+    return "\n".join(row for line in text.split("\n") for row in _wrap(line, columns, indent, "ignore"))
 
 
 def wrap_text(text: str, columns: int | None, indent: int = 0) -> list[str]:
-    """Like `wrap_words`, for untrusted words without styles: cuts a word longer than a row, so that no row begins too
-    far left. None columns: split into lines only."""
+    """Like `wrap_words`, for untrusted words: cuts a word longer than a row, so that no row begins too far left. None
+    columns: split into lines only."""
     if columns is None:
         return text.split("\n")
-    return [row for line in text.split("\n") for row in _folding(line, max(columns, _LEAST), indent)]
+    return [row for line in text.split("\n") for row in _wrap(line, max(columns, _LEAST), indent, "fold")]
 
 
-def _folding(line: str, columns: int, indent: int) -> Iterator[str]:
-    lead = _lead(line, indent)[: columns // 2]
-    for flowing in _flowing(line, columns, indent):
-        row, *others = wrap_chars(flowing, columns)
-        yield row
-        while others:
-            row, *others = wrap_chars(lead + "".join(others), columns)
-            yield row
+def _wrap(line: str, columns: int, indent: int, overflow: "OverflowMethod") -> Iterator[str]:
+    line = line.expandtabs()
+    if display_width(line) <= columns:
+        yield line
+        return
+    words = line.strip(" ")
+    lead = " " * min(len(line) - len(line.lstrip(" ")), columns // 2)
+    further = " " * min(len(lead) + indent, columns // 2)
+    first = _rows(words, columns - len(lead), overflow)[0]
+    yield lead + first
+    if left := words[len(first) :].lstrip(" "):
+        yield from (further + row for row in _rows(left, columns - len(further), overflow))
 
 
-def _flowing(line: str, columns: int, indent: int) -> Iterator[str]:
-    row, lead = "", _lead(line, indent)
-    for blanks, word in _WORD.findall(line):
-        if row.strip() and display_width(click.unstyle(row + blanks + word)) > columns:
-            yield row
-            row, blanks = lead, ""
-        row += blanks + word
-    yield row
+def _rows(words: str, columns: int, overflow: "OverflowMethod") -> list[str]:
+    from rich.text import Text  # start-up time
+
+    apart = _COMMAND.sub(lambda found: found[0].replace(" ", "x"), _apart(words))
+    wrapped = (row.plain.strip(" ") for row in Text(apart, overflow=overflow).wrap(open_console(), columns))
+    return _parts(words, apart, [row for row in wrapped if row] or [""])
 
 
-def _lead(line: str, indent: int) -> str:
-    return " " * (len(line) - len(line.lstrip(" ")) + indent)
+def _apart(text: str) -> str:
+    """Text of the same length for rich to measure.
+
+    It measures joiners, skin tones and vowel signs as parts of what stands before them. Many terminals show them, or
+    what they join, beside it: such a row would wrap, and could look like a line of ours.
+    """
+    from rich.cells import cell_len  # start-up time
+
+    if text.isascii():
+        return text
+    return "".join(each if cell_len(each) or unicodedata.combining(each) or each == _COLOUR else "世" for each in text)
 
 
-def add_bar(text: str, columns: int | None = None, colour: Callable[[str], str | None] | None = None) -> list[str]:
+def _parts(text: str, apart: str, rows: Iterable[str]) -> list[str]:
+    """The parts of the text that stand where these rows do in its stand-in."""
+    parts, at = [], 0
+    for row in rows:
+        begin = apart.index(row, at)
+        at = begin + len(row)
+        parts.append(text[begin:at])
+    return parts
+
+
+def add_bar(text: str, columns: int | None = None, colour: Callable[[str], str | None] | None = None) -> list[Row]:
     """Put a bar before each line, so that none looks like a line of ours.
 
     With `columns`, continuation rows have another bar.
     """
-    rows = []
+    rows: list[Row] = []
     for line in text.split("\n"):
-        fg = colour(line) if colour else None
+        style = (colour(line) if colour else None) or ""
         for number, row in enumerate(wrap_chars(line, max(columns - 4, _NARROWEST)) if columns is not None else [line]):
-            rows.append(f"  {'┊' if number else '│'} {click.style(row, fg=fg) if fg else row}")
+            rows.append(joined(f"  {'┊' if number else '│'} ", styled(row, style)))
     return rows
 
 
-def clip(line: str, columns: int) -> str:
-    """Cut a line, which may have styles, to `columns`."""
-    if display_width(click.unstyle(line)) <= columns:
-        return line
-    kept, left = "", columns
-    for piece in _STYLES.split(line):
-        if not piece.startswith("\x1b"):
-            piece = wrap_chars(piece, max(left, 0))[0] if left > 0 else ""
-            left -= display_width(piece)
-        kept += piece
-    return kept
+def clip(row: Row, columns: int) -> "Text":
+    text = joined(row)
+    return text if display_width(text) <= columns else text[: len(wrap_chars(text.plain, columns)[0])]
 
 
 def clip_start(text: str, columns: int) -> str:
-    """The end of a text, without styles; a cut is marked."""
-    shown = text[-max(columns, 1) :]
-    if display_width(text) <= columns:
-        return text
-    while shown and display_width(shown) >= columns:
-        shown = shown[1:]
-    return f"…{shown}"
+    """The end of a text; a cut is marked."""
+    return text if display_width(text) <= columns else f"…{wrap_chars(text[::-1], max(columns - 1, 1))[0][::-1]}"

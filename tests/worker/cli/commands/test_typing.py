@@ -80,7 +80,7 @@ async def test_holdfast_alone_asks_for_a_prompt_and_continues_a_session_on_reque
         person = shell(harness)
         harness.configure(model="scripted/model")
         async with person.terminal() as terminal:
-            await terminal.until(r"scripted/model in\s")
+            await terminal.until("scripted/model in")
             terminal.type("/stop\r/hel")  # pasted: no command
             await terminal.until("/stop⏎/hel$")
             terminal.type(CTRL_C)

@@ -1,6 +1,5 @@
 """Asks as people see them."""
 
-import click
 import pytest
 from pydantic import JsonValue
 
@@ -15,7 +14,7 @@ UNDECIDED = "  Asked because no rule decides about {} here."
 
 
 def shown(ask: InboxEntry, *, whole: bool = False) -> list[str]:
-    return [click.unstyle(line) for line in preview_ask(ask, whole=whole).lines]
+    return [str(line) for line in preview_ask(ask, whole=whole).lines]
 
 
 def test_a_command_is_shown_with_its_directory_and_its_size() -> None:

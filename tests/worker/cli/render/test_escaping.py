@@ -2,7 +2,7 @@
 
 import pytest
 
-from worker.cli.render.escaping import display_width, escape_exact, escape_prose, find_foreign_letters, one_line
+from worker.cli.render.escaping import escape_exact, escape_prose, find_foreign_letters, one_line
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,3 @@ def test_ordinary_words_outside_of_programs_and_hosts_are_not_marked() -> None:
 def test_one_line_is_one_line() -> None:
     assert one_line("a\n b\t\tc\x1b") == r"a b c\x1b"
     assert len(one_line("x" * 500)) == 100
-
-
-def test_wide_letters_count_twice_and_marks_not_at_all() -> None:
-    assert (display_width("ab"), display_width("世界"), display_width("e\u0301")) == (2, 4, 1)

@@ -3,7 +3,6 @@
 from datetime import timedelta
 from typing import Any
 
-import click
 import pytest
 from pydantic import JsonValue
 
@@ -94,7 +93,7 @@ class WrittenLog:
 
     def page(self, columns: int = 100, **changed: Any) -> list[str]:
         seen = Overview.model_validate(STANDING | {"updated_at": self.at} | changed)
-        return [click.unstyle(each) for each in render_session_summary(self.summary, seen, self.at, columns)]
+        return [str(each) for each in render_session_summary(self.summary, seen, self.at, columns)]
 
 
 STANDING: dict[str, Any] = {name: None for name in Overview.model_fields} | {

@@ -2,12 +2,11 @@
 
 from datetime import UTC, datetime, timedelta
 
-import click
 import pytest
 
 from worker.api.sessions import Overview
-from worker.cli.render.escaping import display_width
 from worker.cli.render.session_table import render_session_table
+from worker.cli.render.wrap import display_width
 from workflows.domain.ids import SessionId
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -41,7 +40,7 @@ def session(number: int, title: str, depth: int = 0, directory: str = "/home/ada
 
 
 def shown(*found: Overview, max_columns: int | None, same_directory: bool = False) -> list[str]:
-    return [click.unstyle(row) for row in render_session_table(found, NOW, max_columns, same_directory=same_directory)]
+    return [str(row) for row in render_session_table(found, NOW, max_columns, same_directory=same_directory)]
 
 
 def test_on_a_terminal_a_header_stands_above_and_titles_come_first() -> None:

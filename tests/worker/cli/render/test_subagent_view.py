@@ -5,9 +5,9 @@ import pytest
 
 from tests.worker.cli.render.test_event_renderer import seen
 from worker.api.events import EventWithContents, PublishedDelta
-from worker.cli.render.escaping import display_width
 from worker.cli.render.subagent_view import create_session_view
 from worker.cli.render.terminal_writer import MarginWriter, TerminalWriter
+from worker.cli.render.wrap import display_width
 from workflows.domain.events.event import Event
 from workflows.domain.events.tasks import TaskStarted
 from workflows.domain.events.turns import TurnOpened

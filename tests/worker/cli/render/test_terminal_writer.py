@@ -2,9 +2,11 @@
 
 import os
 
+import click
 import pyte
 import pytest
 
+from worker.cli.render.styles import styled
 from worker.cli.render.terminal_writer import TerminalWriter
 
 Capture = pytest.CaptureFixture[str]
@@ -62,16 +64,40 @@ def test_markdown_is_shown_while_it_grows_and_whole_blocks_stay(writer: Terminal
     assert terminal.shows == ["Plan", "", "Two things:", "", " • one", " • two"]
 
 
-def test_an_answer_that_begins_again_replaces_what_was_shown(writer: TerminalWriter, terminal: Terminal) -> None:
+def test_an_unfinished_block_of_an_answer_that_begins_again_vanishes(
+    writer: TerminalWriter, terminal: Terminal
+) -> None:
     writer.write_line("before")
-    stream(writer, "First\n\nattempt\n\nis cut")
+    stream(writer, "First attempt\nis cut")
     begun = terminal.shows
     writer.retract()
     stream(writer, "Second")
     writer.finalize("Second attempt.")
 
-    assert begun == ["before", "First", "", "attempt", "", "is cut"]
+    assert begun == ["before", "First attempt", "is cut"]
     assert terminal.shows == ["before", "Second attempt."]
+
+
+def test_finished_blocks_of_an_answer_that_begins_again_are_declared_void(
+    writer: TerminalWriter, terminal: Terminal
+) -> None:
+    stream(writer, "First\n\nattempt\n\nis cut")
+    begun = terminal.shows
+    writer.retract()
+    stream(writer, "Second\n\nattem")
+    writer.finalize("Second\n\nattempt.")
+
+    assert begun == ["First", "", "attempt", "", "is cut"]
+    assert terminal.shows == [
+        "First",
+        "",
+        "attempt",
+        "(That answer was interrupted and does",
+        "not count; it begins again.)",
+        "Second",
+        "",
+        "attempt.",
+    ]
 
 
 def test_a_passing_line_stays_below_all_others_and_leaves_no_trace(writer: TerminalWriter, terminal: Terminal) -> None:
@@ -88,7 +114,7 @@ def test_a_passing_line_stays_below_all_others_and_leaves_no_trace(writer: Termi
 
 
 def test_a_line_that_does_not_fit_passes_in_one_row(writer: TerminalWriter, terminal: Terminal) -> None:
-    writer.set_footer("\x1b[31m" + "世界" * 30)
+    writer.set_footer(styled("世界" * 30, "red"))
     shown = terminal.shows
     writer.set_footer()
 
@@ -96,20 +122,12 @@ def test_a_line_that_does_not_fit_passes_in_one_row(writer: TerminalWriter, term
     assert terminal.shows == [""]
 
 
-def test_blocks_above_other_lines_are_declared_void_instead(writer: TerminalWriter, terminal: Terminal) -> None:
-    stream(writer, "done\n\nhalf an")
+def test_what_was_not_streamed_is_added_to_the_blocks_that_were(writer: TerminalWriter, terminal: Terminal) -> None:
+    stream(writer, "one\n\ntwo is")
     writer.write_line("a question")
-    writer.retract()
+    writer.finalize("one\n\ntwo was\n\nthree")
 
-    shown = terminal.shows
-    assert shown[:2] == ["done", "a question"] and "interrupted" in shown[2]
-
-
-def test_text_that_has_left_the_screen_is_declared_void(writer: TerminalWriter, terminal: Terminal) -> None:
-    stream(writer, "\n\n".join(str(number) for number in range(50)))
-    writer.retract()
-
-    assert "interrupted" in terminal.shows[-2]
+    assert terminal.shows == ["one", "a question", "", "two was", "", "three"]
 
 
 def test_a_block_that_is_higher_than_the_screen_grows_at_its_end_and_stays_whole(
@@ -119,7 +137,7 @@ def test_a_block_that_is_higher_than_the_screen_grows_at_its_end_and_stays_whole
     stream(writer, f"```\n{code}")
     shown = terminal.shows
     writer.finalize(f"```\n{code}\n```")
-    written = capsys.readouterr().out
+    written = click.unstyle(capsys.readouterr().out)
 
     assert len(shown) < SIZE.lines and shown[-1] == "  line 49"
     assert all(f"line {number}\n" in written for number in range(49))

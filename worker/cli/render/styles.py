@@ -1,0 +1,21 @@
+"""Rows with styles: texts of rich, which is loaded where the first one is made."""
+
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+Row: TypeAlias = "str | Text"
+
+
+def styled(text: str, style: str) -> "Text":
+    """A text in a style of rich, such as "bold red"; nothing in it is read as markup."""
+    from rich.text import Text  # start-up time
+
+    return Text.styled(text, style)
+
+
+def joined(*parts: Row) -> "Text":
+    from rich.text import Text  # start-up time
+
+    return Text.assemble(*parts)

@@ -72,7 +72,7 @@ TOOL_WORDS = {
     "activities.store.archives": "tables",
     "activities.model.wires.anthropic": "fields of a provider's usage",
     "worker.cli.commands.completion": "shells",
-    "worker.demo.slug_project": "a script in the place of a model, which names tools",
+    "worker.cli.demo.slug_project": "a script in the place of a model, which names tools",
 }
 BEHIND_THE_DOORS = ("temporalio", "psycopg", "activities.store")
 

@@ -9,42 +9,11 @@ import psycopg
 
 from activities.store.outages import translate_errors
 from activities.store.pg_connect import connect
-from workflows.domain.errors import Conflict, HoldfastError
+from workflows.domain.errors import Conflict, DatabaseForeign, DatabaseNewer, DatabaseOlder
 
 SCHEMA: Final = "holdfast"
 _LOCK: Final = 0x686F6C64  # advisory lock: "hold"
 _LIMIT: Final = 3600.0  # seconds for one statement, which may change a large table or wait for another migration
-
-
-class DatabaseNewer(HoldfastError):
-    """A newer Holdfast has migrated the database."""
-
-    def __init__(self, found: int, known: int) -> None:
-        super().__init__(
-            f"The database is at migration {found}, this Holdfast knows migrations up to {known}. "
-            "Run the newer Holdfast, or restore a backup made before the upgrade."
-        )
-
-
-class DatabaseOlder(HoldfastError):
-    """The database lacks migrations that this Holdfast needs."""
-
-    def __init__(self, found: int, known: int) -> None:
-        super().__init__(
-            f"The database is at migration {found}, this Holdfast needs {known}: prepare it first, by "
-            "`python -P -m worker.prepare` or `holdfast up --restart-worker`."
-        )
-
-
-class DatabaseForeign(HoldfastError):
-    """A migration of the database differs from ours of that number."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(
-            f"The database was made by another Holdfast than this one: its migration {number} is a different one, as "
-            "happens between releases. It is left as it is. Go on with the Holdfast that made it, or name another "
-            "directory in HOLDFAST_HOME (a server of your own: another database in HOLDFAST_POSTGRES_URL)."
-        )
 
 
 async def migrate(postgres_url: str) -> int:

@@ -13,9 +13,9 @@ import pytest
 from tests.acceptance import failure_report
 from tests.acceptance.conftest import Failed
 from tests.conftest import remove, settings_of
+from worker.cli.demo import slug_project
+from worker.cli.demo.play import HOLDFAST
 from worker.connect import connect
-from worker.demo import slug_project
-from worker.demo.play import HOLDFAST
 from worker.scripted.request_ledger import RequestRecord, read_ledger
 from worker.settings import Settings
 from worker.stack.down import down

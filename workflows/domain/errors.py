@@ -14,9 +14,9 @@ HoldfastError
 ├── ModelError            activities.model.failures
 ├── StaleFence
 │   └── UnknownEpoch
-├── DatabaseNewer         activities.store.migrate
-├── DatabaseOlder         activities.store.migrate
-├── DatabaseForeign       activities.store.migrate
+├── DatabaseNewer
+├── DatabaseOlder
+├── DatabaseForeign
 └── Unavailable
     ├── SchemaMissing     activities.store.outages
     ├── Unreachable       activities.store.outages
@@ -77,6 +77,37 @@ class StaleFence(HoldfastError):
 
 class UnknownEpoch(StaleFence):
     """PostgreSQL has not given out the caller's epoch: forged, or of a database since restored."""
+
+
+class DatabaseNewer(HoldfastError):
+    """A newer Holdfast has migrated the database."""
+
+    def __init__(self, found: int, known: int) -> None:
+        super().__init__(
+            f"The database is at migration {found}, this Holdfast knows migrations up to {known}. "
+            "Run the newer Holdfast, or restore a backup made before the upgrade."
+        )
+
+
+class DatabaseOlder(HoldfastError):
+    """The database lacks migrations that this Holdfast needs."""
+
+    def __init__(self, found: int, known: int) -> None:
+        super().__init__(
+            f"The database is at migration {found}, this Holdfast needs {known}: prepare it first, by "
+            "`python -P -m worker.prepare` or `holdfast up --restart-worker`."
+        )
+
+
+class DatabaseForeign(HoldfastError):
+    """A migration of the database differs from ours of that number."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(
+            f"The database was made by another Holdfast than this one: its migration {number} is a different one, as "
+            "happens between releases. It is left as it is. Go on with the Holdfast that made it, or name another "
+            "directory in HOLDFAST_HOME (a server of your own: another database in HOLDFAST_POSTGRES_URL)."
+        )
 
 
 class Unavailable(HoldfastError):

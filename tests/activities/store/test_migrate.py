@@ -7,17 +7,9 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from activities.store.migrate import (
-    DatabaseForeign,
-    DatabaseNewer,
-    DatabaseOlder,
-    current_version,
-    migrate,
-    require_current,
-    scripts,
-)
+from activities.store.migrate import current_version, migrate, require_current, scripts
 from worker.stack.cluster import ROLE, SUPERUSER, Cluster
-from workflows.domain.errors import Unavailable
+from workflows.domain.errors import DatabaseForeign, DatabaseNewer, DatabaseOlder, Unavailable
 
 
 @pytest.fixture

@@ -21,9 +21,9 @@ def demo() -> int:
       holdfast demo
     """
     # Start-up time: `version` needs none of it.
+    from worker.cli.demo.play import Demo
     from worker.cli.render.terminal import is_live_terminal
     from worker.cli.render.terminal_writer import TerminalWriter
-    from worker.demo.play import Demo
 
     settings = Settings.read()
     writer = TerminalWriter(live=is_live_terminal(settings))

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from worker.cli.demo import slug_project
+from worker.cli.demo.play import Demo
 from worker.cli.render.terminal_writer import TerminalWriter
-from worker.demo import slug_project
-from worker.demo.play import Demo
 from worker.settings import Settings
 
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from worker.api.events import Verification
 from worker.api.sessions import Totals
-from worker.demo import slug_project
+from worker.cli.demo import slug_project
 from worker.scripted.request_ledger import RequestRecord, StreamEnd
 from worker.scripted.script import Script
 from workflows.domain.events.asks import AskAnswered, AskRaised

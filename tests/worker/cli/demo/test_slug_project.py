@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 from activities.tools.edit.substitute import substitute
-from worker.demo import slug_project
+from worker.cli.demo import slug_project
 
 
 def passes(directory: Path, module: str) -> bool:

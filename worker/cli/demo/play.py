@@ -14,16 +14,15 @@ from typing import Final
 
 import psutil
 
-from activities.store.migrate import DatabaseForeign, DatabaseNewer
 from worker.api.events import EventWithContents
+from worker.cli.demo import slug_project
+from worker.cli.demo.checks import Evidence, Kill, T, run_checks
 from worker.cli.render.event_contents import time_of
 from worker.cli.render.event_renderer import EventRenderer
 from worker.cli.render.styles import styled
 from worker.cli.render.terminal_writer import MarginWriter, TerminalWriter
 from worker.cli.render.wrap import wrap_text
 from worker.client import Holdfast, SessionClient
-from worker.demo import slug_project
-from worker.demo.checks import Evidence, Kill, T, run_checks
 from worker.scripted.model_server import serve
 from worker.scripted.request_ledger import RequestRecord, read_ledger
 from worker.settings import Settings
@@ -35,7 +34,7 @@ from worker.stack.purge import purge, purge_items
 from worker.stack.state_file import Endpoints, PartName, StackState
 from worker.stack.up import up
 from workflows.domain.actor import Actor
-from workflows.domain.errors import HoldfastError, Unavailable
+from workflows.domain.errors import DatabaseForeign, DatabaseNewer, HoldfastError, Unavailable
 from workflows.domain.events.asks import AskRaised
 from workflows.domain.events.calls import CallClaimed, CallFinished
 from workflows.domain.events.generations import MessageCompleted

@@ -9,8 +9,8 @@ import pytest
 
 from worker.api.events import Verification
 from worker.api.sessions import Totals
-from worker.demo import slug_project
-from worker.demo.checks import Evidence, Kill, run_checks
+from worker.cli.demo import slug_project
+from worker.cli.demo.checks import Evidence, Kill, run_checks
 from worker.scripted.request_ledger import RequestRecord, StreamEnd
 from workflows.domain.actor import Actor
 from workflows.domain.events.asks import AskAnswered, AskRaised

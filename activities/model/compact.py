@@ -39,7 +39,7 @@ from activities.store.transcript_cache import TranscriptCache
 from activities.store.turns import TurnStatus
 from prompts import render_prompt
 from workflows.domain.agents.built_in import COMPACTION
-from workflows.domain.agents.selection import hidden_agent
+from workflows.domain.config.agent_selection import hidden_agent
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import UsageError
 from workflows.domain.generation import Generation, Purpose

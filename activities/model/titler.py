@@ -16,7 +16,7 @@ from activities.store.turns import TurnStatus
 from prompts import render_prompt
 from workflows.domain.agents.agent import Agent
 from workflows.domain.agents.built_in import TITLE
-from workflows.domain.agents.selection import hidden_agent
+from workflows.domain.config.agent_selection import hidden_agent
 from workflows.domain.config.config import Config
 from workflows.domain.generation import Generation, Purpose
 from workflows.domain.titles import title_of_answer

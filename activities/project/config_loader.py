@@ -13,7 +13,7 @@ from activities.project.unsupported import ignored_files, unfetched_organisation
 from workflows.domain.agents.agent import Agent
 from workflows.domain.agents.built_in import BUILD, NOT_BUILT, RESERVED, agent_named
 from workflows.domain.agents.delegation import Delegation
-from workflows.domain.agents.selection import available_agents, default_agent, select_agent
+from workflows.domain.config.agent_selection import available_agents, default_agent, select_agent
 from workflows.domain.config.config import AgentSettings, Config
 from workflows.domain.config.fields import JsonObject, unknown_fields, unsupported_fields, value_at
 from workflows.domain.config.loosening import loosens

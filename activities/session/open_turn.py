@@ -34,7 +34,7 @@ from activities.store.sessions import Origin
 from activities.store.turns import TurnRow
 from activities.store.work import TurnRequest
 from workflows.domain.agents.built_in import TITLE
-from workflows.domain.agents.selection import is_disabled
+from workflows.domain.config.agent_selection import is_disabled
 from workflows.domain.state import MAX_COMPACTIONS
 from workflows.domain.step_flaw import find_flaw
 from workflows.domain.suspension import find_directory_change

@@ -11,7 +11,7 @@ from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.formatting import pluralize
 from worker.project_config import effective_model
 from worker.settings import Settings
-from workflows.domain.config.config import AgentMode
+from workflows.domain.agents.agent import AgentMode
 from workflows.domain.config.references import has_reference
 from workflows.domain.config.turn_config import IgnoredFiles, TurnConfig
 from workflows.domain.errors import UsageError

@@ -1,5 +1,5 @@
 from activities.model.system_prompt import system_prompt
-from workflows.domain.agents.selection import available_agents
+from workflows.domain.config.agent_selection import available_agents
 from workflows.domain.config.config import Config
 from workflows.domain.config.turn_config import Instruction, TurnConfig
 

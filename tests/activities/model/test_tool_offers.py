@@ -3,7 +3,7 @@
 from activities.model.tool_offers import offer_tools, tool_choice
 from activities.tools.registry import TOOLS
 from workflows.domain.agents.delegation import Delegation
-from workflows.domain.agents.selection import available_agents
+from workflows.domain.config.agent_selection import available_agents
 from workflows.domain.config.config import Config
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.permissions.rules import Action, Rule

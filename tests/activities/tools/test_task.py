@@ -13,7 +13,7 @@ from activities.tools.tool import CallStopped, Delegated, Output, SubagentCall, 
 from activities.turn_context import TurnContext
 from tests.activities.tools.tool_calls import make_context, project
 from workflows.domain.agents.delegation import Delegation
-from workflows.domain.agents.selection import available_agents
+from workflows.domain.config.agent_selection import available_agents
 from workflows.domain.config.config import Config
 from workflows.domain.errors import ToolError
 from workflows.domain.ids import PartId, SessionId

@@ -1,7 +1,7 @@
 """The agents that a turn may delegate to, and their rules."""
 
 from workflows.domain.agents.delegation import Delegation, subagent_rules
-from workflows.domain.agents.selection import available_agents
+from workflows.domain.config.agent_selection import available_agents
 from workflows.domain.config.config import Config
 from workflows.domain.permissions.rules import Action, Rule, evaluate
 

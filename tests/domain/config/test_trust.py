@@ -1,7 +1,8 @@
 import pytest
 from pydantic import JsonValue
 
-from workflows.domain.config.config import AgentMode, AgentSettings, Config
+from workflows.domain.agents.agent import AgentMode
+from workflows.domain.config.config import AgentSettings, Config
 from workflows.domain.config.merge import ConfigLayer
 from workflows.domain.config.trust import apply_trust
 from workflows.domain.permissions import rules

@@ -1,10 +1,19 @@
 """Agent: who works in a turn (opencode.md 1)."""
 
+from enum import StrEnum
+
 from pydantic import JsonValue
 
-from workflows.domain.config.config import AgentMode, AgentSettings
 from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.value import Value
+
+
+class AgentMode(StrEnum):
+    """Whom an agent works for: people (primary), other agents (subagent), or both."""
+
+    PRIMARY = "primary"
+    SUBAGENT = "subagent"
+    ALL = "all"
 
 
 class Agent(Value):
@@ -34,12 +43,3 @@ class Agent(Value):
     def names_permission(self, permission: str) -> bool:
         """Whether its own rules or the user's settings for it name a permission."""
         return permission in self.named_permissions or any(rule.permission == permission for rule in self.rules)
-
-    def with_settings(self, settings: AgentSettings, own: AgentSettings) -> "Agent":
-        """`own`: from the user's own files."""
-        settings_given = settings.model_dump(
-            include={"mode", "hidden", "description", "model", "variant", "temperature", "top_p", "options", "steps"},
-            exclude_none=True,
-        )
-        named = (*self.named_permissions, *own.permission)
-        return self.model_copy(update={**settings_given, "named_permissions": tuple(dict.fromkeys(named))})

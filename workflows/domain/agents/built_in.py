@@ -2,8 +2,7 @@
 
 from typing import Final
 
-from workflows.domain.agents.agent import Agent
-from workflows.domain.config.config import AgentMode
+from workflows.domain.agents.agent import Agent, AgentMode
 from workflows.domain.permissions.defaults import ENVIRONMENT_FILE_RULES, EXTERNAL_DIRECTORY_RULES
 from workflows.domain.permissions.rules import Action, Rule
 

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from workflows.domain.agents.agent import Agent
-from workflows.domain.config.config import AgentMode
+from workflows.domain.agents.agent import Agent, AgentMode
 from workflows.domain.permissions import permission_keys
 from workflows.domain.permissions.rules import Action, Rule, Ruleset, evaluate, only_denies
 from workflows.domain.value import Value

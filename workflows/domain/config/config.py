@@ -1,6 +1,5 @@
 """Config: the configuration fields that Holdfast acts on (opencode.md 14.3)."""
 
-from enum import StrEnum
 from typing import Annotated, Final, Literal
 
 from pydantic import (
@@ -17,6 +16,7 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
+from workflows.domain.agents.agent import AgentMode
 from workflows.domain.budgets import OnLimit
 from workflows.domain.permissions.permission_keys import PATTERNLESS
 from workflows.domain.permissions.rules import Action
@@ -156,14 +156,6 @@ class Provider(Section):
     npm: str | None = None
     options: ProviderOptions = ProviderOptions()
     models: dict[str, ProviderModel] = {}
-
-
-class AgentMode(StrEnum):
-    """Whom an agent works for: people (primary), other agents (subagent), or both."""
-
-    PRIMARY = "primary"
-    SUBAGENT = "subagent"
-    ALL = "all"
 
 
 class AgentSettings(Section):

@@ -5,8 +5,9 @@ from typing import Final
 
 from pydantic import JsonValue
 
+from workflows.domain.agents.agent import AgentMode
 from workflows.domain.agents.built_in import BUILD, BUILT_IN, RESERVED
-from workflows.domain.config.config import AgentMode, Config
+from workflows.domain.config.config import Config
 from workflows.domain.config.fields import (
     KNOWN_FIELDS,
     FieldPath,

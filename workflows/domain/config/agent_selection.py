@@ -13,7 +13,7 @@ def available_agents(config: Config, own: Config | None = None) -> Mapping[str, 
     subagent's bounds."""
     trusted, plain = config if own is None else own, AgentSettings()
     return {
-        name: agent_named(name).with_settings(config.agent.get(name, plain), trusted.agent.get(name, plain))
+        name: _with_settings(agent_named(name), config.agent.get(name, plain), trusted.agent.get(name, plain))
         for name in sorted({*BUILT_IN, *config.agent} - RESERVED)
         if not config.agent.get(name, plain).disable
     }
@@ -21,7 +21,7 @@ def available_agents(config: Config, own: Config | None = None) -> Mapping[str, 
 
 def hidden_agent(agent: Agent, config: Config) -> Agent:
     """One that Holdfast asks itself, with its settings."""
-    return agent.with_settings(config.agent.get(agent.name, AgentSettings()), AgentSettings())
+    return _with_settings(agent, config.agent.get(agent.name, AgentSettings()), AgentSettings())
 
 
 def is_disabled(agent: Agent, config: Config) -> bool:
@@ -48,6 +48,16 @@ def default_agent(config: Config, known: Mapping[str, Agent]) -> Agent:
     if named not in visible:
         raise UnknownAgent(f'The configured default agent "{named}" {_why_unavailable(named, known)}.', visible)
     return known[named]
+
+
+def _with_settings(agent: Agent, settings: AgentSettings, own: AgentSettings) -> Agent:
+    """`own`: from the user's own files."""
+    given = settings.model_dump(
+        include={"mode", "hidden", "description", "model", "variant", "temperature", "top_p", "options", "steps"},
+        exclude_none=True,
+    )
+    named = (*agent.named_permissions, *own.permission)
+    return agent.model_copy(update={**given, "named_permissions": tuple(dict.fromkeys(named))})
 
 
 def _visible(known: Mapping[str, Agent]) -> list[str]:

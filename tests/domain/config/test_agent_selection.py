@@ -2,8 +2,9 @@
 
 import pytest
 
-from workflows.domain.agents.selection import available_agents, default_agent, select_agent
-from workflows.domain.config.config import AgentMode, Config
+from workflows.domain.agents.agent import AgentMode
+from workflows.domain.config.agent_selection import available_agents, default_agent, select_agent
+from workflows.domain.config.config import Config
 from workflows.domain.errors import UnknownAgent
 
 

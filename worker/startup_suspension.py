@@ -31,9 +31,7 @@ async def suspend_restored(postgres_url: str, report: Callable[[str], None]) -> 
     async with Database(postgres_url, size=1) as database:
         paused = await schedules.pause_all(database, "restored from a backup", actor)
     if paused:
-        report(
-            f"Schedules that are paused now: {len(paused)}. `holdfast schedules` lists them; `resume` lets them go on."
-        )
+        report(f"Schedules that are paused now: {len(paused)}. `holdfast schedules resume` lets them go on.")
     suspended = await _suspend(postgres_url, SuspendReason.RESTORED, actor)
     if suspended:
         report(f"Sessions that were at work when the backup was made: {suspended}. {_HINTS[ResumePolicy.ASK]}")

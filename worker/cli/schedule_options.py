@@ -13,7 +13,7 @@ import click
 from worker.api.schedules import ScheduleTiming
 from workflows.domain.errors import UsageError
 from workflows.domain.schedules.decision import Missed, Overlap
-from workflows.domain.schedules.recurrence import Once
+from workflows.domain.schedules.recurrence import Interval, Once
 from workflows.domain.schedules.timing import parse_at, parse_every
 from workflows.domain.value import Value
 
@@ -35,7 +35,11 @@ class ScheduleOptions(Value):
         name = self.zone or local_zone(environment, _LOCALTIME)
         zone = _require_zone(name)
         if self.every is not None:
-            return ScheduleTiming(words=self.every.strip(), recurrence=parse_every(self.every), zone=name)
+            recurrence = parse_every(self.every)
+            words = " ".join(self.every.split())
+            if isinstance(recurrence, Interval):
+                words = f"every {words.lower().removeprefix('every ')}"
+            return ScheduleTiming(words=words, recurrence=recurrence, zone=name)
         moment = parse_at(self.at or "", now, zone)
         words = f"once, {moment.astimezone(zone):%Y-%m-%d %H:%M}"
         return ScheduleTiming(words=words, recurrence=Once(at=moment), zone=name)

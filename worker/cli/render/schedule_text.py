@@ -40,7 +40,10 @@ def describe_state(entry: ScheduleEntry, now: datetime) -> str:
 
 
 def describe_last(entry: ScheduleEntry) -> str:
-    return describe_event(entry.last, entry.zone) if entry.last is not None else "has not run yet"
+    """Without a note: that of a refusal is why it is paused."""
+    if entry.last is None:
+        return "has not run yet"
+    return describe_event(entry.last.model_copy(update={"note": None}), entry.zone)
 
 
 def describe_event(event: ScheduleEvent, zone: str) -> str:
@@ -77,9 +80,9 @@ def render_schedule(entry: ScheduleEntry, events: list[ScheduleEvent], now: date
     yield describe_prompt(entry)
     yield f"  {entry.id}, of {escape_exact(entry.author)}, prompts {_whom(entry)}"
     yield f"  {describe_timing(entry)}; {describe_state(entry, now)}"
-    queue = "runs after it" if entry.overlap is Overlap.QUEUE else "is left out"
+    queue = "waits for it" if entry.overlap is Overlap.QUEUE else "is left out"
     late = "runs once, late" if entry.missed is Missed.RUN else "is left out"
-    yield f"  A run that falls into the one before {queue}; one that was missed {late}."
+    yield f"  While the run before is at work, the next one {queue}; one that was missed {late}."
     if entry.trouble is not None:
         yield f"  Temporal does not have it, so it runs some seconds late: {one_line(entry.trouble, _NOTE)}"
     if entry.prompt is not None:
@@ -102,4 +105,4 @@ def _whom(entry: ScheduleEntry) -> str:
 
 
 def _in_zone(moment: datetime, zone: str) -> str:
-    return f"{moment.astimezone(ZoneInfo(zone)):%a %d %b %H:%M}"
+    return f"{moment.astimezone(ZoneInfo(zone)):%a %d %b %Y %H:%M}"

@@ -4,7 +4,7 @@ import json
 
 from tests.histories.history_scenarios import DONE
 from tests.worker.cli.conftest import OpenHarness, shell
-from workflows.domain.ids import SessionId
+from workflows.domain.ids import Prefix, SessionId
 
 EVERY = ("run", "-m", "scripted/model", "--every", "weekdays 7:00", "--timezone", "Europe/Berlin")
 
@@ -16,6 +16,7 @@ async def test_a_schedule_is_made_listed_paused_triggered_and_deleted(open_harne
         made = await person.run(*EVERY, "Sweep the floor.")
         schedule = made.out.strip()
         listed = await person.run("schedules")
+        completed = await harness.client.inbox.completions(Prefix.SCHEDULE, schedule[:6])
         paused = await person.run("schedules", "pause", schedule, "-m", "until the release")
         fired = await person.run("schedules", "trigger", schedule, "--json")
         session = SessionId(json.loads(fired.out)["session"])
@@ -29,6 +30,7 @@ async def test_a_schedule_is_made_listed_paused_triggered_and_deleted(open_harne
     assert none.out == "" and "holdfast run --every" in none.err
     assert made.err.startswith(f"It prompts a new session in {harness.project}: weekdays 7:00 (Europe/Berlin); next: ")
     assert "no limit is set" in made.err and "07:00 (in " in listed.out and listed.out.startswith(schedule)
+    assert [(each.id, each.title) for each in completed] == [(schedule, "weekdays 7:00, active")]
     assert paused.out == f"{schedule}: paused: until the release\n"
     assert "paused by " in shown.out and f"which prompted {session}" in shown.out and "> Sweep the floor." in shown.out
     assert f"who triggered schedule {schedule}" in page.out and f"started by schedule {schedule}" in status.out

@@ -58,7 +58,8 @@ class HttpWire:
                 while not (reader.ended or splitter.ended):
                     piece = await _next(received, reader)
                     events, failure = _read(splitter, reader, piece)
-                    yield events  # what comes before a failure is a part of the answer, which is paid for
+                    if events:  # also before a failure: a part of the answer, which is paid for
+                        yield events
                     if failure is not None:
                         raise failure
                     if piece is None:

@@ -7,6 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
+from activities.archive import deleted_files
 from activities.archive.archiver import Archiver
 from activities.calls import output
 from activities.shell import retention
@@ -43,9 +44,19 @@ class Upkeep:
         outputs = await asyncio.to_thread(output.delete_old_outputs, self.data / "tool-output", local_time)
         unsettled = await calls.claimed(self.database)
         forgotten = await asyncio.to_thread(retention.remove_expired, self.data / "calls", local_time, unsettled)
+        await self.remove_deleted()
         now = await self.database.now()
         await deltas.delete_old(self.database, now - timedelta(seconds=INTERVAL))
         if outputs or forgotten:
             _LOG.info("removed %d old outputs and %d old calls", len(outputs), len(forgotten))
         if self.archive_after is not None:
             await Archiver(self.database, self.data, self.host).archive_older_than(now - self.archive_after)
+
+    async def remove_deleted(self) -> None:
+        """What sessions that were deleted on another host, or whose deletion was cut short, have left here."""
+        failures = await deleted_files.remove_deleted_calls(self.database, self.data, self.host)
+        archives = await deleted_files.remove_deleted_archives(self.database, self.data)
+        for failure in failures:
+            _LOG.warning("a file of a deleted call stays: %s", failure)
+        if archives:
+            _LOG.info("removed %d archives of deleted sessions", len(archives))

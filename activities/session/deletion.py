@@ -7,23 +7,26 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from activities.archive.archiver import Archiver, remove_call_files
+from activities.archive.archiver import Archiver
+from activities.archive.deleted_files import remove_deleted_calls
 from activities.store import archives, deletions, overviews, schedules, sessions
 from activities.store.database import Database
 from activities.store.journal import session_journal
 from workflows.domain.actor import Actor
 from workflows.domain.errors import Conflict, HoldfastError
-from workflows.domain.ids import PartId, SessionId
+from workflows.domain.ids import SessionId
 from workflows.domain.value import Value
 
 _LOG: Final = logging.getLogger("holdfast.session")
 
 
 class DeletionReport(Value):
-    """The sessions whose contents are erased, and what has failed."""
+    """The sessions whose contents are erased, and what has failed. `host`: another one, which has the files of their
+    calls, and removes them."""
 
     deleted: tuple[SessionId, ...]
     failures: tuple[str, ...] = ()
+    host: str | None = None
 
 
 class Deletion:
@@ -32,6 +35,7 @@ class Deletion:
     def __init__(self, database: Database, data: Path, host: str | None, actor: Actor) -> None:
         self._database = database
         self._data = data
+        self._host = host
         self._archiver = Archiver(database, data, host)
         self._actor = actor
         self._failures: list[str] = []
@@ -61,7 +65,10 @@ class Deletion:
                 deleted.append(each)
         if session in deleted:  # not before: just then it may have been archived
             await self._remove_archives(files)
-        return DeletionReport(deleted=tuple(deleted), failures=tuple(self._failures))
+        elsewhere = found.host if found.host not in (None, self._host) else None
+        if elsewhere is None:
+            await self._attempt("the files of its calls", partial(self._remove_files, found.host))
+        return DeletionReport(deleted=tuple(deleted), failures=tuple(self._failures), host=elsewhere)
 
     async def _bring_back(self, session: SessionId, archive: Path) -> None:
         """The log stays in the database, so an archive that has it must be here."""
@@ -79,11 +86,11 @@ class Deletion:
 
     async def _erase(self, session: SessionId, top: SessionId) -> None:
         async with session_journal(self._database, session, self._actor) as journal:
-            calls = await deletions.erase(journal, top if session != top else None)
-        await self._attempt(f"the files of {session}", lambda: asyncio.to_thread(self._remove_files, calls))
+            await deletions.erase(journal, top if session != top else None)
 
-    def _remove_files(self, calls: list[PartId]) -> None:
-        remove_call_files(self._data, calls)
+    async def _remove_files(self, host: str | None) -> None:
+        failures = await remove_deleted_calls(self._database, self._data, host)
+        self._failures += [f"a file of a call, which is tried again within an hour: {each}" for each in failures]
 
     async def _attempt(self, what: str, step: Callable[[], Awaitable[None]]) -> bool:
         try:

@@ -37,13 +37,13 @@ async def read(
     }
     begin = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
     async with database.statements(begin, limit=_LIMIT) as batch:
-        answers, tools, (archived,) = await asyncio.gather(
+        answers, tools, (uncounted,) = await asyncio.gather(
             batch.rows(_QUERIES.answers, **values, offset=offset.total_seconds()),
             batch.rows(_QUERIES.tools, **values),
-            batch.rows(_QUERIES.archived),
+            batch.rows(_QUERIES.uncounted),
         )
     return Statistics(
-        usage=tuple(map(_usage, answers)), tools=tuple(ToolEntry(**row) for row in tools), archived=archived["archived"]
+        usage=tuple(map(_usage, answers)), tools=tuple(ToolEntry(**row) for row in tools), **uncounted
     )
 
 

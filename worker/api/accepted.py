@@ -61,10 +61,12 @@ class ImportedFile(Value):
 
 
 class DeletedSessions(Value):
-    """The sessions whose contents are erased, and what has failed."""
+    """The sessions whose contents are erased, and what has failed. `host`: another one, which has the files of their
+    calls, and removes them."""
 
     deleted: tuple[SessionId, ...]
     failures: tuple[str, ...]
+    host: str | None
 
 
 class AcceptedCompaction(Value):

@@ -34,11 +34,12 @@ class ToolEntry(Value):
 
 
 class Statistics(Value):
-    """`archived`: sessions that are not counted."""
+    """`archived`, `deleted`: sessions that are not counted."""
 
     usage: tuple[UsageEntry, ...]
     tools: tuple[ToolEntry, ...]
     archived: int
+    deleted: int
 
     def of(self, kind: str) -> tuple[UsageEntry, ...]:
         return tuple(each for each in self.usage if each.kind == kind)

@@ -468,6 +468,12 @@ CREATE TABLE outbox (                               -- signals still to be sent:
     UNIQUE (session, kind, subject)
 );
 
+CREATE TABLE file_removal (                         -- calls that are deleted, while a host may have files of theirs
+    call text PRIMARY KEY,
+    host text                                       -- as in session
+);
+CREATE INDEX file_removal_host ON file_removal (host);
+
 CREATE TABLE refresh (                              -- what was done for a session that has not moved since
     session  text PRIMARY KEY REFERENCES session,
     run      text,                                  -- the Temporal run that was refreshed last, if there was one

@@ -8,9 +8,31 @@ SELECT s.status = 'deleted' AS gone, CASE
       THEN 'is at work' END AS obstacle
 FROM session s WHERE s.id = %(session)s
 
--- name: calls
--- The calls of a session, whose files are removed with it.
-SELECT id FROM call WHERE session = %(session)s
+-- name: lock_project
+-- Lock a session's project, so that no session begins in it just now.
+SELECT p.host, p.worktree FROM project p JOIN session s ON s.worktree = p.worktree AND s.host IS NOT DISTINCT FROM p.host
+WHERE s.id = %(session)s FOR UPDATE OF p
+
+-- name: lock_configs
+-- Lock the configurations of a session's turns, so that no turn begins with them just now.
+SELECT id FROM turn_config WHERE id IN (SELECT turn_config FROM turn WHERE session = %(session)s) ORDER BY id FOR UPDATE
+
+-- name: remove_files
+-- Have the host of a session remove the files of its calls.
+INSERT INTO file_removal (call, host) SELECT c.id, s.host FROM call c JOIN session s ON s.id = c.session
+WHERE s.id = %(session)s ON CONFLICT (call) DO NOTHING
+
+-- name: removals
+-- The calls whose files a host is to remove.
+SELECT call FROM file_removal WHERE host IS NOT DISTINCT FROM %(host)s AND call > %(last)s ORDER BY call LIMIT %(limit)s
+
+-- name: removed
+-- Their files are removed.
+DELETE FROM file_removal WHERE call = ANY(%(calls)s)
+
+-- name: deleted
+-- Those of these sessions that are deleted.
+SELECT id FROM session WHERE id = ANY(%(sessions)s) AND status = 'deleted'
 
 -- name: delete_tasks
 -- Delete what its parent's calls have handed to a session.
@@ -27,7 +49,11 @@ UPDATE session SET status = 'deleted', title = '', default_title = NULL, directo
                    sources = NULL, suspension = NULL, stuck = NULL
 WHERE id = %(session)s
 
--- name: delete_projects
--- Delete the projects that have no session any more.
-DELETE FROM project p WHERE NOT EXISTS (SELECT FROM session s
-                                        WHERE s.worktree = p.worktree AND s.host IS NOT DISTINCT FROM p.host)
+-- name: delete_project
+-- Delete a project that has no session any more.
+DELETE FROM project p WHERE p.worktree = %(worktree)s AND p.host IS NOT DISTINCT FROM %(host)s
+    AND NOT EXISTS (SELECT FROM session s WHERE s.worktree = p.worktree AND s.host IS NOT DISTINCT FROM p.host)
+
+-- name: delete_configs
+-- Delete those of these configurations that no turn has any more.
+DELETE FROM turn_config c WHERE c.id = ANY(%(ids)s) AND NOT EXISTS (SELECT FROM turn t WHERE t.turn_config = c.id)

@@ -40,6 +40,7 @@ FROM counted_answers(%(since)s, %(before)s, %(sessions)s, %(directory)s, %(below
 JOIN call c ON c.turn = m.turn AND c.step = m.step
 GROUP BY c.tool ORDER BY calls DESC, c.tool LIMIT %(limit)s
 
--- name: archived
--- How many sessions are in archives, whose answers are not counted.
-SELECT count(*) AS archived FROM session WHERE archive IS NOT NULL
+-- name: uncounted
+-- How many sessions are in archives or deleted, whose answers are not counted.
+SELECT count(*) FILTER (WHERE archive IS NOT NULL) AS archived, count(*) FILTER (WHERE status = 'deleted') AS deleted
+FROM session WHERE status IN ('archived', 'deleted')

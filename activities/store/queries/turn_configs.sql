@@ -1,6 +1,6 @@
 -- name: insert
--- Store a configuration under its digest, once.
-INSERT INTO turn_config (id, body) VALUES (%(id)s, %(body)s) ON CONFLICT (id) DO NOTHING
+-- Store a configuration under its digest, once; the row is locked for the turn: a deletion may be about to remove it.
+INSERT INTO turn_config (id, body) VALUES (%(id)s, %(body)s) ON CONFLICT (id) DO UPDATE SET id = excluded.id WHERE false
 
 -- name: get
 -- Configurations by their digests.

@@ -220,7 +220,7 @@ async def test_every_table_is_archived_or_listed_here(rig: ActivityRig) -> None:
     query = b"SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'holdfast'"
     there = {row["name"] for row in await rig.database.rows(query)}
     shared = {"engine", "host", "migration", "model_limit", "project", "schedule", "schedule_record"}
-    assert there == {*archives.TABLES, *shared, "delta", "outbox", "refresh"}
+    assert there == {*archives.TABLES, *shared, "delta", "file_removal", "outbox", "refresh"}
 
 
 def test_a_missing_file_is_named() -> None:

@@ -4,8 +4,14 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
+<<<<<<< HEAD
 from activities.store import statistics
 from activities.store.model_answers import NewAnswer
+=======
+from activities.store import deletions, statistics
+from activities.store.generations import NewAnswer
+from activities.store.statistics import StatisticsRows
+>>>>>>> ab0c214 (Delete with a session what no other one shares, and its files on whichever host has them)
 from tests.activities.rig import BODY, ActivityRig
 from workflows.domain.ids import SessionId
 from workflows.domain.session_filter import SessionFilter
@@ -47,3 +53,10 @@ async def test_calls_are_counted_by_tool_and_outcome(rig: ActivityRig) -> None:
     await rig.called("glob", pattern="*")
     (tool,) = (await read(rig)).tools
     assert (tool.tool, tool.calls, tool.done) == ("glob", 1, 0)
+
+
+async def test_deleted_sessions_are_told_of(rig: ActivityRig) -> None:
+    async with rig.journal() as journal:
+        await deletions.erase(journal, None)
+    known = await read(rig)
+    assert (known.deleted, known.archived) == (1, 0)

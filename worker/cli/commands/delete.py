@@ -37,6 +37,10 @@ async def delete(settings: Settings, session: str, yes: bool, as_json: bool) -> 
         below = len(report.deleted) - 1
         with_ = f", with {pluralize(below, 'session')} of subagents" if below else ""
         click.echo(f"Deleted: {one_line(overview.title)} ({overview.id}){with_}")
+    if report.host is not None:
+        print_note(
+            f"The files of its calls are on host {one_line(report.host)}: its worker removes them within an hour."
+        )
     for each in report.failures:
         print_note(f"Not deleted: {escape_prose(each)}")
     return ExitCode.FAILED if report.failures else ExitCode.DONE

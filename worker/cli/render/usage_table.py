@@ -28,9 +28,10 @@ def render_statistics(known: Statistics, max_columns: int | None) -> Iterator[Ro
             yield from _section(heading, [_usage_row(each) for each in entries], entries[-1].others, max_columns)
     if known.tools:
         yield from _section("Tools", [_tool_row(each) for each in known.tools], 0, max_columns)
-    if known.archived:
+    uncounted = {"archived session": known.archived, "deleted session": known.deleted}
+    if named := [pluralize(number, noun) for noun, number in uncounted.items() if number]:
         yield ""
-        yield f"Not counted: {pluralize(known.archived, 'archived session')}."
+        yield f"Not counted: {' and '.join(named)}."
 
 
 def _section(heading: str, rows: Sequence[tuple[str, ...]], others: int, max_columns: int | None) -> Iterator[Row]:

@@ -1,11 +1,16 @@
-"""Deletes sessions."""
+"""Deletes sessions, and messages of theirs."""
+
+from typing import TYPE_CHECKING
 
 from activities.store.database import Database
-from worker.api.accepted import DeletedSessions
+from worker.api.accepted import DeletedMessage, DeletedSessions
 from worker.api.mapping import from_row
 from worker.settings import Settings
 from workflows.domain.actor import Actor
-from workflows.domain.ids import SessionId
+from workflows.domain.ids import MessageId, SessionId
+
+if TYPE_CHECKING:
+    from activities.session.deletion import Deletion
 
 
 class DeletionsClient:
@@ -19,7 +24,16 @@ class DeletionsClient:
     async def delete(self, session: SessionId) -> DeletedSessions:
         """Erase all contents of an idle session and its subagents', and its archive; their logs stay. A step that fails
         does not stop the others. Raises NotFound, Conflict."""
+        return from_row(DeletedSessions, await self._deletion().run(session))
+
+    async def delete_message(self, session: SessionId, message: MessageId) -> DeletedMessage:
+        """Erase what a prompt or an answer holds, with its calls; a word stands in its place. Raises NotFound, and
+        Conflict for what an open turn needs."""
+        report = await self._deletion().run_message(session, message)
+        named = report.model_dump(include={"failures", "host"})
+        return DeletedMessage(session=session, message=message, **named)
+
+    def _deletion(self) -> "Deletion":
         from activities.session.deletion import Deletion  # few need it
 
-        deletion = Deletion(self._database, self._settings.home, self._settings.host, self._actor)
-        return from_row(DeletedSessions, await deletion.run(session))
+        return Deletion(self._database, self._settings.home, self._settings.host, self._actor)

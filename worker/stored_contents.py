@@ -27,7 +27,7 @@ def stored_call(seen: EventWithContents, name: str) -> StoredCall | None:
 
 
 def note_of(seen: EventWithContents, name: str) -> str:
-    return str(seen.contents.get(name, "(erased)"))
+    return str(seen.contents.get(name, "(deleted)"))
 
 
 def part_of(seen: EventWithContents, name: str) -> StoredPart | None:

@@ -25,6 +25,7 @@ _CONTENTS: Final = {
     "ask": (("/feedback", "feedback", "feedback_salt"), ("/answers", "answers", "answers_salt")),
     "generation": (("/reminders", "reminders", "reminders_salt"),),
 }
+_DELETED: Final = "\\x"  # the empty salt
 
 
 @dataclass
@@ -37,7 +38,7 @@ class _ArchiveCheck:
     def content(self, table: str, row: Row) -> None:
         for end, column, salt in _CONTENTS.get(table, ()):
             content, grain = row[column], row[salt]
-            if content is not None and grain is not None:
+            if content is not None and grain not in (None, _DELETED):
                 self.seals[f"{row['id']}{end}"] = hash_chain.salted_hash(_bytes(grain), content.encode())
 
     def event(self, row: Row) -> None:

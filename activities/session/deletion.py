@@ -1,20 +1,20 @@
-"""Deletes a session with its subagents'. A step that fails does not stop the others."""
+"""Deletes a session with its subagents', or one message. A step that fails does not stop the others."""
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 from activities.archive.archiver import Archiver
 from activities.archive.deleted_files import remove_deleted_calls
-from activities.store import archives, deletions, overviews, schedules, sessions
+from activities.store import archives, deletions, message_deletions, overviews, schedules, sessions
 from activities.store.database import Database
 from activities.store.journal import session_journal
 from workflows.domain.actor import Actor
 from workflows.domain.errors import Conflict, HoldfastError
-from workflows.domain.ids import SessionId
+from workflows.domain.ids import MessageId, SessionId
 from workflows.domain.value import Value
 
 _LOG: Final = logging.getLogger("holdfast.session")
@@ -65,9 +65,20 @@ class Deletion:
                 deleted.append(each)
         if session in deleted:  # not before: just then it may have been archived
             await self._remove_archives(files)
-        elsewhere = found.host if found.host not in (None, self._host) else None
+        return await self._report(found.host, deleted)
+
+    async def run_message(self, session: SessionId, message: MessageId) -> DeletionReport:
+        """Of one message, with what its calls hold. Raises NotFound, Conflict."""
+        found = await overviews.get(self._database, session)
+        async with session_journal(self._database, session, self._actor) as journal:
+            await message_deletions.erase(journal, message)
+        return await self._report(found.host)
+
+    async def _report(self, host: str | None, deleted: Sequence[SessionId] = ()) -> DeletionReport:
+        """Behind the removal of files, if they are here."""
+        elsewhere = host if host not in (None, self._host) else None
         if elsewhere is None:
-            await self._attempt("the files of its calls", partial(self._remove_files, found.host))
+            await self._attempt("the files of its calls", partial(self._remove_files, host))
         return DeletionReport(deleted=tuple(deleted), failures=tuple(self._failures), host=elsewhere)
 
     async def _bring_back(self, session: SessionId, archive: Path) -> None:

@@ -65,6 +65,7 @@ class OverviewRow(Value):
     suspension: SuspensionRow | None
     archive: ArchiveLocation | None = None
     schedule: ScheduleId | None = None
+    deleted_messages: int = 0
 
 
 async def list_recent(

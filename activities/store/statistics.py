@@ -42,9 +42,7 @@ async def read(
             batch.rows(_QUERIES.tools, **values),
             batch.rows(_QUERIES.uncounted),
         )
-    return Statistics(
-        usage=tuple(map(_usage, answers)), tools=tuple(ToolEntry(**row) for row in tools), **uncounted
-    )
+    return Statistics(usage=tuple(map(_usage, answers)), tools=tuple(ToolEntry(**row) for row in tools), **uncounted)
 
 
 def _usage(row: dict[str, Any]) -> UsageEntry:

@@ -4,26 +4,31 @@ import asyncio
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from activities.store import compactions, model_answers, transcript
+from activities.store import model_answers, transcript
 from activities.store.compactions import CompactionRow
 from activities.store.lru_cache import LruCache
+from activities.store.queries import Queries
 from activities.store.statements import RowReader
 from prompts import render_prompt
 from workflows.domain.ids import GenerationId, MessageId, SessionId
 from workflows.domain.messages import AssistantMessage, ContextSummary, Entry, ToolPart, Transcript
 
+_QUERIES: Final = Queries("transcript")
 MAX_BYTES: Final = 32 * 2**20  # of all sessions together, approximately
 _OBJECT_BYTES: Final = 4_000  # of a message's objects, without texts
 
 
 class _CachedTranscript(NamedTuple):
+    """`deleted`: how many messages of the session were, when these were read."""
+
     messages: Transcript
     size: int
+    deleted: int
 
 
 class TranscriptCache:
-    """Taken prompts, committed answers and settled calls never change: a read begins at the last final answer, or anew
-    if that is gone."""
+    """Taken prompts, committed answers and settled calls change only when a person deletes them: a read begins at the
+    last final answer, or anew if that is gone or another message was deleted."""
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self._cached: LruCache[SessionId, _CachedTranscript] = LruCache(max_bytes, lambda cached: cached.size)
@@ -31,12 +36,14 @@ class TranscriptCache:
     async def read(self, reader: RowReader, session: SessionId) -> Transcript:
         """What the model sees of the session: its newest summary, if any, and what follows that."""
         cached = self._cached.pop(session)
-        summarised, found = await asyncio.gather(
-            compactions.newest(reader, session), self._continued(reader, session, cached)
+        (begun,), found = await asyncio.gather(
+            reader.rows(_QUERIES.beginning, session=session), self._continued(reader, session, cached)
         )
-        if found is None or _summary_id(found) != (summarised and summarised.generation):
-            cached, found = None, await _read(reader, session, summarised)
-        self._store(session, found, cached)
+        deleted = begun.pop("deleted_messages")
+        if found is None or cached is None or (_summary_id(found), cached.deleted) != (begun["generation"], deleted):
+            cached = None
+            found = await _read(reader, session, CompactionRow(**begun) if begun["generation"] else None)
+        self._store(session, found, cached, deleted)
         return found
 
     async def _continued(
@@ -51,12 +58,12 @@ class TranscriptCache:
             return None
         return (*cached.messages, *more[1:])
 
-    def _store(self, session: SessionId, found: Transcript, known: _CachedTranscript | None) -> None:
+    def _store(self, session: SessionId, found: Transcript, known: _CachedTranscript | None, deleted: int) -> None:
         begin = len(known.messages) if known else 0
         end = _count_final(found, begin)
         size = (known.size if known else 0) + sum(map(_size, found[begin:end]))
         if end:
-            self._cached.put(session, _CachedTranscript(found[:end], size))
+            self._cached.put(session, _CachedTranscript(found[:end], size, deleted))
 
 
 async def _read(reader: RowReader, session: SessionId, summarised: CompactionRow | None) -> Transcript:

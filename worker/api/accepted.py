@@ -69,6 +69,15 @@ class DeletedSessions(Value):
     host: str | None
 
 
+class DeletedMessage(Value):
+    """A message whose contents are erased; the rest as in `DeletedSessions`."""
+
+    session: SessionId
+    message: MessageId
+    failures: tuple[str, ...]
+    host: str | None
+
+
 class AcceptedCompaction(Value):
     session: SessionId
     compaction: CompactionId

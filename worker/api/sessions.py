@@ -66,6 +66,7 @@ class Overview(Value):
     suspension: Suspension | None
     archive: ArchiveLocation | None = None
     schedule: ScheduleId | None = None
+    deleted_messages: int = 0
 
     @property
     def working(self) -> bool:

@@ -1,6 +1,7 @@
 -- Sessions, their logs, and the rows that the events explain.
 -- Content columns are json, not jsonb: json keeps escapes of NUL and of lone surrogates, which jsonb refuses. So do all
 -- operators and functions that look into json: what SQL has to know of a body is a column beside it.
+-- A salt is that of the seal by which an event names a content; an empty one says that the content is deleted.
 
 CREATE TABLE session (
     id          text PRIMARY KEY,
@@ -23,6 +24,7 @@ CREATE TABLE session (
     restored_at timestamptz,                        -- from an archive; its age counts from then
     archive     json,                               -- the file that has its rows; this row stays
     schedule    text,                               -- that has started it, which may be gone
+    deleted_messages integer NOT NULL DEFAULT 0,    -- how many of its messages a person has deleted
     created_at  timestamptz NOT NULL DEFAULT now()
 );
 CREATE INDEX session_stuck ON session (id) WHERE stuck IS NOT NULL;
@@ -220,6 +222,7 @@ CREATE TABLE message (                              -- committed answers of the 
     cache_read bigint      NOT NULL,
     cache_write bigint     NOT NULL,
     copied     boolean     NOT NULL DEFAULT false,  -- from another session: it was paid for there
+    deleted    boolean     NOT NULL DEFAULT false,  -- its parts, and what its calls hold
     created_at timestamptz NOT NULL DEFAULT now(),
     UNIQUE (turn, step)
 );

@@ -16,16 +16,16 @@ SELECT encode(hash, 'hex') AS hash FROM event WHERE session = %(session)s AND se
 SELECT seq, head FROM session_head WHERE session = %(session)s
 
 -- name: sealed_contents
--- Stored contents that events name by a seal, with their salts.
-SELECT id, body::text AS body, salt FROM prompt WHERE id = ANY(%(ids)s)
+-- Stored contents that events name by a seal, with their salts; those that are deleted have none.
+SELECT id, body::text AS body, salt FROM prompt WHERE id = ANY(%(ids)s) AND salt <> ''
 UNION ALL
-SELECT id, body::text, salt FROM part WHERE id = ANY(%(ids)s)
+SELECT id, body::text, salt FROM part WHERE id = ANY(%(ids)s) AND salt <> ''
 UNION ALL
-SELECT id, arguments::text, salt FROM call WHERE id = ANY(%(ids)s)
+SELECT id, arguments::text, salt FROM call WHERE id = ANY(%(ids)s) AND salt <> ''
 UNION ALL
 SELECT id, body::text, salt FROM note WHERE id = ANY(%(ids)s)
 UNION ALL
-SELECT id || '/outcome', outcome::text, outcome_salt FROM call WHERE id = ANY(%(ids)s) AND outcome IS NOT NULL
+SELECT id || '/outcome', outcome::text, outcome_salt FROM call WHERE id = ANY(%(ids)s) AND outcome_salt <> ''
 UNION ALL
 SELECT id || '/feedback', feedback::text, feedback_salt FROM ask WHERE id = ANY(%(ids)s) AND feedback_salt IS NOT NULL
 UNION ALL
@@ -34,17 +34,17 @@ UNION ALL
 SELECT id || '/reminders', reminders::text, reminders_salt FROM generation
 WHERE id = ANY(%(ids)s) AND reminders_salt IS NOT NULL
 UNION ALL
-SELECT id || '/imported', body::text, salt FROM imported_message WHERE id = ANY(%(ids)s)
+SELECT id || '/imported', body::text, salt FROM imported_message WHERE id = ANY(%(ids)s) AND salt <> ''
 UNION ALL
-SELECT id || '/imported', body::text, salt FROM imported_session WHERE id = ANY(%(ids)s)
+SELECT id || '/imported', body::text, salt FROM imported_session WHERE id = ANY(%(ids)s) AND salt <> ''
 
 -- name: contents
 -- Stored contents that events name by id.
-SELECT id, body FROM prompt WHERE id = ANY(%(ids)s)
+SELECT id, body FROM prompt WHERE id = ANY(%(ids)s) AND salt <> ''
 UNION ALL
-SELECT id, body FROM part WHERE id = ANY(%(ids)s)
+SELECT id, body FROM part WHERE id = ANY(%(ids)s) AND salt <> ''
 UNION ALL
-SELECT id, json_build_object('tool', tool, 'arguments', arguments, 'display', display, 'outcome', outcome) FROM call WHERE id = ANY(%(ids)s)
+SELECT id, json_build_object('tool', tool, 'arguments', arguments, 'display', display, 'outcome', outcome) FROM call WHERE id = ANY(%(ids)s) AND salt <> ''
 UNION ALL
 SELECT id, body FROM note WHERE id = ANY(%(ids)s)
 UNION ALL

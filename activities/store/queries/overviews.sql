@@ -22,7 +22,8 @@ SELECT s.id, s.parent, cardinality(tree.line) AS depth, s.host, s.directory, s.t
             THEN json_build_object('attempt', g.failures, 'kind', g.kind, 'until', g.next_at, 'message',
                                    (SELECT body FROM note n WHERE n.id = g.id || '/' || g.failures)) END AS pause,
        (SELECT json_build_object('id', k.id, 'reason', k.reason, 'was', k.was, 'now', k.now_is)
-        FROM suspension k WHERE k.id = s.suspension) AS suspension, s.archive, s.schedule
+        FROM suspension k WHERE k.id = s.suspension) AS suspension, s.archive, s.schedule,
+       s.deleted_messages
 FROM tree JOIN session s ON s.id = tree.id JOIN session_head h ON h.session = s.id
 CROSS JOIN LATERAL (SELECT count(*) AS untaken, count(*) FILTER (WHERE kind = 'prompt') AS prompts
                     FROM work WHERE work.session = s.id AND work.state = 'accepted') work

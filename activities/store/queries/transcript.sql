@@ -30,6 +30,14 @@ SELECT c.id, c.message, c.position, c.provider_id, c.tool, c.arguments, c.state,
        ) AS pruned_at
 FROM message m JOIN call c ON c.turn = m.turn AND c.step = m.step WHERE m.id = ANY(%(messages)s)
 
+-- name: beginning
+-- A session's newest summary, if it has one, and how many of its messages are deleted.
+SELECT s.deleted_messages, c.generation, c.turn, c.step, c.newest, c.media
+FROM session s LEFT JOIN LATERAL (
+    SELECT * FROM compaction WHERE compaction.session = s.id ORDER BY number DESC LIMIT 1
+) c ON true
+WHERE s.id = %(session)s
+
 -- name: steps_from
 -- The steps of a session with answers and reminders, from a turn and a step's answer on if there is such a turn.
 SELECT m.id, m.body, g.id AS generation, g.turn, g.step, m.created_at, t.number,

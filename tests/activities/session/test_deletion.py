@@ -10,11 +10,7 @@ import pytest
 from activities.archive.archiver import Archiver
 from activities.session.deletion import Deletion, DeletionReport
 from activities.session.forks import fork_session
-<<<<<<< HEAD
-from activities.store import archives, deletions, events, grants, overviews, projects, sessions
-=======
-from activities.store import archives, deletions, events, grants, projects, sessions, turns
->>>>>>> ab0c214 (Delete with a session what no other one shares, and its files on whichever host has them)
+from activities.store import archives, deletions, events, grants, overviews, projects, sessions, turns
 from activities.store.journal import session_journal
 from activities.store.sessions import NewSession
 from tests.activities.archive.test_families import Family

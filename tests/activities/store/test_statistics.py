@@ -4,14 +4,8 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-<<<<<<< HEAD
-from activities.store import statistics
-from activities.store.model_answers import NewAnswer
-=======
 from activities.store import deletions, statistics
-from activities.store.generations import NewAnswer
-from activities.store.statistics import StatisticsRows
->>>>>>> ab0c214 (Delete with a session what no other one shares, and its files on whichever host has them)
+from activities.store.model_answers import NewAnswer
 from tests.activities.rig import BODY, ActivityRig
 from workflows.domain.ids import SessionId
 from workflows.domain.session_filter import SessionFilter

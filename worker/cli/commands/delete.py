@@ -1,46 +1,65 @@
 """`holdfast delete`."""
 
+from collections.abc import Sequence
+
 import click
 
+from worker.api.accepted import DeletedMessage, DeletedSessions
+from worker.api.sessions import Overview
 from worker.cli import completers, confirmation
 from worker.cli.command_support import async_command, open_client, print_note
 from worker.cli.exit_codes import ExitCode
 from worker.cli.render.escaping import escape_prose, one_line
 from worker.cli.render.formatting import pluralize
 from worker.settings import Settings
+from workflows.domain.ids import MessageId, SessionId
 
 
 @click.command()
 @click.argument("session", shell_complete=completers.session)
+@click.option("--message", metavar="MESSAGE", help="Only what this prompt or answer holds, with its calls.")
 @confirmation.yes_option
 @click.option("--json", "as_json", is_flag=True, help="What was deleted, as JSON.")
 @async_command
-async def delete(settings: Settings, session: str, yes: bool, as_json: bool) -> ExitCode:
+async def delete(settings: Settings, session: str, message: str | None, yes: bool, as_json: bool) -> ExitCode:
     """Delete a session: erase all that it holds.
 
     With its subagents' sessions, the files of its calls, and its archive. What remains is its log of events, without
     contents, which still verifies and names you. A session at work must be stopped first. On a terminal it asks;
     without one, `delete last` needs --yes. Backups, other copies of its archive, and forks still hold what they hold.
 
+    With --message only one prompt or answer is erased, and models read that it was deleted. A summary or a title that
+    was made of it, and a subagent's session, keep what they say.
+
     \b
-    Example:
+    Examples:
       holdfast delete ses_…
+      holdfast delete ses_… --message msg_…
     """
+    what = "{} and all that it holds" if message is None else "the message of {}, with its calls,"
     async with open_client(settings) as client:
-        overview = await confirmation.confirm_session(
-            client, session, "Delete {} and all that it holds, for good?", yes=yes
-        )
-        report = await client.deletions.delete(overview.id)
+        overview = await confirmation.confirm_session(client, session, f"Delete {what} for good?", yes=yes)
+        report: DeletedMessage | DeletedSessions
+        told: str | None
+        if message is not None:
+            report = await client.deletions.delete_message(overview.id, MessageId(message))
+            told = f"Deleted: message {report.message} of {one_line(overview.title)} ({overview.id})"
+        else:
+            report = await client.deletions.delete(overview.id)
+            told = _describe(overview, report.deleted) if overview.id in report.deleted else None
     if as_json:
         click.echo(report.model_dump_json())
-    elif overview.id in report.deleted:
-        below = len(report.deleted) - 1
-        with_ = f", with {pluralize(below, 'session')} of subagents" if below else ""
-        click.echo(f"Deleted: {one_line(overview.title)} ({overview.id}){with_}")
+    elif told is not None:
+        click.echo(told)
     if report.host is not None:
-        print_note(
-            f"The files of its calls are on host {one_line(report.host)}: its worker removes them within an hour."
-        )
+        host = one_line(report.host)
+        print_note(f"The files of its calls are on host {host}, whose worker removes them within an hour.")
     for each in report.failures:
         print_note(f"Not deleted: {escape_prose(each)}")
     return ExitCode.FAILED if report.failures else ExitCode.DONE
+
+
+def _describe(overview: Overview, deleted: Sequence[SessionId]) -> str:
+    below = len(deleted) - 1
+    with_ = f", with {pluralize(below, 'session')} of subagents" if below else ""
+    return f"Deleted: {one_line(overview.title)} ({overview.id}){with_}"

@@ -10,7 +10,9 @@ from worker.cli.render.escaping import escape_exact, escape_prose
 from worker.stored_contents import StoredCall
 from workflows.domain.call_display import DisplayKind
 from workflows.domain.events.asks import AskAnswered
+from workflows.domain.events.event import Event
 from workflows.domain.events.prompts import PromptAccepted
+from workflows.domain.events.sessions import MessageDeleted, SessionDeleted
 from workflows.domain.prompt import PromptContent
 
 
@@ -91,6 +93,15 @@ def describe_answer(seen: EventWithContents, event: AskAnswered, after: str = ""
     return f"{reply} by {actor_of(seen)}{after}"
 
 
+def describe_deletion(seen: EventWithContents, event: Event) -> str | None:
+    match event:
+        case SessionDeleted():
+            return f"deleted by {actor_of(seen)}: its contents are erased"
+        case MessageDeleted():
+            return f"message {event.message} was deleted by {actor_of(seen)}: its contents are erased"
+    return None
+
+
 def call_of(seen: EventWithContents, name: str) -> CallContent | None:
     """The call, unless its content was erased."""
     found = seen.contents.get(name)
@@ -99,4 +110,4 @@ def call_of(seen: EventWithContents, name: str) -> CallContent | None:
 
 def prompt_of(seen: EventWithContents, name: str) -> str:
     found = seen.contents.get(name)
-    return PromptContent.model_validate(found).text if found is not None else "(erased)"
+    return PromptContent.model_validate(found).text if found is not None else "(deleted)"

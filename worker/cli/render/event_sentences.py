@@ -5,7 +5,13 @@ from typing import Final, TypeAlias
 from worker.api.events import EventWithContents
 from worker.cli.render.budget_text import budget_sentence
 from worker.cli.render.escaping import one_line
-from worker.cli.render.event_contents import actor_of, describe_answer, describe_schedule_prompt, prompt_of
+from worker.cli.render.event_contents import (
+    actor_of,
+    describe_answer,
+    describe_deletion,
+    describe_schedule_prompt,
+    prompt_of,
+)
 from worker.cli.render.formatting import format_rule
 from worker.stored_contents import note_of
 from workflows.domain.events.asks import AnswerNotRun, AnswerRefused, AskAnswered, AskClosed, AskReopened
@@ -17,7 +23,6 @@ from workflows.domain.events.prompts import PromptAccepted, PromptWithdrawn
 from workflows.domain.events.sessions import (
     CallerRefused,
     SessionConfigured,
-    SessionDeleted,
     SessionEnded,
     SessionRefreshed,
     SessionRestarted,
@@ -37,10 +42,16 @@ def find_sentence(event: Event, seen: EventWithContents) -> Sentence | None:
     """None: the event is shown otherwise, or only to auditors."""
     return (
         budget_sentence(event)
+        or _deletion_sentence(event, seen)
         or _session_sentence(event, seen)
         or _turn_sentence(event, seen)
         or _ask_sentence(event, seen)
     )
+
+
+def _deletion_sentence(event: Event, seen: EventWithContents) -> Sentence | None:
+    text = describe_deletion(seen, event)
+    return None if text is None else (f"{text[0].upper()}{text[1:]}.", None)
 
 
 def _session_sentence(event: Event, seen: EventWithContents) -> Sentence | None:
@@ -60,8 +71,6 @@ def _session_sentence(event: Event, seen: EventWithContents) -> Sentence | None:
             return f"Named by {actor_of(seen)}: {one_line(note_of(seen, event.note))}", None
         case SessionTitled():
             return f"Named: {one_line(note_of(seen, event.note))}", DIM
-        case SessionDeleted():
-            return f"Deleted by {actor_of(seen)}: its contents are erased.", None
         case SessionConfigured():
             return f"The next turns go by the configuration of {actor_of(seen)}'s shell.", None
     return None

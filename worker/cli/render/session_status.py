@@ -56,6 +56,8 @@ def describe_session(
         yield f"  started by schedule {overview.schedule}"
     if changes.files:
         yield f"  {describe_changes(changes)}"
+    if overview.deleted_messages:
+        yield f"  {pluralize(overview.deleted_messages, 'message')} deleted"
     yield f"  {f'Turn {overview.number}: ' if overview.number else ''}{status_label(overview, at)}"
     yield from (f"  {each}" for each in _status_details(overview, at, ask))
 
@@ -102,4 +104,4 @@ def _describe_pause(pause: ProviderBackoff) -> Iterator[str]:
         yield "Another request has met the limit of its model: it is asked again in turn."
         return
     yield f"The provider has failed ({escape_exact(pause.kind)}, attempt {pause.attempt}), and is asked again then."
-    yield f"It said: {one_line(pause.message or '(erased)', 300)}"
+    yield f"It said: {one_line(pause.message or '(deleted)', 300)}"

@@ -16,6 +16,7 @@ from worker.cli.render.event_contents import (
     actor_of,
     call_of,
     describe_answer,
+    describe_deletion,
     describe_schedule_prompt,
     prompt_of,
     time_of,
@@ -35,7 +36,7 @@ from workflows.domain.events.event import Event
 from workflows.domain.events.generations import BEHIND_LIMIT, MessageCompleted, ModelRetry
 from workflows.domain.events.grants import GrantMade
 from workflows.domain.events.prompts import PromptAccepted, PromptTaken
-from workflows.domain.events.sessions import SessionDeleted, SessionSuspended, SuspensionEnded
+from workflows.domain.events.sessions import SessionSuspended, SuspensionEnded
 from workflows.domain.events.stops import StopAccepted
 from workflows.domain.events.tasks import TaskStarted
 from workflows.domain.events.turns import RetryAccepted, TurnEnded, TurnOpened
@@ -126,7 +127,7 @@ class SessionSummary:
     def _add_call(self, event: CallFinished, turn: TurnSummary, seen: EventWithContents) -> None:
         call, state = call_of(seen, event.call), CallState(event.state)
         if call is None:
-            turn.calls["(erased)"] += 1
+            turn.calls["(deleted)"] += 1
             return
         turn.calls[escape_exact(call.tool)] += 1
         metadata = call.outcome.metadata if call.outcome else {}
@@ -156,8 +157,6 @@ class SessionSummary:
             case AnswerRefused():
                 why = one_line(event.reason, 200)
                 return f"an answer by {actor_of(seen)} ({event.reply}) was refused: {why}"
-            case SessionDeleted():
-                return f"deleted by {actor_of(seen)}: its contents are erased"
             case StopAccepted():
                 return f"stopped by {actor_of(seen)}"
             case SessionSuspended():
@@ -166,13 +165,13 @@ class SessionSummary:
                 return f"resumed by {actor_of(seen)}"
             case WriteRefused():
                 return f"a write of a process that was taken for dead was refused ({event.target})"
-        return context_sentence(event, seen) or _budget_trouble(event)
+        return describe_deletion(seen, event) or context_sentence(event, seen) or _budget_trouble(event)
 
     def _label(self, seen: EventWithContents, call: PartId | None) -> str:
         if call is None:
             return f"{self._name}how the turn goes on"
         found = call_of(seen, call)
-        return self._name + (f"{escape_exact(found.tool)} {one_line(found.label)}" if found else "(erased)")
+        return self._name + (f"{escape_exact(found.tool)} {one_line(found.label)}" if found else "(deleted)")
 
 
 def _budget_trouble(event: Event) -> str | None:

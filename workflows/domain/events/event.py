@@ -36,6 +36,7 @@ from workflows.domain.events.grants import GrantMade, GrantRevoked
 from workflows.domain.events.prompts import PromptAccepted, PromptShortened, PromptTaken, PromptWithdrawn
 from workflows.domain.events.sessions import (
     CallerRefused,
+    MessageDeleted,
     SessionConfigured,
     SessionCreated,
     SessionDeleted,
@@ -63,6 +64,7 @@ Event: TypeAlias = Annotated[
     | TitleRequested
     | SessionEnded
     | SessionDeleted
+    | MessageDeleted
     | SessionRefreshed
     | SessionRestarted
     | SessionSuspended

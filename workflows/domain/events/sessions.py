@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from workflows.domain.ids import GenerationId, NoteId, ScheduleId, SessionId, SuspensionId
+from workflows.domain.ids import GenerationId, MessageId, NoteId, PartId, ScheduleId, SessionId, SuspensionId
 from workflows.domain.suspension import SuspendReason
 from workflows.domain.value import Value
 
@@ -54,6 +54,16 @@ class SessionDeleted(Value):
 
     type: Literal["session.deleted"] = "session.deleted"
     top: SessionId | None = None
+
+
+class MessageDeleted(Value):
+    """A person had the contents of a message erased, and those of its `calls`. `role`: `imported` is kept from a file,
+    and seen by no model."""
+
+    type: Literal["message.deleted"] = "message.deleted"
+    message: MessageId
+    role: Literal["user", "assistant", "imported"]
+    calls: tuple[PartId, ...] = ()
 
 
 class SessionSuspended(Value):

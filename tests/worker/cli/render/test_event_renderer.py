@@ -227,7 +227,7 @@ def test_a_pause_that_is_over_is_shown_as_retried(renderer: EventRenderer, capsy
         )
     )
 
-    assert printed(capsys) == "retried (attempt 1): (erased)\n"
+    assert printed(capsys) == "retried (attempt 1): (deleted)\n"
 
 
 def test_a_command_is_shown_at_its_start_and_with_its_output_at_its_end(

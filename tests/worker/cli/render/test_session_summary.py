@@ -97,6 +97,7 @@ class WrittenLog:
 
 
 STANDING: dict[str, Any] = {name: None for name in Overview.model_fields} | {
+    "deleted_messages": 0,
     "id": ROOT,
     "depth": 0,
     "host_offline": False,

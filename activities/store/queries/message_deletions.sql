@@ -1,0 +1,72 @@
+-- name: find
+-- What a message of a session is, whether it is deleted, and whether an open turn needs it, or is to begin with it.
+SELECT 'user' AS role, p.salt = '' AS deleted, coalesce(w.state = 'accepted' OR t.state = 'open', false) AS needed
+FROM work w JOIN prompt p ON p.id = w.id LEFT JOIN turn t ON t.id = w.turn
+WHERE w.id = %(message)s AND w.session = %(session)s
+UNION ALL
+SELECT 'assistant', m.deleted, t.state = 'open' FROM message m JOIN turn t ON t.id = m.turn
+WHERE m.id = %(message)s AND m.session = %(session)s
+UNION ALL
+SELECT 'imported', i.salt = '', false FROM imported_message i
+WHERE i.id = %(message)s AND i.session = %(session)s AND NOT EXISTS (SELECT FROM work WHERE id = %(message)s)
+  AND NOT EXISTS (SELECT FROM message WHERE id = %(message)s)
+
+-- name: calls
+-- The calls of an answer, in order.
+SELECT c.id FROM message m JOIN call c ON c.turn = m.turn AND c.step = m.step WHERE m.id = %(message)s ORDER BY c.position
+
+-- name: asks
+-- The questions about calls.
+SELECT id, kind, body FROM ask WHERE call = ANY(%(calls)s)
+
+-- name: imported
+-- A message as an import has it.
+SELECT body FROM imported_message WHERE id = %(message)s
+
+-- name: erase_prompt
+-- Replace what a prompt says.
+UPDATE prompt SET body = %(body)s, salt = '' WHERE id = %(message)s
+
+-- name: erase_title
+-- Take the title away that is the first line of a deleted prompt.
+UPDATE session SET title = default_title WHERE id = %(session)s AND default_title IS NOT NULL AND %(message)s = (
+    SELECT id FROM work WHERE session = %(session)s AND kind = 'prompt' ORDER BY accepted_seq LIMIT 1)
+
+-- name: erase_answer
+-- Mark an answer as deleted.
+UPDATE message SET deleted = true WHERE id = %(message)s
+
+-- name: delete_parts
+-- Delete the parts of an answer.
+DELETE FROM part WHERE message = %(message)s
+
+-- name: erase_calls
+-- Replace what calls hold, all of which are settled.
+UPDATE call SET arguments = '{}', salt = '', plan = NULL, loop_digest = '', outcome = %(outcome)s, outcome_salt = ''
+WHERE id = ANY(%(calls)s)
+
+-- name: erase_ask
+-- Replace what was asked about a deleted call, and delete what was answered.
+UPDATE ask SET body = %(body)s, feedback = NULL, feedback_salt = NULL, answers = NULL, answers_salt = NULL
+WHERE id = %(ask)s
+
+-- name: erase_imported
+-- Replace what an import has of a message.
+UPDATE imported_message SET body = %(body)s, salt = '' WHERE id = %(message)s
+
+-- name: delete_file_changes
+-- Delete what calls have changed in files.
+DELETE FROM file_change WHERE call = ANY(%(calls)s)
+
+-- name: delete_deltas
+-- Delete the partial contents of a message and its calls.
+DELETE FROM delta WHERE source = ANY(%(sources)s)
+
+-- name: remove_files
+-- Have the host of a session remove the files of calls.
+INSERT INTO file_removal (call, host) SELECT c.id, s.host FROM call c JOIN session s ON s.id = c.session
+WHERE c.id = ANY(%(calls)s) ON CONFLICT (call) DO NOTHING
+
+-- name: count
+-- Count a deleted message.
+UPDATE session SET deleted_messages = deleted_messages + 1 WHERE id = %(session)s

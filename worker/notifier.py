@@ -1,4 +1,4 @@
-"""Notifies a person's command."""
+"""Runs a person's own command when an ask opens or a task ends."""
 
 import asyncio
 import json

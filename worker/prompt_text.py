@@ -1,4 +1,4 @@
-"""Prompts at the door."""
+"""Checks prompts before a door accepts them."""
 
 from typing import Final
 

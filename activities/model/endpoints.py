@@ -1,4 +1,4 @@
-"""From "provider/model" and the configuration to a model's address, key and price."""
+"""EndpointResolver: from "provider/model" and the configuration to the endpoint, its key and its price."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final, Literal

@@ -1,4 +1,4 @@
-"""Texts that have to share a number of characters."""
+"""Divides a number of characters among texts."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""A worker's view of a call's private directory."""
+"""A command's private directory, as a worker sees it: who holds the lease to run it, and how it has ended."""
 
 import os
 import select

@@ -1,4 +1,4 @@
-"""What waits and works."""
+"""Counts of what waits and works, for metrics."""
 
 from typing import Final
 

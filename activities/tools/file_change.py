@@ -1,4 +1,4 @@
-"""What edit and write share."""
+"""A change of one file, as edit and write make it."""
 
 import asyncio
 import hashlib

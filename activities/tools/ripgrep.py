@@ -1,4 +1,4 @@
-"""The only module that starts ripgrep."""
+"""Runs ripgrep."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""The loop of `run`."""
+"""The loop of `run`: follow a turn, have its asks answered, take the next prompt."""
 
 import asyncio
 from contextlib import nullcontext

@@ -1,4 +1,4 @@
-"""The stack's one supervisor."""
+"""Finds the stack's running supervisor, and waits for its report."""
 
 import asyncio
 from collections.abc import Callable

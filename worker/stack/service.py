@@ -1,4 +1,4 @@
-"""Supervised processes."""
+"""A program that the supervisor keeps running: started, watched, restarted."""
 
 import asyncio
 import signal

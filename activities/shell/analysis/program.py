@@ -22,6 +22,8 @@ _SYSTEM: Final = frozenset({"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/loca
 # "$@".
 _STRICTER: Final = re.compile(r"[-+][eux]+|[-+][eux]*o", re.ASCII)
 _STRICTER_NAMES: Final = frozenset({"errexit", "nounset", "pipefail", "xtrace"})
+_MOVING: Final = frozenset({"builtin", "command", "eval", "source", ".", "trap", "time"})
+_MOVES: Final = re.compile(r"\b(?:cd|chdir|pushd|popd)\b")
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_./+@:\[-]+", re.ASCII)
 # Options with a value that may precede the sub-command.
 GLOBAL_OPTIONS: Final[Mapping[str, frozenset[str]]] = {
@@ -131,6 +133,13 @@ class Command:
         words = [None if word.pattern else word.text for word in self.words]
         options = iter(words[1:])
         return words[:1] == ["set"] and len(words) > 1 and all(_is_stricter(each, options) for each in options)
+
+    @property
+    def may_change_directory(self) -> bool:
+        """The shell's, to one only known at run time."""
+        if self.words[0].text is None or self.name == "popd":
+            return True
+        return self.name in _MOVING and _MOVES.search(self.canonical) is not None
 
     @property
     def needs_no_rule(self) -> bool:

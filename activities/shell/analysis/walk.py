@@ -9,10 +9,12 @@ from typing import Final, TypeVar
 from tree_sitter import Node
 
 from activities.files.real_paths import is_directory
+from activities.shell.analysis import node_kinds
 from activities.shell.analysis.budget import MAX_DIRECTORIES, WorkBudget
 from activities.shell.analysis.directories import DirectoriesAfter, cd_target, unchanged_directories, union
 from activities.shell.analysis.heredocs import heredoc_text
 from activities.shell.analysis.program import CHANGES_DIRECTORY, Command, Redirect, ShellProgram, Word
+from activities.shell.analysis.source_text import BETWEEN_WORDS, SourceText
 from activities.shell.analysis.syntax_tree import find_nodes, leaves, node_text, parse
 from activities.shell.analysis.variables import is_private_name
 from activities.shell.analysis.words import UndecodableWord, WordDecoder
@@ -24,33 +26,8 @@ _MAX_COMMANDS: Final = 500
 _MAX_DEPTH: Final = 20  # nested constructs (security.md 2.3, 10)
 _REFUSED_DEPTH: Final = 60  # nested constructs: refused unasked
 
-_BETWEEN: Final = re.compile(rb"(?:[ \t\n]|\\\n)*")
-_BETWEEN_WORDS: Final = re.compile(rb"(?:\\\n)*[ \t](?:[ \t]|\\\n)*")
 _HARMLESS: Final = re.compile(r"LANG|LC_[A-Z]+|TZ|NO_COLOR|CI|TERM|COLUMNS|LINES")
-_DESCRIPTOR: Final = re.compile(rb"\{(?:[^\s<>{}]|\\\n)+\}(?:\\\n)*[<>]")  # `{PATH}> f` sets PATH
-_OPERATOR: Final = b"<>&|"  # bytes of redirection operators
-_NO_TARGETS: Final = frozenset({"file_descriptor", "ERROR"})
 _NO_FILES: Final = re.compile(r"\d+|-")
-_SYMBOLS: Final = "; ;; & && || | |& ! ( ) { } [ ] $( <( >( `"
-_RESERVED: Final = "do done if then elif else fi for in while until case esac"
-_SEPARATORS: Final = frozenset((*_SYMBOLS.split(), *_RESERVED.split()))
-_OPERATORS: Final = frozenset({"=", "==", "=~", "!=", "!", "test_operator"})
-_ASSIGNMENTS: Final = frozenset({"variable_assignment", "variable_assignments"})
-_SUBSTITUTIONS: Final = frozenset({"command_substitution", "process_substitution"})
-_LOOPS: Final = frozenset({"for_statement", "while_statement"})
-_ORDERLY: Final = frozenset(
-    {"program", "compound_statement", "do_group", "if_statement", "elif_clause", "else_clause", "case_statement"}
-    | {"case_item", "negated_command"}
-    | _LOOPS
-)
-_APART: Final = frozenset({"pipeline", "subshell"} | _SUBSTITUTIONS)
-_VALUES: Final = frozenset(
-    {"word", "number", "string", "raw_string", "ansi_c_string", "concatenation", "simple_expansion"}
-)
-_SILENT: Final = _VALUES | {"comment", "variable_name", "extglob_pattern"}
-_MOVING: Final = frozenset({"builtin", "command", "eval", "source", ".", "trap", "time"})
-_ELSEWHERE: Final = re.compile(rb"CDPATH|cdable_vars")  # these may lead `cd` elsewhere
-_MOVES: Final = re.compile(r"\b(?:cd|chdir|pushd|popd)\b")
 _KEYWORDS: Final = frozenset({"if", "then", "else", "fi", "do", "done", "case", "esac", "{", "}", "!", "[["})
 
 
@@ -65,19 +42,16 @@ class SyntaxWalker:
         self.depth = 0
         self.loop_depth = 0
         self.has_error = False
-        self.source = b""
         self.program = ShellProgram(budget=budget)
+        self.source = SourceText("", self.program)
 
     def read(self, text: str, directories: tuple[Path, ...]) -> ShellProgram:
-        self.source = text.encode()
-        root = parse(self.source)
+        self.source = SourceText(text, self.program)
+        root = parse(self.source.content)
         self.has_error = root.has_error
         if root.has_error:
             self.program.add_opaque("it is not valid bash")
-        if root.children:
-            first, last = root.children[0].start_byte, root.children[-1].end_byte
-            self.check_blank(0, first)
-            self.check_blank(last, len(self.source))
+        self.source.check_ends(root)
         with self.program.within_budget():
             self.visit(root, directories)
         return self.program
@@ -91,14 +65,14 @@ class SyntaxWalker:
         if node.type == "command":
             return self.command(node, directories)
         if not node.is_named:
-            if node.type not in _SEPARATORS and node.type.strip():
+            if node.type not in node_kinds.SEPARATORS and node.type.strip():
                 self.program.add_opaque(f"it has {node.type!r} where it is not expected")
             return unchanged_directories(directories)
-        if node.type in _VALUES:
+        if node.type in node_kinds.VALUES:
             self.decode_words([node], directories)
         if node.type == "extglob_pattern" and re.search(r"[$`(]", node_text(node)):
             self.program.add_opaque("it uses a pattern with more than wildcards")
-        if node.type in _SILENT:
+        if node.type in node_kinds.SILENT:
             return unchanged_directories(directories)
         self.depth += 1
         try:
@@ -112,20 +86,20 @@ class SyntaxWalker:
         if self.depth > _MAX_DEPTH:
             self.program.guard("it is nested too deeply")
         if node.type != "heredoc_redirect":
-            self.check_gaps(node)
+            self.source.check_gaps(node)
         match node.type:
             case "list" if len(node.children) == 3:
                 return self.and_or_list(node, directories)
             case "redirected_statement":
                 return self.redirected_statement(node, directories)
-            case kind if kind in _ORDERLY:
+            case kind if kind in node_kinds.ORDERLY:
                 return self.compound(node, directories)
-            case kind if kind in _APART:
+            case kind if kind in node_kinds.APART:
                 return self.subshell(node, directories)
             case "test_command" if node_text(node.children[0]) == "[":
                 return self.test_command(node, directories)
         if not node.is_error:
-            sets = node.type in _ASSIGNMENTS
+            sets = node.type in node_kinds.ASSIGNMENTS
             self.program.add_opaque("it sets variables" if sets else f"it uses a {node.type.replace('_', ' ')}")
         self.visit_loop(lambda: self.visit_unknown(node, directories))
         return unchanged_directories(directories)
@@ -144,7 +118,7 @@ class SyntaxWalker:
 
     def compound(self, node: Node, directories: tuple[Path, ...]) -> DirectoriesAfter:
         """Commands in sequence, each after any outcome of the previous; a loop repeats."""
-        if node.type in _LOOPS:
+        if node.type in node_kinds.LOOPS:
             return self.visit_loop(lambda: self.sequence(node, directories))
         return self.sequence(node, directories)
 
@@ -166,7 +140,7 @@ class SyntaxWalker:
         """`A && B || C`, which the tree nests as pairs."""
         rest: list[tuple[Node, Node]] = []
         while node.type == "list" and len(node.children) == 3:
-            self.check_gaps(node)
+            self.source.check_gaps(node)
             rest.append((node.children[1], node.children[2]))
             node = node.children[0]
         after = self.visit(node, directories)
@@ -179,7 +153,7 @@ class SyntaxWalker:
 
     def subshell(self, node: Node, directories: tuple[Path, ...]) -> DirectoriesAfter:
         """Of a pipeline, in parentheses, in substitutions."""
-        if node.type in _SUBSTITUTIONS:
+        if node.type in node_kinds.SUBSTITUTIONS:
             self.program.add_ask_reason("it uses command substitution")
         after, directory_unknown = directories, self.directory_unknown
         for child in node.children:
@@ -220,13 +194,13 @@ class SyntaxWalker:
 
     def file_redirect(self, node: Node, directories: tuple[Path, ...]) -> list[Word]:
         """Returns the words after the target, which the tree takes for further targets."""
-        targets = [child for child in node.children if child.is_named and child.type not in _NO_TARGETS]
+        targets = [child for child in node.children if child.is_named and child.type not in node_kinds.NO_TARGETS]
         words = self.decode_words(targets, directories)
         for one, two in pairwise(targets):
-            self.check_blank(one.end_byte, two.start_byte, _BETWEEN_WORDS)
+            self.source.check_blank(one.end_byte, two.start_byte, BETWEEN_WORDS)
         if not words:
             return []
-        operator = self.operator(targets[0])
+        operator = self.source.redirect_operator(targets[0])
         if operator == "<>":
             self.program.guard("'<>' opens a file for reading and writing")
         if not (operator in (">&", "<&") and _NO_FILES.fullmatch(words[0].known)):
@@ -241,11 +215,6 @@ class SyntaxWalker:
         return (self.directory_unknown and not target.text.startswith("/")) or (
             self.has_error and target.text != "/dev/null"
         )
-
-    def operator(self, target: Node) -> str:
-        """A redirection's operator, from the source: the tree has no `<>`."""
-        before = self.source[: target.start_byte].replace(b"\\\n", b"").rstrip(b" \t")
-        return before[len(before.rstrip(_OPERATOR)) :].decode()
 
     def heredoc(self, node: Node, directories: tuple[Path, ...]) -> str | None:
         for child in node.children:
@@ -264,7 +233,7 @@ class SyntaxWalker:
 
     def command(self, node: Node, directories: tuple[Path, ...], shown: Node | None = None) -> DirectoriesAfter:
         """`shown`: the statement with its redirections, for clients."""
-        self.check_gaps(node, _BETWEEN_WORDS)
+        self.source.check_gaps(node, BETWEEN_WORDS)
         at = len(self.program.commands)  # before the commands in its words
         assigned = [child for child in node.children if child.type == "variable_assignment"]
         names = tuple(self.assignment(child, directories) for child in assigned)
@@ -314,7 +283,7 @@ class SyntaxWalker:
         if not command.has_plain_name or command.words[0].text in _KEYWORDS:
             self.program.add_opaque(f"{command.words[0].source!r} is not a plain program name")
         self.program.commands.insert(len(self.program.commands) if at is None else at, command)
-        self.directory_unknown = self.directory_unknown or _may_change_directory(command)
+        self.directory_unknown = self.directory_unknown or command.may_change_directory
         if command.name in CHANGES_DIRECTORY:
             return self.change_directory(command)
         return unchanged_directories(command.directories)
@@ -322,7 +291,7 @@ class SyntaxWalker:
     def change_directory(self, command: Command) -> DirectoriesAfter:
         self.program.budget.spend(sum(len(directory.parts) for directory in command.directories))
         to = cd_target(command, self.decoder(command.directories).home)
-        if to is None or self.loop_depth or _ELSEWHERE.search(self.source):
+        if to is None or self.loop_depth or self.source.may_lead_cd_elsewhere:
             self.directory_unknown = True
             self.program.add_opaque("it changes to a directory that is only known at run time")
             return unchanged_directories(command.directories)
@@ -336,9 +305,9 @@ class SyntaxWalker:
         for node in nodes:
             self.substitutions(node, directories)
             source = node_text(node)
-            if _DESCRIPTOR.match(self.source, node.start_byte):
+            if self.source.keeps_descriptor(node):
                 self.program.add_opaque("it keeps the number of a file in a variable")
-            if node.type in _OPERATORS:
+            if node.type in node_kinds.OPERATORS:
                 words.append(Word(source, source))
                 continue
             try:
@@ -351,28 +320,13 @@ class SyntaxWalker:
         return words
 
     def substitutions(self, node: Node, directories: tuple[Path, ...]) -> None:
-        for found in find_nodes(node, _SUBSTITUTIONS):
+        for found in find_nodes(node, node_kinds.SUBSTITUTIONS):
             self.visit(found, directories)
 
     def visit_unknown(self, node: Node, directories: tuple[Path, ...]) -> None:
         """Visit the commands and files below a node that is not understood, for denies."""
-        for found in find_nodes(node, frozenset({"command", "file_redirect"}) | _SUBSTITUTIONS):
+        for found in find_nodes(node, frozenset({"command", "file_redirect"}) | node_kinds.SUBSTITUTIONS):
             if found.type == "file_redirect":
                 self.file_redirect(found, directories)
             else:
                 self.visit(found, directories)
-
-    def check_gaps(self, node: Node, allowed: re.Pattern[bytes] = _BETWEEN) -> None:
-        """Require blanks between children; else tree and shell may see different words."""
-        for one, two in pairwise(node.children):
-            self.check_blank(one.end_byte, two.start_byte, allowed)
-
-    def check_blank(self, start: int, end: int, allowed: re.Pattern[bytes] = _BETWEEN) -> None:
-        if allowed.fullmatch(self.source[start:end]) is None:
-            self.program.add_opaque("it has unexpected characters between its words")
-
-
-def _may_change_directory(command: Command) -> bool:
-    if command.words[0].text is None or command.name == "popd":
-        return True
-    return command.name in _MOVING and _MOVES.search(command.canonical) is not None

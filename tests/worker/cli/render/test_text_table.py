@@ -21,6 +21,10 @@ def test_no_rows_make_no_lines() -> None:
     assert table([]) == []
 
 
+def test_nothing_in_a_cell_is_read_as_markup_or_as_an_emoji_code() -> None:
+    assert table([("[bold]a[/]", ":smile:")]) == table([("[bold]a[/]", ":smile:")], 80) == ["[bold]a[/]  :smile:"]
+
+
 def test_a_last_cell_goes_on_below_its_beginning_or_below_the_others_without_room_and_nothing_is_wider() -> None:
     path = ("ok", "home", "/a/directory/with/a/long/name can be written to")
 

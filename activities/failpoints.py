@@ -49,6 +49,7 @@ NAMES: Final = {
     "tool.committed": "K: the outcome is committed, the completion not reported",
     "task.started": "L: a subagent's session and prompt are committed, the completion not reported",
     "task.settled": "L: the subagent's turn is closed, its parent is not signalled yet",
+    "wait.begun": "L: a wait on purpose is committed, the completion not reported",
     "supervisor.leased": "S: the supervisor has the lease, the command has not begun",
     "supervisor.exit_written": "S: the exit status is written, no worker has seen it",
     "schedule.fired": "a schedule's prompt is committed, the completion not reported",

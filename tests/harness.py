@@ -24,6 +24,7 @@ from worker.assemble import BUILT_IN_TOOLS, build_worker
 from worker.background_tasks import every, run_in_background
 from worker.client import Holdfast, SessionClient
 from worker.engine_schedules import EngineSchedules
+from worker.file_waits import FileWaits
 from worker.outbox import SignalSender, workflow_id
 from worker.reconcile import Reconciler
 from worker.schedule_reconciler import ScheduleReconciler
@@ -148,6 +149,7 @@ class Harness:
             engine = EngineSchedules(self.temporal, settings.task_queue)
             schedules = ScheduleReconciler(self.database, engine, sender, settings.reconcile_seconds)
             background += [Sweeper(self.database, sender, reconciler, schedules).run()]
+            background += [FileWaits(self.database, sender.send, settings.host).run()]
         async with (
             open_planner() as planner,
             build_worker(settings, self.temporal, self.database, self.port, stops, planner, toolsets),

@@ -18,6 +18,7 @@ from activities.store import (
     sessions,
     stops,
     suspensions,
+    waits,
 )
 from activities.store.journal import session_journal
 from activities.store.sessions import NewSession
@@ -44,6 +45,7 @@ from worker.session_reader import SessionReader
 from worker.settings import Settings
 from worker.stack.state_file import Endpoints
 from worker.titles_client import TitlesClient
+from worker.waits_client import WaitsClient
 from workflows.domain import titles
 from workflows.domain.actor import Actor
 from workflows.domain.budgets import BudgetLimits
@@ -122,6 +124,7 @@ class SessionClient:
         self.archives = ArchivesClient(self.sessions, holdfast.settings)
         self.titles = TitlesClient(holdfast.database, actor, holdfast.deliver)
         self.schedules = SchedulesClient(holdfast.database, holdfast.settings, actor, holdfast.deliver)
+        self.waits = WaitsClient(holdfast.database, actor, holdfast.deliver)
 
     async def start(
         self,
@@ -266,14 +269,18 @@ class SessionClient:
         return AcceptedResume(session=session, suspension=resumed)
 
     async def wake(self, session: SessionId) -> AcceptedWake:
-        """Have the provider asked again at once, for the session and its subagents. Raises NotFound, Conflict."""
+        """End the pauses of providers and the waits on purpose, of the session and its subagents. Raises NotFound,
+        Conflict."""
         woken = []
         for each in await sessions.tree(self.database, session):
             async with session_journal(self.database, each, self.actor) as journal:
-                if await generations.end_pauses(journal):
-                    woken.append(each)
+                paused, waited = await generations.end_pauses(journal), await waits.end_all(journal)
+                woken += [each] if paused or waited else []
         if not woken:
-            raise Conflict(f"Session {session!r} waits for no provider: `holdfast sessions show` says what it does.")
+            raise Conflict(
+                f"Session {session!r} waits neither for a provider nor on purpose: `holdfast sessions show {session}` "
+                "says what it does."
+            )
         for each in woken:
             await self.holdfast.deliver(each)
         return AcceptedWake(session=session, woken=tuple(woken))

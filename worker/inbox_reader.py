@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from activities.store import completions, waiting_items
+from activities.store import completions, waiting_items, waits
 from activities.store.database import Database
 from worker.api.inbox import Completion, InboxEntry, SuspendedSession
 from worker.api.mapping import from_rows
@@ -46,3 +46,7 @@ class InboxReader:
             Prefix.SCHEDULE: completions.complete_schedules,
         }[prefix]
         return from_rows(Completion, await query(self.database, typed))
+
+    async def tokens(self) -> set[str]:
+        """Those that calls wait for."""
+        return {each.subject.name for each in await waits.open_pokes(self.database)}

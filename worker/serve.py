@@ -34,6 +34,7 @@ from worker.connect import connect, identify_engine, set_retention
 from worker.credential_handoff import CredentialEnvironment
 from worker.engine_schedules import EngineSchedules
 from worker.exit_process import exit_process
+from worker.file_waits import FileWaits
 from worker.liveness import LivenessReporter, OwnershipRenewal
 from worker.machine_id import machine_id
 from worker.notifier import Notifier
@@ -89,6 +90,7 @@ async def serve(settings: Settings) -> None:
         background_tasks = (
             CommandListener(database, sender).run(),
             Sweeper(database, sender, reconciler, schedules).run(),
+            FileWaits(database, sender.send, settings.host).run(),
             every(stop_interceptor.POLL_INTERVAL, stops.cancel_stopped, _LOG),
             Upkeep(database, settings.home, settings.archive_after, settings.host).run(),
             liveness.run(stopping),

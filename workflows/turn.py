@@ -233,7 +233,7 @@ class Turn:
         while call.open:
             try:
                 if call.phase is CallPhase.DELEGATED:
-                    await self.wait_for_subagent(call)
+                    await self.wait_for_rows(call)
                 if not self.turn.refuses(call) and await self.gate.passes(call):
                     await self.wait_for_conflicting_calls(call)
                     if self.turn.error is not None:
@@ -263,13 +263,17 @@ class Turn:
             self.session.stop()
         if ran.child is not None:
             await self.runtime.start_child(ran.child, ran.agent)
-        call.apply_result(ran)
+        call.apply_result(ran, workflow.now().timestamp())
 
-    async def wait_for_subagent(self, call: OpenCall) -> None:
-        """Without a timeout."""
-        await workflow.wait_condition(lambda: call.id in self.session.settled)
+    async def wait_for_rows(self, call: OpenCall) -> None:
+        """Until they say that it has gone on, or have to be looked at: this run's clock decides nothing."""
+        timeout = None if call.due is None else max(call.due - workflow.now().timestamp(), 0.0)
+        with suppress(TimeoutError):
+            await workflow.wait_condition(
+                lambda: call.id in self.session.settled, timeout=timeout, timeout_summary=call.label or call.tool
+            )
         self.session.settled = [each for each in self.session.settled if each != call.id]
-        call.record_subagent_end()
+        call.end_delegation()
 
     async def run_call(self, call: OpenCall) -> CallResult:
         """Run a call: within this workflow task if only quick ones are open (others would wait for it)."""

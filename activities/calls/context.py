@@ -9,6 +9,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from activities.calls import outcomes
+from activities.calls.call_wait import CallWait
 from activities.calls.effect import CallEffect
 from activities.calls.outcomes import Settlement
 from activities.calls.planner.planner import Planner
@@ -90,4 +91,5 @@ class CallContextFactory:
             answers=partial(asks.answers_to, self.database, call.id),
             fence=partial(calls.require_claim, self.database, call.id, fence),
             subagent=CallSubagent(self.database, self.deliver, call, fence),
+            wait=CallWait(self.database, call, fence),
         )

@@ -10,7 +10,7 @@ from activities.calls.output import save_output
 from activities.calls.plan_call import plan_call
 from activities.calls.planner.planner import Planner
 from activities.store.calls import CachedEvidence, CallRow
-from activities.tools.tool import Delegated, OutcomeUnknown, Output, Tool, ToolContext
+from activities.tools.tool import Delegated, OutcomeUnknown, Output, Tool, ToolContext, Waiting
 from activities.tools.toolset import Toolset
 from prompts import render_prompt
 from workflows.domain.context.truncate import truncate
@@ -52,7 +52,7 @@ class CallEffect:
         except ToolError as error:
             return error
 
-    async def run(self, claimed: CallRow, *, recover: bool) -> Settlement | Delegated:
+    async def run(self, claimed: CallRow, *, recover: bool) -> Settlement | Delegated | Waiting:
         """Run or recover it under its claim; the tool's exception becomes the model's error.
 
         The engine retries unexpected errors of re-attachable tools: the effect may still be running.
@@ -71,7 +71,7 @@ class CallEffect:
             output = await work(params, plan, self.context)
         except Exception as error:
             return outcomes.of_error(tool, claimed, error)
-        if isinstance(output, Delegated):
+        if isinstance(output, Delegated | Waiting):
             return output
         return CallState.DONE, await outcome_of(output, self.context)
 

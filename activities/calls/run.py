@@ -24,7 +24,7 @@ from activities.store.commit_retry import finish_despite_cancel, finish_within_g
 from activities.store.database import Database
 from activities.store.journal import WORKER, Journal, SessionVersion, session_journal
 from activities.store.optimistic import write_optimistically
-from activities.tools.tool import Delegated
+from activities.tools.tool import Delegated, Waiting
 from prompts import render_prompt
 from workflows.domain.errors import StaleFence, ToolError, UnknownEpoch
 from workflows.domain.events.calls import WriteRefused
@@ -80,6 +80,8 @@ class ToolActivities:
         await failpoint("tool.effect_done", request.call)
         if isinstance(done, Delegated):
             return CallResult(state=CallResultState.DELEGATED, child=done.child, agent=done.agent)
+        if isinstance(done, Waiting):
+            return CallResult(state=CallResultState.DELEGATED, seconds=done.seconds)
         await finish_despite_cancel(self.settle(held.call, fence, done, version))
         await failpoint("tool.committed", request.call)
         settled = held.call.model_copy(update={"state": done[0]})

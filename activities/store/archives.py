@@ -50,6 +50,7 @@ TABLES: Final = {
     "pruning": _BY_SESSION,
     "file_change": _BY_SESSION,
     "task": _BY_SESSION,
+    "wait": _BY_SESSION,
     "grant_": _BY_SESSION,
     "ask": _BY_SESSION,
     "budget": _BY_SESSION,

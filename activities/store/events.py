@@ -22,6 +22,7 @@ from workflows.domain.events.prompts import PromptAccepted, PromptShortened
 from workflows.domain.events.sessions import SessionDeleted, SessionTitled
 from workflows.domain.events.tasks import TaskSettled
 from workflows.domain.events.turns import TurnEnded
+from workflows.domain.events.waits import WaitEnded
 from workflows.domain.ids import AskId, MessageId, SessionId, answer_id
 from workflows.domain.permissions import loop_guard
 from workflows.domain.permissions.replies import Reply
@@ -206,6 +207,7 @@ def _seals(record: EventRecord) -> Iterator[tuple[str, str]]:
             | CompactionAccepted(note=str(name), seal=str(seal))
             | TurnEnded(note=str(name), seal=str(seal))
             | SessionTitled(note=name, seal=seal)
+            | WaitEnded(note=str(name), seal=str(seal))
         ):
             yield name, seal
         case AskAnswered(ask=name, feedback_seal=feedback, answers_seal=answers):

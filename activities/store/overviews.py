@@ -8,10 +8,11 @@ from activities.store.database import Database
 from activities.store.queries import Queries
 from workflows.domain.archive_location import ArchiveLocation
 from workflows.domain.errors import NotFound
-from workflows.domain.ids import ScheduleId, SessionId, SuspensionId, TurnId
+from workflows.domain.ids import PartId, ScheduleId, SessionId, SuspensionId, TurnId
 from workflows.domain.session_filter import SessionFilter
 from workflows.domain.suspension import SuspendCause
 from workflows.domain.value import Value
+from workflows.domain.waits import WaitSubject
 
 _QUERIES: Final = Queries("overviews")
 
@@ -23,6 +24,14 @@ class BackoffRow(Value):
     kind: str
     message: str | None
     until: datetime
+
+
+class OpenWaitRow(Value):
+    """What a call of the session waits for. `until`: its moment, or the latest one."""
+
+    call: PartId
+    subject: WaitSubject
+    until: datetime | None
 
 
 class SuspensionRow(SuspendCause):
@@ -62,6 +71,7 @@ class OverviewRow(Value):
     waiting: int
     untaken: int
     pause: BackoffRow | None
+    waits: tuple[OpenWaitRow, ...]
     suspension: SuspensionRow | None
     archive: ArchiveLocation | None = None
     schedule: ScheduleId | None = None

@@ -12,6 +12,7 @@ from activities.tools.question import QuestionTool
 from activities.tools.read import ReadTool
 from activities.tools.task import TaskTool
 from activities.tools.todo import TodoWriteTool
+from activities.tools.wait import WaitTool
 from activities.tools.write import WriteTool
 
 TOOLS: Final[dict[str, BuiltInTool[Any]]] = {
@@ -27,5 +28,6 @@ TOOLS: Final[dict[str, BuiltInTool[Any]]] = {
         WriteTool(),
         TodoWriteTool(),
         TaskTool(),
+        WaitTool(),
     )
 }

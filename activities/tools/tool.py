@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Final, Generic, Protocol, TypeVar
 
 from pydantic import JsonValue
@@ -21,6 +22,7 @@ from workflows.domain.questions import Answers
 from workflows.domain.tool_offer import ToolOffer
 from workflows.domain.usage import Cost
 from workflows.domain.value import Value
+from workflows.domain.waits import WaitEnd, WaitSubject
 from workflows.domain.wire import CloseReason
 
 ABORTED: Final = "Tool execution aborted"  # of a stopped call, as models know it (opencode.md 7)
@@ -91,6 +93,37 @@ class Delegated(Value):
     agent: str
 
 
+class WaitStatus(Value):
+    """A wait on purpose. `until`: its moment, or the latest one, `seconds` from now. `author`: the person who has ended
+    it, with `text`."""
+
+    subject: WaitSubject
+    until: datetime | None
+    seconds: float | None
+    begun_at: datetime
+    ending: WaitEnd | None
+    ended_at: datetime | None
+    author: str | None
+    text: str | None
+
+
+class WaitHandle(Protocol):
+    async def begin(self, subject: WaitSubject, until: timedelta | datetime | None, *, met: bool) -> WaitStatus:
+        """Begin it, once; `met`: what it is for has happened already."""
+
+    async def status(self) -> WaitStatus | None:
+        """After ending it if its moment has come; None: nothing was begun."""
+
+    async def stop(self) -> WaitStatus | None:
+        """End it, unless it has ended; None: nothing was begun."""
+
+
+class Waiting(Value):
+    """The call's row waits, and nothing runs. `seconds`: until it has to be looked at (None: when a signal comes)."""
+
+    seconds: float | None
+
+
 @dataclass(frozen=True)
 class ToolContext:
     """`environment`: all variables of a program that the tool starts (security.md 10.1). `progress` shows live metadata
@@ -107,6 +140,7 @@ class ToolContext:
     answers: Callable[[], Awaitable[Answers | None]]
     fence: Callable[[], Awaitable[None]]
     subagent: SubagentHandle
+    wait: WaitHandle
 
     @property
     def workspace(self) -> Workspace:
@@ -175,10 +209,10 @@ class Tool(ABC, Generic[P]):
         return Plan(requests=(request,), effect=effect)
 
     @abstractmethod
-    async def run(self, params: P, plan: Plan, context: ToolContext) -> Output | Delegated:
-        """Carry out the plan, or have a subagent do it; at most once per claim."""
+    async def run(self, params: P, plan: Plan, context: ToolContext) -> Output | Delegated | Waiting:
+        """Carry out the plan, have a subagent do it, or begin to wait; at most once per claim."""
 
-    async def recover(self, params: P, claimed: Plan, context: ToolContext) -> Output | Delegated:
+    async def recover(self, params: P, claimed: Plan, context: ToolContext) -> Output | Delegated | Waiting:
         """Finish or reconstruct what an earlier attempt began under the `claimed` plan. Repeatable and idempotent tools
         run again instead."""
         raise OutcomeUnknown("The worker died while this call ran, and nothing tells whether it took effect.")

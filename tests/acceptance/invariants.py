@@ -324,12 +324,13 @@ def _turn_of(session: SessionRecords, call: PartId) -> str | None:
 
 
 def _works(before: Sequence[Event]) -> bool:
-    """Whether a turn is open after these events, and waits for neither a person nor a subagent."""
+    """Whether a turn is open after these events, and waits for no person, subagent or moment."""
     balance = Counter(event.type for event in before)
     asks = balance["ask.raised"] - balance["ask.answered"] - balance["ask.closed"]
     parks = balance["session.suspended"] - balance["suspension.ended"]
     subagents = balance["task.started"] - balance["task.settled"]
-    return balance["turn.opened"] > balance["turn.ended"] and not (asks or parks or subagents)
+    waits = balance["wait.begun"] - balance["wait.ended"]
+    return balance["turn.opened"] > balance["turn.ended"] and not (asks or parks or subagents or waits)
 
 
 def _due(before: Sequence[Event], moment: datetime) -> datetime:

@@ -38,6 +38,12 @@ DELEGATES = ScriptedAnswer(
         ),
     )
 )
+WAITS = ScriptedAnswer(
+    tools=(
+        ScriptedCall(name="wait", arguments={"until": "2s"}),
+        ScriptedCall(name="wait", arguments={"token": "go", "at_most": "1d"}),
+    )
+)
 PARALLEL = ScriptedAnswer(
     tools=tuple(ScriptedCall(name="read", arguments={"filePath": name}) for name in ("a.txt", "b.txt", "c.txt"))
 )
@@ -265,6 +271,15 @@ async def retried(harness: Harness, _: Path) -> SessionId:
     return session
 
 
+async def waited(harness: Harness, _: Path) -> SessionId:
+    """One wait ends by its moment, the other by a poke, over several runs."""
+    session = await harness.start_session("Go.")
+    await harness.until(session, lambda event: event.type == "wait.ended")
+    await harness.client.waits.poke("go", "It is time.")
+    await harness.ended(session)
+    return session
+
+
 def held_answer(gate: Path) -> ScriptedAnswer:
     return LOOK.model_copy(update={"text": "Looking.", "faults": {1: Hold(after=1, path=str(gate))}})
 
@@ -292,6 +307,7 @@ def scenarios(gate: Path) -> dict[str, Scenario]:
         "titled": Scenario((DONE,), titled, summary=DONE),
         "steps_used_up": Scenario((WRITE, WRITE), steps_used_up),
         "structured_output": Scenario((DONE, GIVE), structured_output),
+        "waited": Scenario((WAITS, DONE), waited, events=15),
         "suspended": Scenario((WRITE, DONE), suspended),
         "retried": Scenario((DONE,), retried),
         "child_waiting": Scenario((DELEGATES, DONE), child_waiting, child=(WRITE, DONE)),

@@ -105,8 +105,17 @@ class AcceptedResume(Value):
     suspension: SuspensionId
 
 
+class AcceptedPoke(Value):
+    """`calls`: whose waits it has ended; `delivered` as above."""
+
+    session: SessionId
+    token: str
+    calls: tuple[PartId, ...]
+    delivered: bool
+
+
 class AcceptedWake(Value):
-    """`woken`: those of the session and its subagents that waited for a provider."""
+    """`woken`: those of the session and its subagents that waited for a provider, or on purpose."""
 
     session: SessionId
     woken: tuple[SessionId, ...]

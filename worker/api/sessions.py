@@ -6,11 +6,12 @@ from workflows.domain.archive_location import ArchiveLocation
 from workflows.domain.close_reason import CloseReason
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.file_changes import ChangedFiles
-from workflows.domain.ids import ScheduleId, SessionId, SuspensionId, TurnId
+from workflows.domain.ids import PartId, ScheduleId, SessionId, SuspensionId, TurnId
 from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.suspension import SuspendReason
 from workflows.domain.usage import Cost, Tokens
 from workflows.domain.value import Value
+from workflows.domain.waits import WaitSubject
 
 
 class ProviderBackoff(Value):
@@ -20,6 +21,14 @@ class ProviderBackoff(Value):
     kind: str
     message: str | None
     until: datetime
+
+
+class OpenWait(Value):
+    """A call that waits on purpose. `until`: its moment, or the latest one; None: without an end."""
+
+    call: PartId
+    subject: WaitSubject
+    until: datetime | None
 
 
 class Suspension(Value):
@@ -64,6 +73,7 @@ class Overview(Value):
     untaken: int
     pause: ProviderBackoff | None
     suspension: Suspension | None
+    waits: tuple[OpenWait, ...] = ()
     archive: ArchiveLocation | None = None
     schedule: ScheduleId | None = None
     deleted_messages: int = 0

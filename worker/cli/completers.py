@@ -118,6 +118,27 @@ def _complete_agents(context: click.Context, parameter: click.Parameter, incompl
     return [name for name in sorted({*BUILT_IN, *config.agent}) if name.startswith(incomplete)]
 
 
+def _complete_tokens(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Of waits for a poke."""
+    try:
+        found = asyncio.run(_query_tokens(Settings.read()))
+    except (HoldfastError, TimeoutError):
+        return []
+    return [name for name in sorted(found) if name.startswith(incomplete)]
+
+
+async def _query_tokens(settings: Settings) -> set[str]:
+    # Start-up time.
+    from worker.inbox_reader import InboxReader, door_database
+    from worker.stack.status import endpoints
+
+    addresses = endpoints(settings)
+    if addresses is None:
+        return set()
+    async with asyncio.timeout(_TIMEOUT), door_database(addresses) as database:
+        return await InboxReader(database).tokens()
+
+
 session: Final = partial(_complete_ids, Prefix.SESSION)
 ask: Final = partial(_complete_ids, Prefix.ASK)
 grant: Final = partial(_complete_ids, Prefix.GRANT)
@@ -129,3 +150,4 @@ stored_provider: Final = _complete_keys
 key_name: Final = partial(_complete_keys, names=True)
 variant: Final = _complete_variants
 agent: Final = _complete_agents
+token: Final = _complete_tokens

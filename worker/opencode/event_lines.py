@@ -12,6 +12,7 @@ from worker.opencode import shapes
 from worker.opencode.export import milliseconds
 from worker.opencode.shapes import ErrorShape, PartShape, Shape, SpanShape, StepFinishShape
 from worker.stored_contents import note_of, part_of, stored_call
+from worker.wait_contents import begun_wait
 from workflows.domain.events.calls import CallClaimed, CallFinished, CallPrepared
 from workflows.domain.events.copies import SessionForked, SessionImported
 from workflows.domain.events.generations import (
@@ -23,6 +24,7 @@ from workflows.domain.events.generations import (
 )
 from workflows.domain.events.prompts import PromptShortened
 from workflows.domain.events.turns import TurnEnded, TurnOpened
+from workflows.domain.events.waits import WaitBegun, WaitEnded
 from workflows.domain.ids import MessageId, PartId, SessionId, TurnConfigId
 from workflows.domain.messages import CallState
 
@@ -37,10 +39,21 @@ _OwnKind = Literal[
     "compaction_failed",
     "pruned",
     "prompt_shortened",
+    "wait_begun",
+    "wait_ended",
     "forked",
     "imported",
 ]
-_ContextEvent = ContextCompacted | ContextPruned | CompactionFailed | PromptShortened | SessionForked | SessionImported
+_OwnEvent = (
+    ContextCompacted
+    | ContextPruned
+    | CompactionFailed
+    | PromptShortened
+    | SessionForked
+    | SessionImported
+    | WaitBegun
+    | WaitEnded
+)
 
 
 class RetryWait(Shape):
@@ -55,7 +68,7 @@ class RetryWait(Shape):
 class JsonLine(Shape):
     """Ours: `ask`, `retry`, `turn_start`, `turn_end`, `compacted` (`tokens` of the context, and the summary's `cost` in
     US dollars), `compaction_failed`, `prompt_shortened` (characters that are `shown`), `seq` (of the session's event),
-    `configuration` (the turn's), `forked` and `imported` (of `origin`)."""
+    `configuration` (the turn's), `forked` and `imported` (of `origin`), `wait_begun` and `wait_ended`."""
 
     type: _PartKind | _OwnKind
     timestamp: int
@@ -65,6 +78,7 @@ class JsonLine(Shape):
     error: ErrorShape | None = None
     ask: dict[str, JsonValue] | None = None
     retry: RetryWait | None = None
+    waiting: dict[str, JsonValue] | None = None
     tokens: dict[str, int] | None = None
     cost: float | None = None
     shown: int | None = None
@@ -103,8 +117,8 @@ class EventLines:
                 self._add_line(type="turn_start", timestamp=at, session_id=record.session, configuration=turn_config)
             case MessageCompleted() if record.event.turn is not None:
                 self._on_message_completed(seen, record.event, at)
-            case event if isinstance(event, _ContextEvent):
-                self._add_line(timestamp=at, session_id=record.session, **_of_context(seen, event))
+            case event if isinstance(event, _OwnEvent):
+                self._add_line(timestamp=at, session_id=record.session, **_of_own_event(seen, event))
             case CallPrepared(call=call):
                 self._messages[call] = self._message
             case CallClaimed(call=call):
@@ -165,7 +179,7 @@ class EventLines:
         self._add_line(type=kind, timestamp=at, session_id=part.session_id, part=part)
 
 
-def _of_context(seen: EventWithContents, event: _ContextEvent) -> dict[str, Any]:
+def _of_own_event(seen: EventWithContents, event: _OwnEvent) -> dict[str, Any]:
     match event:
         case ContextCompacted(before=before, after=after, cost=cost):
             tokens = {"before": before, "after": after}
@@ -180,3 +194,10 @@ def _of_context(seen: EventWithContents, event: _ContextEvent) -> dict[str, Any]
             return {"type": "compaction_failed", "reason": note_of(seen, note)}
         case PromptShortened(shown=shown):
             return {"type": "prompt_shortened", "shown": shown}
+        case WaitBegun(call=call):
+            subject, until = begun_wait(seen, event)
+            named = subject.model_dump(mode="json", include={"kind", "name", "event"})
+            due = None if until is None else milliseconds(until)
+            return {"type": "wait_begun", "waiting": {"call": call, **named, "until": due}}
+        case WaitEnded(call=call, end=end):
+            return {"type": "wait_ended", "waiting": {"call": call}, "reason": str(end)}

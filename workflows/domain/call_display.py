@@ -10,9 +10,15 @@ class DisplayKind(StrEnum):
     EDIT = "edit"  # its diff is shown
     EXECUTE = "execute"  # its output and exit code are shown
     DELEGATE = "delegate"  # its cost is shown
+    WAIT = "wait"  # what it waits for is shown
     QUESTION = "question"  # its questions and answers are shown
     INVALID = "invalid"  # its error is shown
     OTHER = "other"
+
+    @property
+    def runs_elsewhere(self) -> bool:
+        """Whether nothing of the call runs until its end is recorded: each look at it is another attempt."""
+        return self in (DisplayKind.DELEGATE, DisplayKind.WAIT)
 
 
 class CallDisplay(Value):

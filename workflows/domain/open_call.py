@@ -26,7 +26,8 @@ class CallPhase(StrEnum):
 
 
 class CallResultState(StrEnum):
-    """DELEGATED: its subagent works; WAITING: its ask is open; DRIFTED: needs a new decision; SUSPENDED: not begun."""
+    """DELEGATED: its subagent works, or it waits on purpose; WAITING: its ask is open; DRIFTED: needs a new decision;
+    SUSPENDED: not begun."""
 
     SETTLED = "settled"
     REJECTED = "rejected"
@@ -40,12 +41,14 @@ class CallResult(WireValue):
     """The result of a run. REJECTED, without feedback, ends the turn (opencode.md 2.5). `stopped`: the turn is stopping
     or over.
 
-    `child`: the session of the call's subagent; `agent`: its name. `gave_result`: as in `OpenCall`.
+    `child`: the session of the call's subagent; `agent`: its name. `seconds`: until its row has to be looked at.
+    `gave_result`: as in `OpenCall`.
     """
 
     state: CallResultState
     child: SessionId | None = None
     agent: str | None = None
+    seconds: float | None = None
     findings: tuple[Finding, ...] = ()
     effect_digest: str | None = None
     revision: int = 0
@@ -58,8 +61,8 @@ class OpenCall(BaseModel):
 
     `loop_digest`: of tool and arguments; `effect_digest`: start of the effect's digest; `file_key`: the file that the
     call changes (ANY_FILE: unknown). `label`: for Temporal's UI. `repeats`: the loop guard asks. `ask`: the open one,
-    for `request`; `answered`: indices of requests that a person or grant answered. `gave_result`: it has given the
-    result that the turn owes.
+    for `request`; `answered`: indices of requests that a person or grant answered. `due`: when its row has to be looked
+    at, by the workflow's clock (a timestamp). `gave_result`: it has given the result that the turn owes.
     """
 
     id: PartId
@@ -78,6 +81,7 @@ class OpenCall(BaseModel):
     request: int | None = None
     answered: tuple[int, ...] = ()
     rejected: bool = False
+    due: float | None = None
     gave_result: bool = False
 
     @model_serializer(mode="wrap")
@@ -107,17 +111,19 @@ class OpenCall(BaseModel):
             self.answered = (*self.answered, self.request)
         self.phase, self.request = CallPhase.NEW, None
 
-    def record_subagent_end(self) -> None:
-        """Its rows say how."""
-        self.phase = CallPhase.NEW
+    def end_delegation(self) -> None:
+        """Its rows say how it has gone on."""
+        self.phase, self.due = CallPhase.NEW, None
 
-    def apply_result(self, result: CallResult) -> None:
+    def apply_result(self, result: CallResult, now: float = 0.0) -> None:
+        """`now`: by the workflow's clock."""
         match result.state:
             case CallResultState.SETTLED | CallResultState.REJECTED:
                 self.phase, self.rejected = CallPhase.SETTLED, result.state is CallResultState.REJECTED
                 self.gave_result = result.gave_result
             case CallResultState.DELEGATED:
                 self.phase = CallPhase.DELEGATED
+                self.due = None if result.seconds is None else now + result.seconds
             case CallResultState.DRIFTED:
                 self.findings, self.effect_digest = result.findings, result.effect_digest
                 self.revision = result.revision

@@ -73,8 +73,8 @@ class FiringRequest(WireValue):
 
 
 class WakeKind(StrEnum):
-    """What came. WORK: a prompt or retry; SETTLED: a subagent's end; TITLE: a person wants one; REFRESH: only that the
-    rows have to be read."""
+    """What came. WORK: a prompt or retry; SETTLED: the end of a subagent or of a wait on purpose; TITLE: a person wants
+    one; REFRESH: only that the rows have to be read."""
 
     WORK = "work"
     ANSWER = "answer"

@@ -342,6 +342,20 @@ CREATE TABLE task (                                 -- a call that a subagent ca
 CREATE INDEX task_child ON task (child);
 CREATE INDEX task_unsettled ON task (session) WHERE settled_at IS NULL;
 
+CREATE TABLE wait (                                 -- a call that waits on purpose
+    call       text PRIMARY KEY REFERENCES call,
+    session    text        NOT NULL REFERENCES session,
+    kind       text        NOT NULL CHECK (kind IN ('time', 'file', 'poke')),
+    body       json        NOT NULL,                -- what it waits for
+    until      timestamptz,                         -- its moment, or the latest one; none: without an end
+    begun_at   timestamptz NOT NULL DEFAULT now(),
+    ending     text CHECK (ending IN ('came', 'gave_up', 'changed', 'poked', 'woken', 'stopped')),
+    author     text,                                -- who has ended it
+    ended_at   timestamptz,
+    CHECK (num_nonnulls(ending, ended_at) <> 1)
+);
+CREATE INDEX wait_open ON wait (session) WHERE ended_at IS NULL;
+
 CREATE TABLE grant_ (
     id          text PRIMARY KEY,
     session     text        NOT NULL REFERENCES session,

@@ -21,6 +21,9 @@ SELECT s.id, s.parent, cardinality(tree.line) AS depth, s.host, s.directory, s.t
        CASE WHEN now() >= g.paused_at AND now() < g.next_at
             THEN json_build_object('attempt', g.failures, 'kind', g.kind, 'until', g.next_at, 'message',
                                    (SELECT body FROM note n WHERE n.id = g.id || '/' || g.failures)) END AS pause,
+       ARRAY(SELECT json_build_object('call', w.call, 'subject', w.body, 'until', w.until)
+             FROM wait w JOIN call c ON c.id = w.call
+             WHERE w.session = s.id AND w.ended_at IS NULL AND c.state = 'claimed' ORDER BY w.until, w.call) AS waits,
        (SELECT json_build_object('id', k.id, 'reason', k.reason, 'was', k.was, 'now', k.now_is)
         FROM suspension k WHERE k.id = s.suspension) AS suspension, s.archive, s.schedule,
        s.deleted_messages

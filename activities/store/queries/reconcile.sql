@@ -9,6 +9,7 @@ WITH working AS MATERIALIZED ( -- those that wait are left out first: they are t
     CROSS JOIN LATERAL ( -- NOT IN is read once, whatever the planner expects; NOT EXISTS for each call
         SELECT count(*) AS unsettled, array_agg(call.id ORDER BY call.position) FILTER (WHERE CASE call.state
             WHEN 'claimed' THEN call.id NOT IN (SELECT task.call FROM task WHERE settled_at IS NULL)
+                AND call.id NOT IN (SELECT wait.call FROM wait WHERE ended_at IS NULL AND (until > now()) IS NOT FALSE)
             ELSE call.id NOT IN (SELECT ask.call FROM ask WHERE state = 'open' AND call IS NOT NULL) END) AS ready
         FROM call WHERE call.turn = t.id AND call.step = t.step AND call.state IN ('prepared', 'claimed')
     ) c
@@ -38,6 +39,7 @@ CROSS JOIN LATERAL (
         ((SELECT max(next_at) FROM generation g WHERE g.session = f.session AND g.turn IS NULL AND g.next_at IS NOT NULL)),
         ((SELECT max(settled_at) FROM ask WHERE ask.turn = f.turn AND (ask.call IS NULL OR ask.call = ANY (f.ready)))),
         ((SELECT max(settled_at) FROM task WHERE task.call = ANY (f.ready))),
+        ((SELECT max(coalesce(ended_at, until)) FROM wait WHERE wait.call = ANY (f.ready))),
         ((SELECT max(stop.accepted_at) FROM stop WHERE stop.turn = f.turn))
     ) AS noted (at)
     WHERE at <= now() -- later ones are of a clock that was ahead

@@ -23,7 +23,7 @@ from activities.shell.lease import CallDirectory, Process
 from activities.tools.bash import BashParams, BashTool, CommandLimits
 from activities.tools.tool import OutcomeUnknown, Output, Plan, ToolContext
 from activities.turn_context import TurnContext
-from tests.activities.tools.tool_calls import NoDelegate
+from tests.activities.tools.tool_calls import NoDelegate, NoWait
 from tests.cases import Case, load, text
 from workflows.domain.errors import StaleFence, ToolError
 from workflows.domain.ids import PartId, SessionId
@@ -62,6 +62,7 @@ class BashRig:
             answers=no_answers,
             fence=fence,
             subagent=NoDelegate(),
+            wait=NoWait(),
         )
 
     async def planned(self, **arguments: Any) -> tuple[BashParams, Plan]:

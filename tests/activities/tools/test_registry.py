@@ -17,7 +17,7 @@ OFFERED = sorted(set(TOOLS) - {"invalid"})
 
 
 def test_the_table_names_each_tool_as_it_names_itself() -> None:
-    assert OFFERED == ["bash", "edit", "glob", "grep", "question", "read", "task", "todowrite", "write"]
+    assert OFFERED == ["bash", "edit", "glob", "grep", "question", "read", "task", "todowrite", "wait", "write"]
     assert all(tool.name == name for name, tool in TOOLS.items())
 
 

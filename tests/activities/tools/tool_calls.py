@@ -1,14 +1,16 @@
 """Calls of tools in a scratch project, planned and run as the worker does, without a ledger."""
 
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from pydantic import JsonValue
 
 from activities.files.workspace import Workspace
-from activities.tools.tool import Output, SubagentStatus, TaskRequest, Tool, ToolContext
+from activities.tools.tool import Output, SubagentStatus, TaskRequest, Tool, ToolContext, WaitStatus
 from activities.turn_context import TurnContext
 from workflows.domain.ids import PartId, SessionId
+from workflows.domain.waits import WaitSubject
 
 
 def project(scratch: Path) -> Workspace:
@@ -22,6 +24,19 @@ def project(scratch: Path) -> Workspace:
     )
     (workspace.directory / ".git").mkdir(parents=True)
     return workspace
+
+
+class NoWait:
+    """A call that does not wait."""
+
+    async def begin(self, subject: WaitSubject, until: timedelta | datetime | None, *, met: bool) -> WaitStatus:
+        raise AssertionError(f"nothing keeps the wait for {subject.name!r}")
+
+    async def status(self) -> WaitStatus | None:
+        return None
+
+    async def stop(self) -> WaitStatus | None:
+        return None
 
 
 async def do_nothing(*_: object) -> None:
@@ -49,6 +64,7 @@ def make_context(workspace: Workspace, *, turn: TurnContext | None = None, **oth
         "answers": do_nothing,
         "fence": do_nothing,
         "subagent": NoDelegate(),
+        "wait": NoWait(),
     }
     turn = turn or TurnContext(workspace)
     return ToolContext(session=SessionId("ses_1"), call=PartId("prt_1"), turn=turn, **(defaults | others))

@@ -1,12 +1,15 @@
 """`holdfast send`: a prompt for a session."""
 
+from datetime import UTC, datetime
+
 import click
 
 from worker.cli import completers, id_lookup, prompt_input, session_preparation
 from worker.cli.budget_options import budget_options
 from worker.cli.command_support import async_command, open_client, print_note
 from worker.cli.render import suspension_text
-from worker.cli.render.formatting import format_queued_prompts
+from worker.cli.render.formatting import format_prompts_behind_wait, format_queued_prompts
+from worker.cli.render.session_status import status_label
 from worker.client import SessionClient
 from worker.settings import Settings
 from workflows.domain.budgets import BudgetLimits
@@ -79,7 +82,11 @@ async def send(
 
 
 async def _describe_what_blocks(client: SessionClient, session: SessionId) -> str | None:
-    """The open ask behind which prompts wait, if any do."""
-    asks = await client.inbox.asks(session=session)
-    waiting = (await client.sessions.get(session)).waiting if asks else 0
-    return f"{format_queued_prompts(waiting, asks[0].id)}: holdfast asks --session {session}" if waiting else None
+    """The open ask or the wait on purpose behind which prompts wait, if any do."""
+    asks, overview = await client.inbox.asks(session=session), await client.sessions.get(session)
+    if asks and overview.waiting:
+        return f"{format_queued_prompts(overview.waiting, asks[0].id)}: holdfast asks --session {session}"
+    if overview.waits and overview.waiting:
+        now = status_label(overview, datetime.now(UTC))
+        return f"It {now}: {format_prompts_behind_wait(overview.waiting, session)}"
+    return None

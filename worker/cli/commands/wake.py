@@ -1,4 +1,4 @@
-"""`holdfast wake`: ask a provider again before its pause ends."""
+"""`holdfast wake`: end a session's waits."""
 
 import click
 
@@ -12,10 +12,11 @@ from worker.settings import Settings
 @click.option("--json", "as_json", is_flag=True, help="What was woken, as JSON.")
 @async_command
 async def wake(settings: Settings, session: str, as_json: bool) -> None:
-    """Ask a provider again now, without waiting for the end of its pause.
+    """Have a session go on now that waits for a provider, or on purpose.
 
-    A provider that is over a limit or fails says when to ask it again; `sessions show` and `watch` show until when the
-    session waits. The pauses of its subagents end, too. Ends with code 6 when none of them waits.
+    A provider that is over a limit or fails says when to ask it again; an agent may wait for a moment, a file or a
+    poke. `sessions show` and `watch` show until when. The waits of its subagents end, too. Ends with code 6 when none
+    of them waits.
 
     \b
     Example:
@@ -23,4 +24,4 @@ async def wake(settings: Settings, session: str, as_json: bool) -> None:
     """
     async with open_client(settings, with_worker=True) as client:
         woken = await client.wake(await id_lookup.find_session(client, session))
-    click.echo(woken.model_dump_json() if as_json else f"Asked again now: {', '.join(woken.woken)}")
+    click.echo(woken.model_dump_json() if as_json else f"Goes on now: {', '.join(woken.woken)}")

@@ -27,7 +27,6 @@ from worker.cli.render.styles import joined, styled
 from worker.cli.render.terminal_writer import TerminalWriter
 from worker.cli.render.wrap import wrap_text, wrap_words
 from worker.stored_contents import note_of, part_of
-from workflows.domain.call_display import DisplayKind
 from workflows.domain.events.asks import AskRaised
 from workflows.domain.events.calls import CallClaimed, CallDrifted, CallFinished, CallPrepared
 from workflows.domain.events.copies import MessageCopied, SessionForked, SessionImported
@@ -209,8 +208,8 @@ class EventRenderer:
         call = call_of(seen, event.call)
         if not event.recovered and event.call in self._quick_calls:
             return
-        if event.recovered and call and call.display.kind is DisplayKind.DELEGATE:
-            return  # its subagent was never interrupted
+        if event.recovered and call and call.display.kind.runs_elsewhere:
+            return  # it was never interrupted
         again = " (resumed after an interruption)" if event.recovered else ""
         self._print(f"… {self._label(seen, event.call)}{again}")
 

@@ -13,6 +13,7 @@ from worker.cli.render.event_contents import (
     prompt_of,
 )
 from worker.cli.render.formatting import format_rule
+from worker.cli.render.wait_text import wait_sentence
 from worker.stored_contents import note_of
 from workflows.domain.events.asks import AnswerNotRun, AnswerRefused, AskAnswered, AskClosed, AskReopened
 from workflows.domain.events.compactions import CompactionAccepted, CompactionWithdrawn
@@ -46,6 +47,7 @@ def find_sentence(event: Event, seen: EventWithContents) -> Sentence | None:
         or _session_sentence(event, seen)
         or _turn_sentence(event, seen)
         or _ask_sentence(event, seen)
+        or wait_sentence(event, seen)
     )
 
 

@@ -41,6 +41,13 @@ def format_queued_prompts(prompts: int, ask: str | None) -> str:
     return f"{pluralize(prompts, 'prompt')} {'waits' if prompts == 1 else 'wait'} behind ask {ask}"
 
 
+def format_prompts_behind_wait(prompts: int, session: str) -> str:
+    """How many prompts wait for the end of a wait; empty if none."""
+    if not prompts:
+        return ""
+    return f"{pluralize(prompts, 'prompt')} {'waits' if prompts == 1 else 'wait'} for its end: holdfast wake {session}"
+
+
 def format_age(since: datetime, now: datetime) -> str:
     """The age in its largest unit."""
     return " ".join(format_duration(int((now - since).total_seconds())).split()[:2])

@@ -7,10 +7,12 @@ from worker.api.sessions import Overview, ProviderBackoff
 from worker.cli.render import suspension_text
 from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.formatting import format_age, format_queued_prompts, format_upcoming, pluralize
+from worker.cli.render.wait_text import describe_wait, how_to_poke
 from workflows.domain.close_reason import CloseReason
 from workflows.domain.events.generations import BEHIND_LIMIT
 from workflows.domain.file_changes import ChangedFiles
 from workflows.domain.ids import AskId, SessionId
+from workflows.domain.waits import WaitKind
 
 
 def status_label(overview: Overview, now: datetime) -> str:
@@ -26,6 +28,9 @@ def status_label(overview: Overview, now: datetime) -> str:
         return f"waits for {escape_exact(overview.host or '')}"
     if overview.pause is not None:
         return f"retrying at {format_upcoming(overview.pause.until, now)}"
+    if overview.waits:
+        first, *others = overview.waits
+        return describe_wait(first.subject, first.until, now) + (f" (+{len(others)})" if others else "")
     if overview.working:
         return f"step {overview.step}" if overview.step else "begins"
     return "ended" if overview.status == "ended" else overview.reason or "new"
@@ -88,6 +93,7 @@ def _status_details(overview: Overview, now: datetime, ask: AskId | None) -> Ite
     if overview.pause is not None:
         yield from _describe_pause(overview.pause)
         yield f"`holdfast wake {overview.id}` asks again now, `holdfast stop {overview.id}` ends the turn."
+    yield from _describe_waits(overview, now)
     if overview.asks:
         yield f"{pluralize(overview.asks, 'question')} for you: holdfast asks --session {overview.id}"
     if overview.waiting:
@@ -97,6 +103,14 @@ def _status_details(overview: Overview, now: datetime, ask: AskId | None) -> Ite
     may_work = overview.status != "ended" and not overview.working and overview.parent is None
     if overview.reason == CloseReason.FAILED and may_work:
         yield retry_hint(overview.id)
+
+
+def _describe_waits(overview: Overview, now: datetime) -> Iterator[str]:
+    for each in overview.waits:
+        how = f": {how_to_poke(each.subject)}" if each.subject.kind is WaitKind.POKE else "."
+        yield f"It {describe_wait(each.subject, each.until, now)}{how}"
+    if overview.waits:
+        yield f"`holdfast wake {overview.id}` has it go on now, `holdfast stop {overview.id}` ends the turn."
 
 
 def _describe_pause(pause: ProviderBackoff) -> Iterator[str]:

@@ -148,7 +148,7 @@ class SessionSummary:
 
     def _trouble(self, event: Event, seen: EventWithContents) -> str | None:
         match event:
-            case CallClaimed(recovered=True) if not _is_subagent_call(seen, event.call):
+            case CallClaimed(recovered=True) if not _runs_elsewhere(seen, event.call):
                 return f"{self._label(seen, event.call)}: resumed after an interruption"
             case CallDrifted():
                 return f"{self._label(seen, event.call)}: changed after it was decided, and decided anew"
@@ -237,6 +237,6 @@ def _totals(turns: list[TurnSummary], seen: Overview, at: datetime) -> Iterator[
         yield from [describe_changes(changes)] if changes.files else []
 
 
-def _is_subagent_call(seen: EventWithContents, call: PartId) -> bool:
+def _runs_elsewhere(seen: EventWithContents, call: PartId) -> bool:
     found = call_of(seen, call)
-    return found is not None and found.display.kind is DisplayKind.DELEGATE
+    return found is not None and found.display.kind.runs_elsewhere

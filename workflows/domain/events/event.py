@@ -51,6 +51,7 @@ from workflows.domain.events.sessions import (
 from workflows.domain.events.stops import StopAccepted
 from workflows.domain.events.tasks import TaskSettled, TaskStarted
 from workflows.domain.events.turns import RetryAccepted, RetryWithdrawn, TurnEnded, TurnModelChanged, TurnOpened
+from workflows.domain.events.waits import WaitBegun, WaitEnded
 from workflows.domain.ids import SessionId
 from workflows.domain.value import Value
 
@@ -94,6 +95,8 @@ Event: TypeAlias = Annotated[
     | CallFinished
     | TaskStarted
     | TaskSettled
+    | WaitBegun
+    | WaitEnded
     | WriteRefused
     | AskRaised
     | AskAnswered

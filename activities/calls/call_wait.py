@@ -1,0 +1,68 @@
+"""CallWait: a call waits on purpose, as a row."""
+
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from activities.failpoints import failpoint
+from activities.store import calls, turns, waits
+from activities.store.calls import CallRow
+from activities.store.database import Database
+from activities.store.journal import WORKER, Journal, session_journal
+from activities.store.waits import WaitRow
+from activities.tools.tool import ABORTED, CallStopped, WaitStatus
+from workflows.domain.errors import StaleFence
+from workflows.domain.waits import WaitEnd, WaitSubject
+from workflows.domain.wire import Fence
+
+
+@dataclass(frozen=True)
+class CallWait:
+    """The wait of one attempt at a call (`activities.tools.tool.WaitHandle`)."""
+
+    database: Database
+    call: CallRow
+    fence: Fence
+
+    async def begin(self, subject: WaitSubject, until: timedelta | datetime | None, *, met: bool) -> WaitStatus:
+        """Raises StaleFence when another attempt holds the claim, CallStopped when the turn is over."""
+        async with session_journal(self.database, self.call.session, WORKER, epoch=self.fence.epoch) as journal:
+            row = await calls.lock(journal, self.call.id)
+            known = await waits.of_call(journal, self.call.id)
+            if known is None:
+                await self._require_claim(journal, row)
+                await waits.begin(journal, self.call.id, subject, until)
+                if met:
+                    await waits.end(journal, self.call.id, WaitEnd.CHANGED)
+            await waits.end_if_due(journal, self.call.id)
+            begun = await waits.of_call(journal, self.call.id)
+        await failpoint("wait.begun", self.call.id)
+        if begun is None:
+            raise RuntimeError(f"The wait of call {self.call.id!r} was stored and is not there.")
+        return _status_of(begun)
+
+    async def status(self) -> WaitStatus | None:
+        async with self._journal() as journal:
+            await waits.end_if_due(journal, self.call.id)
+            found = await waits.of_call(journal, self.call.id)
+        return _status_of(found) if found is not None else None
+
+    async def stop(self) -> WaitStatus | None:
+        async with self._journal() as journal:
+            await waits.end(journal, self.call.id, WaitEnd.STOPPED)
+            found = await waits.of_call(journal, self.call.id)
+        return _status_of(found) if found is not None else None
+
+    def _journal(self) -> AbstractAsyncContextManager[Journal]:
+        """Finishes what an attempt has begun."""
+        return session_journal(self.database, self.call.session, WORKER, epoch=self.fence.epoch, needs_newest=False)
+
+    async def _require_claim(self, journal: Journal, row: CallRow) -> None:
+        if row.settled or row.fence != self.fence:
+            raise StaleFence(f"Call {row.id!r} is {row.state} under {row.fence}, this attempt is {self.fence}.")
+        if (await turns.turn_status(journal, self.call.turn)).over or journal.ended:
+            raise CallStopped(ABORTED)
+
+
+def _status_of(row: WaitRow) -> WaitStatus:
+    return WaitStatus(**row.model_dump(exclude={"call", "session"}))

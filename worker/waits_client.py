@@ -1,0 +1,55 @@
+"""Waits on purpose, as a person ends them."""
+
+from collections.abc import Awaitable, Callable
+
+from activities.store import waits
+from activities.store.database import Database
+from activities.store.journal import session_journal
+from worker.api.accepted import AcceptedPoke
+from worker.prompt_text import check_length
+from workflows.domain.actor import Actor
+from workflows.domain.errors import Conflict
+from workflows.domain.ids import PartId, SessionId
+from workflows.domain.waits import WaitEnd
+
+
+class WaitsClient:
+    """A person's part of a client."""
+
+    def __init__(self, database: Database, actor: Actor, deliver: Callable[[SessionId], Awaitable[bool]]) -> None:
+        self.database = database
+        self.actor = actor
+        self._deliver = deliver
+
+    async def poke(self, token: str, text: str | None = None, *, session: SessionId | None = None) -> AcceptedPoke:
+        """End the calls of one session that wait for the token. Raises UsageError, Conflict."""
+        check_length("The message", text or "")
+        found = [each for each in await waits.open_pokes(self.database, session) if each.subject.name == token]
+        sessions = sorted({each.session for each in found})
+        if len(sessions) > 1:
+            raise Conflict(
+                f"{len(sessions)} sessions wait for {token!r}: name one with --session ({', '.join(sessions)})."
+            )
+        ended = await self._end(sessions[0], [each.call for each in found], text) if found else ()
+        if not ended:
+            raise Conflict(await self._why_not(token, session))
+        delivered = await self._deliver(sessions[0])
+        return AcceptedPoke(session=sessions[0], token=token, calls=ended, delivered=delivered)
+
+    async def _end(self, session: SessionId, calls: list[PartId], text: str | None) -> tuple[PartId, ...]:
+        """Those that have not ended meanwhile."""
+        async with session_journal(self.database, session, self.actor) as journal:
+            await journal.locked()
+            return tuple([each for each in calls if await waits.end_and_notify(journal, each, WaitEnd.POKED, text)])
+
+    async def _why_not(self, token: str, session: SessionId | None) -> str:
+        """It may have been waited for, or not yet."""
+        last = await waits.last_ended(self.database, token, session)
+        before = ""
+        if last is not None and last.ended_at is not None:
+            how = f"poked by {last.author}" if last.ending is WaitEnd.POKED else f"over ({last.ending})"
+            before = f" The wait for it was {how} at {last.ended_at.astimezone():%Y-%m-%d %H:%M:%S}."
+        names = sorted({f"{each.subject.name} ({each.session})" for each in await waits.open_pokes(self.database)})
+        known = f" Waited for: {', '.join(names)}." if names else " Nothing waits for a poke now."
+        where = f"Session {session!r} does not wait" if session else "No session waits"
+        return f"{where} for {token!r}.{before}{known}"

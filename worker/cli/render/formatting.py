@@ -78,8 +78,10 @@ def format_past(at: datetime, known: datetime | None = None) -> str:
 
 
 def format_upcoming(at: datetime, now: datetime) -> str:
-    """In local time: with seconds if near, with its day if that is another."""
-    here = at.astimezone()
+    """In local time: with seconds if near, with its day or year if that is another."""
+    here, today = at.astimezone(), now.astimezone().date()
     if at - now < timedelta(minutes=2):
         return f"{here:%H:%M:%S}"
-    return f"{here:%H:%M}" if here.date() == now.astimezone().date() else f"{here:%a %d %b, %H:%M}"
+    if here.date() == today:
+        return f"{here:%H:%M}"
+    return f"{here:%a %d %b, %H:%M}" if here.year == today.year else f"{here:%a %d %b %Y, %H:%M}"

@@ -24,10 +24,12 @@ def test_durations_have_their_two_largest_units(seconds: float, said: str) -> No
 
 def test_a_coming_moment_is_in_local_time() -> None:
     soon, later, another_day = (NOON + timedelta(minutes=minutes) for minutes in (1, 9, 48 * 60))
+    another_year = NOON + timedelta(days=400)
 
     assert format_upcoming(soon, NOON) == f"{soon.astimezone():%H:%M:%S}"
     assert format_upcoming(later, NOON) == f"{later.astimezone():%H:%M}"
     assert format_upcoming(another_day, NOON) == f"{another_day.astimezone():%a %d %b, %H:%M}"
+    assert format_upcoming(another_year, NOON) == f"{another_year.astimezone():%a %d %b %Y, %H:%M}"
 
 
 def test_prompts_behind_an_ask_are_counted() -> None:

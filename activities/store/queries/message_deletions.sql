@@ -58,6 +58,11 @@ UPDATE imported_message SET body = %(body)s, salt = '' WHERE id = %(message)s
 -- Delete what calls have changed in files.
 DELETE FROM file_change WHERE call = ANY(%(calls)s)
 
+-- name: delete_waits
+-- Delete what calls have waited for, with the texts of pokes.
+WITH deleted AS (DELETE FROM wait WHERE call = ANY(%(calls)s) RETURNING call)
+DELETE FROM note USING deleted WHERE note.id = deleted.call || '/poke'
+
 -- name: delete_deltas
 -- Delete the partial contents of a message and its calls.
 DELETE FROM delta WHERE source = ANY(%(sources)s)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from activities.store import reconcile, waits
+from activities.session.deletion import Deletion
+from activities.store import events, reconcile, waits
 from activities.store.waits import WaitRow
 from tests.activities.rig import PERSON, ActivityRig
 from worker.waits_client import WaitsClient
@@ -123,3 +124,15 @@ async def test_a_denied_wait_is_refused(rig: ActivityRig) -> None:
     call = await rig.called("wait", token="secret-1")
     await rig.run(call)
     assert await rig.state(call) is CallState.REFUSED
+
+
+async def test_a_deleted_message_takes_its_waits_and_pokes_along(rig: ActivityRig) -> None:
+    call = await waiting(rig, token="deploy")
+    await person(rig).poke("deploy", "a secret")
+    await rig.run(call)
+    await rig.close()
+    await Deletion(rig.database, rig.project.parent, None, PERSON).run_message(
+        rig.session, (await rig.row(call)).message
+    )
+    assert await rig.database.rows(b"SELECT FROM wait UNION ALL SELECT FROM note") == []
+    assert (await events.verify(rig.database, rig.session)).problem is None

@@ -10,8 +10,8 @@ from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
 from activities.caller_check import CallerCheckInterceptor
 from activities.store.database import Database
-from workflows.domain.ids import GenerationId, SessionId, TurnId
-from workflows.domain.wire import LoadRequest, TitleRequest
+from workflows.domain.ids import GenerationId, ScheduleId, SessionId, TurnId
+from workflows.domain.wire import FiringRequest, LoadRequest, TitleRequest
 
 REQUEST = LoadRequest(session=SessionId("ses_1"), epoch=1, sequence=1, turn=TurnId("trn_1"))
 
@@ -52,6 +52,18 @@ async def test_side_work_is_served_for_its_own_generation_alone(database: Databa
     ):
         with pytest.raises(ApplicationError, match="is refused to workflow"):
             await called(database, workflow_id, workflow_type, request)
+
+
+async def test_a_schedules_workflow_is_served_for_its_own_schedule_alone(database: Database) -> None:
+    firing = FiringRequest(schedule=ScheduleId("sch_1"))
+    assert await called(database, "schedule/sch_1-2026-11-25T06:00:00Z", "holdfast.scheduled", firing) == 1
+    for workflow_id, workflow_type in (
+        ("schedule/sch_2-2026-11-25T06:00:00Z", "holdfast.scheduled"),
+        ("schedule/sch_1-2026-11-25T06:00:00Z", "holdfast.session"),
+        (None, None),
+    ):
+        with pytest.raises(ApplicationError, match="is refused to workflow"):
+            await called(database, workflow_id, workflow_type, firing)
 
 
 @pytest.mark.parametrize(

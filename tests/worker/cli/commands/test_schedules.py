@@ -42,11 +42,22 @@ async def test_a_session_is_prompted_at_a_moment(open_harness: OpenHarness) -> N
     async with open_harness(DONE) as harness, harness.running_worker():
         person = shell(harness)
         session = (await person.run("run", "-m", "scripted/model", "--json", "--exit", "Hello.")).out
-        made = await person.run("run", "-c", "--at", "2031-02-03T04:05Z", "--json", "Sweep.")
+        command = (
+            "run",
+            "-c",
+            "--at",
+            "2031-02-03T04:05Z",
+            "--id",
+            "msg_000000000001AAAAAAAAAAAAAA",
+            "--json",
+            "Sweep.",
+        )
+        made, again = await person.run(*command), await person.run(*command)  # as after a lost connection
         limited = await person.run("run", "-c", "--at", "04:05", "--max-steps", "2", "Sweep.")
         listed = await person.run("schedules", "list", "--json")
 
     entry = json.loads(made.out)
+    assert json.loads(again.out)["id"] == entry["id"]
     assert entry["session"] in session and (entry["next_at"], entry["overlap"]) == ("2031-02-03T04:05:00Z", "queue")
     assert limited.code == 2 and "holdfast send" in limited.err
     assert [each["id"] for each in json.loads(listed.out)] == [entry["id"]]

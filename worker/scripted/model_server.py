@@ -83,7 +83,7 @@ class ModelServer:
         self._requests += 1
         position = script_position(body["messages"])
         script = self.scripts.get(position.script)
-        place, answer = script and script.answer_beside(body) or (position.step, None)
+        place, answer = script and script.unlisted_answer(body) or (position.step, None)
         self._attempts[position.script, place] += 1
         attempt = self._attempts[position.script, place]
         if answer is None and script and place < len(script.answers):

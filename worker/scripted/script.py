@@ -123,7 +123,7 @@ class Script(Value):
     auxiliary_answer: ScriptedAnswer | None = None
     last_answer: ScriptedAnswer | None = None
 
-    def answer_beside(self, body: Mapping[str, Any]) -> tuple[int, ScriptedAnswer] | None:
+    def unlisted_answer(self, body: Mapping[str, Any]) -> tuple[int, ScriptedAnswer] | None:
         """One that is not in the list, with a negative place of its own."""
         if self.auxiliary_answer and not body.get("tools"):
             return -1, self.auxiliary_answer

@@ -40,17 +40,17 @@ async def delete(settings: Settings, session: str, message: str | None, yes: boo
     async with open_client(settings) as client:
         overview = await confirmation.confirm_session(client, session, f"Delete {what} for good?", yes=yes)
         report: DeletedMessage | DeletedSessions
-        told: str | None
+        line: str | None
         if message is not None:
             report = await client.deletions.delete_message(overview.id, MessageId(message))
-            told = f"Deleted: message {report.message} of {one_line(overview.title)} ({overview.id})"
+            line = f"Deleted: message {report.message} of {one_line(overview.title)} ({overview.id})"
         else:
             report = await client.deletions.delete(overview.id)
-            told = _describe(overview, report.deleted) if overview.id in report.deleted else None
+            line = _describe(overview, report.deleted) if overview.id in report.deleted else None
     if as_json:
         click.echo(report.model_dump_json())
-    elif told is not None:
-        click.echo(told)
+    elif line is not None:
+        click.echo(line)
     if report.host is not None:
         host = one_line(report.host)
         print_note(f"The files of its calls are on host {host}, whose worker removes them within an hour.")

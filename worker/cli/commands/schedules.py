@@ -81,8 +81,8 @@ async def show(settings: Settings, schedule: str, as_json: bool) -> None:
         entry = await client.schedules.get(await id_lookup.find_schedule(client, schedule))
         events = await client.schedules.events(entry.id)
     if as_json:
-        told = [each.model_dump(mode="json") for each in events]
-        click.echo(json.dumps(entry.model_dump(mode="json") | {"events": told}, indent=2))
+        dumped = [each.model_dump(mode="json") for each in events]
+        click.echo(json.dumps(entry.model_dump(mode="json") | {"events": dumped}, indent=2))
         return
     for row in schedule_text.render_schedule(entry, events, datetime.now(UTC)):
         click.echo(wrap_for_stdout(row, 4))

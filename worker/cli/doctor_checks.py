@@ -12,7 +12,7 @@ from worker.credential_handoff import CredentialEnvironment
 from worker.project_config import load_project_config
 from worker.settings import Settings
 from worker.stack import doctor
-from worker.stack.doctor import CheckResult, Level
+from worker.stack.diagnosis import CheckResult, Level
 from workflows.domain.config.config import Config, Provider
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import HoldfastError

@@ -4,54 +4,34 @@ import asyncio
 import shutil
 import time
 from collections.abc import Awaitable, Callable
-from enum import StrEnum
 from importlib.metadata import packages_distributions
 from typing import Final
 
 from activities.model.keys import Keys
 from activities.model.providers import PROVIDERS
-from activities.store import migrate, pg_server, reconcile, refused_callers, schedules
+from activities.store import pg_server
 from worker import isolation
 from worker.settings import Settings
-from worker.stack import cluster, external_servers, home, ports
+from worker.stack import cluster, database_checks, external_servers, home, ports
 from worker.stack.binaries import postgres, temporal
+from worker.stack.database_checks import DatabaseCheck
+from worker.stack.diagnosis import CheckResult, Diagnosis, Level
 from worker.stack.layout import Layout
 from worker.stack.state_file import Endpoints, PartName
 from worker.stack.status import ServerStatus, endpoints, external_endpoints, outdated_processes, status
 from worker.stack.temporal import TemporalFiles
 from workflows.domain.errors import HoldfastError, Unavailable
-from workflows.domain.value import Value
 
 _PACKAGES: Final = ("activities", "prompts", "worker", "workflows")
 _DISTRIBUTION: Final = "holdfast"
 _GIB: Final = 2**30
 _SCARCE: Final = 2 * _GIB  # bytes
-_SKEWED: Final = 5.0  # seconds
 _POLLER_GRACE: Final = 10.0  # seconds for a running worker's first poll
 _POLL_INTERVAL: Final = 0.5  # seconds
 _FULL: Final = _GIB // 4  # bytes; both servers stop at zero
 
 
-class Level(StrEnum):
-    """Only a failure keeps sessions from running."""
-
-    OK = "ok"
-    WARNING = "warning"
-    FAILURE = "failure"
-
-
-class CheckResult(Value):
-    """A check's finding and, if wrong, the remedy."""
-
-    check: str
-    level: Level
-    message: str
-    remedy: str = ""
-
-
-Diagnosis = tuple[Level, str, str]  # level, finding, remedy
 Check = Callable[[Settings], Awaitable[Diagnosis]]
-DatabaseCheck = Callable[[Settings, str], Awaitable[Diagnosis]]
 
 
 async def run_checks(settings: Settings) -> list[CheckResult]:
@@ -181,35 +161,6 @@ def _of_database(check: DatabaseCheck, silent: Level = Level.WARNING) -> Check:
     return checked
 
 
-async def _clock(_: Settings, url: str) -> Diagnosis:
-    ahead = await pg_server.server_time(url) - time.time()
-    if abs(ahead) < _SKEWED:
-        return Level.OK, "the database's clock and this one agree", ""
-    message = f"the database's clock is {abs(ahead):.0f} s {'ahead of' if ahead > 0 else 'behind'} this one"
-    return Level.WARNING, message, "Have both machines follow a time server; ages that are shown are off until then."
-
-
-async def _callers(_: Settings, url: str) -> Diagnosis:
-    seen = await refused_callers.totals(url)
-    overtaken = f"attempts refused because a later one had overtaken them: {seen.stale}"
-    if not seen.foreign + seen.epoch:
-        return Level.OK, overtaken, ""
-    strange = f"{seen.foreign} requests of foreign workflows and {seen.epoch} of forged runs were refused; {overtaken}"
-    remedy = "Who reaches Temporal's port can send them: `holdfast log SESSION` names the callers."
-    return Level.WARNING, strange, remedy
-
-
-async def _schema(settings: Settings, url: str) -> Diagnosis:
-    await pg_server.inspect_server(url)  # fails in seconds, not minutes
-    found, known = await migrate.current_version(url), len(migrate.scripts())
-    if found == known:
-        return Level.OK, f"the database is at migration {found}", ""
-    if found < known:
-        remedy = "`holdfast down`, then `holdfast up`." if settings.worker else "`python -P -m worker.prepare`."
-        return Level.FAILURE, f"the database is at migration {found} of {known}", remedy
-    return Level.FAILURE, f"the database is at migration {found}, this Holdfast knows {known}", "Use the newer one."
-
-
 async def _poller(settings: Settings) -> Diagnosis:
     if (served := endpoints(settings)) is None:
         return _STACK_DOWN
@@ -270,33 +221,11 @@ _RENAME_REMEDY: Final = (
 _RESTART_REMEDY: Final = (
     "`holdfast logs {name}` may say why; `holdfast down`, then `holdfast up` begins anew, and nothing is lost."
 )
-_REPAIRS_REMEDY: Final = (
-    "`holdfast log SESSION` says when (`session.restarted`), and the worker's log why, if its code failed."
-)
 _STACK_DOWN: Final = (Level.WARNING, "cannot be seen while the stack does not run", "`holdfast up` starts it.")
 
 
 async def _isolation(settings: Settings) -> Diagnosis:
     return Level.WARNING, isolation.NOTICE, isolation.REMEDY
-
-
-async def _repairs(_: Settings, url: str) -> Diagnosis:
-    seen = await reconcile.lately(url)
-    if not seen.refreshed:
-        return Level.OK, "no session stood still within a day", ""
-    message = f"sessions that stood still within a day: {seen.refreshed}, of which started anew: {seen.restarted}"
-    return (Level.WARNING if seen.restarted else Level.OK), message, _REPAIRS_REMEDY if seen.restarted else ""
-
-
-async def _schedules(_: Settings, url: str) -> Diagnosis:
-    seen = await schedules.troubles(url)
-    if seen.reason is not None:
-        message = f"Temporal does not have {seen.refused} of the schedules: {seen.reason}"
-        return Level.WARNING, message, "They run some seconds late; the worker's log says when Temporal takes them."
-    if seen.overdue:
-        message = f"schedules whose time has passed without being noticed: {seen.overdue}"
-        return Level.WARNING, message, "A worker notices them: see what is said of worker, and `holdfast logs worker`."
-    return Level.OK, "no schedule waits to be noticed", ""
 
 
 _CHECKS: Final[dict[str, Check]] = {
@@ -308,12 +237,12 @@ _CHECKS: Final[dict[str, Check]] = {
     "ports": _ports,
     "stack": _stack,
     "versions": _versions,
-    "migrations": _of_database(_schema, Level.FAILURE),
-    "clock": _of_database(_clock),
-    "callers": _of_database(_callers),
+    "migrations": _of_database(database_checks.check_schema, Level.FAILURE),
+    "clock": _of_database(database_checks.check_clock),
+    "callers": _of_database(database_checks.check_callers),
     "worker": _poller,
-    "repairs": _of_database(_repairs),
-    "schedules": _of_database(_schedules),
+    "repairs": _of_database(database_checks.check_repairs),
+    "schedules": _of_database(database_checks.check_schedules),
     "model key": _key,
     "isolation": _isolation,
 }

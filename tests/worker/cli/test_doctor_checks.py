@@ -9,7 +9,7 @@ from worker.cli import config_remarks
 from worker.cli.doctor_checks import run_checks
 from worker.project_config import load_project_config
 from worker.settings import Settings
-from worker.stack.doctor import CheckResult, Level
+from worker.stack.diagnosis import CheckResult, Level
 
 
 async def test_a_broken_configuration_is_named_by_file_line_and_field_and_a_missing_key_by_its_variable(

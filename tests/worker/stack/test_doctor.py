@@ -6,7 +6,8 @@ import psycopg
 
 from tests.conftest import settings_of
 from worker.settings import Settings
-from worker.stack.doctor import CheckResult, Level, run_checks
+from worker.stack.diagnosis import CheckResult, Level
+from worker.stack.doctor import run_checks
 from worker.stack.state_file import Endpoints
 
 

@@ -22,7 +22,8 @@ from tests.polling import wait_until
 from tests.worker.stack.conftest import pid
 from worker.settings import Settings
 from worker.stack import cluster, state_file
-from worker.stack.doctor import CheckResult, Level, run_checks
+from worker.stack.diagnosis import CheckResult, Level
+from worker.stack.doctor import run_checks
 from worker.stack.layout import Layout
 from worker.stack.ports import LOOPBACK, Ports
 from worker.stack.processes import ProcessRef

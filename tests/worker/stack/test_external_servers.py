@@ -15,7 +15,8 @@ from worker.client import Holdfast
 from worker.machine_id import machine_id
 from worker.settings import Settings
 from worker.stack import external_servers, processes, state_file
-from worker.stack.doctor import Level, run_checks
+from worker.stack.diagnosis import Level
+from worker.stack.doctor import run_checks
 from worker.stack.down import down
 from worker.stack.layout import Layout
 from worker.stack.state_file import Endpoints, PartName, StackPart, StackPhase, StackState

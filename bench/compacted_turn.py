@@ -24,7 +24,7 @@ from workflows.domain.prompt import Prompt
 
 STEPS: Final = 10_000
 NO_GROWTH: Final = Budget(must=1.2, aim=1.05, ratio=True)
-PEAK: Final = Budget(must=1.05, aim=1.0, ratio=True)
+PEAK: Final = Budget(must=1.1, aim=1.0, ratio=True)  # the allocator keeps some of what it has freed
 _QUEUE: Final = "compacted"
 _OUTPUT: Final = 1_000  # characters of a step's result
 _ANSWERS: Final = 2_000  # more than fit beside each other

@@ -12,8 +12,8 @@ _MOST_REASON: Final = 500  # characters
 
 def overflow_question(model: str, reason: str) -> QuestionRequest:
     question = Question(
-        question=f"The conversation does not fit {model}: {reason[:_MOST_REASON]} How shall the turn go on? A model's "
-        "name (provider/model) has that one take over.",
+        question=f"{reason[:_MOST_REASON]} How shall the turn go on? A model's name (provider/model) has that one take "
+        "over.",
         header="Context",
         options=(
             Option(label=AGAIN, description=f"{model} is asked again, and it is compacted anew"),

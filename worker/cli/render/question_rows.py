@@ -25,5 +25,7 @@ def answer_hint(question: Question) -> str:
         return ""
     if question.number:
         return "or a number"
+    if question.model:
+        return "or a model: provider/model"
     several = "several may be chosen" if question.multiple else ""
     return " · ".join(each for each in (several, "or in your own words" if question.custom else "") if each)

@@ -1,13 +1,13 @@
 """Notifications for the person's own command; sent at most once, as each is marked before."""
 
 from datetime import datetime
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from activities.store.database import Database
 from activities.store.queries import Queries
 from workflows.domain.budgets import BudgetLimits
 from workflows.domain.ids import AskId, SessionId, TurnId
-from workflows.domain.questions import PERMISSION
+from workflows.domain.questions import PERMISSION, turn_subject
 from workflows.domain.value import Value
 
 _QUERIES: Final = Queries("pending_notifications")
@@ -56,7 +56,7 @@ PendingNotification = BudgetNotification | AskNotification | TurnEndNotification
 async def take_due(database: Database) -> list[PendingNotification]:
     """The oldest first; marks them as sent."""
     waiting = await database.rows(_QUERIES.take_asks, limit=_BATCH)
-    asks = [AskNotification(permission=row.pop("body").get("permission", PERMISSION), **row) for row in waiting]
+    asks = [_ask(row.pop("body"), row.pop("tool"), row) for row in waiting]
     ends = [TurnEndNotification(**row) for row in await database.rows(_QUERIES.take_turn_ends, limit=_BATCH)]
     spent = [BudgetNotification(**row) for row in await database.rows(_QUERIES.take_budgets, limit=_BATCH)]
     return sorted((*asks, *ends, *spent), key=lambda notice: notice.at)
@@ -67,3 +67,7 @@ async def skip_older(database: Database, host: str | None, age: float) -> None:
     await database.rows(_QUERIES.skip_older_asks, host=host, age=age)
     await database.rows(_QUERIES.skip_older_turn_ends, host=host, age=age)
     await database.rows(_QUERIES.skip_older_budgets, host=host, age=age)
+
+
+def _ask(body: dict[str, Any], tool: str | None, row: dict[str, Any]) -> AskNotification:
+    return AskNotification(permission=body.get("permission", PERMISSION), tool=tool or turn_subject(body), **row)

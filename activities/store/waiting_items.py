@@ -15,7 +15,7 @@ from workflows.domain.permissions.reasons import reasons
 from workflows.domain.permissions.replies import AskState
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import Ruleset
-from workflows.domain.questions import AskBody, AskKind
+from workflows.domain.questions import AskBody, AskKind, turn_subject
 from workflows.domain.suspension import SuspendCause
 from workflows.domain.value import Value
 
@@ -93,4 +93,4 @@ async def _rules(database: Database, config_ids: set[str]) -> dict[str, Ruleset]
 
 def _entry(row: dict[str, Any], rules: Ruleset) -> dict[str, Any]:
     fields = {name: row[name] for name in InboxRow.model_fields if name not in ("request", "rules")}
-    return fields | {"request": row["body"], "rules": rules}
+    return fields | {"tool": row["tool"] or turn_subject(row["body"]), "request": row["body"], "rules": rules}

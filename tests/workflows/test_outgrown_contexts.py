@@ -51,7 +51,12 @@ async def test_a_person_is_asked_and_may_try_again_or_name_a_model(open_harness:
 
     assert "too long for scripted/model" in asked.out.replace("\n", " ") and REFUSED in asked.out.replace("\n", " ")
     assert bad.code == 2 and "neither a model (provider/model) nor one of" in bad.err.replace("\n", " ")
-    assert (again.code, named.code) == (0, 0) and is_done(ended) and len(harness.model.ledger.entries) == 6
+    assert (
+        again.out.startswith("context: answered")
+        and (again.code, named.code) == (0, 0)
+        and is_done(ended)
+        and len(harness.model.ledger.entries) == 6
+    )
     assert "the turn goes on with scripted/larger, as a person says" in told.out
 
 

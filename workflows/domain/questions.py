@@ -1,6 +1,7 @@
 """Questions: what a person is asked in words, and what may answer them."""
 
 import re
+from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from typing import Final, TypeAlias
@@ -49,6 +50,11 @@ class QuestionRequest(Value):
     @property
     def permission(self) -> str:
         return PERMISSION
+
+
+def turn_subject(body: Mapping[str, object]) -> str:
+    """What a turn asks about itself, in place of a tool's name. `body`: of its ask, as stored."""
+    return "budget" if body.get("limit") is not None else "context"
 
 
 AskBody: TypeAlias = PermissionRequest | QuestionRequest

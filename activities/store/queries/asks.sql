@@ -71,7 +71,7 @@ WITH RECURSIVE tree AS (
     SELECT s.id FROM session s JOIN tree ON s.parent = tree.id
 )
 SELECT a.id, a.session, a.call, a.kind, a.body, a.digest, a.asked_at, a.request, a.state,
-       coalesce(c.tool, 'budget') AS tool, coalesce(c.arguments, '{}') AS arguments,
+       c.tool, coalesce(c.arguments, '{}') AS arguments,
        coalesce(c.display, '{}') AS display, c.plan,
        s.title, s.directory, s.agent, t.turn_config,
        CASE WHEN s.parent IS NULL THEN ARRAY[s.agent] ELSE (

@@ -5,7 +5,7 @@ WHERE starts_with(s.id, %(prefix)s) AND s.status <> 'deleted' ORDER BY h.updated
 
 -- name: asks
 -- Open asks by the beginning of their id, the oldest first.
-SELECT a.id, coalesce(c.tool, 'budget') || ', ' || s.title AS title
+SELECT a.id, coalesce(c.tool, 'turn') || ', ' || s.title AS title
 FROM ask a LEFT JOIN call c ON c.id = a.call JOIN session s ON s.id = a.session
 WHERE a.state = 'open' AND starts_with(a.id, %(prefix)s)
 ORDER BY a.asked_at LIMIT 50

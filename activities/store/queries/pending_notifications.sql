@@ -6,7 +6,7 @@ WHERE s.id = a.session AND a.id IN (
     ORDER BY asked_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
 )
 RETURNING a.id AS ask, a.session, s.title, s.directory,
-          coalesce((SELECT tool FROM call WHERE call.id = a.call), 'budget') AS tool, a.body, a.asked_at AS at
+          (SELECT tool FROM call WHERE call.id = a.call) AS tool, a.body, a.asked_at AS at
 
 -- name: take_budgets
 -- Take budgets of which most is used, that the person's command has not been run for.

@@ -40,6 +40,7 @@ from worker.machine_id import machine_id
 from worker.outbox import SignalSender, queue
 from worker.project_config import project_loader
 from worker.redaction import redactor
+from worker.release import installed_release
 from worker.sandbox import Sandbox
 from worker.settings import Settings, SummaryDetail
 from workflows.aside import AsideWorkflow
@@ -78,10 +79,11 @@ def build_activities(
     call_contexts = CallContextFactory(database, loader, toolsets, machine_id(settings.home), deliver, planner)
     endpoints = EndpointResolver(Keys(settings.auth), environment, port)
     describe = call_describer(settings)
+    release, answers = str(installed_release()), AnswerStream(port)
     budget = RetryBudget(total_seconds=settings.retry_budget_seconds, first_pause=settings.retry_seconds)
-    attempts, answers = Attempts(database, redactor(settings), budget), AnswerStream(port)
+    attempts = Attempts(database, redactor(settings), budget, release)
     brief = RetryBudget(total_seconds=_ASIDE_SECONDS, first_pause=settings.retry_seconds)
-    aside_attempts = Attempts(database, redactor(settings), brief)
+    aside_attempts = Attempts(database, redactor(settings), brief, release)
     model = Model(attempts, answers, endpoints, loader, toolsets, describe, planner)
     calls, turns = ToolActivities(database, call_contexts), TurnActivities(database, call_contexts)
     return [

@@ -17,6 +17,7 @@ from worker.session_watcher import SessionWatcher, read_events
 from workflows.domain.errors import Unavailable
 from workflows.domain.ids import MessageId, SessionId, TurnId
 from workflows.domain.messages import AssistantMessage, Message, StepReminders, UserMessage
+from workflows.domain.sent_request import RequestChoice, SentRequest
 
 _RECONNECT_INTERVAL: Final = 1.0  # seconds
 
@@ -51,6 +52,18 @@ class RecordReader:
         await self.sessions.require_contents(session)
         found = await compactions.newest(self.database, session)
         return None if found is None else await model_answers.read_text(self.database, found.generation)
+
+    async def sent(self, session: SessionId, choice: RequestChoice) -> SentRequest:
+        """What a model was sent, built again from the records. Raises NotFound, Conflict."""
+        # few commands need tools and requests
+        from activities.model.sent_requests import SentRequests
+        from activities.tools.registry import TOOLS
+        from activities.tools.structured_output import FormattedTools
+
+        await self.sessions.require_contents(session)
+        async with self.database.statements(b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") as batch:
+            found = SentRequests(batch, self.database.turn_configs, FormattedTools(TOOLS), session)
+            return await found.find(choice)
 
     async def messages(self, session: SessionId) -> AsyncIterator[MessageDetails]:
         """One by one with details, never all in memory. Raises NotFound."""

@@ -16,7 +16,9 @@ from activities.fault_limit import count_faults
 from activities.heartbeat import heartbeats, last_progress
 from activities.model.endpoints import ResolvedModel
 from activities.model.failures import Overflow, ProviderFailure, Retry, Stop, classify
+from activities.model.port import ModelRequest
 from activities.model.providers import split_model_id
+from activities.model.request_digest import RequestDigester
 from activities.model.retry_budget import (
     MAX_BROKEN_ANSWERS,
     MAX_CONNECT_ATTEMPTS,
@@ -30,7 +32,8 @@ from activities.model.retry_budget import (
     unreachable_text,
 )
 from activities.redact import Redactor
-from activities.store import budgets, deltas, faults, generations, model_limits
+from activities.store import attempts, budgets, deltas, faults, generations, model_limits
+from activities.store.attempts import RequestForm
 from activities.store.calls import CachedEvidence
 from activities.store.commit_retry import retry_while_unavailable
 from activities.store.database import Database
@@ -47,12 +50,13 @@ from workflows.domain.wire import Fence, Request
 
 
 class Attempts:
-    """What a worker's attempts share."""
+    """What a worker's attempts share; `release`: ours."""
 
-    def __init__(self, database: Database, redactor: Redactor, retry_budget: RetryBudget) -> None:
+    def __init__(self, database: Database, redactor: Redactor, retry_budget: RetryBudget, release: str = "") -> None:
         self.database = database
         self.redactor = redactor
         self.retry_budget = retry_budget
+        self.release = release
         self.reached_addresses: set[tuple[str, str | None]] = set()  # providers and their addresses
 
     @asynccontextmanager
@@ -132,6 +136,15 @@ class Attempt:
                 return None
             case _:
                 return begun
+
+    async def record_request(self, request: ModelRequest, form: RequestForm) -> None:
+        """What it asks with, before that is sent; a step's is stored with its registration.
+
+        Raises StaleFence if another attempt has registered."""
+        digest = RequestDigester().digest(request, form.model)
+        async with self.finishing_journal() as journal:
+            (await generations.status(journal, self.generation)).refuse_other(self.fence)
+            attempts.store(journal, self.generation.id, self.fence, digest, form)
 
     async def accepted(self) -> None:
         """The provider has accepted the request: others may ask. An unreachable store costs them a minute, not this

@@ -1,7 +1,7 @@
 """Model.compact: a summary in place of the beginning of a session's context."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -29,8 +29,10 @@ from activities.model.reservation import reserve
 from activities.model.retry_budget import ProviderPause
 from activities.model.summary_check import NOT_SHORTER, find_summary_flaw
 from activities.store import budgets, compaction_requests, compactions, turns
+from activities.store.attempts import CompactionForm, RequestForm
 from activities.store.budgets import BudgetRow
 from activities.store.commit_retry import retry_while_unavailable
+from activities.store.compaction_requests import CompactionRequestRow
 from activities.store.compactions import CompactionOutcome, CompactionTry, CompactionTryRow, NewCompaction, NewFailure
 from activities.store.generations import BackoffPending, Suspended, TurnOver
 from activities.store.journal import WORKER, Journal, session_journal
@@ -38,6 +40,7 @@ from activities.store.model_answers import NewAnswer, StoredAnswer
 from activities.store.transcript_cache import TranscriptCache
 from activities.store.turns import TurnStatus
 from prompts import render_prompt
+from workflows.domain.agents.agent import Agent
 from workflows.domain.agents.built_in import COMPACTION
 from workflows.domain.config.agent_selection import hidden_agent
 from workflows.domain.config.turn_config import TurnConfig
@@ -52,14 +55,17 @@ _NO_ANSWER: Final = "There is nothing that a summary could stand for."
 
 
 class _View(NamedTuple):
-    """`asked`: a person has asked for it; `focus`: what they want to be kept."""
+    """`asked`: a person has asked for it, by these `requests`."""
 
     turn: TurnStatus
     config: TurnConfig
     transcript: Transcript
-    asked: bool
-    focus: str
+    requests: list[CompactionRequestRow]
     budget: BudgetRow | None
+
+    @property
+    def asked(self) -> bool:
+        return bool(self.requests)
 
 
 class Compactor:
@@ -135,9 +141,8 @@ class Compactor:
                 case BackoffPending() as pending:
                     raise rest_of_pause(pending)
             requests = await compaction_requests.take_undone(journal, request.turn)
-            focus = "\n\n".join(each.focus for each in requests if each.focus)
             config = await turns.turn_config(journal, turn.turn_config)
-            return _View(turn, config, transcript, bool(requests), focus, budget)
+            return _View(turn, config, transcript, requests, budget)
 
     async def summarise(
         self, request: CompactRequest, attempt: Attempt, view: _View, split: ContextSplit, tried: CompactionTry
@@ -162,13 +167,13 @@ class Compactor:
         larger = config.holdfast.larger_model
         named = summariser(view.turn.model, agent.model, larger, request.tried)
         model = await self.endpoints.resolve(named, config, agent=agent)
-        system = render_prompt(f"agents/{agent.prompt_file}")
         window = model.usable(config.compaction) or UNKNOWN_WINDOW
-        room = summary_room(window, request.tried, is_larger=named == larger) - len(system)
-        content = compaction_request(split.head, room, view.focus)
-        question = model.request((SystemInput(content=system), UserInput(content=content)))
+        room = summary_room(window, request.tried, is_larger=named == larger)
+        messages = compaction_messages(agent, split.head, room, view.requests)
+        question = _bounded(model.request(messages), model)
         await reserve(attempt, view.budget, model, view.transcript, request.turn)
-        return await self.answers.get(attempt, model, _bounded(question, model), agent.name)
+        await attempt.record_request(question, _form(request, view, split, model, room, self.attempts.release))
+        return await self.answers.get(attempt, model, question, agent.name)
 
     async def fail(self, attempt: Attempt, failure: NewFailure) -> CompactResult:
         await self.record(attempt, lambda journal: compactions.store_failure(journal, attempt.generation.id, failure))
@@ -185,6 +190,30 @@ class Compactor:
 
         await retry_while_unavailable(record)
         await failpoint("compaction.recorded")
+
+
+def compaction_messages(
+    agent: Agent, head: Transcript, room: int, requests: Iterable[CompactionRequestRow]
+) -> tuple[SystemInput, UserInput]:
+    """`room`: characters of both."""
+    system = render_prompt(f"agents/{agent.prompt_file}")
+    focus = "\n\n".join(each.focus for each in requests if each.focus)
+    return SystemInput(content=system), UserInput(content=compaction_request(head, room - len(system), focus))
+
+
+def _form(
+    request: CompactRequest, view: _View, split: ContextSplit, model: ResolvedModel, room: int, release: str
+) -> RequestForm:
+    first, last = view.transcript[0], split.head[-1]
+    return RequestForm(
+        model=model.name,
+        release=release,
+        summary=first.id if isinstance(first, ContextSummary) else None,
+        turn=request.turn,
+        compaction=CompactionForm(
+            turn=last.turn, step=last.step, room=room, requests=tuple(each.id for each in view.requests)
+        ),
+    )
 
 
 def _bounded(question: ModelRequest, model: ResolvedModel) -> ModelRequest:

@@ -11,7 +11,7 @@ from workflows.domain.messages import AssistantMessage, ContextSummary, Entry, T
 _LEAST_TAIL: Final = 2_000  # tokens
 _MOST_TAIL: Final = 15_000
 CHARS_PER_TOKEN: Final = 4
-_ATTACHMENT: Final = 1_500  # tokens of a picture or a page, about what providers count
+ATTACHMENT_TOKENS: Final = 1_500  # tokens of a picture or a page, about what providers count
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def estimate_text(text: str) -> int:
 def _result(call: ToolPart) -> int:
     if call.outcome is None:
         return 0
-    return _of_chars(len(call.outcome.output)) + _ATTACHMENT * len(call.outcome.attachments)
+    return _of_chars(len(call.outcome.output)) + ATTACHMENT_TOKENS * len(call.outcome.attachments)
 
 
 def _of_chars(chars: int) -> int:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import date
+from typing import NamedTuple
 
 from temporalio import activity
 
@@ -11,18 +12,21 @@ from activities.calls.planner.planner import Planner
 from activities.calls.prepare import CallPreparer
 from activities.failpoints import failpoint
 from activities.model.answer import AnswerStream
-from activities.model.attempt import Attempts, rest_of_pause
+from activities.model.attempt import Attempt, Attempts, rest_of_pause
 from activities.model.context_fill import context_tokens, is_full
 from activities.model.endpoints import EndpointResolver, ResolvedModel
+from activities.model.port import ModelRequest
 from activities.model.reservation import reserve_step
 from activities.model.retry_budget import ProviderPause
 from activities.model.step_request import StepRequests
 from activities.model.step_view import CommittedStep, StepView, StepViews
 from activities.project.project_loader import ProjectLoader
-from activities.store import compactions
+from activities.store import attempts, compactions
 from activities.store.generations import BackoffPending, TurnOver
+from activities.store.journal import Journal
 from activities.store.model_answers import StoredAnswer
-from activities.tools.toolset import Toolsets
+from activities.tools.toolset import Toolset, Toolsets
+from workflows.domain.errors import UsageError
 from workflows.domain.generation import Generation, Purpose
 from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.step_flaw import find_flaw
@@ -33,6 +37,13 @@ from workflows.domain.wire import (
     GenerateRequest,
     StepResult,
 )
+
+
+class _Begun(NamedTuple):
+    view: StepView
+    model: ResolvedModel
+    toolset: Toolset
+    question: ModelRequest
 
 
 class Model:
@@ -60,7 +71,7 @@ class Model:
         self.describe = describe
         self.planner = planner
         self.views = StepViews(today)
-        self.requests = StepRequests()
+        self.requests = StepRequests(attempts.release)
 
     @activity.defn(name="holdfast.model.generate")
     async def generate(self, request: GenerateRequest) -> StepResult:
@@ -75,32 +86,55 @@ class Model:
         """Raises as `Attempts.start` and `AnswerStream.get`."""
         step = Generation(id=request.generation, purpose=Purpose.STEP, turn=request.turn, step=request.step)
         async with self.attempts.start(request, step) as attempt:
-            match view := await self.views.begin(request, attempt):
+            match begun := await self.begin(request, attempt):
                 case BackoffPending():
-                    raise rest_of_pause(view)
+                    raise rest_of_pause(begun)
+                case UsageError():
+                    raise begun
                 case StepResult():
-                    return view
+                    if begun.finish == FINISH_FULL:
+                        await failpoint("model.full")
+                    return begun
                 case CommittedStep():
-                    return self.step_result(request, view.answer, view.rules)
-            turn, config = attempt.turn_status, view.turn_config
-            model = await self.endpoints.resolve(turn.model, config.config, agent=config.agent, variant=turn.variant)
-            if not request.unchecked and await self.has_to_be_compacted(request, view, model):
-                await failpoint("model.full")
-                return StepResult(finish=FINISH_FULL)
+                    return self.step_result(request, begun.answer, begun.rules)
+            view, model = begun.view, begun.model
             budget = view.budget if request.limited else None
             limit = await reserve_step(attempt, budget, model, view.transcript, request.turn, request.step)
             if limit is not None:
                 return limit
-            toolset, context = self.toolsets.of(config), self.loader.turn_context(config.directory, config)
-            preparer = CallPreparer(request, attempt.generation.message, toolset, context, self.planner)
-            question = self.requests.build(request, view, model, toolset)
-            answer = await self.answers.get(attempt, model, question, turn.agent, preparer.prepare)
+            config, agent = view.turn_config, attempt.turn_status.agent
+            context = self.loader.turn_context(config.directory, config)
+            preparer = CallPreparer(request, attempt.generation.message, begun.toolset, context, self.planner)
+            answer = await self.answers.get(attempt, model, begun.question, agent, preparer.prepare)
             stored = await attempt.store(answer.model_copy(update={"reminders_seal": view.reminders_seal}))
         if isinstance(stored, TurnOver):
             return StepResult(finish=FINISH_STOPPED)
         return self.step_result(request, stored, config.rules)
 
-    async def has_to_be_compacted(self, request: GenerateRequest, view: StepView, model: ResolvedModel) -> bool:
+    async def begin(
+        self, request: GenerateRequest, attempt: Attempt
+    ) -> _Begun | CommittedStep | StepResult | BackoffPending | UsageError:
+        """Register the attempt with the digest of its request; else why the model is not to be asked. An error in the
+        configuration is returned, as the attempt is registered all the same."""
+        async with attempt.registration() as journal:
+            view = await self.views.begin(journal, request, attempt)
+            if not isinstance(view, StepView):
+                return view
+            turn, config = attempt.turn_status, view.turn_config
+            try:
+                model = await self.endpoints.resolve(
+                    turn.model, config.config, agent=config.agent, variant=turn.variant
+                )
+            except UsageError as error:
+                return error
+            if not request.unchecked and await self.has_to_be_compacted(journal, view, model):
+                return StepResult(finish=FINISH_FULL)
+            toolset = self.toolsets.of(config)
+            built = self.requests.build(request, view, model, toolset)
+            attempts.store(journal, attempt.generation.id, attempt.fence, built.digest, built.form)
+            return _Begun(view, model, toolset, built.question)
+
+    async def has_to_be_compacted(self, journal: Journal, view: StepView, model: ResolvedModel) -> bool:
         """By a person's wish; or full: but not where that has failed before, until the context has grown or another
         model is asked."""
         if view.compacts:
@@ -109,7 +143,7 @@ class Model:
         tokens = context_tokens(view.transcript, view.cleared, view.freed)
         if not settings.auto or not is_full(view.transcript, model.usable(settings), tokens):
             return False
-        newest = await compactions.newest_try(self.attempts.database, request.session)
+        newest = await compactions.newest_try(journal, journal.session)
         return newest is None or not newest.holds_for(model.name, tokens)
 
     def step_result(self, request: GenerateRequest, answer: StoredAnswer, rules: Ruleset) -> StepResult:

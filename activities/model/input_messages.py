@@ -45,8 +45,20 @@ def to_input_messages(
     Leaves out what only another model's provider understands; replaces what the model cannot see by its `facts` with a
     word. `cleared`: calls without their results. `answer_cache`: messages of earlier views.
     """
+    converted = convert_entries(transcript, model, facts, cleared=cleared, answer_cache=answer_cache)
+    return port.SystemInput(content=system), *(message for _, messages in converted for message in messages)
+
+
+def convert_entries(
+    transcript: Transcript,
+    model: str,
+    facts: port.ModelFacts = _TEXT_ONLY,
+    *,
+    cleared: Collection[PartId] = (),
+    answer_cache: AnswerCache | None = None,
+) -> Iterator[tuple[Entry, tuple[port.InputMessage, ...]]]:
+    """The conversation's entries as messages. Reminders that open a turn are in the message of the next entry."""
     answer_cache = IdentityCache() if answer_cache is None else answer_cache
-    messages: list[port.InputMessage] = [port.SystemInput(content=system)]
     opening = ""
 
     def convert(answer: AssistantMessage) -> tuple[port.InputMessage, ...]:
@@ -56,28 +68,28 @@ def to_input_messages(
         if isinstance(entry, AssistantMessage):
             without = tuple(part.id for part in entry.parts if isinstance(part, ToolPart) and part.id in cleared)
             kind = model, facts.images, facts.documents, without
-            messages += answer_cache.get(entry, kind, convert)
+            yield entry, answer_cache.get(entry, kind, convert)
         elif isinstance(entry, ContextSummary):
-            messages += _summary(entry)
+            messages = _summary(entry)
             if _answer_follows(transcript[1:]):
                 opening = render_prompt("reminders/continue")
                 if isinstance(following, StepReminders):  # in one message with them
                     opening += "\n\n"
                 else:
-                    messages.append(port.UserInput(content=opening))
+                    messages += (port.UserInput(content=opening),)
                     opening = ""
+            yield entry, messages
         elif isinstance(entry, StepReminders) and _opens_turn(entry, following):
             opening = f"{entry.text}\n\n"
         else:
-            messages.append(port.UserInput(content=opening + _text(entry)))
+            yield entry, (port.UserInput(content=opening + _text(entry)),)
             opening = ""
-    return tuple(messages)
 
 
-def _summary(summary: ContextSummary) -> Iterator[port.InputMessage]:
+def _summary(summary: ContextSummary) -> tuple[port.InputMessage, ...]:
     """As the model's own answer."""
-    yield port.UserInput(content=render_prompt("compaction/asked"))
-    yield port.AssistantInput(parts=(TextPart(text=summary.text),))
+    asked = port.UserInput(content=render_prompt("compaction/asked"))
+    return asked, port.AssistantInput(parts=(TextPart(text=summary.text),))
 
 
 def _answer_follows(entries: Transcript) -> bool:

@@ -25,12 +25,13 @@ from workflows.domain.wire import FINISH_LIMIT, FINISH_STOPPED, FINISH_SUSPENDED
 
 @dataclass(frozen=True)
 class StepView:
-    """What a step asks with; `cleared` and `freed` as in `context_tokens`. `reminders_seal` as in `MessageCompleted`.
-    `compacts`: a person wants it to be shorter first."""
+    """What a step asks with; `cleared` and `freed` as in `context_tokens`, `pruned`: the last call that is cleared.
+    `reminders_seal` as in `MessageCompleted`. `compacts`: a person wants it to be shorter first."""
 
     transcript: Transcript
     cleared: frozenset[PartId]
     freed: int
+    pruned: PartId | None
     turn_config: TurnConfig
     reminders_seal: str | None
     compacts: bool = False
@@ -46,14 +47,14 @@ class CommittedStep:
 
 
 class StepViews:
-    """Begins steps' attempts; keeps the transcripts between steps."""
+    """Reads steps' views; keeps the transcripts between steps."""
 
     def __init__(self, today: Callable[[], date]) -> None:
         self.today = today
         self.transcripts = TranscriptCache()
 
     async def begin(
-        self, request: GenerateRequest, attempt: Attempt
+        self, journal: Journal, request: GenerateRequest, attempt: Attempt
     ) -> StepView | CommittedStep | StepResult | BackoffPending:
         """Register the attempt, take the steered prompts, and read the view; else why the model is not to be asked.
 
@@ -61,32 +62,34 @@ class StepViews:
 
         Raises as `Attempt.begin`.
         """
-        async with attempt.registration() as journal:
-            begun, steered, transcript, row = await asyncio.gather(
-                attempt.begin(journal),
-                prompts.steered(journal),
-                self.transcripts.read(journal, request.session),
-                step_rows.read(journal, request.session, request.turn),
-            )
-            if begun is not None:
-                return await _not_asked(journal, request, begun)
-            last = attempt.turn_status.last_step
-            if last is not None and request.step >= last and not request.text_only:
-                return StepResult(finish=FINISH_LIMIT, last_step=last)
-            config = await turns.turn_config(journal, attempt.turn_status.turn_config)
-            owing = request.turn if config.format is not None else None
-            due = await self.due_reminders(request, attempt, journal, transcript, prompted=bool(steered), owing=owing)
-            for prompt in steered:
-                prompts.take(journal, prompt, request.turn, request.step)
-            reminded = _remind(journal, attempt, due)
-            if due or steered:
-                transcript = await self.transcripts.read(journal, request.session)
-            pruned = row.pruning
-            if request.step == 1 and config.config.compaction.prune:
-                pruned = prunings.advance(journal, request.turn, transcript, pruned)
-            cleared = cleared_calls(transcript, pruned.call if pruned else None)
-            freed = pruned.tokens if pruned and _is_new(pruned, transcript) else 0
-            return StepView(transcript, cleared, freed, config, reminded, compacts=row.compacts, budget=row.budget)
+        begun, steered, transcript, row = await asyncio.gather(
+            attempt.begin(journal),
+            prompts.steered(journal),
+            self.transcripts.read(journal, request.session),
+            step_rows.read(journal, request.session, request.turn),
+        )
+        if begun is not None:
+            return await _not_asked(journal, request, begun)
+        last = attempt.turn_status.last_step
+        if last is not None and request.step >= last and not request.text_only:
+            return StepResult(finish=FINISH_LIMIT, last_step=last)
+        config = await turns.turn_config(journal, attempt.turn_status.turn_config)
+        owing = request.turn if config.format is not None else None
+        due = await self.due_reminders(request, attempt, journal, transcript, prompted=bool(steered), owing=owing)
+        for prompt in steered:
+            prompts.take(journal, prompt, request.turn, request.step)
+        reminded = _remind(journal, attempt, due)
+        if due or steered:
+            transcript = await self.transcripts.read(journal, request.session)
+        pruned = row.pruning
+        if request.step == 1 and config.config.compaction.prune:
+            pruned = prunings.advance(journal, request.turn, transcript, pruned)
+        last_cleared = pruned.call if pruned else None
+        cleared = cleared_calls(transcript, last_cleared)
+        freed = pruned.tokens if pruned and _is_new(pruned, transcript) else 0
+        return StepView(
+            transcript, cleared, freed, last_cleared, config, reminded, compacts=row.compacts, budget=row.budget
+        )
 
     async def due_reminders(
         self,

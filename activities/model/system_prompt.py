@@ -1,8 +1,18 @@
 """The system prompt's layers in order (opencode.md 6.1, 6.3, 6.4)."""
 
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
 import prompts
 from activities.project.instructions import MAX_INSTRUCTION_BYTES
 from workflows.domain.config.turn_config import Instruction, TurnConfig
+
+
+class SystemLayer(NamedTuple):
+    """`name`: for people."""
+
+    name: str
+    text: str
 
 
 def system_prompt(turn_config: TurnConfig, model: str, *, platform: str) -> str:
@@ -10,14 +20,22 @@ def system_prompt(turn_config: TurnConfig, model: str, *, platform: str) -> str:
 
     The same for all requests with one turn config, for the provider's cache of prefixes: the date is a reminder.
     """
+    return join_layers(system_layers(turn_config, model, platform=platform))
+
+
+def join_layers(layers: Iterable[SystemLayer]) -> str:
+    return "\n\n".join(layer.text for layer in layers)
+
+
+def system_layers(turn_config: TurnConfig, model: str, *, platform: str) -> Iterator[SystemLayer]:
     agent = turn_config.agent
-    base_prompt = (
-        prompts.render_prompt(f"agents/{agent.prompt_file}")
-        if agent.prompt_file
-        else prompts.render_prompt("system/base")
-    )
-    layers = [base_prompt, _environment(turn_config, model, platform)]
-    return "\n\n".join([*layers, *map(_instruction, turn_config.instructions)])
+    if agent.prompt_file:
+        yield SystemLayer(f"prompt of the agent {agent.name}", prompts.render_prompt(f"agents/{agent.prompt_file}"))
+    else:
+        yield SystemLayer("base prompt", prompts.render_prompt("system/base"))
+    yield SystemLayer("environment", _environment(turn_config, model, platform))
+    for each in turn_config.instructions:
+        yield SystemLayer(f"instructions {each.path}", _instruction(each))
 
 
 def _environment(turn_config: TurnConfig, model: str, platform: str) -> str:

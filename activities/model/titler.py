@@ -9,9 +9,10 @@ from temporalio import activity
 from activities.model.answer import AnswerStream
 from activities.model.attempt import Attempt, Attempts
 from activities.model.compaction_prompt import escape_tags
-from activities.model.endpoints import EndpointResolver, ResolvedModel
-from activities.model.port import ModelRequest, SystemInput, UserInput
+from activities.model.endpoints import EndpointResolver
+from activities.model.port import SystemInput, UserInput
 from activities.store import prompts, titles, turns
+from activities.store.attempts import RequestForm
 from activities.store.turns import TurnStatus
 from prompts import render_prompt
 from workflows.domain.agents.agent import Agent
@@ -19,6 +20,7 @@ from workflows.domain.agents.built_in import TITLE
 from workflows.domain.config.agent_selection import hidden_agent
 from workflows.domain.config.config import Config
 from workflows.domain.generation import Generation, Purpose
+from workflows.domain.ids import TurnId
 from workflows.domain.titles import title_of_answer
 from workflows.domain.wire import TitleRequest
 
@@ -26,6 +28,9 @@ MAX_CHARS: Final = 20_000  # of what the person has written; a small model takes
 
 
 class _View(NamedTuple):
+    """`id`: the turn's."""
+
+    id: TurnId
     turn: TurnStatus
     config: Config
     texts: Sequence[str]
@@ -50,7 +55,10 @@ class Titler:
             agent = hidden_agent(TITLE, view.config)
             named = agent.model or view.config.small_model or view.turn.model
             model = await self.endpoints.resolve(named, view.config, agent=agent)
-            answer = await self.answers.get(attempt, model, title_question(model, agent, view.texts), agent.name)
+            question = model.request(title_messages(agent, view.texts))
+            form = RequestForm(model=model.name, release=self.attempts.release, turn=view.id, prompts=len(view.texts))
+            await attempt.record_request(question, form)
+            answer = await self.answers.get(attempt, model, question, agent.name)
             await attempt.store(answer.model_copy(update={"title": title_of_answer(answer.text)}))
 
     async def begin(self, request: TitleRequest, attempt: Attempt) -> _View | None:
@@ -60,21 +68,17 @@ class Titler:
             if turn is None:
                 return None
             begun, status, texts = await asyncio.gather(
-                attempt.begin(journal), turns.turn_status(journal, turn), prompts.texts(journal)
+                attempt.begin(journal), turns.turn_status(journal, turn), prompts.texts(journal, request.session)
             )
             if begun is not None:
                 return None
-            return _View(status, (await turns.turn_config(journal, status.turn_config)).config, texts)
+            return _View(turn, status, (await turns.turn_config(journal, status.turn_config)).config, texts)
 
 
-def title_question(model: ResolvedModel, agent: Agent, texts: Sequence[str]) -> ModelRequest:
+def title_messages(agent: Agent, texts: Sequence[str]) -> tuple[SystemInput, UserInput]:
     """What the person has written, without its middle if it is long."""
     text, half = escape_tags("\n\n".join(texts)), MAX_CHARS // 2
     if len(text) > MAX_CHARS:
         text = render_prompt("title/left_out", beginning=text[:half], end=text[-half:])
-    return model.request(
-        (
-            SystemInput(content=render_prompt(f"agents/{agent.prompt_file}")),
-            UserInput(content=render_prompt("title/request", text=text)),
-        )
-    )
+    system = render_prompt(f"agents/{agent.prompt_file}")
+    return SystemInput(content=system), UserInput(content=render_prompt("title/request", text=text))

@@ -39,6 +39,7 @@ TABLES: Final = {
     "suspension": _BY_SESSION,
     "stop": _BY_SESSION,
     "generation": _BY_SESSION,
+    "attempt": b"generation IN (SELECT id FROM generation WHERE session = ANY(%(sessions)s))",
     "title_request": _BY_SESSION,
     "message": _BY_SESSION,
     "compaction": _BY_SESSION,

@@ -1,5 +1,6 @@
 """Compactions that a person has asked for: before the next step of a turn, or in a turn of their own."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from activities.store import notes, work
@@ -60,6 +61,11 @@ async def undone(reader: RowReader, session: SessionId, turn: TurnId) -> list[Co
     """Those that wait for a turn, and those that this one has taken and not carried out."""
     rows = await reader.rows(_QUERIES.undone, session=session, turn=turn)
     return [CompactionRequestRow(**row) for row in rows]
+
+
+async def by_id(reader: RowReader, compactions: Sequence[CompactionId]) -> list[CompactionRequestRow]:
+    """In the order of acceptance."""
+    return [CompactionRequestRow(**row) for row in await reader.rows(_QUERIES.by_id, ids=list(compactions))]
 
 
 async def take_undone(journal: Journal, turn: TurnId) -> list[CompactionRequestRow]:

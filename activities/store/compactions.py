@@ -132,6 +132,11 @@ async def newest(reader: RowReader, session: SessionId) -> CompactionRow | None:
     return CompactionRow(**rows[0]) if rows else None
 
 
+async def of_generation(reader: RowReader, generation: GenerationId) -> CompactionRow | None:
+    rows = await reader.rows(_QUERIES.of_generation, generation=generation)
+    return CompactionRow(**rows[0]) if rows else None
+
+
 async def newest_try(reader: RowReader, session: SessionId) -> CompactionTryRow | None:
     rows = await reader.rows(_QUERIES.newest_try, session=session)
     return CompactionTryRow(**rows[0]) if rows else None

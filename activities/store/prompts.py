@@ -6,10 +6,11 @@ from typing import Final
 from activities.store import tasks, work
 from activities.store.journal import Journal, seal
 from activities.store.queries import Queries
+from activities.store.statements import RowReader
 from activities.store.work import TurnRequest, WorkItem, WorkKind
 from workflows.domain.errors import Conflict
 from workflows.domain.events.prompts import PromptAccepted, PromptTaken, PromptWithdrawn
-from workflows.domain.ids import MessageId, PartId, ScheduleId, TurnId
+from workflows.domain.ids import MessageId, PartId, ScheduleId, SessionId, TurnId
 from workflows.domain.prompt import Prompt, PromptContent, PromptMode
 
 _QUERIES: Final = Queries("prompts")
@@ -56,9 +57,9 @@ def take(journal: Journal, prompt: MessageId, turn: TurnId, step: int) -> None:
     journal.write(_QUERIES.take, id=prompt, step=step, taken_seq=seq)
 
 
-async def texts(journal: Journal) -> list[str]:
+async def texts(reader: RowReader, session: SessionId) -> list[str]:
     """Of all that the session's turns have taken, in order."""
-    rows = await journal.rows(_QUERIES.taken, session=journal.session)
+    rows = await reader.rows(_QUERIES.taken, session=session)
     return [PromptContent.model_validate(row["body"]).text for row in rows]
 
 

@@ -31,10 +31,19 @@ from workflows.domain.value import Value
 
 _QUERIES: Final = Queries("transcript")
 _PAGE: Final = 50  # answers read together; each may have outputs of 50 KB
-_NO_END: Final = 2**31 - 1
 _REMINDERS: Final = TypeAdapter(tuple[Reminder, ...])
-_Place: TypeAlias = tuple[int, int, int, int]  # turn, step, and the place in it
+_Order: TypeAlias = tuple[int, int, int, int]  # turn, step, and the place in it
 PART: Final[TypeAdapter[StoredPart]] = TypeAdapter(StoredPart)
+
+
+class StepNumber(NamedTuple):
+    """A step, by its turn's number."""
+
+    number: int
+    step: int
+
+
+END: Final = StepNumber(2**31 - 1, 2**31 - 1)
 
 
 class CallTimesRow(Value):
@@ -59,16 +68,12 @@ class MessageRow(Value):
     call_times: dict[PartId, CallTimesRow] = {}
 
 
-class _Cursor(NamedTuple):
-    number: int
-    step: int
-
-
 async def read(
-    reader: RowReader, session: SessionId, turn: TurnId | None = None, step: int = 0
+    reader: RowReader, session: SessionId, turn: TurnId | None = None, step: int = 0, last: StepNumber = END
 ) -> tuple[Message | StepReminders, ...]:
-    """All taken prompts, reminders and committed answers, in order; or a step's answer, if any, and what follows."""
-    start = {"session": session, "turn": turn, "step": step}
+    """All taken prompts, reminders and committed answers, in order; or a step's answer, if any, and what follows. Up to
+    and with the answer of the `last` step."""
+    start = {"session": session, "turn": turn, "step": step, "last_number": last.number, "last_step": last.step}
     prompts, steps, parts, calls = await asyncio.gather(
         reader.rows(_QUERIES.prompts_from, **start),
         reader.rows(_QUERIES.steps_from, **start),
@@ -84,11 +89,11 @@ async def read(
 
 async def iter_messages(reader: RowReader, session: SessionId) -> AsyncIterator[MessageRow]:
     """The same with details, in bounded memory."""
-    last = _Cursor(0, 0)
+    last = StepNumber(0, 0)
     while True:
         answers = await reader.rows(_QUERIES.answers, session=session, limit=_PAGE, **last._asdict())
         full = len(answers) == _PAGE
-        end = _Cursor(answers[-1]["number"], answers[-1]["step"]) if full else _Cursor(_NO_END, _NO_END)
+        end = StepNumber(answers[-1]["number"], answers[-1]["step"]) if full else END
         messages = [row["id"] for row in answers]
         prompts, parts, calls = await asyncio.gather(
             reader.rows(
@@ -138,7 +143,7 @@ def _by_message(rows: Rows) -> dict[str, Rows]:
     return found
 
 
-def _placed(prompts: Rows, answers: Rows, parts: Rows, calls: Rows) -> list[tuple[_Place, Message]]:
+def _placed(prompts: Rows, answers: Rows, parts: Rows, calls: Rows) -> list[tuple[_Order, Message]]:
     by_message: dict[str, list[tuple[int, Part]]] = defaultdict(list)
     for row in parts:
         by_message[row["message"]].append((row["position"], PART.validate_python(row["body"])))

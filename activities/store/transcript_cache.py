@@ -9,6 +9,7 @@ from activities.store.compactions import CompactionRow
 from activities.store.lru_cache import LruCache
 from activities.store.queries import Queries
 from activities.store.statements import RowReader
+from activities.store.transcript import END, StepNumber
 from prompts import render_prompt
 from workflows.domain.ids import GenerationId, MessageId, SessionId
 from workflows.domain.messages import AssistantMessage, ContextSummary, Entry, ToolPart, Transcript
@@ -42,7 +43,7 @@ class TranscriptCache:
         deleted = begun.pop("deleted_messages")
         if found is None or cached is None or (_summary_id(found), cached.deleted) != (begun["generation"], deleted):
             cached = None
-            found = await _read(reader, session, CompactionRow(**begun) if begun["generation"] else None)
+            found = await read_context(reader, session, CompactionRow(**begun) if begun["generation"] else None)
         self._store(session, found, cached, deleted)
         return found
 
@@ -66,12 +67,15 @@ class TranscriptCache:
             self._cached.put(session, _CachedTranscript(found[:end], size, deleted))
 
 
-async def _read(reader: RowReader, session: SessionId, summarised: CompactionRow | None) -> Transcript:
+async def read_context(
+    reader: RowReader, session: SessionId, summarised: CompactionRow | None, last: StepNumber = END
+) -> Transcript:
+    """What a model sees of a session behind this summary, if any; `last` as in `transcript.read`."""
     if summarised is None:
-        return await transcript.read(reader, session)
+        return await transcript.read(reader, session, last=last)
     text, found = await asyncio.gather(
         model_answers.read_text(reader, summarised.generation),
-        transcript.read(reader, session, summarised.turn, summarised.step),
+        transcript.read(reader, session, summarised.turn, summarised.step, last),
     )
     summary = ContextSummary(
         id=summarised.generation, turn=summarised.turn, step=summarised.step, newest=summarised.newest, text=text

@@ -20,6 +20,7 @@ from workflows.domain.events.turns import TurnEnded
 from workflows.domain.generation import Purpose
 from workflows.domain.ids import SessionId
 from workflows.domain.prompt import Prompt
+from workflows.domain.sent_request import RequestChoice
 
 TASK: Final = "Count the files of this project. " * 10
 WORDS: Final = "## Objective\nCount the files.\n\n## Work state\nnone\n\n## Next move\nSay done."
@@ -74,12 +75,16 @@ async def test_a_full_context_is_compacted_before_the_next_step(open_harness: Op
         (compacted,) = await compactions(harness, session)
         asked = [entry.messages for entry in harness.model.ledger.entries]
         (_, question), (_, summary), (_, on) = sent(harness)
+        shown = [await harness.client.records.sent(session, RequestChoice(step=step)) for step in (1, 2)]
         paid = [event for event in await harness.events(session) if isinstance(event, MessageCompleted)]
         verified = await harness.client.records.verify(session)
 
     assert is_done(ended) and len(asked) == 3 and not verified.problem
     assert (compacted.before, compacted.step) == (70_014, 1) and compacted.after < 100
     assert summary == WORDS and question and on
+    assert [(each.as_sent, len(each.left_out)) for each in shown] == [(True, 0), (True, 1)]
+    assert shown[1].left_out[0].what == "2 messages up to turn 1, step 1" and shown[0].counted == 70_000
+    assert shown[1].counted is not None and 0.8 < shown[1].tokens / shown[1].counted < 1.2
     assert [each.purpose for each in paid] == [Purpose.STEP, Purpose.COMPACTION, Purpose.STEP]
 
 
@@ -269,7 +274,9 @@ async def test_a_long_turn_goes_on_through_its_compactions(open_harness: Open) -
         ended = await harness.ended(session)
         found = await compactions(harness, session)
         paid = [event for event in await harness.events(session) if isinstance(event, MessageCompleted)]
+        shown = [await harness.client.records.sent(session, RequestChoice(step=step)) for step in (1, 99, 200, STEPS)]
 
+    assert all(each.as_sent for each in shown)
     assert is_done(ended) and sum(map(is_step, paid)) == STEPS and len(found) > STEPS / 10
     assert max(answer.tokens.context for answer in paid) < 8_000
     assert [each.step for each in found] == sorted({each.step for each in found})
@@ -294,7 +301,9 @@ async def test_old_results_are_cleared_from_what_the_model_sees_as_a_turn_begins
         results = [content for role, content in sent(harness) if role == "tool"]
         exported = [details async for details in harness.client.records.messages(session)]
         compacted = await compactions(harness, session)
+        shown = await harness.client.records.sent(session, RequestChoice())
 
+    assert shown.as_sent and [each.why for each in shown.left_out] == ["cleared by pruning, as old"]
     assert is_done(ended) and len(pruned) == 1 and pruned[0].tokens > 20_000 and not compacted
     cleared = [result == CLEARED for result in results]
     assert cleared == sorted(cleared, reverse=True) and 1 < sum(cleared) < 8

@@ -17,6 +17,7 @@ from workflows.domain.events.turns import TurnEnded
 from workflows.domain.generation import Purpose
 from workflows.domain.ids import SessionId, TurnId, aside_id, title_id
 from workflows.domain.prompt import Prompt
+from workflows.domain.sent_request import RequestChoice
 from workflows.domain.wire import WakeKind
 
 DONE: Final = ScriptedAnswer(text="Done.", usage=ScriptedUsage(input=100, output=10))
@@ -57,6 +58,7 @@ async def test_the_model_names_a_session_once_and_again_when_a_person_wants_it(o
         await harness.ended(session)
         await harness.client.prompt(session, Prompt.of_text("Count again."))
         await harness.ended(session, 2)
+        sent = await harness.client.records.sent(session, RequestChoice(purpose=Purpose.TITLE))
         requests = len(harness.model.ledger.entries)
         named = await harness.client.sessions.get(session)
         rows = await harness.database.rows(b"SELECT model FROM message WHERE turn IS NULL")
@@ -75,6 +77,7 @@ async def test_the_model_names_a_session_once_and_again_when_a_person_wants_it(o
     assert (totals.steps, totals.tokens.input, totals.tokens.output) == (2, 220, 25)
     assert isinstance(again, SessionTitled) and again.generation == asked.generation and asked.delivered
     assert renamed.title == "Counting files" and verified.problem is None
+    assert sent.as_sent and sent.model == "scripted/small" and sent.counted == 20
 
 
 async def test_a_title_that_a_person_gives_ends_the_request_of_one(open_harness: Open) -> None:

@@ -189,6 +189,15 @@ CREATE INDEX generation_session ON generation (session);
 CREATE INDEX generation_paused ON generation (next_at) WHERE next_at IS NOT NULL;
 CREATE INDEX generation_paused_beside ON generation (session) WHERE turn IS NULL AND next_at IS NOT NULL;
 
+CREATE TABLE attempt (                              -- what attempts at generations ask with; some end before they send it
+    generation text        NOT NULL REFERENCES generation,
+    fence      bigint[]    NOT NULL,
+    digest     bytea       NOT NULL,                -- SHA-256 of the request
+    form       json        NOT NULL,                -- what it can be built from again, besides other rows
+    begun_at   timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (generation, fence)
+);
+
 CREATE TABLE model_limit (                          -- models that were refused as over a limit of their provider's
     model    text PRIMARY KEY,                      -- provider/model
     noted_at timestamptz NOT NULL,

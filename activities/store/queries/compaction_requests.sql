@@ -20,6 +20,11 @@ WHERE w.session = %(session)s AND w.kind = 'compaction' AND NOT r.done
   AND (w.state = 'accepted' OR (w.state = 'taken' AND w.turn = %(turn)s))
 ORDER BY w.accepted_seq
 
+-- name: by_id
+-- These compactions, in the order of acceptance.
+SELECT w.id, n.body AS focus, w.state = 'taken' AS taken
+FROM work w LEFT JOIN note n ON n.id = w.id || '/focus' WHERE w.id = ANY(%(ids)s) ORDER BY w.accepted_seq
+
 -- name: finish
 -- Mark a turn's compactions as carried out.
 UPDATE compaction_request SET done = true WHERE id IN (SELECT id FROM work WHERE turn = %(turn)s AND kind = 'compaction')

@@ -8,6 +8,10 @@ FROM compaction WHERE session = %(session)s
 -- The session's newest compaction.
 SELECT generation, turn, step, newest, media FROM compaction WHERE session = %(session)s ORDER BY number DESC LIMIT 1
 
+-- name: of_generation
+-- A compaction by its generation.
+SELECT generation, turn, step, newest, media FROM compaction WHERE generation = %(generation)s
+
 -- name: insert_try
 -- Store the session's next try to shorten its context.
 INSERT INTO compaction_try (generation, session, number, turn, step, model, tokens, outcome, final)

@@ -39,7 +39,7 @@ FROM session s LEFT JOIN LATERAL (
 WHERE s.id = %(session)s
 
 -- name: steps_from
--- The steps of a session with answers and reminders, from a turn and a step's answer on if there is such a turn.
+-- The steps of a session with answers and reminders, from a turn and a step's answer on if there is such a turn, up to another.
 SELECT m.id, m.body, g.id AS generation, g.turn, g.step, m.created_at, t.number,
        CASE WHEN t.id = %(turn)s AND g.step = %(step)s THEN NULL ELSE g.reminders END AS reminders
 FROM turn t CROSS JOIN LATERAL ( -- by the index, whatever is expected: a step needs the newest rows of ten thousand
@@ -47,21 +47,24 @@ FROM turn t CROSS JOIN LATERAL ( -- by the index, whatever is expected: a step n
     WHERE turn = t.id AND step BETWEEN CASE WHEN t.id = %(turn)s THEN %(step)s ELSE 0 END AND 2147483647 OFFSET 0
 ) g LEFT JOIN LATERAL (SELECT * FROM message WHERE generation = g.id OFFSET 0) m ON true
 WHERE t.session = %(session)s AND t.number >= coalesce((SELECT number FROM turn WHERE id = %(turn)s), 0)
+  AND (t.number, g.step) <= (%(last_number)s, %(last_step)s)
 
 -- name: prompts_from
 -- The taken prompts of a session, after a turn and step if there is such a turn.
 SELECT p.id, p.body, w.turn, p.step, p.shown, p.taken_seq, w.accepted_at, t.number
 FROM turn t JOIN work w ON w.turn = t.id JOIN prompt p ON p.id = w.id AND p.step > CASE WHEN t.id = %(turn)s THEN %(step)s ELSE 0 END
 WHERE t.session = %(session)s AND t.number >= coalesce((SELECT number FROM turn WHERE id = %(turn)s), 0)
+  AND (t.number, p.step) <= (%(last_number)s, %(last_step)s)
 
 -- name: parts_from
 -- The text and reasoning parts of these answers.
 SELECT p.id, p.message, p.position, p.body
 FROM turn t CROSS JOIN LATERAL (
-    SELECT id FROM message
+    SELECT id, step FROM message
     WHERE turn = t.id AND step BETWEEN CASE WHEN t.id = %(turn)s THEN %(step)s ELSE 0 END AND 2147483647 OFFSET 0
 ) m CROSS JOIN LATERAL (SELECT * FROM part WHERE message = m.id OFFSET 0) p
 WHERE t.session = %(session)s AND t.number >= coalesce((SELECT number FROM turn WHERE id = %(turn)s), 0)
+  AND (t.number, m.step) <= (%(last_number)s, %(last_step)s)
 
 -- name: calls_from
 -- The calls of these answers.
@@ -71,3 +74,4 @@ FROM turn t CROSS JOIN LATERAL (
     WHERE turn = t.id AND step BETWEEN CASE WHEN t.id = %(turn)s THEN %(step)s ELSE 0 END AND 2147483647 OFFSET 0
 ) c
 WHERE t.session = %(session)s AND t.number >= coalesce((SELECT number FROM turn WHERE id = %(turn)s), 0)
+  AND (t.number, c.step) <= (%(last_number)s, %(last_step)s)

@@ -1,6 +1,7 @@
 """What a step reads of a long session is found by indexes, whatever the planner expects."""
 
 from activities.store.queries import Queries
+from activities.store.transcript import END
 from tests.activities.rig import ActivityRig
 
 LONG = 3_000
@@ -34,7 +35,8 @@ READ = {
 
 async def test_a_step_of_a_long_session_reads_no_table_as_a_whole(rig: ActivityRig) -> None:
     await rig.open_turn()
-    known = {"session": rig.session, "turn": rig.turn, "step": LONG}
+    end = {"last_number": END.number, "last_step": END.step}
+    known = {"session": rig.session, "turn": rig.turn, "step": LONG, **end}
     for statement in GROWN.split(";"):
         await rig.database.rows(statement.encode(), **known)
     for query in (getattr(Queries(file), name) for file, names in READ.items() for name in names):

@@ -17,8 +17,10 @@ from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.formatting import pluralize
 from worker.cli.render.session_status import describe_session
 from worker.cli.render.wrap import wrap_for_stdout
+from worker.cli.request_choice import parse_request_choice
 from worker.settings import Settings
 from workflows.domain.errors import UsageError
+from workflows.domain.sent_request import SentRequest
 from workflows.domain.session_filter import SessionFilter
 
 _NAMED = 3  # sessions that share a directory
@@ -53,19 +55,37 @@ def sessions(context: click.Context, /, limit: int | None, all_: bool, as_json: 
 @sessions.command(short_help="Show how a session stands.")
 @_SESSION
 @click.option("--summary", is_flag=True, help="The summary that its model reads in place of what was compacted.")
+@click.option(
+    "--prompt",
+    metavar="[STEP]",
+    is_flag=False,
+    flag_value="",
+    help="What its model was sent: at the newest step, STEP of its turn (4), or TURN.STEP (2.4); for `compaction`, "
+    "`title`, or a generation (gen_…).",
+)
 @click.option("--json", "as_json", is_flag=True, help="As a JSON object.")
 @async_command
-async def show(settings: Settings, session: str, summary: bool, as_json: bool) -> None:
+async def show(settings: Settings, session: str, summary: bool, prompt: str | None, as_json: bool) -> None:
     """Show how a session stands: what it does or waits for, and what can be done.
+
+    --prompt shows what the model was sent instead, built again from the records: instructions, conversation and tools
+    with their tokens by estimate, and what was left out and why. A digest that was kept before the request was sent
+    tells whether it is the same.
 
     \b
     Examples:
       holdfast sessions show last
       holdfast sessions show last --summary
+      holdfast sessions show last --prompt 2.4
     """
-    if summary and as_json:
-        raise UsageError("--summary and --json both say what to show: give one of them.")
+    if summary and (as_json or prompt is not None):
+        other = "--json" if as_json else "--prompt"
+        raise UsageError(f"--summary and {other} both say what to show: give one of them.")
+    choice = None if prompt is None else parse_request_choice(prompt)
     async with open_client(settings) as client:
+        if choice is not None:
+            _print_request(await client.records.sent(await id_lookup.find_session(client, session), choice), as_json)
+            return
         if summary:
             text = await client.records.summary(await id_lookup.find_session(client, session))
             click.echo(escape_prose(text or "Nothing of this session was compacted."))
@@ -82,6 +102,17 @@ async def show(settings: Settings, session: str, summary: bool, as_json: bool) -
         click.echo(wrap_for_stdout(row))
     if budget is not None:
         click.echo(wrap_for_stdout(f"  {describe_budget(budget)}"))
+
+
+def _print_request(sent: SentRequest, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(sent.model_dump(mode="json") | {"as_sent": sent.as_sent}, indent=2))
+        return
+    # `sessions` alone needs neither
+    from worker.cli.render.sent_request_page import render_sent_request
+    from worker.release import installed_release
+
+    print_rows(render_sent_request(sent, str(installed_release()), terminal_columns()))
 
 
 @async_command

@@ -6,6 +6,7 @@ from tests.worker.cli.conftest import OpenHarness, shell
 from tests.workflows.test_compaction import TASK, WORDS, script
 from worker.scripted.script import ScriptedAnswer
 
+ASKED = ("1.1", "compaction")
 HELLO = ScriptedAnswer(text="Hello to you.")
 
 
@@ -18,10 +19,20 @@ async def test_a_conversation_is_compacted_and_the_log_says_so(open_harness: Ope
         page = await person.run("log", "last")
         summary = await person.run("sessions", "show", "last", "--summary")
         again = await person.run("compact", "--json")
+        sent = [
+            json.loads((await person.run("sessions", "show", "last", "--prompt", which, "--json")).out)
+            for which in ASKED
+        ]
+        shown = await person.run("sessions", "show", "last", "--prompt", "compaction")
+        nowhere = await person.run("sessions", "show", "last", "--prompt", "4.2")
+        unclear = await person.run("sessions", "show", "last", "--prompt", "last step")
         verified = await person.run("log", "last", "--verify")
 
     assert nothing.code != 0 and compacted.code == 0 and verified.code == 0
     assert "compacting its context" in compacted.err and "Compacted: " in compacted.out
     assert "compacted: " in page.out and summary.out == f"{WORDS}\n"
+    assert [each["as_sent"] for each in sent] == [True] * 2
+    assert "As it was sent (digest " in shown.out and "the greeting" in shown.out and "│ " in shown.out
+    assert "no step 2 of turn 4" in nowhere.err and unclear.code == 2 and "a turn and a step (2.4)" in unclear.err
     lines = [json.loads(line)["type"] for line in again.out.splitlines()]
     assert again.code == 0 and lines == ["turn_start", "compaction_failed", "turn_end"]

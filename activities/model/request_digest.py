@@ -1,0 +1,50 @@
+"""The digest of what a model is sent, by which a request that is built again later is compared.
+
+SHA-256 over lines of JSON: each message in order, the instructions first; then the model's name, the tools, and what is
+said of their choice. Keys, headers, options and a protocol's own form are not in it.
+"""
+
+import json
+from hashlib import sha256
+from typing import Any, Final
+
+from activities.model.port import InputMessage, ModelRequest
+from workflows.domain.tool_offer import ToolOffer
+
+_NO_OFFERS: Final = json.dumps([])
+
+
+class RequestDigester:
+    """Of one conversation: it hashes what the request before did not have. Whoever keeps the conversation keeps this
+    with it."""
+
+    def __init__(self) -> None:
+        self._messages: tuple[InputMessage, ...] = ()
+        self._state = sha256()  # after them
+        self._offers: tuple[tuple[ToolOffer, ...], str] = (), _NO_OFFERS
+
+    def digest(self, request: ModelRequest, model: str) -> bytes:
+        """`model`: "provider/model"."""
+        messages, known = request.messages, len(self._messages)
+        if messages[:known] != self._messages:
+            known, self._state = 0, sha256()
+        for message in messages[known:]:
+            self._state.update(_line(message.model_dump()))
+        self._messages = messages
+        whole = self._state.copy()
+        whole.update(_line({"model": model, "tools": self._encode(request.tools), "choice": request.tool_choice}))
+        return whole.digest()
+
+    def _encode(self, offers: tuple[ToolOffer, ...]) -> str:
+        if self._offers[0] != offers:
+            self._offers = offers, _json([offer.model_dump() for offer in offers])
+        return self._offers[1]
+
+
+def _line(value: Any) -> bytes:
+    return f"{_json(value)}\n".encode()
+
+
+def _json(value: Any) -> str:
+    """In ASCII, as a lone surrogate is no UTF-8."""
+    return json.dumps(value, ensure_ascii=True, sort_keys=True, separators=(",", ":"))

@@ -7,10 +7,10 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from activities.store import compactions, copies, events, model_answers, transcript, turns
+from activities.store import compactions, copies, events, model_answers, summaries, transcript, turns
 from worker.api.events import EventWithContents, PublishedDelta, Verification
 from worker.api.mapping import from_row, from_rows
-from worker.api.messages import ImportedInfo, MessageDetails
+from worker.api.messages import ImportedInfo, MessageDetails, SummaryDetails
 from worker.api.sessions import UnfinishedTurn
 from worker.session_reader import SessionReader
 from worker.session_watcher import SessionWatcher, read_events
@@ -70,6 +70,10 @@ class RecordReader:
         await self.sessions.require_contents(session)
         async for row in transcript.iter_messages(self.database, session):
             yield from_row(MessageDetails, row)
+
+    async def summaries(self, session: SessionId) -> list[SummaryDetails]:
+        """Of its compactions, the oldest first."""
+        return from_rows(SummaryDetails, await summaries.of_session(self.database, session))
 
     async def imported(self, session: SessionId) -> ImportedInfo | None:
         """What an import says of the session; None if it is none."""

@@ -31,7 +31,7 @@ from workflows.domain.value import Value
 
 _QUERIES: Final = Queries("transcript")
 _PAGE: Final = 50  # answers read together; each may have outputs of 50 KB
-_REMINDERS: Final = TypeAdapter(tuple[Reminder, ...])
+REMINDERS: Final = TypeAdapter(tuple[Reminder, ...])
 _Order: TypeAlias = tuple[int, int, int, int]  # turn, step, and the place in it
 PART: Final[TypeAdapter[StoredPart]] = TypeAdapter(StoredPart)
 
@@ -168,7 +168,7 @@ def tool_part(row: dict[str, Any]) -> ToolPart:
 
 def _reminders(row: dict[str, Any]) -> StepReminders:
     return StepReminders(
-        id=row["generation"], turn=row["turn"], step=row["step"], reminders=_REMINDERS.validate_python(row["reminders"])
+        id=row["generation"], turn=row["turn"], step=row["step"], reminders=REMINDERS.validate_python(row["reminders"])
     )
 
 

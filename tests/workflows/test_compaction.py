@@ -1,11 +1,13 @@
 """A context that grows too long gets a summary in place of its beginning, and the turn goes on."""
 
+import json
 from pathlib import Path
 from typing import Any, Final
 
 from activities.model.input_messages import CLEARED
 from tests.harness import Harness, wait_for_file
 from tests.workflows.conftest import Open
+from worker.opencode.export import Exporter
 from worker.scripted.script import Hold, Refuse, Script, ScriptedAnswer, ScriptedCall, ScriptedUsage
 from workflows.domain.events.event import Event
 from workflows.domain.events.generations import (
@@ -52,6 +54,16 @@ async def compactions(harness: Harness, session: SessionId) -> list[ContextCompa
     return [event for event in await harness.events(session) if isinstance(event, ContextCompacted)]
 
 
+async def export(harness: Harness, session: SessionId) -> list[Any]:
+    """The messages, in OpenCode's form."""
+    records, overview = harness.client.records, await harness.client.sessions.get(session)
+    exporter = Exporter(overview, overview.directory, summaries=await records.summaries(session))
+    info = exporter.info(await harness.client.sessions.totals(session), "global", "1")
+    pieces = [piece async for piece in exporter.document(info, records.messages(session))]
+    messages: list[Any] = json.loads("".join(pieces))["messages"]
+    return messages
+
+
 def sent(harness: Harness) -> list[tuple[str, Any]]:
     """The newest request's messages behind the instructions."""
     assert harness.model.last_request is not None
@@ -76,6 +88,7 @@ async def test_a_full_context_is_compacted_before_the_next_step(open_harness: Op
         asked = [entry.messages for entry in harness.model.ledger.entries]
         (_, question), (_, summary), (_, on) = sent(harness)
         shown = [await harness.client.records.sent(session, RequestChoice(step=step)) for step in (1, 2)]
+        exported = [each["info"] | {"parts": each["parts"]} for each in await export(harness, session)]
         paid = [event for event in await harness.events(session) if isinstance(event, MessageCompleted)]
         verified = await harness.client.records.verify(session)
 
@@ -83,6 +96,12 @@ async def test_a_full_context_is_compacted_before_the_next_step(open_harness: Op
     assert (compacted.before, compacted.step) == (70_014, 1) and compacted.after < 100
     assert summary == WORDS and question and on
     assert [(each.as_sent, len(each.left_out)) for each in shown] == [(True, 0), (True, 1)]
+    assert [each["role"] for each in exported] == ["user", "assistant", "user", "assistant", "user", "assistant"]
+    _, _, request, summed, going_on, last = exported
+    assert (request["parts"][0]["type"], request["parts"][0]["auto"]) == ("compaction", True) and summed["summary"]
+    (text,) = going_on["parts"]
+    assert text["synthetic"] and text["metadata"] == {"compaction_continue": True} and text["text"] in on
+    assert (summed["parentID"], last["parentID"]) == (request["id"], going_on["id"])
     assert shown[1].left_out[0].what == "2 messages up to turn 1, step 1" and shown[0].counted == 70_000
     assert shown[1].counted is not None and 0.8 < shown[1].tokens / shown[1].counted < 1.2
     assert [each.purpose for each in paid] == [Purpose.STEP, Purpose.COMPACTION, Purpose.STEP]
@@ -190,7 +209,9 @@ async def test_a_context_that_the_last_turn_has_filled_is_compacted_before_the_n
         ended = await harness.ended(session, 2)
         found = await compactions(harness, session)
         _, (_, summary), (_, prompt) = sent(harness)
+        _, _, asked, request, _, answer = await export(harness, session)
 
+    assert request["parts"][0]["tail_start_id"] == asked["info"]["id"] == answer["info"]["parentID"]
     assert is_done(ended) and len(found) == 1
     assert summary == WORDS and prompt.endswith("Count again.")
 
@@ -204,7 +225,9 @@ async def test_a_recent_part_of_the_conversation_stays_beside_the_summary(open_h
         ended = await harness.ended(session)
         (compacted,) = await compactions(harness, session)
         roles = [role for role, _ in sent(harness)]
+        _, _, recent, request, *_ = await export(harness, session)
 
+    assert request["parts"][0]["tail_start_id"] == recent["info"]["id"]
     assert is_done(ended) and compacted.step == 1
     assert roles == ["user", "assistant", "user", "assistant", "tool", "user"]  # the last one tells the date again
 

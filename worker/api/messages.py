@@ -4,8 +4,8 @@ from datetime import datetime
 
 from pydantic import JsonValue
 
-from workflows.domain.ids import PartId
-from workflows.domain.messages import Message
+from workflows.domain.ids import MessageId, PartId
+from workflows.domain.messages import AnswerMetadata, Message, StoredPart
 from workflows.domain.value import Value
 
 
@@ -37,3 +37,29 @@ class MessageDetails(Value):
     variant: str | None
     text_parts: tuple[PartId, ...]
     call_times: dict[PartId, CallTimes]
+
+
+class SummaryPart(Value):
+    id: PartId
+    body: StoredPart
+
+
+class SummaryDetails(Value):
+    """A compaction's summary of all up to the answer of a step (`last_number`, `last_step`), before the answer of
+    another (`number`, `step`), for which a turn's agent and model waited. `media`: whether models still see pictures
+    and documents of before; `asked`: by a person; `go_on`: what then told the model to go on, if no prompt did."""
+
+    id: MessageId
+    body: AnswerMetadata
+    parts: tuple[SummaryPart, ...]
+    begun_at: datetime
+    at: datetime
+    last_number: int
+    last_step: int
+    number: int
+    step: int
+    agent: str
+    model: str
+    media: bool
+    asked: bool
+    go_on: str | None

@@ -9,8 +9,7 @@ from pydantic import JsonValue, SerializeAsAny
 from worker.api.events import EventWithContents
 from worker.api.inbox import InboxEntry
 from worker.opencode import shapes
-from worker.opencode.export import milliseconds
-from worker.opencode.shapes import ErrorShape, PartShape, Shape, SpanShape, StepFinishShape
+from worker.opencode.shapes import ErrorShape, PartShape, Shape, SpanShape, StepFinishShape, milliseconds
 from worker.stored_contents import note_of, part_of, stored_call
 from worker.wait_contents import begun_wait
 from workflows.domain.events.calls import CallClaimed, CallFinished, CallPrepared

@@ -2,108 +2,43 @@
 
 import json
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
+from operator import itemgetter
 from random import Random
 from textwrap import indent
-from typing import Any, Literal
+from typing import Any
 
-from pydantic import JsonValue, SerializeAsAny
+from pydantic import JsonValue
 
-from worker.api.messages import CallTimes, ImportedInfo, MessageDetails
+from worker.api.messages import CallTimes, ImportedInfo, MessageDetails, SummaryDetails
 from worker.api.sessions import Overview, Totals, UnfinishedTurn
-from worker.opencode import shapes
-from worker.opencode.shapes import (
-    ErrorShape,
-    ModelShape,
-    OutputFormatShape,
-    PartShape,
-    Shape,
-    SpanShape,
-    TimesShape,
-    TokensShape,
-)
+from worker.opencode import compaction_shapes, shapes
+from worker.opencode.compaction_shapes import Position
+from worker.opencode.exported_shapes import AssistantInfo, DiffSummary, ExportedMessage, Paths, SessionInfo, UserInfo
+from worker.opencode.shapes import ErrorShape, PartShape, SpanShape, TimesShape
 from workflows.domain import ids, messages, usage
 from workflows.domain.close_reason import CloseReason
-from workflows.domain.ids import MessageId, Prefix, SessionId
+from workflows.domain.ids import MessageId, Prefix
 from workflows.domain.messages import AssistantMessage, UserMessage
-
-
-class DiffSummary(Shape):
-    """Lines, and files."""
-
-    additions: int
-    deletions: int
-    files: int
-
-
-class SessionInfo(Shape):
-    id: SessionId
-    slug: str
-    project_id: str
-    directory: str
-    title: str
-    agent: str
-    parent_id: SessionId | None = None
-    model: ModelShape | None = None
-    version: str
-    cost: float
-    tokens: TokensShape
-    summary: DiffSummary
-    time: TimesShape
-
-
-class UserInfo(Shape):
-    id: MessageId
-    session_id: SessionId
-    role: Literal["user"] = "user"
-    time: TimesShape
-    agent: str
-    model: ModelShape
-    system: str | None = None
-    format: OutputFormatShape | None = None
-
-
-class Paths(Shape):
-    cwd: str
-    root: str
-
-
-class AssistantInfo(Shape):
-    id: MessageId
-    session_id: SessionId
-    role: Literal["assistant"] = "assistant"
-    time: TimesShape
-    parent_id: MessageId
-    provider_id: str
-    model_id: str
-    variant: str | None = None
-    agent: str
-    mode: str
-    path: Paths
-    cost: float
-    tokens: TokensShape
-    finish: str | None = None
-    structured: dict[str, JsonValue] | None = None
-    error: ErrorShape | None = None
-
-
-class ExportedMessage(Shape):
-    info: UserInfo | AssistantInfo
-    parts: tuple[SerializeAsAny[PartShape], ...]
 
 
 @dataclass
 class Exporter:
-    """Each unfinished turn in `cut_short` becomes a message with its error."""
+    """Each unfinished turn in `cut_short` becomes a message with its error; each of the `summaries` three: that it was
+    asked for, the summary, and what told the model to go on."""
 
     overview: Overview
     worktree: str
     cut_short: Sequence[UnfinishedTurn] = ()
     imported: ImportedInfo | None = None
+    summaries: Sequence[SummaryDetails] = ()
     _prompt: MessageId = MessageId("")
     _since: datetime | None = None
+    _tails: dict[MessageId, MessageId] = field(default_factory=dict)
+    _known: set[MessageId] = field(default_factory=set)  # written as they were imported
 
     async def document(
         self,
@@ -113,14 +48,14 @@ class Exporter:
     ) -> AsyncIterator[str]:
         """In pieces: a long session never fills memory. `imported`: the messages of an import, as they came."""
         yield f'{{\n  "info": {indent(_json(self._merged(info)), "  ").lstrip()},\n  "messages": ['
-        comma, known = "", set()
+        comma = ""
         if imported is not None:
             async for id, body in imported:
-                known.add(id)
+                self._known.add(id)
                 yield f"{comma}\n{indent(_json(body), '    ')}"
                 comma = ","
         async for message in self._messages(details):
-            if message.info.id not in known:
+            if message.info.id not in self._known:
                 yield f"{comma}\n{indent(_json(message.dump()), '    ')}"
                 comma = ","
         yield "\n  ]\n}\n"
@@ -140,13 +75,57 @@ class Exporter:
         return found
 
     async def _messages(self, details: AsyncIterator[MessageDetails]) -> AsyncIterator[ExportedMessage]:
-        ended = deque(self.cut_short)
+        failures = [(Position(turn.number + 1), partial(self._failure, turn)) for turn in self.cut_short]
+        compacted = [(compaction_shapes.position(each), partial(self._compaction, each)) for each in self.summaries]
+        inserted = deque(sorted((*failures, *compacted), key=itemgetter(0)))
         async for each in details:
-            while ended and ended[0].number < each.number:
-                yield self._failure(ended.popleft())
+            position = compaction_shapes.position_of_message(each)
+            while inserted and inserted[0][0] <= position:
+                for exported in inserted.popleft()[1]():
+                    yield exported
+            self._find_tails(each.message.id, position)
             yield self._message(each)
-        for turn in ended:
-            yield self._failure(turn)
+        for _, exports in inserted:
+            for exported in exports():
+                yield exported
+
+    def _find_tails(self, message: MessageId, position: Position) -> None:
+        """Of summaries that are still to come: the first message behind what they stand for."""
+        for each in self.summaries:
+            begin, end = Position(each.last_number, each.last_step, 2), compaction_shapes.position(each)
+            if each.id not in self._tails and begin < position < end:
+                self._tails[each.id] = message
+
+    def _compaction(self, summary: SummaryDetails) -> Iterator[ExportedMessage]:
+        """That it was asked for, the summary, and what told the model to go on."""
+        if summary.id in self._known:
+            return
+        session = self.overview.id
+        request = compaction_shapes.request(session, summary, self._tails.get(summary.id))
+        yield request
+        yield self._summary(summary, request.info.id)
+        if summary.go_on is not None:
+            going_on = compaction_shapes.continuation(session, summary, summary.go_on)
+            self._prompt = going_on.info.id
+            yield going_on
+
+    def _summary(self, summary: SummaryDetails, request: MessageId) -> ExportedMessage:
+        body, at = summary.body, shapes.milliseconds(summary.at)
+        info = self._info(
+            summary.id,
+            TimesShape(created=shapes.milliseconds(summary.begun_at), completed=at),
+            body.agent,
+            body.model,
+            variant=body.variant,
+            cost=shapes.cost_number(body.cost),
+            tokens=shapes.tokens_shape(body.tokens),
+            finish=body.finish,
+            summary=True,
+        ).model_copy(update={"parent_id": request})
+        session = self.overview.id
+        texts = [shapes.text_shape(session, summary.id, each.id, each.body, at) for each in summary.parts]
+        ends = shapes.step_start_shape(session, summary.id), shapes.step_finish_shape(session, summary.id, body)
+        return ExportedMessage(info=info, parts=(ends[0], *texts, ends[1]))
 
     def info(self, totals: Totals, project: str, version: str, compacting: datetime | None = None) -> SessionInfo:
         overview = self.overview
@@ -164,10 +143,10 @@ class Exporter:
             tokens=shapes.tokens_shape(totals.tokens),
             summary=DiffSummary(**totals.changes.model_dump()),
             time=TimesShape(
-                created=milliseconds(overview.created_at),
-                updated=milliseconds(overview.updated_at),
-                compacting=milliseconds(compacting) if compacting else None,
-                archived=milliseconds(overview.archive.at) if overview.archive else None,
+                created=shapes.milliseconds(overview.created_at),
+                updated=shapes.milliseconds(overview.updated_at),
+                compacting=shapes.milliseconds(compacting) if compacting else None,
+                archived=shapes.milliseconds(overview.archive.at) if overview.archive else None,
             ),
         )
 
@@ -182,7 +161,7 @@ class Exporter:
         info = UserInfo(
             id=message.id,
             session_id=self.overview.id,
-            time=TimesShape(created=milliseconds(message.at)),
+            time=TimesShape(created=shapes.milliseconds(message.at)),
             agent=details.agent,
             model=shapes.model_shape(details.model, details.variant),
             system=message.system,
@@ -208,16 +187,16 @@ class Exporter:
         parts = [
             self._call(part, message, details.call_times[part.id])
             if isinstance(part, messages.ToolPart)
-            else shapes.text_shape(self.overview.id, message.id, next(texts), part, milliseconds(message.at))
+            else shapes.text_shape(self.overview.id, message.id, next(texts), part, shapes.milliseconds(message.at))
             for part in message.parts
         ]
         session = self.overview.id
         ends = shapes.step_start_shape(session, message.id), shapes.step_finish_shape(session, message.id, body)
         return ExportedMessage(info=info, parts=(ends[0], *parts, ends[1]))
 
-    def _failure(self, turn: UnfinishedTurn) -> ExportedMessage:
+    def _failure(self, turn: UnfinishedTurn) -> Iterator[ExportedMessage]:
         """No row, but a stable id."""
-        at = milliseconds(turn.ended_at)
+        at = shapes.milliseconds(turn.ended_at)
         failed = turn.reason is CloseReason.FAILED
         error = ErrorShape(
             name="UnknownError" if failed else "MessageAbortedError",
@@ -225,14 +204,14 @@ class Exporter:
         )
         info = self._info(
             MessageId(ids.mint(Prefix.MESSAGE, at, 0, Random(turn.id))),
-            TimesShape(created=milliseconds(max(self._since or turn.opened_at, turn.opened_at)), completed=at),
+            TimesShape(created=shapes.milliseconds(max(self._since or turn.opened_at, turn.opened_at)), completed=at),
             turn.agent,
             turn.model,
             cost=0,
             tokens=shapes.tokens_shape(usage.Tokens()),
             error=error,
         )
-        return ExportedMessage(info=info, parts=())
+        yield ExportedMessage(info=info, parts=())
 
     def _info(self, id: MessageId, time: TimesShape, agent: str, model: str, **more: Any) -> AssistantInfo:
         named = shapes.model_shape(model)
@@ -255,8 +234,8 @@ class Exporter:
         settled = [timing.settled for timing in details.call_times.values()]
         ended = [at for at in settled if at is not None]
         self._since = max(message.at, *ended) if ended else message.at
-        completed = milliseconds(self._since) if len(ended) == len(settled) else None
-        return TimesShape(created=milliseconds(started_at), completed=completed)
+        completed = shapes.milliseconds(self._since) if len(ended) == len(settled) else None
+        return TimesShape(created=shapes.milliseconds(started_at), completed=completed)
 
     def _call(self, part: messages.ToolPart, message: AssistantMessage, timing: CallTimes) -> PartShape:
         return shapes.ToolShape(
@@ -269,16 +248,11 @@ class Exporter:
         )
 
 
-def milliseconds(at: datetime) -> int:
-    """Since 1970."""
-    return int(at.timestamp() * 1000)
-
-
 def _span(timing: CallTimes, otherwise: datetime) -> SpanShape:
     """A refused or cancelled call has only an end."""
     begin = timing.claimed or timing.settled or otherwise
-    end, cleared = (milliseconds(at) if at else None for at in (timing.settled, timing.cleared))
-    return SpanShape(start=milliseconds(begin), end=end, compacted=cleared)
+    end, cleared = (shapes.milliseconds(at) if at else None for at in (timing.settled, timing.cleared))
+    return SpanShape(start=shapes.milliseconds(begin), end=end, compacted=cleared)
 
 
 def _json(value: JsonValue) -> str:

@@ -112,10 +112,15 @@ class ForeignTool(Foreign):
     state: ForeignState
 
 
+class ForeignCompaction(Foreign):
+    tail_start_id: str | None = None
+
+
 PART_CONTENTS: Final[dict[str, type[Foreign]]] = {
     "text": ForeignText,
     "reasoning": ForeignText,
     "tool": ForeignTool,
+    "compaction": ForeignCompaction,
 }
 
 

@@ -14,6 +14,7 @@ from activities.calls import outcomes
 from activities.mint import new_id
 from worker.opencode.import_file import (
     FileMessage,
+    ForeignCompaction,
     ForeignMessageInfo,
     ForeignState,
     ForeignText,
@@ -56,6 +57,8 @@ class SessionImport:
         self._turn: int | None = None  # index of the message that has opened it
         self._turns = 0
         self._newest: CopiedAnswer | None = None
+        self._answer_before: dict[str, CopiedAnswer | None] = {}  # each message of the file
+        self._tails: dict[str, str] = {}  # by the message that asks for a summary: the first that is sent besides it
 
     def make(self) -> ImportedSession:
         for message in self._found.messages:
@@ -73,6 +76,10 @@ class SessionImport:
 
     def _add(self, message: FileMessage) -> None:
         info = message.info
+        self._answer_before[info.id] = self._newest
+        for each in message.parts:
+            if isinstance(each.content, ForeignCompaction) and each.content.tail_start_id in self._answer_before:
+                self._tails[info.id] = each.content.tail_start_id
         if info.role == "user":
             self._turn = None
             seen: CopiedPrompt | CopiedAnswer | None = self._prompt(message)
@@ -160,10 +167,15 @@ class SessionImport:
             at=_moment(info.time.completed or info.time.created),
         )
         if info.summary is True and parts and self._newest is not None:
-            newest = self._newest
-            named = {"turn": newest.turn, "step": newest.step, "newest": answer_id(newest.generation), "calls": ()}
-            return answer.model_copy(update=named)
+            last = self._last_before_tail(info.parent_id) or self._newest
+            newest = answer_id(self._newest.generation)
+            return answer.model_copy(update={"turn": last.turn, "step": last.step, "newest": newest, "calls": ()})
         return answer if parts or calls else None
+
+    def _last_before_tail(self, request: str | None) -> CopiedAnswer | None:
+        """The last answer that the summary of a request stands for, if the file says so."""
+        tail = self._tails.get(request or "")
+        return None if tail is None else self._answer_before[tail]
 
     def _texts(self, message: FileMessage) -> Iterator[CopiedPart]:
         for position, each in enumerate(message.parts):

@@ -1,6 +1,7 @@
 """OpenCode's objects, as far as we have them (protocol.md 4)."""
 
 import re
+from datetime import datetime
 from decimal import Decimal
 from typing import Literal
 
@@ -143,6 +144,11 @@ class OutputFormatShape(Shape):
 class ErrorShape(Shape):
     name: str = "UnknownError"
     data: dict[Literal["message"], str]
+
+
+def milliseconds(at: datetime) -> int:
+    """Since 1970."""
+    return int(at.timestamp() * 1000)
 
 
 def step_start_shape(session: SessionId, message: MessageId) -> PartShape:

@@ -12,6 +12,23 @@ SELECT generation, turn, step, newest, media FROM compaction WHERE session = %(s
 -- A compaction by its generation.
 SELECT generation, turn, step, newest, media FROM compaction WHERE generation = %(generation)s
 
+-- name: answers
+-- A session's summaries, each with the step that it reaches to, the one that waited for it, and what that was told.
+SELECT m.id, m.body, m.created_at AS at, least(g.begun_at, m.created_at) AS begun_at, c.media, last.number AS last_number,
+       c.step AS last_step, t.number, coalesce(y.step, newest.step + 1) AS step, t.agent, t.model, waiting.reminders,
+       asking.form
+FROM compaction c JOIN generation g ON g.id = c.generation JOIN message m ON m.generation = g.id
+JOIN turn last ON last.id = c.turn JOIN message newest ON newest.id = c.newest
+LEFT JOIN compaction_try y ON y.generation = g.id JOIN turn t ON t.id = coalesce(y.turn, newest.turn)
+LEFT JOIN generation waiting ON waiting.turn = t.id AND waiting.step = coalesce(y.step, newest.step + 1)
+LEFT JOIN LATERAL (SELECT form FROM attempt a WHERE a.generation = g.id ORDER BY fence DESC LIMIT 1) asking ON true
+WHERE c.session = %(session)s ORDER BY c.number
+
+-- name: parts
+-- The text and reasoning of a session's summaries, in order.
+SELECT p.id, p.message, p.body FROM compaction c JOIN message m ON m.generation = c.generation JOIN part p ON p.message = m.id
+WHERE c.session = %(session)s ORDER BY p.message, p.position
+
 -- name: insert_try
 -- Store the session's next try to shorten its context.
 INSERT INTO compaction_try (generation, session, number, turn, step, model, tokens, outcome, final)

@@ -13,7 +13,11 @@ from tests.worker.cli.conftest import open_harness as open_harness
 from tests.worker.cli.conftest import port as port
 from tests.worker.cli.conftest import with_sweeper as with_sweeper
 from worker.opencode.import_file import read_import
+from worker.opencode.import_session import SessionImport
 from worker.scripted.script import ScriptedAnswer
+from workflows.domain.config.config import Config
+from workflows.domain.config.turn_config import TurnConfig
+from workflows.domain.copied_messages import CopiedAnswer
 from workflows.domain.errors import UsageError
 from workflows.domain.ids import SessionId
 
@@ -106,6 +110,7 @@ def nested() -> Any:
     return value
 
 
+BARE = {"directory": "/p", "worktree": None, "config": Config(), "rules": ()}
 FIRST = ("messages", 0, "info")
 HOSTILE: dict[str, Change] = {
     "`info` and a list": setting("messages", {}),
@@ -139,6 +144,25 @@ def test_what_is_no_export_is_refused(tmp_path: Path, text: str) -> None:
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(UsageError, match=r"no export that can be imported.*Nothing was imported"):
         read_import(path)
+
+
+@pytest.mark.parametrize(("tail", "stands_for"), [(None, 3), ("msg_000000000006AAAAAAAAAAAAAA", 2), ("msg_unknown", 3)])
+def test_a_summary_stands_for_what_is_before_its_tail(tmp_path: Path, tail: str | None, stands_for: int) -> None:
+    """Of three answers, the last of which begins the tail."""
+    whole = document()
+    text = {"type": "text", "text": "Yes."}
+    answers = [message(number, "assistant", [text], providerID="p", modelID="m") for number in (2, 5, 6)]
+    asked = {"type": "compaction", "auto": True} | ({} if tail is None else {"tail_start_id": tail})
+    request = message(7, "user", [asked])
+    summary = message(8, "assistant", [text], parentID=request["info"]["id"], summary=True)
+    whole["messages"] = [message(1, "user", [text]), *answers, request, summary]
+    made = SessionImport(
+        read_import(write(tmp_path / "a.json", whole)), TurnConfig(**BARE), "tester", new_ids=False
+    ).make()
+    first, last = made.messages[1].seen, made.messages[-1].seen
+    assert isinstance(first, CopiedAnswer) and isinstance(last, CopiedAnswer)
+    assert last.newest == answers[-1]["info"]["id"]
+    assert (last.turn, last.step) == (first.turn, stands_for)
 
 
 async def test_an_import_is_exported_again_as_it_came_and_goes_on(open_harness: OpenHarness) -> None:

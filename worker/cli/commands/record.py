@@ -94,7 +94,8 @@ async def export(settings: Settings, session: str) -> None:
         project = await worktree.project_id(root, directory)
         records = client.records
         unfinished, imported = await records.unfinished_turns(overview.id), await records.imported(overview.id)
-        exporter = Exporter(overview, str(root or directory), unfinished, imported)
+        summaries = await records.summaries(overview.id)
+        exporter = Exporter(overview, str(root or directory), unfinished, imported, summaries)
         totals, compacting = (
             await client.sessions.totals(overview.id),
             await client.sessions.compacting_since(overview.id),

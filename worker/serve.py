@@ -37,6 +37,7 @@ from worker.exit_process import exit_process
 from worker.file_waits import FileWaits
 from worker.liveness import LivenessReporter, OwnershipRenewal
 from worker.machine_id import machine_id
+from worker.maintenance import maintenance_jobs
 from worker.notifier import Notifier
 from worker.observability import Observability
 from worker.outbox import CommandListener, SignalSender, queue
@@ -50,7 +51,6 @@ from worker.stack.layout import Layout
 from worker.stack.state_file import WorkerNote
 from worker.stack.status import endpoints
 from worker.sweeper import Sweeper
-from worker.upkeep import Upkeep
 from workflows.domain.errors import HoldfastError, Unavailable, UsageError
 
 _LOG: Final = logging.getLogger("holdfast.worker")
@@ -92,7 +92,7 @@ async def serve(settings: Settings) -> None:
             Sweeper(database, sender, reconciler, schedules).run(),
             FileWaits(database, sender.send, settings.host).run(),
             every(stop_interceptor.POLL_INTERVAL, stops.cancel_stopped, _LOG),
-            Upkeep(database, settings.home, settings.archive_after, settings.host).run(),
+            *(job.run() for job in maintenance_jobs(database, settings.home, settings.archive_after, settings.host)),
             liveness.run(stopping),
             observability.run(database),
             Notifier(database, settings, redactor(settings)).run(),

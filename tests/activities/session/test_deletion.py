@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from activities.store.sessions import NewSession
 from tests.activities.archive.test_families import Family
 from tests.activities.archive.test_families import family as family
 from tests.activities.rig import PERSON, ActivityRig, wait_for_lock_waiter
-from worker.upkeep import Upkeep
+from worker.maintenance import maintenance_jobs
 from workflows.domain.close_reason import CloseReason
 from workflows.domain.errors import Conflict
 from workflows.domain.events.sessions import SessionDeleted
@@ -131,7 +130,7 @@ async def test_a_step_that_fails_does_not_stop_the_others(family: Family) -> Non
     assert "tried again" in failure and str(stuck) in failure
     stuck.rmdir()
     stuck.write_text("all of it")
-    await Upkeep(rig.database, data_of(rig)).clear(time.time())
+    await maintain(rig, data_of(rig))
     assert not stuck.exists()
 
 
@@ -168,9 +167,9 @@ async def test_the_host_of_a_session_that_was_deleted_on_another_one_removes_its
         file.write_text("all of it")
     elsewhere = Deletion(rig.database, rig.project / "other", "yours", PERSON)
     assert (await elsewhere.run(rig.session)).host == "mine"
-    await Upkeep(rig.database, rig.project / "other", host="yours").clear(time.time())
+    await maintain(rig, rig.project / "other", host="yours")
     assert all(file.exists() for file in files)
-    await Upkeep(rig.database, data_of(rig), host="mine").clear(time.time())
+    await maintain(rig, data_of(rig), host="mine")
     assert not any(file.exists() for file in files)
 
 
@@ -209,3 +208,9 @@ async def test_the_archive_of_a_session_that_was_restored_is_removed_too(rig: Ac
     with pytest.raises(Conflict, match="was deleted already"):
         await delete(rig)
     assert not path.exists()
+
+
+async def maintain(rig: ActivityRig, data: Path, host: str | None = None) -> None:
+    """As a worker does hourly."""
+    for job in maintenance_jobs(rig.database, data, host=host):
+        await job.work()

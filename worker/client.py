@@ -206,6 +206,8 @@ class SessionClient:
     ) -> AcceptedPrompt:
         identity = prompt or MessageId(new_id(Prefix.MESSAGE))
         async with session_journal(self.database, session, self.actor) as journal:
+            if message.limits is not None:
+                await budgets.require_top(journal)
             if sources is not None:
                 await sessions.configure(journal, sources)
             if await prompts.accept(journal, identity, message) and limits is not None:

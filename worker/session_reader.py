@@ -1,16 +1,19 @@
 """Sessions as a person lists them."""
 
 import asyncio
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from activities.project import worktree
-from activities.store import budgets, overviews, projects, sessions, statistics
+from activities.store import budgets, overviews, projects, reservations, sessions, statistics
+from activities.store.budgets import BudgetRow
 from activities.store.database import Database
 from activities.store.projects import ProjectRow
 from worker.api.budgets import BudgetOverview
 from worker.api.mapping import from_row, from_rows
 from worker.api.sessions import Overview, Project, SessionOrigin, Totals
+from workflows.domain.budgets import Usage
 from workflows.domain.errors import Conflict
 from workflows.domain.ids import SessionId
 from workflows.domain.session_filter import EVERY_SESSION, SessionFilter
@@ -94,10 +97,22 @@ class SessionReader:
         await self.require_unarchived(session)
         return await sessions.tree(self.database, session)
 
-    async def budget(self, session: SessionId) -> BudgetOverview | None:
-        """None: it has no limits."""
-        found = await budgets.of_session(self.database, session)
-        return from_row(BudgetOverview, found) if found is not None and found.limits.any else None
+    async def budgets(self, session: SessionId) -> list[BudgetOverview]:
+        """Those with limits."""
+        return await self._budgets(await budgets.of_session(self.database, session))
+
+    async def budgets_of_day(self) -> list[BudgetOverview]:
+        """Those of this host's present day."""
+        return await self._budgets(await budgets.of_day(self.database, self.host))
+
+    async def _budgets(self, rows: Sequence[BudgetRow]) -> list[BudgetOverview]:
+        limited = [row for row in rows if row.limits.any]
+        reserved = await reservations.of_others(self.database, [row.id for row in limited]) if limited else {}
+        values = (row.model_dump(include={"id", "scope", "worktree", "limits", "estimated"}) for row in limited)
+        return [
+            BudgetOverview(**each, used=row.used, reserved=Usage() if row.turned else reserved.get(row.id, Usage()))
+            for each, row in zip(values, limited, strict=True)
+        ]
 
     async def compacting_since(self, session: SessionId) -> datetime | None:
         """None: its context is not being summarised."""

@@ -14,7 +14,7 @@ from activities.model.generate import Model
 from activities.session.overflows import OverflowActivities
 from workflows import policies
 from workflows.domain import ids
-from workflows.domain.behaviour import COMPACTION_WAITS, COMPACTS, LIMITS, OUTGROWS, WAITS_FOR_PROVIDERS
+from workflows.domain.behaviour import COMPACTION_WAITS, COMPACTS, DAYS, LIMITS, OUTGROWS, WAITS_FOR_PROVIDERS
 from workflows.domain.moves import Compact, Generate, Move, Outgrow, Settle, next_move
 from workflows.domain.open_call import CallPhase, CallResult, CallResultState, OpenCall
 from workflows.domain.state import TurnState
@@ -134,16 +134,20 @@ class Turn:
             self.turn.add_answer(step)
 
     async def wait_at_limit(self, step: StepResult) -> None:
-        """Until a person says how to go on, without a timeout; the rows then say how."""
+        """Until a person says how to go on, or the day of the limit is over; the rows then say how."""
         if step.last_step is not None:
             self.turn.end_with(step.last_step)
         elif step.ask is not None:
-            await self.wait_for_choice(step.ask, "its budget is spent")
+            day = step.pause if self.session.behaviour >= DAYS and step.pause else None
+            await self.wait_for_choice(step.ask, "its budget is spent", day)
 
-    async def wait_for_choice(self, asked: ids.AskId, why: str) -> None:
-        """Without a timeout."""
+    async def wait_for_choice(self, asked: ids.AskId, why: str, day: float | None = None) -> None:
+        """Without a timeout, or for the rest of a `day` in seconds."""
         workflow.set_current_details(f"Turn {self.turn.number}: {why}: holdfast asks {asked}")
-        await workflow.wait_condition(lambda: asked in self.session.answers)
+        with suppress(TimeoutError):
+            await workflow.wait_condition(
+                lambda: asked in self.session.answers, timeout=day, timeout_summary="until the day turns"
+            )
         self.session.answers = [ask for ask in self.session.answers if ask != asked]
 
     async def outgrow(self) -> bool:

@@ -32,7 +32,7 @@ from activities.model.retry_budget import (
     unreachable_text,
 )
 from activities.redact import Redactor
-from activities.store import attempts, budgets, deltas, faults, generations, model_limits
+from activities.store import attempts, deltas, faults, generations, model_limits, reservations
 from activities.store.attempts import RequestForm
 from activities.store.calls import CachedEvidence
 from activities.store.commit_retry import retry_while_unavailable
@@ -215,9 +215,9 @@ class Attempt:
 
     async def _end_reservation(self, model: ResolvedModel, sent: bool) -> None:
         async with self.finishing_journal() as journal:
-            ended = await budgets.release(journal, self.generation.id, self.fence)
+            ended = await reservations.release(journal, self.generation.id, self.fence)
             if ended is not None and sent:
-                budgets.charge(journal, ended, produced(self.produced, model.price))
+                reservations.charge(journal, ended, produced(self.produced, model.price))
 
     async def _unreachable_text(self, model: ResolvedModel, failure: ProviderFailure) -> str | None:
         """None: wait, as in an outage."""

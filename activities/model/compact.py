@@ -30,7 +30,6 @@ from activities.model.retry_budget import ProviderPause
 from activities.model.summary_check import NOT_SHORTER, find_summary_flaw
 from activities.store import budgets, compaction_requests, compactions, turns
 from activities.store.attempts import CompactionForm, RequestForm
-from activities.store.budgets import BudgetRow
 from activities.store.commit_retry import retry_while_unavailable
 from activities.store.compaction_requests import CompactionRequestRow
 from activities.store.compactions import CompactionOutcome, CompactionTry, CompactionTryRow, NewCompaction, NewFailure
@@ -42,6 +41,7 @@ from activities.store.turns import TurnStatus
 from prompts import render_prompt
 from workflows.domain.agents.agent import Agent
 from workflows.domain.agents.built_in import COMPACTION
+from workflows.domain.budgets import BudgetLimits
 from workflows.domain.config.agent_selection import hidden_agent
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import UsageError
@@ -61,7 +61,7 @@ class _View(NamedTuple):
     config: TurnConfig
     transcript: Transcript
     requests: list[CompactionRequestRow]
-    budget: BudgetRow | None
+    limits: tuple[BudgetLimits, ...]
 
     @property
     def asked(self) -> bool:
@@ -123,11 +123,11 @@ class Compactor:
     async def begin(self, request: CompactRequest, attempt: Attempt) -> _View | CompactResult:
         """Register the attempt and read the view; a result if nothing is to be done."""
         async with attempt.registration() as journal:
-            turn, transcript, found, budget = await asyncio.gather(
+            turn, transcript, found, limits = await asyncio.gather(
                 turns.turn_status(journal, request.turn),
                 self.transcripts.read(journal, request.session),
                 compactions.find_try(journal, request.generation),
-                budgets.of_session(journal, request.session),
+                budgets.limits_of_session(journal, request.session),
             )
             if turn.over:
                 return CompactResult(state=CompactState.STOPPED)
@@ -142,7 +142,7 @@ class Compactor:
                     raise rest_of_pause(pending)
             requests = await compaction_requests.take_undone(journal, request.turn)
             config = await turns.turn_config(journal, turn.turn_config)
-            return _View(turn, config, transcript, requests, budget)
+            return _View(turn, config, transcript, requests, limits)
 
     async def summarise(
         self, request: CompactRequest, attempt: Attempt, view: _View, split: ContextSplit, tried: CompactionTry
@@ -171,7 +171,7 @@ class Compactor:
         room = summary_room(window, request.tried, is_larger=named == larger)
         messages = compaction_messages(agent, split.head, room, view.requests)
         question = _bounded(model.request(messages), model)
-        await reserve(attempt, view.budget, model, view.transcript, request.turn)
+        await reserve(attempt, view.limits, model, view.transcript, request.turn)
         await attempt.record_request(question, _form(request, view, split, model, room, self.attempts.release))
         return await self.answers.get(attempt, model, question, agent.name)
 

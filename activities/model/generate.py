@@ -98,8 +98,8 @@ class Model:
                 case CommittedStep():
                     return self.step_result(request, begun.answer, begun.rules)
             view, model = begun.view, begun.model
-            budget = view.budget if request.limited else None
-            limit = await reserve_step(attempt, budget, model, view.transcript, request.turn, request.step)
+            limits = view.limits if request.limited else ()
+            limit = await reserve_step(attempt, limits, model, view.transcript, request.turn, request.step)
             if limit is not None:
                 return limit
             config, agent = view.turn_config, attempt.turn_status.agent

@@ -1,8 +1,9 @@
 """Reserves what a request may use before it is sent, and counts what one without an answer has used."""
 
 import asyncio
-from datetime import timedelta
-from typing import Final
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Final, NamedTuple
 
 from temporalio.exceptions import ApplicationError
 
@@ -12,23 +13,24 @@ from activities.model.attempt import Attempt, model_failed
 from activities.model.context_split import estimate_tokens
 from activities.model.endpoints import ResolvedModel
 from activities.model.output_limit import DEFAULT_OUTPUT_LIMIT
-from activities.store import asks, budgets, generations
+from activities.store import asks, budgets, generations, reservations
+from activities.store.asks import AskRow
 from activities.store.budgets import BudgetRow
 from activities.store.generations import GenerationStatus
 from activities.store.journal import Journal
-from activities.store.turns import TurnStatus
+from workflows.domain.budget_question import limit_question, question_digest
 from workflows.domain.budgets import (
+    BudgetLimits,
     Estimate,
     Full,
     OnLimit,
     Open,
+    Room,
     Spent,
     Unit,
+    Usage,
     estimate,
-    is_at_limit,
-    limit_question,
     produced,
-    question_digest,
     room,
     unknown_price_text,
 )
@@ -40,94 +42,162 @@ from workflows.domain.wire import FINISH_LIMIT, FINISH_STOPPED, StepResult
 
 _POLL: Final = timedelta(seconds=2)  # until what others have reserved is looked at again
 _INSTRUCTIONS: Final = 10_000  # tokens of instructions and tools, until a provider has counted them
+_SHORTEST_WAIT: Final = 1.0  # seconds, of a day that is about to end
+_NO_TITLE: Final = "There is no budget left for a title."
 
 
 async def reserve(
-    attempt: Attempt, known: BudgetRow | None, model: ResolvedModel, transcript: Transcript, turn: TurnId
+    attempt: Attempt, known: Sequence[BudgetLimits], model: ResolvedModel, transcript: Transcript, turn: TurnId
 ) -> None:
-    """For a request that no limit holds up: it is counted all the same."""
-    if known is not None:
+    """For a request that no limit holds up: it is counted all the same. Raises ApplicationError for a model without a
+    price under a limit of cost."""
+    if known:
+        _require_price(known, model)
         async with attempt.finishing_journal() as journal:
             await _registered(attempt, journal)
             await _charge_lost(attempt, journal, model)
             needed = _estimate(transcript, model)
-            budgets.reserve(journal, known.session, attempt.generation, turn, attempt.fence, needed)
+            rows = await budgets.lock(journal)
+            reservations.reserve(journal, _ids(rows), attempt.generation, turn, attempt.fence, needed)
+        attempt.version, attempt.reserved = journal.version_after, needed.sent
+        await failpoint("budget.reserved")
+
+
+async def reserve_title(attempt: Attempt, known: Sequence[BudgetLimits], model: ResolvedModel, context: int) -> None:
+    """For `context` tokens. Raises ApplicationError as `reserve`, and where a limit leaves no room: a title is worth no
+    question."""
+    if known:
+        _require_price(known, model)
+        async with attempt.finishing_journal() as journal:
+            await _registered(attempt, journal)
+            await _charge_lost(attempt, journal, model)
+            needed = estimate(context, model.max_output or DEFAULT_OUTPUT_LIMIT, model.price)
+            found = await _lock(journal, attempt)
+            fits = all(isinstance(limit.room, Open) for limit in found)
+            if fits:
+                ids = _ids([limit.budget for limit in found])
+                reservations.reserve(journal, ids, attempt.generation, None, attempt.fence, needed)
+        if not fits:
+            raise model_failed(_NO_TITLE)
         attempt.version, attempt.reserved = journal.version_after, needed.sent
         await failpoint("budget.reserved")
 
 
 async def reserve_step(
-    attempt: Attempt, known: BudgetRow | None, model: ResolvedModel, transcript: Transcript, turn: TurnId, step: int
+    attempt: Attempt,
+    known: Sequence[BudgetLimits],
+    model: ResolvedModel,
+    transcript: Transcript,
+    turn: TurnId,
+    step: int,
 ) -> StepResult | None:
     """Why the step may not be asked for; None: it may.
 
     Raises ApplicationError for a model without a price under a limit of cost, and to look again while others have
     reserved what is left.
     """
-    if known is None:
+    if not known:
         return None
-    if known.limits.cost is not None and model.price is None:
-        raise model_failed(unknown_price_text(model.name))
+    _require_price(known, model)
     async with attempt.finishing_journal() as journal:
         found, asked = await asyncio.gather(_registered(attempt, journal), asks.newest_of_turn(journal, turn))
         await _charge_lost(attempt, journal, model)
-        status = found.turn_status or attempt.turn_status
         needed = _estimate(transcript, model)
-        result = await _decide(attempt, journal, known, status, asked, needed, turn, step)
+        status = found.turn_status or attempt.turn_status
+        if status.over or journal.ended:
+            return StepResult(finish=FINISH_STOPPED)
+        limits = await _lock(journal, attempt)
+        result: StepResult | Full | None = None
+        match _held_up(limits) if status.last_step is None else None:
+            case _Limit(budget, Spent(unit=unit)):
+                result = await _at_limit(journal, limits, budget, unit, asked, turn, step)
+            case _Limit(_, Full() as full):
+                result = full
+            case _:
+                _begin(attempt, journal, limits, asked, needed, turn)
     attempt.version, attempt.reserved = journal.version_after, needed.sent if result is None else None
     await failpoint("budget.reserved")
     if isinstance(result, Full):
-        why = "what is left of the budget is reserved by other subagents"
+        why = "what is left of the budget is reserved by other requests"
         raise ApplicationError(why, type="BudgetReserved", next_retry_delay=_POLL)
     return result
 
 
-async def _decide(
-    attempt: Attempt,
+class _Limit(NamedTuple):
+    """A locked budget, and whether it has room for a request."""
+
+    budget: BudgetRow
+    room: Room
+
+
+async def _lock(journal: Journal, attempt: Attempt) -> list[_Limit]:
+    rows = await budgets.lock(journal)
+    others = await reservations.of_others(journal, _ids(rows), attempt.generation.id)
+    # a day that has just turned has no reservations yet
+    reserved = [Usage() if row.turned else others.get(row.id, Usage()) for row in rows]
+    return [_Limit(row, room(row.limits, row.used, held)) for row, held in zip(rows, reserved, strict=True)]
+
+
+def _held_up(limits: Sequence[_Limit]) -> _Limit | None:
+    """By the first budget that is spent, else by one that others have reserved."""
+    spent = next((limit for limit in limits if isinstance(limit.room, Spent)), None)
+    return spent or next((limit for limit in limits if isinstance(limit.room, Full)), None)
+
+
+def _begin(
+    attempt: Attempt, journal: Journal, limits: Sequence[_Limit], asked: AskRow | None, needed: Estimate, turn: TurnId
+) -> None:
+    if asked is not None and asked.state is AskState.OPEN and asked.budget is not None:
+        asks.close(journal, asked, _why_closed(asked))
+    for budget, found in limits:
+        if isinstance(found, Open) and found.nearly is not None and not budget.warned:
+            budgets.warn(journal, budget, found.nearly)
+    ids = _ids([limit.budget for limit in limits])
+    reservations.reserve(journal, ids, attempt.generation, turn, attempt.fence, needed)
+
+
+async def _at_limit(
     journal: Journal,
-    known: BudgetRow,
-    status: TurnStatus,
-    asked: asks.AskRow | None,
-    needed: Estimate,
+    limits: Sequence[_Limit],
+    row: BudgetRow,
+    unit: Unit,
+    asked: AskRow | None,
     turn: TurnId,
     step: int,
-) -> StepResult | Full | None:
-    if status.over or journal.ended:
-        return StepResult(finish=FINISH_STOPPED)
-    row, others = await asyncio.gather(
-        budgets.lock(journal, known.session), budgets.reserved(journal, known.session, attempt.generation.id)
-    )
-    row = row or known
-    found = room(row.limits, row.used, others)
-    if status.last_step is None and isinstance(found, Full):
-        return found
-    if status.last_step is None and isinstance(found, Spent):
-        return _at_limit(journal, row, asked, found.unit, turn, step)
-    if asked is not None and asked.state is AskState.OPEN and is_at_limit(asked.body):
-        asks.close(journal, asked, "the limit was raised")
-    if isinstance(found, Open) and found.nearly is not None and not row.warned:
-        budgets.warn(journal, row, found.nearly)
-    budgets.reserve(journal, row.session, attempt.generation, turn, attempt.fence, needed)
-    return None
-
-
-def _at_limit(
-    journal: Journal, row: BudgetRow, asked: asks.AskRow | None, unit: Unit, turn: TurnId, step: int
 ) -> StepResult:
     """Ask a person, once, unless a rule has decided in advance."""
-    rule = row.limits.on_limit or OnLimit.ASK
+    wait = 0.0 if row.rest is None else max(row.rest, _SHORTEST_WAIT)
     if asked is not None and asked.state is AskState.OPEN:
-        if is_at_limit(asked.body):
-            return StepResult(finish=FINISH_LIMIT, ask=asked.id)
-        asks.close(journal, asked, "the budget is spent")
-    spent = BudgetSpent(budget=row.session, turn=turn, unit=unit, on_limit=rule, **budgets.amounts(row, unit))
-    journal.record(spent)
+        if asked.budget == row.id:
+            return StepResult(finish=FINISH_LIMIT, ask=asked.id, pause=wait)
+        asks.close(journal, asked, _why_closed(asked))
+    by_person = next((limit.budget.on_limit for limit in limits if limit.budget.on_limit is not None), None)
+    rule = by_person or row.limits.on_limit or OnLimit.ASK
+    amounts = budgets.amounts(row, unit)
+    journal.record(BudgetSpent(budget=row.id, scope=row.scope, turn=turn, unit=unit, on_limit=rule, **amounts))
     if rule is OnLimit.FINISH:
         budgets.finish_turn(journal, turn)
         return StepResult(finish=FINISH_LIMIT, last_step=step)
-    ask, question = AskId(new_id(Prefix.ASK)), limit_question(unit, row.limits, row.used)
-    asks.create_of_turn(journal, turn, ask, question, question_digest(question))
-    return StepResult(finish=FINISH_LIMIT, ask=ask)
+    users = await budgets.count_users(journal, row)
+    ask, question = AskId(new_id(Prefix.ASK)), limit_question(row.id, row.scope, unit, row.limits, row.used, users)
+    asks.create_of_turn(journal, turn, ask, question, question_digest(question), row.rest)
+    return StepResult(finish=FINISH_LIMIT, ask=ask, pause=wait)
+
+
+def _why_closed(asked: AskRow) -> str:
+    if asked.budget is None:
+        return "the budget is spent"
+    lapsed = asked.lapses_at is not None and asked.lapses_at <= datetime.now(UTC)
+    return "a new day has begun" if lapsed else "the limit was raised"
+
+
+def _ids(rows: Sequence[BudgetRow]) -> list[str]:
+    return [row.id for row in rows]
+
+
+def _require_price(known: Sequence[BudgetLimits], model: ResolvedModel) -> None:
+    if model.price is None and any(limits.cost is not None for limits in known):
+        raise model_failed(unknown_price_text(model.name))
 
 
 async def _registered(attempt: Attempt, journal: Journal) -> GenerationStatus:
@@ -139,9 +209,9 @@ async def _registered(attempt: Attempt, journal: Journal) -> GenerationStatus:
 
 async def _charge_lost(attempt: Attempt, journal: Journal, model: ResolvedModel) -> None:
     """An earlier attempt has ended without a word: its request may have been sent."""
-    lost = await budgets.release(journal, attempt.generation.id)
+    lost = await reservations.release(journal, attempt.generation.id)
     if lost is not None:
-        budgets.charge(journal, lost, produced(attempt.produced_before, model.price))
+        reservations.charge(journal, lost, produced(attempt.produced_before, model.price))
 
 
 def _estimate(transcript: Transcript, model: ResolvedModel) -> Estimate:

@@ -9,12 +9,12 @@ from activities.model.attempt import Attempt
 from activities.model.context_fill import answers_of, begins_anew
 from activities.model.reminders import due_reminders, reminders_of_summary
 from activities.store import calls, generations, prompts, prunings, step_rows, turns
-from activities.store.budgets import BudgetRow
 from activities.store.generations import BackoffPending, Suspended, TurnOver
 from activities.store.journal import Journal
 from activities.store.model_answers import StoredAnswer
 from activities.store.prunings import PruningRow
 from activities.store.transcript_cache import TranscriptCache
+from workflows.domain.budgets import BudgetLimits
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.context.prune import cleared_calls
 from workflows.domain.ids import PartId, TurnId
@@ -26,7 +26,8 @@ from workflows.domain.wire import FINISH_LIMIT, FINISH_STOPPED, FINISH_SUSPENDED
 @dataclass(frozen=True)
 class StepView:
     """What a step asks with; `cleared` and `freed` as in `context_tokens`, `pruned`: the last call that is cleared.
-    `reminders_seal` as in `MessageCompleted`. `compacts`: a person wants it to be shorter first."""
+    `reminders_seal` as in `MessageCompleted`. `compacts`: a person wants it to be shorter first. `limits`: of the
+    budgets that count it."""
 
     transcript: Transcript
     cleared: frozenset[PartId]
@@ -35,7 +36,7 @@ class StepView:
     turn_config: TurnConfig
     reminders_seal: str | None
     compacts: bool = False
-    budget: BudgetRow | None = None
+    limits: tuple[BudgetLimits, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ class StepViews:
         cleared = cleared_calls(transcript, last_cleared)
         freed = pruned.tokens if pruned and _is_new(pruned, transcript) else 0
         return StepView(
-            transcript, cleared, freed, last_cleared, config, reminded, compacts=row.compacts, budget=row.budget
+            transcript, cleared, freed, last_cleared, config, reminded, compacts=row.compacts, limits=row.limits
         )
 
     async def due_reminders(

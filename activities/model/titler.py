@@ -9,14 +9,17 @@ from temporalio import activity
 from activities.model.answer import AnswerStream
 from activities.model.attempt import Attempt, Attempts
 from activities.model.compaction_prompt import escape_tags
+from activities.model.context_split import estimate_text
 from activities.model.endpoints import EndpointResolver
 from activities.model.port import SystemInput, UserInput
-from activities.store import prompts, titles, turns
+from activities.model.reservation import reserve_title
+from activities.store import budgets, prompts, titles, turns
 from activities.store.attempts import RequestForm
 from activities.store.turns import TurnStatus
 from prompts import render_prompt
 from workflows.domain.agents.agent import Agent
 from workflows.domain.agents.built_in import TITLE
+from workflows.domain.budgets import BudgetLimits
 from workflows.domain.config.agent_selection import hidden_agent
 from workflows.domain.config.config import Config
 from workflows.domain.generation import Generation, Purpose
@@ -25,6 +28,7 @@ from workflows.domain.titles import title_of_answer
 from workflows.domain.wire import TitleRequest
 
 MAX_CHARS: Final = 20_000  # of what the person has written; a small model takes it
+_INSTRUCTIONS: Final = 1_000  # tokens
 
 
 class _View(NamedTuple):
@@ -34,6 +38,7 @@ class _View(NamedTuple):
     turn: TurnStatus
     config: Config
     texts: Sequence[str]
+    limits: Sequence[BudgetLimits]
 
 
 class Titler:
@@ -46,7 +51,7 @@ class Titler:
 
     @activity.defn(name="holdfast.model.title")
     async def title(self, request: TitleRequest) -> None:
-        """Raises as `AnswerStream.get`."""
+        """Raises as `AnswerStream.get` and `reserve_title`."""
         generation = Generation(id=request.generation, purpose=Purpose.TITLE)
         async with self.attempts.start(request, generation) as attempt:
             view = await self.begin(request, attempt)
@@ -55,6 +60,8 @@ class Titler:
             agent = hidden_agent(TITLE, view.config)
             named = agent.model or view.config.small_model or view.turn.model
             model = await self.endpoints.resolve(named, view.config, agent=agent)
+            context = _INSTRUCTIONS + estimate_text("".join(view.texts)[:MAX_CHARS])
+            await reserve_title(attempt, view.limits, model, context)
             question = model.request(title_messages(agent, view.texts))
             form = RequestForm(model=model.name, release=self.attempts.release, turn=view.id, prompts=len(view.texts))
             await attempt.record_request(question, form)
@@ -67,12 +74,15 @@ class Titler:
             turn = await titles.requested_for(journal, request.generation)
             if turn is None:
                 return None
-            begun, status, texts = await asyncio.gather(
-                attempt.begin(journal), turns.turn_status(journal, turn), prompts.texts(journal, request.session)
+            begun, status, texts, limits = await asyncio.gather(
+                attempt.begin(journal),
+                turns.turn_status(journal, turn),
+                prompts.texts(journal, request.session),
+                budgets.limits_of_session(journal, request.session),
             )
             if begun is not None:
                 return None
-            return _View(turn, status, (await turns.turn_config(journal, status.turn_config)).config, texts)
+            return _View(turn, status, (await turns.turn_config(journal, status.turn_config)).config, texts, limits)
 
 
 def title_messages(agent: Agent, texts: Sequence[str]) -> tuple[SystemInput, UserInput]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from activities.files.workspace import Workspace
 from activities.project import json_positions, jsonc
@@ -131,7 +132,11 @@ def check_fields(tree: JsonObject, text: str, file: Path) -> None:
             model.model_validate_json(json.dumps(tree), strict=True)
     except ValidationError as error:
         # In a union, the deepest mistake belongs to the branch that the author meant.
-        found = [(*json_positions.locate(text, mistake["loc"]), mistake["msg"]) for mistake in error.errors()]
+        found = [(*json_positions.locate(text, mistake["loc"]), _describe(mistake)) for mistake in error.errors()]
         path, line, message = max(found, key=lambda item: len(item[0]))
         field = ".".join(map(str, path))
         raise ConfigError(f"{file}:{line}: the field {field!r} is wrong: {message}.") from error
+
+
+def _describe(mistake: ErrorDetails) -> str:
+    return "there is no such field" if mistake["type"] == "extra_forbidden" else mistake["msg"]

@@ -9,7 +9,7 @@ from activities.store.asks import AskAnswer, AskRow
 from activities.store.database import Database
 from activities.store.journal import Journal, session_journal
 from workflows.domain.actor import Actor
-from workflows.domain.budgets import FINISH, More, is_at_limit, read_choice
+from workflows.domain.budget_question import FINISH, More, is_at_limit, read_choice
 from workflows.domain.errors import Conflict
 from workflows.domain.events.asks import AnswerRefused
 from workflows.domain.ids import AskId, GrantId, Prefix, SessionId, StopId
@@ -98,9 +98,8 @@ async def _settle(journal: Journal, row: AskRow, decision: AskDecision, rules: R
 
 async def _apply_choice(journal: Journal, row: AskRow, choice: More | str) -> None:
     """How a turn goes on at the limit of its budget."""
-    known = await budgets.of_session(journal, journal.session)
     if isinstance(choice, More):
-        locked = await budgets.lock(journal, known.session) if known is not None else None
+        locked = await budgets.lock_one(journal, row.budget or "")
         if locked is not None:
             budgets.extend(journal, locked, choice.unit, choice.amount)
     elif choice == FINISH:

@@ -130,13 +130,14 @@ async def open_requested_turn(
         error=problem,
         retry=requested.retry,
     )
-    if origin.ancestors == 0:
-        await budgets.configure(journal, turn_config.config.holdfast.budget)
     work_kinds.take(journal, requested.item, turn.id)
     title = None
     if problem is None and not is_disabled(TITLE, turn_config.config):
         title = await titles.request_if_due(journal, turn.id)
-    return LoadResult(epoch=journal.give_out_epoch(), turn=await read_open_turn(journal, turn), title=title)
+    opened = await read_open_turn(journal, turn)
+    if origin.ancestors == 0:  # last: its locks are the last ones
+        await budgets.configure(journal, turn.id, turn_config.config.holdfast.budget, requested.limits)
+    return LoadResult(epoch=journal.give_out_epoch(), turn=opened, title=title)
 
 
 async def read_open_turn(journal: Journal, turn: TurnRow, describe: CallDescriber = describe_nothing) -> OpenTurn:

@@ -9,7 +9,7 @@ from activities.mint import new_id
 from activities.store import asks, turns
 from activities.store.database import Database
 from activities.store.journal import WORKER, Journal, session_journal
-from workflows.domain.budgets import question_digest
+from workflows.domain.budget_question import question_digest
 from workflows.domain.ids import AskId, Prefix
 from workflows.domain.overflow_question import overflow_question
 from workflows.domain.wire import AskState, OutgrowRequest, OutgrowResult, OutgrowState

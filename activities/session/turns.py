@@ -15,7 +15,7 @@ from activities.failpoints import failpoint
 from activities.fault_limit import GivenUp, count_faults
 from activities.heartbeat import heartbeats
 from activities.project import worktree
-from activities.store import asks, budgets, calls, outbox, sessions, suspensions, turns, work, work_kinds
+from activities.store import asks, calls, outbox, reservations, sessions, suspensions, turns, work, work_kinds
 from activities.store.calls import CallRow
 from activities.store.database import Database
 from activities.store.journal import WORKER, Journal, session_journal
@@ -112,5 +112,5 @@ class TurnActivities:
             if call.state is CallState.CLAIMED:  # by a paused attempt, after the takeover
                 raise Unavailable(f"Call {call.id!r} was claimed while its turn was being closed: closing it again.")
             calls.settle(journal, call, *outcomes.aborted())
-        await budgets.charge_turn(journal, turn)
         await turns.close(journal, turn, request.reason, request.error)
+        await reservations.charge_turn(journal, turn)

@@ -28,12 +28,14 @@ _QUERIES: Final = Queries("asks")
 
 class AskRow(Value):
     """A permission request or the questions of a call (`request` -1: the loop guard's), and the answer. Without a call,
-    the turn asks how it is to go on."""
+    the turn asks how it is to go on; at the limit of a `budget` until `lapses_at`, when its day is over."""
 
     id: AskId
     session: SessionId
     turn: TurnId
     call: PartId | None
+    budget: str | None = None
+    lapses_at: datetime | None = None
     revision: int
     request: int
     kind: AskKind
@@ -69,12 +71,17 @@ class AskAnswer(Value):
 
 async def create(journal: Journal, call: CallRow, ask: AskId, request: int, body: AskBody) -> AskRow:
     owner = {"turn": call.turn, "call": call.id, "revision": call.revision, "request": request}
+    owner |= {"budget": None, "rest": None}
     _insert(journal, ask, body, call.digest or "", **owner)
     return await lock(journal, ask)
 
 
-def create_of_turn(journal: Journal, turn: TurnId, ask: AskId, question: QuestionRequest, digest: str) -> None:
-    _insert(journal, ask, question, digest, turn=turn, call=None, revision=0, request=0)
+def create_of_turn(
+    journal: Journal, turn: TurnId, ask: AskId, question: QuestionRequest, digest: str, rest: float | None = None
+) -> None:
+    """`rest`: seconds after which the turn goes on without an answer."""
+    limit = {"budget": question.budget, "rest": rest}
+    _insert(journal, ask, question, digest, turn=turn, call=None, revision=0, request=0, **limit)
 
 
 def _insert(journal: Journal, ask: AskId, body: AskBody, digest: str, **owner: Any) -> None:

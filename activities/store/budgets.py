@@ -1,6 +1,7 @@
-"""Budgets: reserved before a request, settled with its answer, under the lock of the row of a person's session.
+"""Budgets: what turns, sessions and days may use, and have.
 
-That lock comes last: session, ask, call, budget.
+Their locks come last, in one order: session, ask, call; then the budgets of the turn, of the session, of the project's
+day and of the host's.
 """
 
 from collections.abc import Iterable
@@ -12,166 +13,171 @@ from activities.store.database import dumps
 from activities.store.journal import Journal
 from activities.store.queries import Queries
 from activities.store.statements import RowReader
-from workflows.domain.budgets import BudgetLimits, Estimate, Unit, Usage
-from workflows.domain.config.config import Budget
+from workflows.domain.budgets import BudgetLimits, OnLimit, Scope, Unit, Usage
+from workflows.domain.config.config import Budget, Budgets, DayBudget
 from workflows.domain.errors import Conflict
-from workflows.domain.events.budgets import BudgetNearlySpent, BudgetRaised, BudgetSet, UsageEstimated
-from workflows.domain.generation import Generation, Purpose
-from workflows.domain.ids import GenerationId, SessionId, TurnId
-from workflows.domain.messages import AnswerMetadata
+from workflows.domain.events.budgets import BudgetNearlySpent, BudgetRaised, BudgetSet
+from workflows.domain.ids import SessionId, TurnId
 from workflows.domain.usage import decimal_text
 from workflows.domain.value import Value
-from workflows.domain.wire import Fence
 
 _QUERIES: Final = Queries("budgets")
+_PLACES: Final = {scope: place for place, scope in enumerate(Scope, start=1)}  # in `budget_ids`
 
 
 class BudgetRow(Value):
-    """The limits of a person's session and its subagents, and what they have used; `estimated` dollars of it no
-    provider has counted. `warned`: a person was told that most of it is used."""
+    """Limits, and what has been used of them; `estimated` dollars of it no provider has counted.
 
-    session: SessionId
+    `session`: a person's, of which and of whose subagents it is; None: of a day, in a project's `worktree` or anywhere.
+    `on_limit`: a person's rule for all limits that the session reaches. `warned`: a person was told that most of it is
+    used. `turned`: the row is of an earlier day, and begins anew. `rest`: seconds of a day that are left.
+    """
+
+    id: str
+    scope: Scope
+    session: SessionId | None
+    worktree: str | None
     limits: BudgetLimits
+    by_person: bool
+    configured: BudgetLimits | None
+    on_limit: OnLimit | None
     cost: Decimal
     tokens: int
     steps: int
     time: int
     estimated: Decimal
     warned: bool
+    turned: bool
+    rest: float | None
 
     @property
     def used(self) -> Usage:
         return Usage(cost=self.cost, tokens=self.tokens, steps=self.steps, time=self.time)
 
 
-class ReservationRow(Value):
-    """What an attempt has reserved of a budget, and what it has used in any case if its request was sent."""
-
-    generation: GenerationId
-    budget: SessionId
-    purpose: Purpose
-    sent_cost: Decimal
-    sent_tokens: int
-    fence: Fence
+async def of_session(reader: RowReader, session: SessionId) -> tuple[BudgetRow, ...]:
+    """Those that count what it uses, in the order of their locks."""
+    return _budgets(await reader.rows(_QUERIES.of_session, session=session))
 
 
-async def of_session(reader: RowReader, session: SessionId) -> BudgetRow | None:
-    """That of the session at the top of its tree."""
-    return _budget(await reader.rows(_QUERIES.of_session, session=session))
-
-
-async def lock(journal: Journal, budget: SessionId) -> BudgetRow | None:
-    return _budget(await journal.rows(_QUERIES.lock, budget=budget))
-
-
-async def reserved(journal: Journal, budget: SessionId, generation: GenerationId) -> Usage:
-    """What other generations have reserved."""
-    row = await journal.row(_QUERIES.reserved, budget=budget, generation=generation)
-    return Usage(**row) if row else Usage()
-
-
-def reserve(
-    journal: Journal, budget: SessionId, generation: Generation, turn: TurnId, fence: Fence, needed: Estimate
-) -> None:
-    journal.write(
-        _QUERIES.reserve,
-        generation=generation.id,
-        budget=budget,
-        session=journal.session,
-        turn=turn,
-        purpose=generation.purpose,
-        cost=needed.whole.cost,
-        tokens=needed.whole.tokens,
-        sent_cost=needed.sent.cost,
-        sent_tokens=needed.sent.tokens,
-        fence=list(fence),
+async def limits_of_session(reader: RowReader, session: SessionId) -> tuple[BudgetLimits, ...]:
+    """Of those that count what it uses."""
+    return tuple(
+        BudgetLimits(**row["limits"]) for row in await reader.rows(_QUERIES.limits_of_session, session=session)
     )
 
 
-async def release(journal: Journal, generation: GenerationId, fence: Fence | None = None) -> ReservationRow | None:
-    """End a reservation without an answer: that of this attempt, or of any."""
-    held = list(fence) if fence else None
-    return next(iter(_reservations(await journal.rows(_QUERIES.release, generation=generation, fence=held))), None)
+async def of_day(reader: RowReader, host: str | None) -> tuple[BudgetRow, ...]:
+    """Those of a host's present day."""
+    return _budgets(await reader.rows(_QUERIES.of_day, host=host))
 
 
-async def charge_turn(journal: Journal, turn: TurnId) -> None:
-    """Count what the turn's unanswered requests have used."""
-    for each in _reservations(await journal.rows(_QUERIES.release_of_turn, turn=turn)):
-        charge(journal, each)
+async def lock(journal: Journal) -> tuple[BudgetRow, ...]:
+    """As `of_session`, of the journal's; those of an earlier day begin anew."""
+    rows = _budgets(await journal.rows(_QUERIES.lock, session=journal.session))
+    for row in rows:
+        _renew(journal, row)
+    return rows
 
 
-def charge(journal: Journal, ended: ReservationRow, answer: Usage | None = None) -> None:
-    """Count a request that got no answer, with what had come of one."""
-    used = Usage(cost=ended.sent_cost, tokens=ended.sent_tokens) + (answer or Usage())
-    journal.write(_QUERIES.charge, budget=ended.budget, cost=used.cost, tokens=used.tokens)
-    _record_estimate(journal, ended.generation, ended.purpose, used)
+async def lock_one(journal: Journal, budget: str) -> BudgetRow | None:
+    """As `lock`."""
+    row = next(iter(_budgets(await journal.rows(_QUERIES.lock_one, budget=budget))), None)
+    if row is not None:
+        _renew(journal, row)
+    return row
 
 
-def settle(journal: Journal, generation: Generation, answer: AnswerMetadata, estimated: Usage | None) -> None:
-    """Count an answer, in the transaction that stores it; as `estimated` if its provider did not."""
-    tokens = answer.tokens
-    used = estimated or Usage(tokens=tokens.prompt + tokens.output + tokens.reasoning)
-    if answer.cost is not None:
-        used = used.model_copy(update={"cost": Decimal(answer.cost)})
-    journal.write(
-        _QUERIES.settle,
-        session=journal.session,
-        generation=generation.id,
-        cost=used.cost,
-        tokens=used.tokens,
-        steps=int(generation.purpose is Purpose.STEP),
-        estimated=used.cost if answer.cost is None else 0,
-    )
-    if estimated is not None:
-        _record_estimate(journal, generation.id, generation.purpose, used)
-
-
-def _record_estimate(journal: Journal, generation: GenerationId, purpose: Purpose, used: Usage) -> None:
-    cost = decimal_text(used.cost)
-    journal.record(UsageEstimated(generation=generation, purpose=purpose, cost=cost, tokens=used.tokens))
+def _renew(journal: Journal, row: BudgetRow) -> None:
+    if row.turned:
+        journal.write(_QUERIES.renew, budget=row.id)
 
 
 async def set_limits(journal: Journal, limits: BudgetLimits) -> None:
-    """A person's limits, for all that the session and its subagents use. Raises Conflict for a subagent's session."""
+    """A person's limits, for all that the session and its subagents use, in place of earlier ones; without any, only
+    what happens at a limit. Raises Conflict for a subagent's session."""
+    await require_top(journal)
+    used = (await _used_before(journal, Scope.SESSION)).model_dump(include={"cost", "tokens", "steps"})
+    values = {"session": journal.session, "on_limit": limits.on_limit, **used}
+    if limits.any:
+        journal.write(_QUERIES.set, limits=_json(limits.model_copy(update={"on_limit": None})), **values)
+    else:
+        journal.write(_QUERIES.set_rule, **values)
+    _record(journal, Scope.SESSION, limits)
+
+
+async def require_top(journal: Journal) -> None:
+    """Raises Conflict for a subagent's session."""
     if (await sessions.origin(journal, journal.session)).ancestors:
         raise Conflict(f"Session {journal.session!r} is a subagent's: its limits are those of the one above it.")
-    journal.write(_QUERIES.set, **await _first_row(journal, limits))
-    _record(journal, limits)
 
 
-async def configure(journal: Journal, configured: Budget) -> None:
-    """The configuration's limits, unless a person has set others."""
-    limits = BudgetLimits(
-        cost=None if configured.cost is None else Decimal(str(configured.cost)),
-        tokens=configured.tokens,
-        steps=configured.steps,
-        time=None if configured.minutes is None else max(1, int(configured.minutes * 60)),
-        on_limit=configured.on_limit,
-    )
-    known = await of_session(journal, journal.session)
-    if known is None and not limits.any:
+async def configure(journal: Journal, turn: TurnId, configured: Budgets, limits: BudgetLimits | None) -> None:
+    """For a turn that opens: a person's `limits` of it, and the configuration's of whatever a person has set no others
+    for."""
+    of_turn = limits or _limits(configured.turn)
+    if of_turn.any:
+        named = {"turn": turn, "session": journal.session, "by_person": limits is not None}
+        journal.write(_QUERIES.open_turn, limits=_json(of_turn), **named)
+        _record(journal, Scope.TURN, of_turn)
+    wanted = {
+        Scope.SESSION: _limits(configured.session),
+        Scope.PROJECT: _day_limits(configured.project.day),
+        Scope.DAY: _day_limits(configured.day),
+    }
+    known = {row.scope: row for row in await of_session(journal, journal.session)}
+    for scope, found in wanted.items():
+        await _configure(journal, scope, known.get(scope), found)
+
+
+async def _configure(journal: Journal, scope: Scope, known: BudgetRow | None, limits: BudgetLimits) -> None:
+    if limits == (known.configured if known is not None else BudgetLimits()) or (known and known.by_person):
         return
-    journal.write(_QUERIES.configure, **await _first_row(journal, limits))
-    if known is None:
-        _record(journal, limits)
+    used = Usage() if known is not None else await _used_before(journal, scope)
+    journal.write(
+        _QUERIES.configure,
+        session=journal.session,
+        scope=scope,
+        place=_PLACES[scope],
+        daily=scope.daily,
+        limits=_json(limits),
+        **used.model_dump(include={"cost", "tokens", "steps"}),
+    )
+    _record(journal, scope, limits)
+
+
+async def limits_of_turn(journal: Journal, turn: TurnId) -> BudgetLimits | None:
+    """What a person has given it, with what was added since."""
+    row = await journal.row(_QUERIES.limits_of_turn, turn=turn)
+    return BudgetLimits(**row["limits"]) if row else None
 
 
 def extend(journal: Journal, known: BudgetRow, unit: Unit, amount: Decimal) -> None:
-    """Raise a limit, and have the tree's other sessions that wait at it look again."""
+    """Raise a limit, and have the other sessions that wait at it look again."""
     limits = known.limits.extended(unit, amount)
-    journal.write(_QUERIES.extend, budget=known.session, limits=_json(limits))
-    journal.write(_QUERIES.wake_waiting, budget=known.session, session=journal.session)
-    journal.record(BudgetRaised(budget=known.session, unit=unit, by=decimal_text(amount)))
+    journal.write(_QUERIES.extend, budget=known.id, limits=_json(limits))
+    journal.write(_QUERIES.wake_waiting, budget=known.id, session=journal.session)
+    journal.record(BudgetRaised(budget=known.id, scope=known.scope, unit=unit, by=decimal_text(amount)))
 
 
 def warn(journal: Journal, known: BudgetRow, unit: Unit) -> None:
     """Most of a limit is used."""
-    journal.write(_QUERIES.warn, budget=known.session)
-    journal.record(BudgetNearlySpent(budget=known.session, unit=unit, **amounts(known, unit)))
+    journal.write(_QUERIES.warn, budget=known.id, session=journal.session)
+    journal.record(BudgetNearlySpent(budget=known.id, scope=known.scope, unit=unit, **amounts(known, unit)))
 
 
 def finish_turn(journal: Journal, turn: TurnId) -> None:
     journal.write(_QUERIES.finish, turn=turn)
+
+
+async def count_users(journal: Journal, known: BudgetRow) -> int:
+    """How many sessions have used it."""
+    if known.session is None:
+        (row,) = await journal.rows(_QUERIES.users_of_day, budget=known.id)
+    else:
+        tree = await sessions.tree(journal, known.session)
+        (row,) = await journal.rows(_QUERIES.users_of_tree, budget=known.id, sessions=tree)
+    return int(row["sessions"])
 
 
 def amounts(known: BudgetRow, unit: Unit) -> dict[str, str]:
@@ -179,26 +185,39 @@ def amounts(known: BudgetRow, unit: Unit) -> dict[str, str]:
     return {"used": decimal_text(known.used.of(unit)), "limit": decimal_text(limit)}
 
 
-async def _first_row(journal: Journal, limits: BudgetLimits) -> dict[str, Any]:
-    """With what was used before there was a budget."""
+async def _used_before(journal: Journal, scope: Scope) -> Usage:
+    """What was used before there was a budget."""
+    if scope.daily:
+        (row,) = await journal.rows(_QUERIES.used_today, session=journal.session, scope=scope)
+        return Usage(**row)
     before = await sessions.totals(journal, journal.session)
     tokens = before.tokens.prompt + before.tokens.output + before.tokens.reasoning
-    used = {"cost": before.cost.dollars, "tokens": tokens, "steps": before.steps}
-    return {"session": journal.session, "limits": _json(limits), **used}
+    return Usage(cost=before.cost.dollars, tokens=tokens, steps=before.steps)
 
 
-def _record(journal: Journal, limits: BudgetLimits) -> None:
+def _limits(settings: Budget) -> BudgetLimits:
+    time = None if settings.minutes is None else max(1, int(settings.minutes * 60))
+    counts = {"tokens": settings.tokens, "steps": settings.steps, "time": time}
+    return BudgetLimits(cost=_dollars(settings.cost), **counts, on_limit=settings.on_limit)
+
+
+def _day_limits(settings: DayBudget) -> BudgetLimits:
+    counts = {"tokens": settings.tokens, "steps": settings.steps}
+    return BudgetLimits(cost=_dollars(settings.cost), **counts, on_limit=settings.on_limit)
+
+
+def _dollars(configured: float | None) -> Decimal | None:
+    return None if configured is None else Decimal(str(configured))
+
+
+def _record(journal: Journal, scope: Scope, limits: BudgetLimits) -> None:
     cost = None if limits.cost is None else decimal_text(limits.cost)
-    journal.record(BudgetSet(cost=cost, **limits.model_dump(exclude={"cost"})))
+    journal.record(BudgetSet(scope=scope, cost=cost, **limits.model_dump(exclude={"cost"})))
 
 
 def _json(limits: BudgetLimits) -> str:
     return dumps(limits.model_dump(mode="json", exclude_none=True))
 
 
-def _budget(rows: Iterable[dict[str, Any]]) -> BudgetRow | None:
-    return next((BudgetRow(**row) for row in rows), None)
-
-
-def _reservations(rows: Iterable[dict[str, Any]]) -> list[ReservationRow]:
-    return [ReservationRow(**(row | {"fence": Fence(*row["fence"])})) for row in rows]
+def _budgets(rows: Iterable[dict[str, Any]]) -> tuple[BudgetRow, ...]:
+    return tuple(BudgetRow.model_validate({name: row[name] for name in BudgetRow.model_fields}) for row in rows)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any, Final
 
-from activities.store import budgets, calls, compactions, deltas, grants, titles, transcript
+from activities.store import calls, compactions, deltas, grants, reservations, titles, transcript
 from activities.store.calls import CallRow
 from activities.store.compactions import NewCompaction, NewFailure
 from activities.store.database import dumps
@@ -107,7 +107,7 @@ def store(journal: Journal, generation: Generation, new: NewAnswer, live: tuple[
     if generation.purpose is Purpose.TITLE:
         titles.settle(journal, generation.id, new.title)
     deltas.delete(journal, message)
-    budgets.settle(journal, generation, body, new.estimated)  # last: its lock is the last one
+    reservations.settle(journal, generation, body, new.estimated)  # last: its locks are the last ones
     return StoredAnswer(body=body, text=new.text, calls=new.calls, live=live)
 
 

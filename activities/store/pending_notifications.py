@@ -5,7 +5,7 @@ from typing import Any, Final, Literal
 
 from activities.store.database import Database
 from activities.store.queries import Queries
-from workflows.domain.budgets import BudgetLimits
+from workflows.domain.budgets import BudgetLimits, Scope
 from workflows.domain.ids import AskId, SessionId, TurnId
 from workflows.domain.questions import PERMISSION, turn_subject
 from workflows.domain.value import Value
@@ -40,9 +40,10 @@ class TurnEndNotification(Value):
 
 
 class BudgetNotification(Value):
-    """Most of a limit is used; `limits` as in the session's budget."""
+    """Most of a limit is used, of a session or of the turn or day that it works in."""
 
     type: Literal["budget"] = "budget"
+    scope: Scope
     session: SessionId
     title: str
     directory: str

@@ -35,9 +35,9 @@ async def accept(
         return False
     if journal.ended:
         raise Conflict(f"Session {journal.session!r} has ended; start a new one with `holdfast run`.")
-    body = seal(prompt.content.model_dump(exclude_none=True))
+    body = seal(prompt.content.model_dump(mode="json", exclude_none=True))
     named = prompt.model_dump(include={"mode", "agent", "model", "variant"})
-    if prompt.format is not None:  # only a turn of its own can owe its result
+    if prompt.opens_turn:  # only a turn of its own can owe its result, or have its limits
         named["mode"] = PromptMode.QUEUE
     origin = {"call": call, "schedule": schedule, "due": due.isoformat() if due is not None else None}
     work.accept(journal, item, journal.record(PromptAccepted(prompt=identity, seal=body.seal, **origin, **named)))
@@ -71,7 +71,8 @@ async def request_turn(journal: Journal, item: WorkItem) -> TurnRequest | None:
         return None
     named = {name: row[name] for name in ("agent", "model", "variant")}
     # not in SQL: PostgreSQL cannot look into a body with NUL or a lone surrogate
-    return TurnRequest(item=item, format=PromptContent.model_validate(row["body"]).format, **named)
+    content = PromptContent.model_validate(row["body"])
+    return TurnRequest(item=item, format=content.format, limits=content.limits, **named)
 
 
 def begin_turn(journal: Journal, item: WorkItem, turn: TurnId) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from activities.store import turns, work
+from activities.store import budgets, turns, work
 from activities.store.journal import Journal
 from activities.store.queries import Queries
 from activities.store.work import TurnRequest, WorkItem, WorkKind
@@ -51,8 +51,9 @@ async def request_turn(journal: Journal, item: WorkItem) -> TurnRequest:
     retry = await _find(journal, RetryId(item.id))
     (failed,) = await journal.rows(_QUERIES.config_of_turn, turn=retry.failed_turn)
     config = await turns.turn_config(journal, failed["turn_config"])
+    limits = await budgets.limits_of_turn(journal, retry.failed_turn)
     named = retry.model_dump(include={"agent", "model", "variant"})
-    return TurnRequest(item=item, format=config.format, retry=retry.retry, **named)
+    return TurnRequest(item=item, format=config.format, limits=limits, retry=retry.retry, **named)
 
 
 def withdraw(journal: Journal, item: WorkItem, reason: str) -> None:

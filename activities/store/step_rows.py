@@ -2,10 +2,10 @@
 
 from typing import Any, Final
 
-from activities.store.budgets import BudgetRow
 from activities.store.prunings import PruningRow
 from activities.store.queries import Queries
 from activities.store.statements import RowReader
+from workflows.domain.budgets import BudgetLimits
 from workflows.domain.ids import SessionId, TurnId
 from workflows.domain.value import Value
 
@@ -13,11 +13,12 @@ _QUERIES: Final = Queries("step_rows")
 
 
 class StepRow(Value):
-    """`pruning`: the newest. `compacts`: a person wants the context to be shorter first."""
+    """`pruning`: the newest. `compacts`: a person wants the context to be shorter first. `limits`: of the budgets that
+    count it."""
 
     pruning: PruningRow | None
     compacts: bool
-    budget: BudgetRow | None
+    limits: tuple[BudgetLimits, ...]
 
 
 async def read(reader: RowReader, session: SessionId, turn: TurnId) -> StepRow:
@@ -26,14 +27,9 @@ async def read(reader: RowReader, session: SessionId, turn: TurnId) -> StepRow:
     return StepRow(
         pruning=None if row["call"] is None else _pruning(row),
         compacts=row["compacts"],
-        budget=None if row["budget"] is None else _budget(row),
+        limits=tuple(map(BudgetLimits.model_validate_json, row["limits"])),
     )
 
 
 def _pruning(row: dict[str, Any]) -> PruningRow:
     return PruningRow(turn=row["turn"], call=row["call"], tokens=row["cleared"])
-
-
-def _budget(row: dict[str, Any]) -> BudgetRow:
-    named = {name: row[name] for name in BudgetRow.model_fields if name != "session"}
-    return BudgetRow(session=row["budget"], **named)

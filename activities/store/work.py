@@ -5,6 +5,7 @@ from typing import Final
 
 from activities.store.journal import Journal
 from activities.store.queries import Queries
+from workflows.domain.budgets import BudgetLimits
 from workflows.domain.errors import Conflict
 from workflows.domain.ids import RetryId, TurnId
 from workflows.domain.output_format import OutputFormat
@@ -30,13 +31,14 @@ class WorkItem(Value):
 
 
 class TurnRequest(Value):
-    """The turn that an item becomes; agent, model and variant None: the session's."""
+    """The turn that an item becomes; agent, model and variant None: the session's; limits None: the configuration's."""
 
     item: WorkItem
     agent: str | None
     model: str | None
     variant: str | None = None
     format: OutputFormat | None = None
+    limits: BudgetLimits | None = None
     retry: RetryId | None = None
 
 

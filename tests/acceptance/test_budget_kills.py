@@ -26,17 +26,17 @@ async def test_a_killed_request_is_counted_once(open_trial: Open, point: str, es
     async with open_trial(LOOK, DONE) as trial:
         trial.wasted = wasted
         price = {"cost": {"input": 3, "output": 15}}
-        trial.harness.configure_person(model=price, holdfast={"budget": {"cost": 5, "tokens": 1_000_000}})
+        trial.harness.configure_person(model=price, holdfast={"budget": {"session": {"cost": 5, "tokens": 1_000_000}}})
         first = await trial.worker(faults=point)
         session = await trial.start_session("Look.")
         await trial.replace(first)
         ended = await trial.harness.ended(session)
-        row = await budgets.of_session(trial.harness.database, session)
+        (row,) = await budgets.of_session(trial.harness.database, session)
         log = await trial.harness.events(session)
         left = await trial.harness.database.rows(b"SELECT generation FROM reservation")
 
     guessed = [event for event in log if isinstance(event, UsageEstimated)]
-    assert isinstance(ended, TurnEnded) and ended.reason == "done" and row is not None
+    assert isinstance(ended, TurnEnded) and ended.reason == "done"
     assert len(guessed) == estimates and left == [] and row.steps == 2
     assert row.tokens == 2 * 2_010 + sum(event.tokens for event in guessed)
     assert row.cost == 2 * Decimal("0.00615") + row.estimated

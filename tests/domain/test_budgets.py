@@ -4,21 +4,8 @@ from decimal import Decimal
 
 import pytest
 
-from workflows.domain.budgets import (
-    BudgetLimits,
-    Full,
-    More,
-    Open,
-    Room,
-    Spent,
-    Unit,
-    Usage,
-    describe,
-    estimate,
-    limit_question,
-    read_choice,
-    room,
-)
+from workflows.domain.budget_question import More, limit_question, read_choice
+from workflows.domain.budgets import BudgetLimits, Full, Open, Room, Scope, Spent, Unit, Usage, describe, estimate, room
 from workflows.domain.permissions.replies import AskDecision, Reply, decision_problem
 from workflows.domain.usage import Price
 
@@ -63,7 +50,7 @@ def test_twenty_at_once_pass_a_limit_by_less_than_one_reservation() -> None:
 )
 def test_a_person_chooses_at_a_limit(typed: str, choice: More | str) -> None:
     limits = BudgetLimits(time=3600)
-    question = limit_question(Unit.TIME, limits, Usage(time=3700))
+    question = limit_question("ses_1", Scope.SESSION, Unit.TIME, limits, Usage(time=3700), 1)
     decision = AskDecision(reply=Reply.ANSWER, answers=((typed,),))
     assert decision_problem(question, decision) is None and read_choice(question, decision) == choice
     assert read_choice(question, AskDecision(reply=Reply.REJECT)) == "End"
@@ -71,9 +58,18 @@ def test_a_person_chooses_at_a_limit(typed: str, choice: More | str) -> None:
 
 @pytest.mark.parametrize("typed", ["a lot", "-1", "0", "1e99", "nan", "1 2"])
 def test_what_is_no_amount_is_refused(typed: str) -> None:
-    question = limit_question(Unit.COST, FIVE, Usage(cost=Decimal(5)))
+    question = limit_question("ses_1", Scope.SESSION, Unit.COST, FIVE, Usage(cost=Decimal(5)), 1)
     problem = decision_problem(question, AskDecision(reply=Reply.ANSWER, answers=((typed,),)))
     assert problem is not None and "neither a number above 0 nor one of 'Go on'" in problem
+
+
+def test_the_question_names_the_limit_and_how_many_sessions_have_used_it() -> None:
+    (day,) = limit_question("day:", Scope.DAY, Unit.COST, FIVE, Usage(cost=Decimal("5.2")), 7).questions
+    assert day.question.startswith("The limit of today is reached: $5.20 of $5.00 used by 7 sessions.")
+    assert "goes on when the next day begins" in day.question
+    (turn,) = limit_question("trn_1", Scope.TURN, Unit.STEPS, FIVE, Usage(steps=10), 1).questions
+    assert "limit of this turn is reached: 10 steps of 10 steps used by 1 session." in turn.question
+    assert "next day" not in turn.question
 
 
 def test_amounts_are_shown_as_people_write_them() -> None:

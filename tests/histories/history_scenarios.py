@@ -122,12 +122,23 @@ async def paused(harness: Harness, _: Path) -> SessionId:
 
 async def budget_spent(harness: Harness, _: Path) -> SessionId:
     """It waits at its limit, is given more, and finishes at the next one."""
-    harness.configure_person(model={}, holdfast={"budget": {"steps": 1}})
+    harness.configure_person(model={}, holdfast={"budget": {"session": {"steps": 1}}})
     session = await harness.start_session("Go.")
     for times, answer in ((1, "1"), (2, "Finish")):
         await harness.wait_for_asks(session, times)
         (entry,) = await harness.client.inbox.asks(session=session)
         await harness.answer(entry.id, Reply.ANSWER, answers=((answer,),))
+    await harness.ended(session)
+    return session
+
+
+async def day_spent(harness: Harness, _: Path) -> SessionId:
+    """It waits at the limit of the day, with a timer, and is given more."""
+    harness.configure_person(model={}, holdfast={"budget": {"day": {"steps": 1}}})
+    session = await harness.start_session("Go.")
+    await harness.wait_for_asks(session)
+    (entry,) = await harness.client.inbox.asks(session=session)
+    await harness.answer(entry.id, Reply.ANSWER, answers=(("5",),))
     await harness.ended(session)
     return session
 
@@ -298,6 +309,7 @@ def scenarios(gate: Path) -> dict[str, Scenario]:
         "stopped": Scenario((held_answer(gate), DONE), stopped),
         "continued_as_new": Scenario((LOOK, LOOK, WRITE, DONE), ask_answered, events=15),
         "budget_spent": Scenario((LOOK, LOOK, DONE), budget_spent),
+        "day_spent": Scenario((LOOK, DONE), day_spent),
         "compacted": Scenario((FILLS, DONE), compacted, summary=NOTES),
         "compaction_paused": Scenario((DONE,), compaction_paused, summary=LIMITED_NOTES),
         "outgrown": Scenario((LOOK, TOO_LONG), outgrown, summary=NOTES),

@@ -9,6 +9,7 @@ from tests.workflows.delegation import DONE, FOUND, LOOK, children, delegates, d
 from tests.workflows.test_compaction import FULL, compactions, script
 from worker.scripted.script import ScriptedAnswer, ScriptedCall
 from workflows.domain.budgets import BudgetLimits
+from workflows.domain.events.asks import AskClosed
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import AskId, SessionId
 from workflows.domain.prompt import Prompt
@@ -23,8 +24,7 @@ async def start(harness: Harness, **limits: int) -> SessionId:
 
 
 async def steps(harness: Harness, session: SessionId) -> int:
-    budget = await harness.client.sessions.budget(session)
-    assert budget is not None
+    (budget,) = await harness.client.sessions.budgets(session)
     return budget.used.steps
 
 
@@ -44,10 +44,11 @@ async def test_a_spent_budget_waits_over_a_restart_and_goes_on_as_a_person_says(
             ended = await harness.ended(session)
         told, verified = await person.run("log", session), await harness.client.records.verify(session)
         used = await steps(harness, session)
-    assert "1 step of 1 step" in shown.out and "limit is reached: 1 step of 1 step used" in asked.out
+    reached = "limit of this session is reached: 1 step of 1 step used by 1 session"
+    assert "1 step of 1 step" in shown.out and reached in " ".join(asked.out.split())
     assert bad.code == 2 and "neither a number above 0" in bad.err and (more.code, finish.code) == (0, 0)
     assert isinstance(ended, TurnEnded) and ended.reason == "done"
-    assert used == len(harness.model.ledger.entries) == 3 and "the budget is spent" in told.out
+    assert used == len(harness.model.ledger.entries) == 3 and "the budget of this session is spent" in told.out
     assert verified.problem is None
 
 
@@ -69,14 +70,14 @@ async def test_a_subagent_shares_the_budget_and_goes_on_when_it_is_raised(open_h
 async def test_a_compaction_is_counted_and_held_up_by_no_limit(open_harness: Open) -> None:
     async with open_harness(scripts=script(FULL, DONE)) as harness, harness.running_worker():
         limit = {"context": 100_000, "output": 32_000}
-        budget = {"tokens": 90_000, "on_limit": "finish"}
+        budget = {"session": {"tokens": 90_000, "on_limit": "finish"}}
         harness.configure_person(
             model={"limit": limit}, compaction={"preserve_recent_tokens": 0}, holdfast={"budget": budget}
         )
         session = await harness.start_session("Count the files.")
         ended = await harness.ended(session)
-        found, compacted = await harness.client.sessions.budget(session), await compactions(harness, session)
-    assert isinstance(ended, TurnEnded) and ended.reason == "done" and found is not None
+        (found,), compacted = await harness.client.sessions.budgets(session), await compactions(harness, session)
+    assert isinstance(ended, TurnEnded) and ended.reason == "done"
     assert len(compacted) == 1 and found.used.tokens > 70_010 and found.used.steps == 2
 
 
@@ -84,6 +85,20 @@ async def _first_child(harness: Harness, session: SessionId) -> SessionId:
     await harness.until(session, lambda event: event.type == "task.started")
     (child,) = await children(harness, session)
     return child
+
+
+async def test_a_new_day_lets_sessions_go_on_that_wait_at_its_limit(open_harness: Open) -> None:
+    async with open_harness(LOOKS, DONE) as harness, harness.running_worker(reconcile_seconds=1.0):
+        harness.configure_person(model={}, holdfast={"budget": {"day": {"steps": 1}}})
+        session = await harness.start_session("Look.")
+        await harness.wait_for_asks(session)
+        totals = await shell(harness).run("stats")
+        for table, column in (("budget", "day = day - 1"), ("ask", "lapses_at = now()")):
+            await harness.database.rows(f"UPDATE {table} SET {column}".encode())
+        ended, log = await harness.ended(session), await harness.events(session)
+    assert "Today: 1 step of 1 step used." in totals.out
+    assert isinstance(ended, TurnEnded) and ended.reason == "done"
+    assert [event.reason for event in log if isinstance(event, AskClosed)] == ["a new day has begun"]
 
 
 @pytest.mark.parametrize("flags", [("--max-cost", "5"), ("--max-cost", "nothing"), ("--max-time", "soon")])

@@ -100,7 +100,7 @@ async def test_text_with_nul_from_every_door_hinders_no_reader(open_harness: Ope
         await client.prompt(session, Prompt.of_text(nul), limits=grown)
         await harness.ended(session, 2)
         used = await client.sessions.statistics(EVERY_SESSION, offset=timedelta(), limit=9)
-        totals, budget = await client.sessions.totals(session), await client.sessions.budget(session)
+        totals, (budget,) = await client.sessions.totals(session), await client.sessions.budgets(session)
         exported = await shell(harness).run("export", session)
         fork = (await client.copies.fork_session(session)).session
         await client.archives.restore(await client.archives.archive(fork))
@@ -110,7 +110,7 @@ async def test_text_with_nul_from_every_door_hinders_no_reader(open_harness: Ope
     assert exported.code == 0 and exported.out.count(r"a \u0000 b") > 8
     assert chains == [None, None] and deleted.failures == ()
     assert {row.steps for row in used.usage if row.kind == "all"} == {totals.steps} == {4}
-    assert budget is not None and budget.used.steps == 4
+    assert budget.used.steps == 4
 
 
 @pytest.mark.filterwarnings("ignore:Sending a large body directly:ResourceWarning")  # aiohttp's, of the next request

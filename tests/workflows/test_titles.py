@@ -9,6 +9,7 @@ from tests.harness import Harness
 from tests.histories.history_scenarios import WRITE
 from tests.workflows.conftest import Open
 from worker.scripted.script import Refuse, Script, ScriptedAnswer, ScriptedUsage, Stall
+from workflows.domain.budgets import Usage
 from workflows.domain.errors import Conflict
 from workflows.domain.events.event import Event
 from workflows.domain.events.generations import MessageCompleted
@@ -78,6 +79,25 @@ async def test_the_model_names_a_session_once_and_again_when_a_person_wants_it(o
     assert isinstance(again, SessionTitled) and again.generation == asked.generation and asked.delivered
     assert renamed.title == "Counting files" and verified.problem is None
     assert sent.as_sent and sent.model == "scripted/small" and sent.counted == 20
+
+
+@pytest.mark.parametrize(("budget", "titled"), [({"tokens": 90_000}, 1), ({"cost": 5}, 0)], ids=["tokens", "no price"])
+async def test_a_title_counts_in_the_budget_and_needs_a_price(
+    open_harness: Open, budget: dict[str, int], titled: int
+) -> None:
+    async with open_harness(scripts=script(NAMED)) as harness, harness.running_worker():
+        harness.configure_person(
+            model={"cost": {"input": 3, "output": 15}},
+            agent={"title": {}},
+            small_model="scripted/small",
+            holdfast={"budget": {"session": budget}},
+        )
+        session = await harness.start_session("Count the files.")
+        await harness.ended(session)
+        await (await aside(harness, session)).result()
+        (found,), log = await harness.client.sessions.budgets(session), await harness.events(session)
+    assert sum(map(is_titled, log)) == titled and len(harness.model.ledger.entries) == 1 + titled
+    assert found.used.tokens == 110 + 25 * titled and found.used.steps == 1 and found.reserved == Usage()
 
 
 async def test_a_title_that_a_person_gives_ends_the_request_of_one(open_harness: Open) -> None:

@@ -1,17 +1,19 @@
-"""What a session may use."""
+"""What turns, sessions and days may use."""
 
 from decimal import Decimal
 
-from workflows.domain.budgets import BudgetLimits, Usage
-from workflows.domain.ids import SessionId
+from workflows.domain.budgets import BudgetLimits, Scope, Usage
 from workflows.domain.value import Value
 
 
 class BudgetOverview(Value):
-    """The limits of the `session` at the top of a tree, what it and its subagents have used, and how many dollars of
-    that no provider has counted."""
+    """The limits of the turn or session at the top of a tree, or of a day (in a `worktree`); what is used of them, how
+    many dollars of that no provider has counted, and what running requests have `reserved`."""
 
-    session: SessionId
+    id: str
+    scope: Scope
+    worktree: str | None
     limits: BudgetLimits
     used: Usage
+    reserved: Usage
     estimated: Decimal

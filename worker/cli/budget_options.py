@@ -8,8 +8,9 @@ from typing import Any, Final
 
 import click
 
-from workflows.domain.budgets import BudgetLimits
+from workflows.domain.budgets import BudgetLimits, OnLimit, Unit
 from workflows.domain.questions import parse_amount
+from workflows.domain.value import Value
 
 _TIME: Final = re.compile(r"(?:(\d+)h)?\s*(?:(\d+)m?)?")
 
@@ -40,25 +41,48 @@ _OPTIONS: Final = (
     click.option("--max-tokens", type=click.IntRange(1), metavar="N", help="How many tokens it may take."),
     click.option("--max-steps", type=click.IntRange(1), metavar="N", help="How many answers of a model it may take."),
     click.option("--max-time", type=_Duration(), metavar="TIME", help="How long it may take from now on, as in 2h30m."),
+    click.option("--turn-max-cost", type=_Dollars(), metavar="DOLLARS", help="What this turn alone may cost."),
+    click.option("--turn-max-tokens", type=click.IntRange(1), metavar="N", help="How many tokens it may take."),
+    click.option("--turn-max-steps", type=click.IntRange(1), metavar="N", help="How many answers it may take."),
+    click.option("--turn-max-time", type=_Duration(), metavar="TIME", help="How long it may take."),
+    click.option(
+        "--on-limit",
+        type=click.Choice([str(each) for each in OnLimit]),
+        help="At each limit that the session reaches: ask, or finish with one last answer.",
+    ),
 )
 
 
+class ChosenLimits(Value):
+    """By flags: of the session, and of the turn that the prompt opens."""
+
+    session: BudgetLimits | None = None
+    turn: BudgetLimits | None = None
+
+    @property
+    def of_cost(self) -> bool:
+        return any(limits is not None and limits.cost is not None for limits in (self.session, self.turn))
+
+
 def budget_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Add the options to a command's callback, which gets `limits`: None without any."""
+    """Add the options to a command's callback, which gets `limits`."""
 
     @functools.wraps(command)
-    def with_limits(
-        *arguments: Any,
-        max_cost: Decimal | None,
-        max_tokens: int | None,
-        max_steps: int | None,
-        max_time: int | None,
-        **options: Any,
-    ) -> int:
-        limits = BudgetLimits(cost=max_cost, tokens=max_tokens, steps=max_steps, time=max_time)
-        return command(*arguments, limits=limits if limits.any else None, **options)
+    def with_limits(*arguments: Any, on_limit: str | None, **options: Any) -> int:
+        session, turn = _limits(options, "max_"), _limits(options, "turn_max_")
+        rule = OnLimit(on_limit) if on_limit is not None else None
+        limits = ChosenLimits(
+            session=session.model_copy(update={"on_limit": rule}) if session.any or rule is not None else None,
+            turn=turn if turn.any else None,
+        )
+        return command(*arguments, limits=limits, **options)
 
     found: Callable[..., int] = with_limits
     for option in reversed(_OPTIONS):
         found = option(found)
     return found
+
+
+def _limits(options: dict[str, Any], prefix: str) -> BudgetLimits:
+    """Takes them out of the options."""
+    return BudgetLimits(**{str(unit): options.pop(f"{prefix}{unit}") for unit in Unit})

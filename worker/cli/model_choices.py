@@ -1,6 +1,6 @@
 """The providers and models to choose from in a directory."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
 
 from pydantic import SecretStr
@@ -14,7 +14,10 @@ from activities.model.providers import provider_named
 from activities.project.config_references import resolve
 from worker.credential_handoff import CredentialEnvironment
 from worker.settings import Settings
-from workflows.domain.budgets import BudgetLimits, unknown_price_text
+from workflows.domain.agents.agent import AgentMode
+from workflows.domain.agents.built_in import COMPACTION, TITLE
+from workflows.domain.budgets import unknown_price_text
+from workflows.domain.config.agent_selection import available_agents, hidden_agent, is_disabled
 from workflows.domain.config.config import Config, Provider
 from workflows.domain.errors import UsageError
 
@@ -83,8 +86,29 @@ def check_variant(settings: Settings, config: Config, model: str, variant: str) 
         raise unknown_variant_error(model, variant, known)
 
 
-def check_priced(settings: Settings, config: Config, model: str, limits: BudgetLimits) -> None:
-    """Raises UsageError for a limit of cost and a model whose price is not known."""
-    facts = catalogue.facts_of(model, config.provider, ModelTables(settings.models_file))
-    if limits.cost is not None and facts.price is None:
-        raise UsageError(unknown_price_text(model))
+def check_priced(settings: Settings, config: Config, model: str, *, limited: bool) -> None:
+    """Raises UsageError for a limit of cost, by flags (`limited`) or configured, and a model whose price is not known:
+    the turn's, or one that the configuration names for subagents, summaries, titles or long conversations."""
+    budget = config.holdfast.budget
+    configured = (budget.turn, budget.session, budget.project.day, budget.day)
+    if not (limited or any(each.cost is not None for each in configured)):
+        return
+    tables = ModelTables(settings.models_file)
+    for named in dict.fromkeys((model, *_other_models(config))):
+        try:
+            facts = catalogue.facts_of(named, config.provider, tables)
+        except UsageError:
+            if named == model:
+                raise
+            continue  # it cannot be asked at all
+        if facts.price is None:
+            raise UsageError(unknown_price_text(named))
+
+
+def _other_models(config: Config) -> Iterator[str]:
+    asked = [agent for agent in available_agents(config).values() if agent.mode is not AgentMode.PRIMARY]
+    asked.append(hidden_agent(COMPACTION, config))
+    named = [*(agent.model for agent in asked), config.holdfast.larger_model]
+    if not is_disabled(TITLE, config):
+        named.append(hidden_agent(TITLE, config).model or config.small_model)
+    yield from (each for each in named if each is not None)

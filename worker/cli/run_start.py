@@ -5,6 +5,7 @@ from worker import credential_handoff
 from worker.api.accepted import AcceptedPrompt
 from worker.api.sessions import Overview
 from worker.cli import config_remarks, id_lookup, model_choices, session_preparation
+from worker.cli.budget_options import ChosenLimits
 from worker.cli.command_support import current_directory, print_note
 from worker.cli.render import suspension_text
 from worker.cli.render.escaping import escape_exact, one_line
@@ -12,7 +13,6 @@ from worker.cli.session_preparation import PreparedSession
 from worker.client import SessionClient
 from worker.project_config import Role, load_project_config, sources_of
 from worker.settings import Settings
-from workflows.domain.budgets import BudgetLimits
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import Conflict
 from workflows.domain.ids import MessageId, SessionId, TurnConfigId, TurnId, session_id_for
@@ -31,11 +31,18 @@ class RunArguments(Value):
     config: str | None
     format: OutputFormat | None
     prompt: MessageId | None
-    limits: BudgetLimits | None
+    limits: ChosenLimits
 
     @property
     def message(self) -> Prompt:
-        return Prompt.of_text(self.text, agent=self.agent, model=self.model, variant=self.variant, format=self.format)
+        return Prompt.of_text(
+            self.text,
+            agent=self.agent,
+            model=self.model,
+            variant=self.variant,
+            format=self.format,
+            limits=self.limits.turn,
+        )
 
 
 class StartedRun(Value):
@@ -59,8 +66,7 @@ async def load_config(settings: Settings, request: RunArguments) -> TurnConfig:
         config_remarks.warn_of_unknown_model(settings, turn_config, model)
     if request.variant is not None:
         model_choices.check_variant(settings, turn_config.config, model, request.variant)
-    if request.limits is not None:
-        model_choices.check_priced(settings, turn_config.config, model, request.limits)
+    model_choices.check_priced(settings, turn_config.config, model, limited=request.limits.of_cost)
     await credential_handoff.hand_off(settings, credential_handoff.credential_variables(turn_config.config, model))
     return turn_config
 
@@ -81,7 +87,7 @@ async def start_session(client: SessionClient, request: RunArguments, turn_confi
         turn_config=turn_config,
         session=session_id_for(request.prompt) if request.prompt else None,
         prompt=request.prompt,
-        limits=request.limits,
+        limits=request.limits.session,
     )
     return StartedRun(
         session=accepted.session,
@@ -125,9 +131,9 @@ async def _send_prompt(
         prompt=request.prompt,
         sources=prepared.sources,
         turn_config=prepared.turn_config,
-        limits=request.limits,
+        limits=request.limits.session,
     )
-    if request.format is None:
+    if not request.message.opens_turn:
         session_preparation.report_joined_turn(overview, request.agent)
     return StartedRun(
         session=overview.id,

@@ -15,6 +15,7 @@ from worker.cli.schedule_options import ScheduleOptions
 from worker.client import SessionClient
 from worker.project_config import sources_of
 from worker.settings import Settings
+from workflows.domain.config.config import Budgets
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import UsageError
 from workflows.domain.ids import schedule_id_for
@@ -66,7 +67,7 @@ async def _start_sessions(
         environment=session_environment(client.settings.environment),
         sources=sources_of(client.settings),
         turn_config=turn_config,
-        limits=request.limits,
+        limits=request.limits.session,
         overlap=options.overlap or Overlap.SKIP,
         missed=options.missed or Missed.RUN,
         schedule=schedule_id_for(request.prompt) if request.prompt else None,
@@ -76,7 +77,7 @@ async def _start_sessions(
 async def _prompt_session(
     client: SessionClient, request: RunArguments, timing: ScheduleTiming, options: ScheduleOptions
 ) -> ScheduleEntry:
-    if request.limits is not None:
+    if request.limits.session is not None:
         raise UsageError(
             "Limits are for sessions that a schedule starts: `holdfast send SESSION --max-cost …` limits this one."
         )
@@ -96,6 +97,5 @@ async def _prompt_session(
 
 
 def _is_limited(request: RunArguments, turn_config: TurnConfig) -> bool:
-    configured = turn_config.config.holdfast.budget
-    limits = (configured.cost, configured.tokens, configured.steps, configured.minutes)
-    return request.limits is not None or any(each is not None for each in limits)
+    chosen = (request.limits.session, request.limits.turn)
+    return turn_config.config.holdfast.budget != Budgets() or any(limits and limits.any for limits in chosen)

@@ -9,12 +9,12 @@ import click
 from worker import credential_handoff
 from worker.api.sessions import Overview
 from worker.cli import completers, config_remarks, model_choices
+from worker.cli.budget_options import ChosenLimits
 from worker.cli.command_support import print_note
 from worker.cli.render.escaping import escape_exact
 from worker.client import SessionClient
 from worker.project_config import Role, load_project_config, sources_of
 from worker.settings import Settings
-from workflows.domain.budgets import BudgetLimits
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import ConfigError, UsageError
@@ -86,7 +86,7 @@ async def prepare_session(
     variant: str | None = None,
     agent: str | None = None,
     config: str | None = None,
-    limits: BudgetLimits | None = None,
+    limits: ChosenLimits | None = None,
 ) -> PreparedSession:
     """Read the directory's configuration as the session's next turn will, and hand over this shell's keys.
 
@@ -111,7 +111,7 @@ async def prepare_session(
     if variant is not None and chosen is not None:
         model_choices.check_variant(client.settings, turn_config.config, chosen, variant)
     if limits is not None and chosen is not None:
-        model_choices.check_priced(client.settings, turn_config.config, chosen, limits)
+        model_choices.check_priced(client.settings, turn_config.config, chosen, limited=limits.of_cost)
     await credential_handoff.hand_off(
         client.settings, credential_handoff.credential_variables(turn_config.config, chosen)
     )

@@ -12,7 +12,8 @@ LIMITS: Final = 4  # from here on a spent budget holds the turn up; before, it i
 WAITS_FOR_PROVIDERS: Final = 5  # from here on the run waits out a provider's long pauses; before, its activities do
 COMPACTION_WAITS: Final = 6  # from here on the run waits out those of a compaction, too
 OUTGROWS: Final = 7  # from here on a context that does not fit gets a larger model or a question; before, the turn ends
-NEWEST: Final = 7
+DAYS: Final = 8  # from here on a turn at the limit of a day goes on by itself when the day turns
+NEWEST: Final = 8
 KNOWN: Final = frozenset(range(1, NEWEST + 1))
 
 

@@ -1,22 +1,29 @@
-"""Budgets: what a session of a person, with its subagents, may use; pure decisions."""
+"""Budgets: what a turn, a session and a day may use; pure decisions."""
 
-import hashlib
 from collections.abc import Iterator
 from decimal import Decimal
 from enum import StrEnum
 from typing import Final, TypeAlias
 
-from workflows.domain.hash_chain import canonical_json
-from workflows.domain.permissions.replies import AskDecision, Reply
-from workflows.domain.questions import AskBody, Option, Question, QuestionRequest, parse_amount
-from workflows.domain.usage import Price, Tokens, decimal_text
+from workflows.domain.usage import Price, Tokens
 from workflows.domain.value import Value
 
 _NEARLY: Final = Decimal("0.8")  # of a limit: a person is told
 _CHARS_PER_TOKEN: Final = 4
-GO_ON: Final = "Go on"
-FINISH: Final = "Finish"
-END: Final = "End"
+
+
+class Scope(StrEnum):
+    """What a budget counts: a person's turn or session, each with its subagents, or all that sessions use on a day, in
+    a project or on a host. Their rows are locked in this order."""
+
+    TURN = "turn"
+    SESSION = "session"
+    PROJECT = "project"
+    DAY = "day"
+
+    @property
+    def daily(self) -> bool:
+        return self in (Scope.PROJECT, Scope.DAY)
 
 
 class Unit(StrEnum):
@@ -44,7 +51,7 @@ class BudgetLimits(Value):
 
     @property
     def any(self) -> bool:
-        return any(each is not None for each in (self.cost, self.tokens, self.steps, self.time))
+        return any(self.of(unit) is not None for unit in Unit)
 
     def of(self, unit: Unit) -> Decimal | None:
         limit = {Unit.COST: self.cost, Unit.TOKENS: self.tokens, Unit.STEPS: self.steps, Unit.TIME: self.time}[unit]
@@ -153,51 +160,6 @@ def describe_use(limits: BudgetLimits, used: Usage) -> Iterator[str]:
     for unit in Unit:
         if (limit := limits.of(unit)) is not None:
             yield f"{describe(unit, used.of(unit))} of {describe(unit, limit)}"
-
-
-def limit_question(unit: Unit, limits: BudgetLimits, used: Usage) -> QuestionRequest:
-    limit = limits.of(unit) or Decimal(0)
-    what = {Unit.COST: "dollars", Unit.TIME: "minutes"}.get(unit, str(unit))
-    question = Question(
-        question=f"The limit is reached: {describe(unit, used.of(unit))} of {describe(unit, limit)} used. "
-        f"How shall it go on? A number goes on with that many {what} more.",
-        header="Budget",
-        options=(
-            Option(label=GO_ON, description=f"with {describe(unit, limit)} more"),
-            Option(label=FINISH, description="with one last answer, without tools"),
-            Option(label=END, description="the turn stops now"),
-        ),
-        number=True,
-    )
-    return QuestionRequest(questions=(question,), limit=unit, amount=decimal_text(limit))
-
-
-def is_at_limit(body: AskBody) -> bool:
-    return isinstance(body, QuestionRequest) and body.limit is not None
-
-
-def question_digest(request: QuestionRequest) -> str:
-    return hashlib.sha256(canonical_json(request.model_dump(mode="json"))).hexdigest()
-
-
-class More(Value):
-    """The limit is raised."""
-
-    unit: Unit
-    amount: Decimal
-
-
-def read_choice(request: QuestionRequest, decision: AskDecision) -> More | str:
-    """What a person has chosen at a limit: how much more, FINISH or END. A dismissed question ends the turn."""
-    if decision.reply is Reply.REJECT or not decision.answers:
-        return END
-    (chosen,) = decision.answers[0]
-    if chosen in (FINISH, END):
-        return chosen
-    unit = Unit(request.limit or Unit.COST)
-    if chosen == GO_ON:
-        return More(unit=unit, amount=Decimal(request.amount or 0))
-    return More(unit=unit, amount=(parse_amount(chosen) or Decimal(0)) * (60 if unit is Unit.TIME else 1))
 
 
 def unknown_price_text(model: str) -> str:

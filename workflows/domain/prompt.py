@@ -3,6 +3,7 @@
 from enum import StrEnum
 from typing import Self
 
+from workflows.domain.budgets import BudgetLimits
 from workflows.domain.messages import PromptPart, TextPart, join_texts
 from workflows.domain.output_format import OutputFormat
 from workflows.domain.value import Value
@@ -16,12 +17,17 @@ class PromptMode(StrEnum):
 
 
 class PromptContent(Value):
-    """A prompt as stored; events name it by its seal. `system`: instructions for its turn. `format`: of the
-    turn's result; such a prompt always opens a turn."""
+    """A prompt as stored; events name it by its seal. `system`: instructions for its turn. `format`: of the turn's
+    result; `limits`: of what the turn may use. Such a prompt always opens a turn."""
 
     parts: tuple[PromptPart, ...]
     system: str | None = None
     format: OutputFormat | None = None
+    limits: BudgetLimits | None = None
+
+    @property
+    def opens_turn(self) -> bool:
+        return self.format is not None or self.limits is not None
 
     @property
     def text(self) -> str:
@@ -46,10 +52,11 @@ class Prompt(PromptContent):
         variant: str | None = None,
         mode: PromptMode = PromptMode.STEER,
         format: OutputFormat | None = None,
+        limits: BudgetLimits | None = None,
     ) -> Self:
         parts = (TextPart(text=text),)
-        return cls(parts=parts, agent=agent, model=model, variant=variant, mode=mode, format=format)
+        return cls(parts=parts, agent=agent, model=model, variant=variant, mode=mode, format=format, limits=limits)
 
     @property
     def content(self) -> PromptContent:
-        return PromptContent(parts=self.parts, system=self.system, format=self.format)
+        return PromptContent(parts=self.parts, system=self.system, format=self.format, limits=self.limits)

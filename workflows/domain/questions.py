@@ -41,9 +41,10 @@ class Question(Value):
 
 
 class QuestionRequest(Value):
-    """The body of an ask of the kind question. `limit`: the unit of the budget that is spent, and its `amount`."""
+    """The body of an ask of the kind question. At the limit of a `budget`: its unit (`limit`) and `amount`."""
 
     questions: tuple[Question, ...]
+    budget: str | None = None
     limit: str | None = None
     amount: str | None = None
 

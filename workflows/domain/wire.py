@@ -157,7 +157,8 @@ class StepResult(WireValue):
     """A stored answer: why it ended (OpenCode's words, or one of the above), and its calls.
 
     `has_text` is set if the step asked for text only. `flaw`: why it is unusable. `pause`: seconds, if it is paused. At
-    a limit, `ask` is what a person has to answer, or `last_step` the step to end with, in text only.
+    a limit, `ask` is what a person has to answer, within `pause` if that is not 0, or `last_step` the step to end with,
+    in text only.
     """
 
     finish: str

@@ -387,7 +387,9 @@ CREATE TABLE ask (
     id           text PRIMARY KEY,
     session      text        NOT NULL REFERENCES session,
     turn         text        NOT NULL REFERENCES turn,
-    call         text REFERENCES call,              -- none: the turn asks, at the limit of its budget
+    call         text REFERENCES call,              -- none: the turn asks, at the limit of a budget
+    budget       text,                              -- no foreign key: it may be a day's
+    lapses_at    timestamptz,                       -- when the turn goes on without an answer: the day has turned
     revision     integer     NOT NULL,
     request      integer     NOT NULL,              -- index among the plan's requests; -1: the loop guard
     kind         text        NOT NULL CHECK (kind IN ('permission', 'question')),
@@ -415,27 +417,46 @@ CREATE INDEX ask_unnotified ON ask (asked_at) WHERE state = 'open' AND notified_
 CREATE INDEX ask_open_session ON ask (session) WHERE state = 'open';
 CREATE INDEX ask_turn ON ask (turn);
 CREATE INDEX ask_by_grant ON ask (by_grant) WHERE by_grant IS NOT NULL;
+CREATE INDEX ask_at_limit ON ask (budget) WHERE state = 'open' AND budget IS NOT NULL;
 
-CREATE TABLE budget (                               -- what a person's session and its subagents may use, and have
-    session      text PRIMARY KEY REFERENCES session,
+CREATE TABLE budget (                               -- what may be used, and has been
+    id           text PRIMARY KEY,                  -- of its turn or session, or as budget_ids names it
+    scope        text        NOT NULL CHECK (scope IN ('turn', 'session', 'project', 'day')),
+    session      text REFERENCES session,           -- a person's, with its subagents; none: all of a host
+    host         text,                              -- as in session
+    worktree     text,                              -- in a project only
+    day          date,                              -- in UTC, which the counts below are of
     limits       json        NOT NULL,
     by_person    boolean     NOT NULL DEFAULT false, -- else by the configuration
     configured   json,                              -- the limits of the configuration when they were applied
+    on_limit     text,                              -- a person's rule for all limits that the session reaches
     cost         numeric     NOT NULL DEFAULT 0,    -- US dollars
     tokens       bigint      NOT NULL DEFAULT 0,
     steps        bigint      NOT NULL DEFAULT 0,
     estimated    numeric     NOT NULL DEFAULT 0,    -- dollars among them that no provider has counted
     started_at   timestamptz NOT NULL DEFAULT now(), -- of the limit of time
     warned_at    timestamptz,                       -- when most of a limit was used
+    warned_in    text,                              -- the session that did
     notified_at  timestamptz                        -- when the person's command was run for that
 );
+CREATE INDEX budget_session ON budget (session) WHERE session IS NOT NULL;
 CREATE INDEX budget_unnotified ON budget (warned_at) WHERE warned_at IS NOT NULL AND notified_at IS NULL;
+
+CREATE VIEW budget_now AS                           -- a day's begins anew with the day, as it was configured
+SELECT id, scope, session, host, worktree, by_person, on_limit, configured, turned,
+       CASE WHEN turned THEN configured ELSE limits END AS limits,
+       CASE WHEN turned THEN 0 ELSE cost END AS cost, CASE WHEN turned THEN 0 ELSE tokens END AS tokens,
+       CASE WHEN turned THEN 0 ELSE steps END AS steps, CASE WHEN turned THEN 0 ELSE estimated END AS estimated,
+       extract(epoch FROM now() - started_at)::bigint AS time, NOT turned AND warned_at IS NOT NULL AS warned,
+       extract(epoch FROM (day + 1)::timestamp AT TIME ZONE 'UTC' - now())::float8 AS rest -- seconds, of its day
+FROM (SELECT *, coalesce(day < (now() AT TIME ZONE 'UTC')::date, false) AS turned FROM budget) b;
 
 CREATE TABLE reservation (                          -- of a request that is sent, until its answer is stored
     generation   text PRIMARY KEY REFERENCES generation,
-    budget       text     NOT NULL REFERENCES budget,
+    budgets      text[]   NOT NULL,                 -- that count it, in the order of their locks; no foreign key
+    day          date     NOT NULL DEFAULT (now() AT TIME ZONE 'UTC')::date,
     session      text     NOT NULL REFERENCES session,
-    turn         text     NOT NULL REFERENCES turn,
+    turn         text REFERENCES turn,              -- that waits for it
     purpose      text     NOT NULL,
     cost         numeric  NOT NULL,
     tokens       bigint   NOT NULL,
@@ -443,7 +464,6 @@ CREATE TABLE reservation (                          -- of a request that is sent
     sent_tokens  bigint   NOT NULL,
     fence        bigint[] NOT NULL                  -- of its attempt
 );
-CREATE INDEX reservation_budget ON reservation (budget);
 CREATE INDEX reservation_turn ON reservation (turn);
 
 CREATE TABLE schedule (                             -- what is to be prompted at which times, and as whom
@@ -546,6 +566,19 @@ CREATE UNLOGGED TABLE delta (                       -- partial answers and live 
 );
 CREATE INDEX delta_source ON delta (source);
 CREATE INDEX delta_session ON delta (session, id);
+
+-- The budgets that count what a session uses, if there are such, in the order of their locks: of the open turn and the
+-- session at the top of its tree, and of the day, in its project and on its host.
+CREATE FUNCTION budget_ids(counted text) RETURNS text[] LANGUAGE sql STABLE AS $$
+    WITH RECURSIVE line AS (
+        SELECT id, parent, host, coalesce(worktree, directory) AS project FROM holdfast.session WHERE id = counted
+        UNION ALL
+        SELECT s.id, s.parent, s.host, coalesce(s.worktree, s.directory) FROM holdfast.session s JOIN line ON s.id = line.parent
+    )
+    SELECT ARRAY[(SELECT t.id FROM holdfast.turn t WHERE t.session = line.id AND t.state = 'open'), line.id,
+                 'project:' || coalesce(host, '') || ':' || project, 'day:' || coalesce(host, '')]
+    FROM line WHERE line.parent IS NULL
+$$;
 
 -- Optimistic concurrency: each function locks a row that must still be as the caller has last seen it, and fails
 -- otherwise. A caller whose decision rests on that row need not read it again.

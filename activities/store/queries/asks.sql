@@ -1,7 +1,8 @@
 -- name: insert
 -- Open an ask.
-INSERT INTO ask (id, session, turn, call, revision, request, kind, body, digest)
-VALUES (%(id)s, %(session)s, %(turn)s, %(call)s, %(revision)s, %(request)s, %(kind)s, %(body)s, %(digest)s)
+INSERT INTO ask (id, session, turn, call, budget, lapses_at, revision, request, kind, body, digest)
+VALUES (%(id)s, %(session)s, %(turn)s, %(call)s, %(budget)s, now() + make_interval(secs => %(rest)s::float8),
+        %(revision)s, %(request)s, %(kind)s, %(body)s, %(digest)s)
 
 -- name: of_call
 -- Lock a call's asks; each with its answer's event and the call's state.

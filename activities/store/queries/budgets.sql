@@ -1,90 +1,99 @@
 -- name: of_session
--- The budget of a session's tree, if it has one.
-WITH RECURSIVE line AS (
-    SELECT id, parent FROM session WHERE id = %(session)s
-    UNION ALL
-    SELECT s.id, s.parent FROM session s JOIN line ON s.id = line.parent
-)
-SELECT b.session, b.limits, b.cost, b.tokens, b.steps, b.warned_at IS NOT NULL AS warned,
-       extract(epoch FROM now() - b.started_at)::bigint AS time, b.estimated
-FROM budget b JOIN line ON b.session = line.id WHERE line.parent IS NULL
+-- The budgets that count what a session uses.
+SELECT b.* FROM (SELECT budget_ids(%(session)s) AS ids) k JOIN budget_now b ON b.id = ANY(k.ids)
+ORDER BY array_position(k.ids, b.id)
+
+-- name: limits_of_session
+-- The limits of the budgets that count what a session uses.
+SELECT limits FROM budget_now WHERE id = ANY(budget_ids(%(session)s))
 
 -- name: lock
+-- Lock the budgets that count what a session uses, in their order; as they are now.
+SELECT b.* FROM (SELECT budget_ids(%(session)s) AS ids) k JOIN budget_now b ON b.id = ANY(k.ids)
+ORDER BY array_position(k.ids, b.id) FOR UPDATE OF b
+
+-- name: lock_one
 -- Lock a budget; as it is now.
-SELECT b.session, b.limits, b.cost, b.tokens, b.steps, b.warned_at IS NOT NULL AS warned,
-       extract(epoch FROM clock_timestamp() - b.started_at)::bigint AS time, b.estimated
-FROM budget b WHERE b.session = %(budget)s FOR UPDATE
+SELECT * FROM budget_now WHERE id = %(budget)s FOR UPDATE
 
--- name: reserved
--- What all but one generation have reserved of a budget.
-SELECT coalesce(sum(cost), 0) AS cost, coalesce(sum(tokens), 0)::bigint AS tokens, count(*) AS steps
-FROM reservation WHERE budget = %(budget)s AND generation <> %(generation)s
+-- name: of_day
+-- The budgets of a host's days.
+SELECT * FROM budget_now WHERE scope IN ('project', 'day') AND host IS NOT DISTINCT FROM %(host)s
+ORDER BY scope, worktree
 
--- name: reserve
--- Reserve for a generation, by its newest attempt.
-INSERT INTO reservation (generation, budget, session, turn, purpose, cost, tokens, sent_cost, sent_tokens, fence)
-VALUES (%(generation)s, %(budget)s, %(session)s, %(turn)s, %(purpose)s, %(cost)s, %(tokens)s, %(sent_cost)s,
-        %(sent_tokens)s, %(fence)s)
-
--- name: release
--- End the reservation of a generation, by any attempt or this one; what it was.
-DELETE FROM reservation
-WHERE generation = %(generation)s AND (%(fence)s::bigint[] IS NULL OR fence = %(fence)s)
-RETURNING generation, budget, purpose, sent_cost, sent_tokens, fence
-
--- name: release_of_turn
--- End the reservations of a turn's generations; what they were.
-DELETE FROM reservation WHERE turn = %(turn)s RETURNING generation, budget, purpose, sent_cost, sent_tokens, fence
-
--- name: charge
--- Count what was used without an answer, by an estimate.
-UPDATE budget SET cost = cost + %(cost)s, tokens = tokens + %(tokens)s, estimated = estimated + %(cost)s
-WHERE session = %(budget)s
-
--- name: settle
--- Count what an answer has used, in place of what was reserved for it.
-WITH RECURSIVE line AS (
-    SELECT id, parent FROM session WHERE id = %(session)s
-    UNION ALL
-    SELECT s.id, s.parent FROM session s JOIN line ON s.id = line.parent
-), released AS (DELETE FROM reservation WHERE generation = %(generation)s)
-UPDATE budget b SET cost = b.cost + %(cost)s, tokens = b.tokens + %(tokens)s, steps = b.steps + %(steps)s,
-                    estimated = b.estimated + %(estimated)s
-FROM line WHERE line.parent IS NULL AND b.session = line.id
+-- name: renew
+-- Begin another day.
+UPDATE budget SET day = (now() AT TIME ZONE 'UTC')::date, limits = configured, cost = 0, tokens = 0, steps = 0,
+                  estimated = 0, warned_at = NULL, notified_at = NULL
+WHERE id = %(budget)s AND day < (now() AT TIME ZONE 'UTC')::date
 
 -- name: set
 -- Give a session's tree the limits of a person, and count what it has used before.
-INSERT INTO budget (session, limits, by_person, cost, tokens, steps)
-VALUES (%(session)s, %(limits)s, true, %(cost)s, %(tokens)s, %(steps)s)
-ON CONFLICT (session) DO UPDATE SET limits = excluded.limits, by_person = true, warned_at = NULL, notified_at = NULL,
-    started_at = now()
+INSERT INTO budget (id, scope, session, limits, by_person, on_limit, cost, tokens, steps)
+VALUES (%(session)s, 'session', %(session)s, %(limits)s, true, %(on_limit)s, %(cost)s, %(tokens)s, %(steps)s)
+ON CONFLICT (id) DO UPDATE SET limits = excluded.limits, by_person = true, on_limit = excluded.on_limit,
+    warned_at = NULL, notified_at = NULL, started_at = now()
+
+-- name: set_rule
+-- Say what happens at the limits that a session's tree reaches.
+INSERT INTO budget (id, scope, session, limits, on_limit, cost, tokens, steps)
+VALUES (%(session)s, 'session', %(session)s, '{}', %(on_limit)s, %(cost)s, %(tokens)s, %(steps)s)
+ON CONFLICT (id) DO UPDATE SET on_limit = excluded.on_limit
+
+-- name: open_turn
+-- Give a turn its limits.
+INSERT INTO budget (id, scope, session, limits, by_person)
+VALUES (%(turn)s, 'turn', %(session)s, %(limits)s, %(by_person)s)
+
+-- name: limits_of_turn
+-- The limits that a person has given a turn.
+SELECT limits FROM budget WHERE id = %(turn)s AND by_person
 
 -- name: configure
--- Give a session's tree the limits of its configuration, unless a person has set or raised others since it changed.
-INSERT INTO budget (session, limits, configured, cost, tokens, steps)
-VALUES (%(session)s, %(limits)s, %(limits)s, %(cost)s, %(tokens)s, %(steps)s)
-ON CONFLICT (session) DO UPDATE SET limits = excluded.limits, configured = excluded.configured, warned_at = NULL,
+-- Give a session's tree, or today, the limits of a configuration that has others than before.
+INSERT INTO budget (id, scope, session, host, worktree, day, limits, configured, cost, tokens, steps)
+SELECT k.ids[%(place)s::integer], %(scope)s::text, CASE WHEN %(daily)s::boolean THEN NULL ELSE s.id END, CASE WHEN %(daily)s::boolean THEN s.host END,
+       CASE WHEN %(scope)s::text = 'project' THEN coalesce(s.worktree, s.directory) END,
+       CASE WHEN %(daily)s::boolean THEN (now() AT TIME ZONE 'UTC')::date END,
+       %(limits)s, %(limits)s, %(cost)s::numeric, %(tokens)s::bigint, %(steps)s::bigint
+FROM (SELECT budget_ids(%(session)s) AS ids) k JOIN session s ON s.id = k.ids[2]
+WHERE k.ids[%(place)s::integer] IS NOT NULL
+ON CONFLICT (id) DO UPDATE SET limits = excluded.limits, configured = excluded.configured, warned_at = NULL,
     notified_at = NULL
-WHERE NOT budget.by_person AND budget.configured::text IS DISTINCT FROM excluded.configured::text
+WHERE NOT budget.by_person
+
+-- name: used_today
+-- What the sessions of a session's host, or of its project there, have used today.
+SELECT coalesce(sum(m.cost), 0) AS cost, count(m.step) AS steps,
+       coalesce(sum(m.input + m.output + m.reasoning + m.cache_read + m.cache_write), 0)::bigint AS tokens
+FROM message m JOIN session s ON s.id = m.session JOIN session mine ON mine.id = %(session)s
+WHERE m.created_at >= date_trunc('day', now(), 'UTC') AND NOT m.copied AND s.host IS NOT DISTINCT FROM mine.host
+  AND (%(scope)s::text = 'day' OR coalesce(s.worktree, s.directory) = coalesce(mine.worktree, mine.directory))
+
+-- name: users_of_tree
+-- How many sessions of a tree have had answers since a budget began.
+SELECT count(DISTINCT m.session) AS sessions FROM message m JOIN budget b ON b.id = %(budget)s
+WHERE m.session = ANY(%(sessions)s) AND NOT m.copied AND (b.scope = 'session' OR m.created_at >= b.started_at)
+
+-- name: users_of_day
+-- How many sessions have had answers today that a budget counts.
+SELECT count(DISTINCT m.session) AS sessions
+FROM message m JOIN session s ON s.id = m.session JOIN budget b ON b.id = %(budget)s
+WHERE m.created_at >= date_trunc('day', now(), 'UTC') AND NOT m.copied AND s.host IS NOT DISTINCT FROM b.host
+  AND (b.worktree IS NULL OR coalesce(s.worktree, s.directory) = b.worktree)
 
 -- name: extend
 -- Raise a limit.
-UPDATE budget SET limits = %(limits)s, warned_at = NULL, notified_at = NULL WHERE session = %(budget)s
+UPDATE budget SET limits = %(limits)s, warned_at = NULL, notified_at = NULL WHERE id = %(budget)s
 
 -- name: warn
 -- Note that a person is to be told.
-UPDATE budget SET warned_at = now() WHERE session = %(budget)s
+UPDATE budget SET warned_at = now(), warned_in = %(session)s WHERE id = %(budget)s
 
 -- name: wake_waiting
--- Have the other sessions of a tree that ask at their limit look at their rows again.
+-- Have the other sessions that ask at a limit look at their rows again.
 INSERT INTO outbox (session, kind, subject)
-SELECT a.session, 'resume', a.id FROM ask a
-WHERE a.call IS NULL AND a.state = 'open' AND a.session <> %(session)s AND a.session IN (
-    WITH RECURSIVE tree AS (
-        SELECT id FROM session WHERE id = %(budget)s
-        UNION ALL
-        SELECT s.id FROM session s JOIN tree ON s.parent = tree.id
-    ) SELECT id FROM tree)
+SELECT session, 'resume', id FROM ask WHERE budget = %(budget)s AND state = 'open' AND session <> %(session)s
 ON CONFLICT (session, kind, subject) DO NOTHING
 
 -- name: finish

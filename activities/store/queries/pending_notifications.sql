@@ -11,11 +11,11 @@ RETURNING a.id AS ask, a.session, s.title, s.directory,
 -- name: take_budgets
 -- Take budgets of which most is used, that the person's command has not been run for.
 UPDATE budget b SET notified_at = now() FROM session s
-WHERE s.id = b.session AND b.session IN (
-    SELECT session FROM budget WHERE warned_at IS NOT NULL AND notified_at IS NULL
+WHERE s.id = coalesce(b.session, b.warned_in) AND b.id IN (
+    SELECT id FROM budget WHERE warned_at IS NOT NULL AND notified_at IS NULL
     ORDER BY warned_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
 )
-RETURNING b.session, s.title, s.directory, b.limits, b.warned_at AS at
+RETURNING b.scope, s.id AS session, s.title, s.directory, b.limits, b.warned_at AS at
 
 -- name: take_turn_ends
 -- Take ended turns of people's sessions that the person's command has not been run for.
@@ -43,5 +43,5 @@ WHERE s.id = t.session AND s.host IS NOT DISTINCT FROM %(host)s
 -- name: skip_older_budgets
 -- Mark budgets of a host of which most was used longer ago as notified.
 UPDATE budget b SET notified_at = now() FROM session s
-WHERE s.id = b.session AND s.host IS NOT DISTINCT FROM %(host)s
+WHERE s.id = coalesce(b.session, b.warned_in) AND s.host IS NOT DISTINCT FROM %(host)s
   AND b.notified_at IS NULL AND b.warned_at < now() - make_interval(secs => %(age)s)

@@ -14,7 +14,8 @@ WITH working AS MATERIALIZED ( -- those that wait are left out first: they are t
         FROM call WHERE call.turn = t.id AND call.step = t.step AND call.state IN ('prepared', 'claimed')
     ) c
     WHERE t.state = 'open' AND (i.interrupted OR c.ready IS NOT NULL OR (c.unsettled = 0 AND t.id NOT IN (
-        SELECT ask.turn FROM ask WHERE ask.state = 'open' AND ask.call IS NULL))) -- at its limit
+        SELECT ask.turn FROM ask -- at a limit, which a day's end lifts
+        WHERE ask.state = 'open' AND ask.call IS NULL AND (ask.lapses_at IS NULL OR ask.lapses_at > now()))))
       AND (i.interrupted OR NOT ( -- a pause that begins later is of a clock that was ahead
           EXISTS (SELECT FROM generation g
                   WHERE g.turn = t.id AND g.step = t.step AND now() BETWEEN g.paused_at AND g.next_at)
@@ -37,7 +38,8 @@ CROSS JOIN LATERAL (
         (h.moved_at), (f.accepted_at), (r.at), -- and when what it waited for had come
         ((SELECT next_at FROM generation g WHERE g.turn = f.turn AND g.step = f.step)),
         ((SELECT max(next_at) FROM generation g WHERE g.session = f.session AND g.turn IS NULL AND g.next_at IS NOT NULL)),
-        ((SELECT max(settled_at) FROM ask WHERE ask.turn = f.turn AND (ask.call IS NULL OR ask.call = ANY (f.ready)))),
+        ((SELECT max(coalesce(settled_at, lapses_at)) FROM ask
+          WHERE ask.turn = f.turn AND (ask.call IS NULL OR ask.call = ANY (f.ready)))),
         ((SELECT max(settled_at) FROM task WHERE task.call = ANY (f.ready))),
         ((SELECT max(coalesce(ended_at, until)) FROM wait WHERE wait.call = ANY (f.ready))),
         ((SELECT max(stop.accepted_at) FROM stop WHERE stop.turn = f.turn))

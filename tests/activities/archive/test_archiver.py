@@ -217,7 +217,7 @@ async def test_the_log_of_a_session_that_is_not_archived_cannot_be_deleted(rig: 
 
 
 async def test_every_table_is_archived_or_listed_here(rig: ActivityRig) -> None:
-    query = b"SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'holdfast'"
+    query = b"SELECT tablename AS name FROM pg_tables WHERE schemaname = 'holdfast'"
     there = {row["name"] for row in await rig.database.rows(query)}
     shared = {"engine", "host", "migration", "model_limit", "project", "schedule", "schedule_record"}
     assert there == {*archives.TABLES, *shared, "delta", "file_removal", "outbox", "refresh"}

@@ -1,22 +1,26 @@
 """Budgets: reserved before a request, settled with its answer; nothing is counted twice or forgotten."""
 
+import json
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from activities.store import budgets, generations, reconcile
+from activities.mint import new_id
+from activities.store import budgets, generations, reconcile, reservations, retries
 from activities.store.budgets import BudgetRow
 from tests.activities.conftest import Arm
 from tests.activities.model.model_rig import ModelRig, Open
 from tests.activities.rig import ActivityRig
 from worker.scripted.script import Drop, ScriptedAnswer, ScriptedUsage
-from workflows.domain.budgets import BudgetLimits, OnLimit, estimate
+from workflows.domain.budget_question import scope_name
+from workflows.domain.budgets import BudgetLimits, OnLimit, Scope, Usage, estimate
 from workflows.domain.errors import Conflict
 from workflows.domain.events.budgets import BudgetNearlySpent, BudgetSpent, UsageEstimated
-from workflows.domain.ids import AskId
+from workflows.domain.ids import AskId, Prefix, RetryId
 from workflows.domain.permissions.replies import Reply
+from workflows.domain.questions import QuestionRequest
 from workflows.domain.wire import FINISH_LIMIT, AskState, CloseReason, StepResult
 
 USAGE = ScriptedUsage(input=1000, output=100)
@@ -29,12 +33,11 @@ async def limit(rig: ActivityRig, **limits: Any) -> None:
 
 
 async def found(rig: ActivityRig) -> BudgetRow:
-    row = await budgets.of_session(rig.database, rig.session)
-    assert row is not None
+    (row,) = await budgets.of_session(rig.database, rig.session)
     return row
 
 
-async def reservations(rig: ActivityRig) -> int:
+async def left(rig: ActivityRig) -> int:
     return len(await rig.database.rows(b"SELECT generation FROM reservation"))
 
 
@@ -51,7 +54,7 @@ async def test_an_answer_is_settled_once_though_its_commit_was_not_acknowledged(
             await model.generate(request)
         await model.generate(request, attempt=2)
         row = await found(model.rig)
-        assert (row.tokens, row.steps, row.estimated) == (1100, 1, Decimal(0)) and await reservations(model.rig) == 0
+        assert (row.tokens, row.steps, row.estimated) == (1100, 1, Decimal(0)) and await left(model.rig) == 0
         assert await estimates(model.rig) == []
 
 
@@ -63,13 +66,13 @@ async def test_a_lost_attempt_and_one_that_broke_off_are_estimated_once(open_mod
         arm("budget.reserved=drop@1")
         with pytest.raises(ConnectionResetError):
             await model.generate(request)
-        assert (await found(model.rig)).tokens == 0 and await reservations(model.rig) == 1
+        assert (await found(model.rig)).tokens == 0 and await left(model.rig) == 1
         await model.failure(request, attempt=2)  # counts the lost one, then its own
         lost, own = await estimates(model.rig)
         await model.rested()
         await model.generate(request, attempt=3)
         assert 10_000 <= lost <= own and await estimates(model.rig) == [lost, own]
-        assert (await found(model.rig)).tokens == lost + own + 1100 and await reservations(model.rig) == 0
+        assert (await found(model.rig)).tokens == lost + own + 1100 and await left(model.rig) == 0
 
 
 async def test_an_answer_that_its_provider_does_not_count_is_estimated(open_model: Open) -> None:
@@ -78,7 +81,7 @@ async def test_an_answer_that_its_provider_does_not_count_is_estimated(open_mode
         await model.generate(model.request(limited=True))
         (estimated,) = await estimates(model.rig)
         assert estimated > 10_000 and (await found(model.rig)).tokens == estimated
-        assert await reservations(model.rig) == 0
+        assert await left(model.rig) == 0
 
 
 async def test_a_turn_that_ends_releases_what_its_requests_have_reserved(open_model: Open, arm: Arm) -> None:
@@ -89,7 +92,7 @@ async def test_a_turn_that_ends_releases_what_its_requests_have_reserved(open_mo
             await model.generate(model.request(limited=True))
         await model.rig.close(CloseReason.STOPPED)
         (lost,) = await estimates(model.rig)
-        assert (await found(model.rig)).tokens == lost and await reservations(model.rig) == 0
+        assert (await found(model.rig)).tokens == lost and await left(model.rig) == 0
 
 
 async def spend(model: ModelRig, **limits: Any) -> StepResult:
@@ -177,7 +180,7 @@ async def test_a_request_waits_while_another_one_has_reserved_what_is_left(open_
         async with rig.journal() as journal:
             await generations.begin(journal, other, rig.fence())
             needed = estimate(40_000, 32_000, None)
-            budgets.reserve(journal, rig.session, other, rig.turn, rig.fence(), needed)
+            reservations.reserve(journal, [rig.session], other, rig.turn, rig.fence(), needed)
         waits = await model.failure(request := model.request(limited=True))
         assert (waits.type, waits.next_retry_delay, waits.non_retryable) == (
             "BudgetReserved",
@@ -185,5 +188,125 @@ async def test_a_request_waits_while_another_one_has_reserved_what_is_left(open_
             False,
         )
         async with rig.journal() as journal:
-            await budgets.release(journal, other.id)
+            await reservations.release(journal, other.id)
         assert (await model.generate(request, attempt=2)).finish == "stop"
+
+
+async def begin_turn(model: ModelRig, **budget: Any) -> None:
+    """Another turn, under this configuration."""
+    file = model.rig.config / "opencode.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"holdfast": {"budget": budget}}))
+    await model.rig.close()
+    await model.rig.prompt(model="scripted/model")
+    loaded = await model.rig.load()
+    assert loaded.turn is not None
+    model.rig.turn = loaded.turn.id
+
+
+SCOPES: dict[Scope, dict[str, Any]] = {
+    Scope.TURN: {"turn": {"steps": 1}},
+    Scope.SESSION: {"session": {"steps": 1}},
+    Scope.PROJECT: {"project": {"day": {"steps": 1}}},
+    Scope.DAY: {"day": {"steps": 1}},
+}
+
+
+@pytest.mark.parametrize("scope", Scope)
+async def test_each_configured_budget_counts_by_itself(open_model: Open, scope: Scope) -> None:
+    async with open_model(HELLO, HELLO, HELLO) as model:
+        await begin_turn(model, **SCOPES[scope])
+        assert (await model.generate(model.request(limited=True))).finish == "stop"
+        asked = await model.generate(model.request(step=2, limited=True))
+        row = await model.rig.ask_row(AskId(asked.ask or ""))
+        assert row.budget == (await found(model.rig)).id and (row.lapses_at is not None) == scope.daily
+        assert (0 < asked.pause <= 86_400) == scope.daily and isinstance(row.body, QuestionRequest)
+        assert f"limit of {scope_name(scope)} is reached" in row.body.questions[0].question
+        (spent,) = [event for event in await model.rig.events() if isinstance(event, BudgetSpent)]
+        assert spent.scope is scope
+        await begin_turn(model, **SCOPES[scope])  # of a turn, it begins anew
+        again = await model.generate(model.request(limited=True))
+        assert (again.finish == "stop") == (scope is Scope.TURN)
+
+
+async def yesterday(rig: ActivityRig) -> None:
+    """As if what was asked and reserved until now had been on another day."""
+    for change in (
+        b"UPDATE budget SET day = day - 1",
+        b"UPDATE reservation SET day = day - 1",
+        b"UPDATE ask SET lapses_at = now() - interval '1 minute', asked_at = now() - interval '1 hour'",
+        b"UPDATE session_head SET moved_at = now() - interval '1 hour'",
+    ):
+        await rig.database.rows(change)
+
+
+async def test_a_new_day_frees_what_has_waited_and_counts_from_nothing(open_model: Open, arm: Arm) -> None:
+    async with open_model(HELLO, HELLO, HELLO) as model:
+        rig = model.rig
+        await begin_turn(model, day={"tokens": 1000})
+        await model.generate(model.request(limited=True))
+        asked = await model.generate(model.request(step=2, limited=True))
+        await rig.answer(AskId(asked.ask or ""), Reply.ANSWER, answers=(("500",),))
+        arm("budget.reserved=drop@1")
+        with pytest.raises(ConnectionResetError):
+            await model.generate(request := model.request(step=2, limited=True))
+        assert rig.session not in [each.session for each in await reconcile.due(rig.database, 3600)]
+        await yesterday(rig)
+        assert (await found(rig)).used == Usage(time=(await found(rig)).time) and (
+            await found(rig)
+        ).limits.tokens == 1000
+        assert (await model.generate(request, attempt=2)).finish == "stop"
+        (lost,) = await estimates(rig)
+        assert lost > 10_000 and (await found(rig)).tokens == 1100  # what was lost counts for its own day
+
+
+async def test_an_ask_at_the_limit_of_a_day_lapses_with_it(open_model: Open) -> None:
+    async with open_model(HELLO, HELLO) as model:
+        rig = model.rig
+        await begin_turn(model, project={"day": {"steps": 1}})
+        await model.generate(model.request(limited=True))
+        ask = AskId((await model.generate(model.request(step=2, limited=True))).ask or "")
+        await rig.deliver(rig.session)
+        assert rig.session not in [each.session for each in await reconcile.due(rig.database, 0)]
+        await yesterday(rig)
+        assert rig.session in [each.session for each in await reconcile.due(rig.database, 30)]
+        assert (await model.generate(model.request(step=2, limited=True))).finish == "stop"
+        assert (await rig.ask_row(ask)).reason == "a new day has begun" and (await found(rig)).steps == 1
+
+
+async def test_a_limit_that_is_introduced_counts_what_was_used_before(open_model: Open) -> None:
+    async with open_model(HELLO, HELLO) as model:
+        await model.generate(model.request())
+        await begin_turn(model, day={"tokens": 50_000}, project={"day": {"tokens": 50_000}}, session={"steps": 9})
+        rows = await budgets.of_session(model.rig.database, model.rig.session)
+        assert [(row.scope, row.tokens, row.steps) for row in rows] == [
+            (scope, 1100, 1) for scope in (Scope.SESSION, Scope.PROJECT, Scope.DAY)
+        ]
+        await begin_turn(model)
+        assert not any(row.limits.any for row in await budgets.of_session(model.rig.database, model.rig.session))
+
+
+async def test_a_persons_rule_counts_at_every_limit(open_model: Open) -> None:
+    async with open_model(HELLO) as model:
+        await limit(model.rig, on_limit=OnLimit.FINISH)
+        await begin_turn(model, day={"steps": 1})
+        await model.generate(model.request(limited=True))
+        at_limit = await model.generate(model.request(step=2, limited=True))
+        assert at_limit == StepResult(finish=FINISH_LIMIT, last_step=2)
+
+
+async def test_a_prompts_limits_are_those_of_its_turn_and_of_a_retry(open_model: Open) -> None:
+    async with open_model(HELLO) as model:
+        rig = model.rig
+        await rig.close()
+        await rig.prompt(model="scripted/model", limits=BudgetLimits(cost=Decimal("0.5"), steps=3))
+        for reason in (CloseReason.FAILED, CloseReason.DONE):
+            loaded = await rig.load()
+            assert loaded.turn is not None
+            rig.turn = loaded.turn.id
+            row = await found(rig)
+            assert (row.id, row.scope, row.limits.cost) == (rig.turn, Scope.TURN, Decimal("0.5"))
+            await rig.close(reason)
+            async with rig.journal() as journal:
+                if reason is CloseReason.FAILED:
+                    await retries.accept(journal, RetryId(new_id(Prefix.RETRY)))
+        assert await budgets.of_session(rig.database, rig.session) == ()

@@ -8,7 +8,7 @@ import click
 
 from worker.api.accepted import AcceptedPrompt
 from worker.cli import completers, config_remarks, id_lookup, other_sessions, prompt_input, session_preparation
-from worker.cli.budget_options import budget_options
+from worker.cli.budget_options import ChosenLimits, budget_options
 from worker.cli.command_support import async_command, current_directory, open_client, print_note, thinking_option
 from worker.cli.exit_codes import ExitCode
 from worker.cli.first_prompt import read_first_prompt
@@ -23,7 +23,6 @@ from worker.cli.schema_file import read_schema
 from worker.cli.terminal_input import is_interactive
 from worker.client import SessionClient
 from worker.settings import Settings
-from workflows.domain.budgets import BudgetLimits
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import UsageError
 from workflows.domain.ids import TurnConfigId
@@ -84,7 +83,7 @@ async def run(
     schema: str | None,
     thinking: bool,
     as_json: bool,
-    limits: BudgetLimits | None,
+    limits: ChosenLimits,
     schedule: ScheduleOptions | None,
 ) -> ExitCode:
     """Give a task to the agent, and follow it to its end.

@@ -5,14 +5,13 @@ from datetime import UTC, datetime
 import click
 
 from worker.cli import completers, id_lookup, prompt_input, session_preparation
-from worker.cli.budget_options import budget_options
+from worker.cli.budget_options import ChosenLimits, budget_options
 from worker.cli.command_support import async_command, open_client, print_note
 from worker.cli.render import suspension_text
 from worker.cli.render.formatting import format_prompts_behind_wait, format_queued_prompts
 from worker.cli.render.session_status import status_label
 from worker.client import SessionClient
 from worker.settings import Settings
-from workflows.domain.budgets import BudgetLimits
 from workflows.domain.ids import SessionId
 from workflows.domain.prompt import Prompt, PromptMode
 
@@ -42,11 +41,12 @@ async def send(
     edit: bool,
     identity: str | None,
     as_json: bool,
-    limits: BudgetLimits | None,
+    limits: ChosenLimits,
 ) -> None:
     """Send a prompt to a session.
 
-    A turn that runs sees it at its next step, or, with --queue, another turn follows. `-` stands for standard input.
+    A turn that runs sees it at its next step, or, with --queue, another turn follows, as with limits of a turn. `-`
+    stands for standard input.
 
     \b
     Examples:
@@ -60,17 +60,17 @@ async def send(
             client, overview, model, variant=variant, agent=agent, config=config, limits=limits
         )
         mode = PromptMode.QUEUE if queue else PromptMode.STEER
-        prompt = Prompt.of_text(text, agent=agent, model=model, variant=variant, mode=mode)
+        prompt = Prompt.of_text(text, agent=agent, model=model, variant=variant, mode=mode, limits=limits.turn)
         accepted = await client.prompt(
             overview.id,
             prompt,
             prompt=own,
             sources=prepared.sources,
             turn_config=prepared.turn_config,
-            limits=limits,
+            limits=limits.session,
         )
         prepared.report()
-        if not queue:
+        if not (queue or prompt.opens_turn):
             session_preparation.report_joined_turn(overview, agent)
         blocked = await _describe_what_blocks(client, overview.id)
     click.echo(accepted.model_dump_json() if as_json else f"Accepted by {overview.id}.")

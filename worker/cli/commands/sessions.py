@@ -93,14 +93,14 @@ async def show(settings: Settings, session: str, summary: bool, prompt: str | No
         overview = await client.sessions.get(await id_lookup.find_session(client, session))
         asks = await client.inbox.asks(session=overview.id) if overview.asks and not as_json else []
         changes = (await client.sessions.totals(overview.id)).changes
-        budget = await client.sessions.budget(overview.id)
+        budgets = await client.sessions.budgets(overview.id)
     if as_json:
-        more = {"changes": changes.model_dump(), "budget": budget.model_dump(mode="json") if budget else None}
+        more = {"changes": changes.model_dump(), "budgets": [each.model_dump(mode="json") for each in budgets]}
         click.echo(json.dumps(overview.model_dump(mode="json") | more, indent=2))
         return
     for row in describe_session(overview, changes, datetime.now(UTC), asks[0].id if asks else None):
         click.echo(wrap_for_stdout(row))
-    if budget is not None:
+    for budget in budgets:
         click.echo(wrap_for_stdout(f"  {describe_budget(budget)}"))
 
 

@@ -1,5 +1,6 @@
 """`holdfast stats`."""
 
+import json
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
@@ -49,7 +50,9 @@ async def stats(
     async with open_client(settings) as client:
         found = await id_lookup.find_session(client, session) if session else None
         known = await client.sessions.statistics(wanted, session=found, offset=offset, limit=limit)
+        budgets = await client.sessions.budgets_of_day()
     if as_json:
-        click.echo(known.model_dump_json(indent=2))
+        more = {"budgets": [each.model_dump(mode="json") for each in budgets]}
+        click.echo(json.dumps(known.model_dump(mode="json") | more, indent=2))
         return
-    print_rows(render_statistics(known, terminal_columns()))
+    print_rows(render_statistics(known, budgets, terminal_columns()))

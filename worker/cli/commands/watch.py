@@ -50,7 +50,7 @@ async def watch(
         found = await client.sessions.get(await id_lookup.find_session(client, session))
         if found.parent is None:
             await other_sessions.report_other_sessions(client, found.id)
-        if (budget := await client.sessions.budget(found.id)) is not None:
+        for budget in await client.sessions.budgets(found.id):
             print_note(describe_budget(budget))
         terminal = None if as_json else Terminal(settings, found.id, thinking=thinking)
         with terminal or nullcontext():

@@ -3,6 +3,7 @@
 from decimal import Decimal
 
 from worker.api.budgets import BudgetOverview
+from workflows.domain.budget_question import scope_name
 from workflows.domain.budgets import Unit, describe, describe_use
 from workflows.domain.events.budgets import BudgetNearlySpent, BudgetRaised, BudgetSet, BudgetSpent, UsageEstimated
 from workflows.domain.events.event import Event
@@ -16,14 +17,15 @@ def budget_sentence(event: Event) -> tuple[str, str | None] | None:
         case BudgetSet():
             units = {Unit.COST: event.cost, Unit.TOKENS: event.tokens, Unit.STEPS: event.steps, Unit.TIME: event.time}
             limits = ", ".join(describe(unit, Decimal(limit)) for unit, limit in units.items() if limit is not None)
-            return f"With its subagents it may use {limits or 'any amount'}.", "dim"
-        case BudgetNearlySpent(unit=unit, used=used, limit=limit):
-            return f"! Most of the budget is used: {_of(unit, used, limit)}.", _YELLOW
-        case BudgetSpent(unit=unit, used=used, limit=limit, on_limit=rule):
+            rule = "" if event.on_limit is None else f" At a limit: {event.on_limit}."
+            return f"Budget of {scope_name(event.scope)}: {limits or 'no limit of its own'}.{rule}", "dim"
+        case BudgetNearlySpent(scope=scope, unit=unit, used=used, limit=limit):
+            return f"! Most of the budget of {scope_name(scope)} is used: {_of(unit, used, limit)}.", _YELLOW
+        case BudgetSpent(scope=scope, unit=unit, used=used, limit=limit, on_limit=rule):
             then = ": it finishes with one last answer" if rule == "finish" else ""
-            return f"! The budget is spent: {_of(unit, used, limit)}{then}.", _YELLOW
-        case BudgetRaised(unit=unit, by=by):
-            return f"The budget is raised by {describe(Unit(unit), Decimal(by))}.", None
+            return f"! The budget of {scope_name(scope)} is spent: {_of(unit, used, limit)}{then}.", _YELLOW
+        case BudgetRaised(scope=scope, unit=unit, by=by):
+            return f"The budget of {scope_name(scope)} is raised by {describe(Unit(unit), Decimal(by))}.", None
         case UsageEstimated(cost=cost, tokens=tokens):
             dollars = describe(Unit.COST, Decimal(cost))
             return f"No provider counted a request: an estimated {tokens:,} tokens, {dollars} count for it.", "dim"
@@ -33,7 +35,10 @@ def budget_sentence(event: Event) -> tuple[str, str | None] | None:
 def describe_budget(budget: BudgetOverview) -> str:
     used = "; ".join(describe_use(budget.limits, budget.used))
     guessed = f" ({describe(Unit.COST, budget.estimated)} of it estimated)" if budget.estimated else ""
-    return f"Used, with subagents: {used}{guessed}."
+    held = [unit for unit in Unit if budget.limits.of(unit) is not None and budget.reserved.of(unit)]
+    reserved = ", ".join(describe(unit, budget.reserved.of(unit)) for unit in held)
+    name = scope_name(budget.scope)
+    return f"{name[0].upper()}{name[1:]}: {used} used{guessed}{f'; {reserved} reserved' if reserved else ''}."
 
 
 def _of(unit: str, used: str, limit: str) -> str:

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from worker.api.budgets import BudgetOverview
+from worker.cli.render.budget_text import describe_budget
 from worker.cli.render.escaping import escape_exact, one_line
 from worker.cli.render.formatting import format_price, format_tokens, pluralize
 from worker.cli.render.styles import Row, joined, styled
@@ -14,7 +16,7 @@ _KINDS: Final = {"day": "Days", "model": "Models", "agent": "Agents", "directory
 _TITLE: Final = 40  # characters
 
 
-def render_statistics(known: Statistics, max_columns: int | None) -> Iterator[Row]:
+def render_statistics(known: Statistics, budgets: Sequence[BudgetOverview], max_columns: int | None) -> Iterator[Row]:
     (total,) = known.of("all")
     tokens = total.tokens
     yield f"{pluralize(total.sessions, 'session')} · {pluralize(total.steps, 'step')} · {_price(total)}"
@@ -28,10 +30,20 @@ def render_statistics(known: Statistics, max_columns: int | None) -> Iterator[Ro
             yield from _section(heading, [_usage_row(each) for each in entries], entries[-1].others, max_columns)
     if known.tools:
         yield from _section("Tools", [_tool_row(each) for each in known.tools], 0, max_columns)
+    yield from _budget_rows(budgets)
     uncounted = {"archived session": known.archived, "deleted session": known.deleted}
     if named := [pluralize(number, noun) for noun, number in uncounted.items() if number]:
         yield ""
         yield f"Not counted: {' and '.join(named)}."
+
+
+def _budget_rows(budgets: Sequence[BudgetOverview]) -> Iterator[Row]:
+    if budgets:
+        yield ""
+        yield styled("Budgets", "bold")
+    for budget in budgets:
+        where = "" if budget.worktree is None else f"{escape_exact(budget.worktree)}: "
+        yield f"  {where}{describe_budget(budget)}"
 
 
 def _section(heading: str, rows: Sequence[tuple[str, ...]], others: int, max_columns: int | None) -> Iterator[Row]:

@@ -201,22 +201,48 @@ class Compaction(Section):
     preserve_recent_tokens: NonNegativeInt | None = None
 
 
-class Budget(Section):
-    """What a session and its subagents may use: US dollars, tokens, steps, and minutes by the clock. `on_limit`: ask a
-    person, or finish with one last answer."""
+class ExactSection(Section):
+    """Refuses fields that it does not model: what is misspelt would limit nothing."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class DayBudget(ExactSection):
+    """What all sessions may use on a day: US dollars, tokens, steps. `on_limit`: ask a person, or finish with one last
+    answer."""
 
     cost: PositiveFloat | None = None
     tokens: PositiveInt | None = None
     steps: PositiveInt | None = None
-    minutes: PositiveFloat | None = None
     on_limit: OnLimit | None = None
+
+
+class Budget(DayBudget):
+    """What a turn or a session may use, with its subagents; `minutes` by the clock."""
+
+    minutes: PositiveFloat | None = None
+
+
+class ProjectBudget(ExactSection):
+    """What the sessions of a project may use."""
+
+    day: DayBudget = DayBudget()
+
+
+class Budgets(ExactSection):
+    """Each counts by itself."""
+
+    turn: Budget = Budget()
+    session: Budget = Budget()
+    project: ProjectBudget = ProjectBudget()
+    day: DayBudget = DayBudget()
 
 
 class HoldfastSettings(Section):
     """Fields that OpenCode does not have. `larger_model`: takes over where a conversation does not fit its own model
     although it was compacted."""
 
-    budget: Budget = Budget()
+    budget: Budgets = Budgets()
     larger_model: str | None = None
 
 

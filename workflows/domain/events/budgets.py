@@ -1,12 +1,13 @@
-"""What a session of a person, with its subagents, may use; in the log of the session that asked or was answered.
+"""What turns, sessions and days may use; in the log of the session that asked or was answered.
 
-Amounts are text: dollars, tokens, steps or seconds.
+Amounts are text: dollars, tokens, steps or seconds. `budget`: the id of its row; that of a session is its own.
 """
 
 from typing import Literal
 
+from workflows.domain.budgets import Scope
 from workflows.domain.generation import Purpose
-from workflows.domain.ids import GenerationId, SessionId, TurnId
+from workflows.domain.ids import GenerationId, TurnId
 from workflows.domain.value import Value
 
 
@@ -14,6 +15,7 @@ class BudgetSet(Value):
     """Limits by a person's flags or the configuration; None: no limit of this unit."""
 
     type: Literal["budget.set"] = "budget.set"
+    scope: Scope = Scope.SESSION
     cost: str | None
     tokens: int | None
     steps: int | None
@@ -22,10 +24,11 @@ class BudgetSet(Value):
 
 
 class BudgetNearlySpent(Value):
-    """Most of a limit is used. `budget`: the session that has it."""
+    """Most of a limit is used."""
 
     type: Literal["budget.nearly_spent"] = "budget.nearly_spent"
-    budget: SessionId
+    budget: str
+    scope: Scope = Scope.SESSION
     unit: str
     used: str
     limit: str
@@ -35,7 +38,8 @@ class BudgetSpent(Value):
     """A limit is reached: a person is asked, or the turn finishes by a rule."""
 
     type: Literal["budget.spent"] = "budget.spent"
-    budget: SessionId
+    budget: str
+    scope: Scope = Scope.SESSION
     turn: TurnId
     unit: str
     used: str
@@ -45,7 +49,8 @@ class BudgetSpent(Value):
 
 class BudgetRaised(Value):
     type: Literal["budget.raised"] = "budget.raised"
-    budget: SessionId
+    budget: str
+    scope: Scope = Scope.SESSION
     unit: str
     by: str
 

@@ -1,0 +1,47 @@
+-- name: of_others
+-- What all but one generation have reserved of budgets; of a day's, on that day.
+SELECT b.id AS budget, coalesce(sum(r.cost), 0) AS cost, coalesce(sum(r.tokens), 0)::bigint AS tokens,
+       count(*) FILTER (WHERE r.purpose = 'step') AS steps
+FROM reservation r JOIN budget b ON b.id = ANY(r.budgets) AND (b.day IS NULL OR b.day = r.day)
+WHERE b.id = ANY(%(budgets)s) AND r.generation IS DISTINCT FROM %(generation)s::text
+GROUP BY b.id
+
+-- name: reserve
+-- Reserve for a generation, by its newest attempt.
+INSERT INTO reservation (generation, budgets, session, turn, purpose, cost, tokens, sent_cost, sent_tokens, fence)
+VALUES (%(generation)s, %(budgets)s, %(session)s, %(turn)s, %(purpose)s, %(cost)s, %(tokens)s, %(sent_cost)s,
+        %(sent_tokens)s, %(fence)s)
+
+-- name: release
+-- End the reservation of a generation, by any attempt or this one; what it was.
+DELETE FROM reservation
+WHERE generation = %(generation)s AND (%(fence)s::bigint[] IS NULL OR fence = %(fence)s)
+RETURNING generation, budgets, day, purpose, sent_cost, sent_tokens, fence
+
+-- name: release_of_turn
+-- End the reservations of a turn's generations; what they were.
+DELETE FROM reservation WHERE turn = %(turn)s RETURNING generation, budgets, day, purpose, sent_cost, sent_tokens, fence
+
+-- name: charge
+-- Count what was used without an answer, by an estimate.
+WITH counting AS MATERIALIZED (
+    SELECT id FROM budget WHERE id = ANY(%(budgets)s) AND (day IS NULL OR day = %(day)s)
+    ORDER BY array_position(%(budgets)s, id) FOR UPDATE
+)
+UPDATE budget SET cost = cost + %(cost)s, tokens = tokens + %(tokens)s, estimated = estimated + %(cost)s
+FROM counting WHERE budget.id = counting.id
+
+-- name: settle
+-- Count what an answer has used, in place of what was reserved for it: where that was, and in budgets of other scopes.
+WITH reserved AS (
+    DELETE FROM reservation WHERE generation = %(generation)s RETURNING budgets, day
+), counting AS MATERIALIZED (
+    SELECT b.id FROM (SELECT budget_ids(%(session)s) AS ids) k LEFT JOIN reserved r ON true
+    JOIN budget b ON b.id = ANY(k.ids || r.budgets)
+    WHERE CASE WHEN b.id = ANY(r.budgets) THEN b.day IS NULL OR b.day = r.day
+          ELSE b.scope NOT IN (SELECT other.scope FROM budget other WHERE other.id = ANY(r.budgets)) END
+    ORDER BY array_position(ARRAY['turn', 'session', 'project', 'day'], b.scope) FOR UPDATE OF b
+)
+UPDATE budget SET cost = cost + %(cost)s, tokens = tokens + %(tokens)s, steps = steps + %(steps)s,
+                  estimated = estimated + %(estimated)s
+FROM counting WHERE budget.id = counting.id

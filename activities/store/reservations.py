@@ -1,0 +1,112 @@
+"""Reservations: what requests may use of budgets, until their answers are settled; nothing is counted twice."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
+from decimal import Decimal
+from typing import Any, Final
+
+from activities.store.journal import Journal
+from activities.store.queries import Queries
+from activities.store.statements import RowReader
+from workflows.domain.budgets import Estimate, Usage
+from workflows.domain.events.budgets import UsageEstimated
+from workflows.domain.generation import Generation, Purpose
+from workflows.domain.ids import GenerationId, TurnId
+from workflows.domain.messages import AnswerMetadata
+from workflows.domain.usage import decimal_text
+from workflows.domain.value import Value
+from workflows.domain.wire import Fence
+
+_QUERIES: Final = Queries("reservations")
+
+
+class ReservationRow(Value):
+    """What an attempt has reserved of budgets on a `day`, and what it has used in any case if its request was sent."""
+
+    generation: GenerationId
+    budgets: tuple[str, ...]
+    day: date
+    purpose: Purpose
+    sent_cost: Decimal
+    sent_tokens: int
+    fence: Fence
+
+
+async def of_others(
+    reader: RowReader, budgets: Sequence[str], generation: GenerationId | None = None
+) -> Mapping[str, Usage]:
+    """What other generations have reserved, by budget."""
+    rows = await reader.rows(_QUERIES.of_others, budgets=list(budgets), generation=generation)
+    return {row.pop("budget"): Usage(**row) for row in rows}
+
+
+def reserve(
+    journal: Journal,
+    budgets: Sequence[str],
+    generation: Generation,
+    turn: TurnId | None,
+    fence: Fence,
+    needed: Estimate,
+) -> None:
+    """`budgets`: in the order of their locks. `turn`: that waits for the answer."""
+    journal.write(
+        _QUERIES.reserve,
+        generation=generation.id,
+        budgets=list(budgets),
+        session=journal.session,
+        turn=turn,
+        purpose=generation.purpose,
+        cost=needed.whole.cost,
+        tokens=needed.whole.tokens,
+        sent_cost=needed.sent.cost,
+        sent_tokens=needed.sent.tokens,
+        fence=list(fence),
+    )
+
+
+async def release(journal: Journal, generation: GenerationId, fence: Fence | None = None) -> ReservationRow | None:
+    """End a reservation without an answer: that of this attempt, or of any."""
+    held = list(fence) if fence else None
+    return next(iter(_reservations(await journal.rows(_QUERIES.release, generation=generation, fence=held))), None)
+
+
+async def charge_turn(journal: Journal, turn: TurnId) -> None:
+    """Count what the turn's unanswered requests have used."""
+    for each in _reservations(await journal.rows(_QUERIES.release_of_turn, turn=turn)):
+        charge(journal, each)
+
+
+def charge(journal: Journal, ended: ReservationRow, answer: Usage | None = None) -> None:
+    """Count a request that got no answer, with what had come of one."""
+    used = Usage(cost=ended.sent_cost, tokens=ended.sent_tokens) + (answer or Usage())
+    counting = {"budgets": list(ended.budgets), "day": ended.day}
+    journal.write(_QUERIES.charge, cost=used.cost, tokens=used.tokens, **counting)
+    _record_estimate(journal, ended.generation, ended.purpose, used)
+
+
+def settle(journal: Journal, generation: Generation, answer: AnswerMetadata, estimated: Usage | None) -> None:
+    """Count an answer, in the transaction that stores it; as `estimated` if its provider did not."""
+    tokens = answer.tokens
+    used = estimated or Usage(tokens=tokens.prompt + tokens.output + tokens.reasoning)
+    if answer.cost is not None:
+        used = used.model_copy(update={"cost": Decimal(answer.cost)})
+    journal.write(
+        _QUERIES.settle,
+        session=journal.session,
+        generation=generation.id,
+        cost=used.cost,
+        tokens=used.tokens,
+        steps=int(generation.purpose is Purpose.STEP),
+        estimated=used.cost if answer.cost is None else 0,
+    )
+    if estimated is not None:
+        _record_estimate(journal, generation.id, generation.purpose, used)
+
+
+def _record_estimate(journal: Journal, generation: GenerationId, purpose: Purpose, used: Usage) -> None:
+    cost = decimal_text(used.cost)
+    journal.record(UsageEstimated(generation=generation, purpose=purpose, cost=cost, tokens=used.tokens))
+
+
+def _reservations(rows: Iterable[dict[str, Any]]) -> list[ReservationRow]:
+    return [ReservationRow(**(row | {"fence": Fence(*row["fence"])})) for row in rows]

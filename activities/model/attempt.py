@@ -161,6 +161,7 @@ class Attempt:
 
     async def store(self, new: NewAnswer) -> StoredAnswer | TurnOver:
         """Store the answer, once, however long the database is away; detects its own unacknowledged commit."""
+        await failpoint("model.answered")
         stored = await retry_while_unavailable(lambda: self._commit(new))
         await failpoint("model.committed", self.generation.purpose)
         return stored

@@ -132,6 +132,7 @@ class _Limit(NamedTuple):
 
 async def _lock(journal: Journal, attempt: Attempt) -> list[_Limit]:
     rows = await budgets.lock(journal)
+    await failpoint("budget.locked")
     others = await reservations.of_others(journal, _ids(rows), attempt.generation.id)
     # a day that has just turned has no reservations yet
     reserved = [Usage() if row.turned else others.get(row.id, Usage()) for row in rows]

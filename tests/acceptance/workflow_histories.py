@@ -103,7 +103,7 @@ def event_key(event: Event) -> str | None:
             return f"{event.type} {turn}"
         case MessageCompleted(turn=str(turn), step=step):
             return f"message {turn} {step}"
-        case CallFinished(call=call) | AskRaised(call=call):
+        case CallFinished(call=str(call)) | AskRaised(call=str(call)):  # a step asks at a limit
             return f"{event.type} {call}"
     return None
 

@@ -13,6 +13,7 @@ from activities.model.deltas import DeltaBatch, DeltaBatcher
 from activities.model.endpoints import ResolvedModel
 from activities.model.failures import ModelError
 from activities.model.port import ModelPort, ModelRequest, RequestAccepted
+from activities.model.result_formats import as_result
 from activities.model.stream import Answer, AnswerAssembler, Delta, PartKind
 from activities.stop_interceptor import stop_requested
 from activities.store import deltas
@@ -51,7 +52,7 @@ class AnswerStream:
         assembler = AnswerAssembler()
         try:
             await self._stream(attempt, model, request, assembler)
-            answer = assembler.answer()
+            answer = assembler.answer() if request.format is None else as_result(assembler.answer())
         except ModelError as error:
             failure = error.failure.model_copy(update={"begun": error.failure.begun or assembler.begun})
             raise await attempt.failed(model, failure) from error

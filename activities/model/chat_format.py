@@ -1,7 +1,7 @@
 """Our requests in the form of OpenAI's chat completions, in the dialect of their provider."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Final
 
@@ -56,12 +56,17 @@ def build_parameters(dialect: Dialect, request: ModelRequest) -> JsonDict:
         "temperature": request.temperature,
         dialect.output_limit: request.max_output,
         "stream_options": {"include_usage": True} if dialect.stream_options else None,
+        "response_format": None if request.format is None else _response_format(request.format),
     }
     return {
         **({"prompt_cache_key": request.cache_key} if request.cache_key else {}),
         **request.options,
         **{name: value for name, value in parameters.items() if value is not None},
     }
+
+
+def _response_format(schema: Mapping[str, JsonValue]) -> JsonDict:
+    return {"type": "json_schema", "json_schema": {"name": "result", "schema": schema, "strict": True}}
 
 
 def arrange(dialect: Dialect, messages: tuple[InputMessage, ...]) -> Iterable[InputMessage]:

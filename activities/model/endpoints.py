@@ -86,6 +86,7 @@ class ResolvedModel(Value):
         tool_choice: Literal["none"] | None = None,
         session: SessionId | None = None,
         encoder: MessageEncoder | None = None,
+        format: Mapping[str, JsonValue] | None = None,
     ) -> ModelRequest:
         return ModelRequest(
             endpoint=self.endpoint,
@@ -98,6 +99,7 @@ class ResolvedModel(Value):
             cache_key=session if self.cache_key else None,
             session=session,
             encoder=encoder or MessageEncoder(),
+            format=format,
         )
 
 

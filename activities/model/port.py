@@ -112,9 +112,10 @@ InputMessage = Annotated[SystemInput | UserInput | AssistantInput | ToolResultIn
 class ModelRequest:
     """One question to a model. No pydantic model, which would validate a thousand messages again.
 
-    `options` go to the provider unchanged (`reasoning_effort`, `top_p`, …). `context`: the model's limit in tokens (0:
-    unknown). `cache_key`: the same in requests with a common prefix. `session`: whose request it is. `encoder`: one for
-    all requests of a conversation, which saves encoding its beginning again.
+    `options` go to the provider unchanged (`reasoning_effort`, `top_p`, …). `format`: the schema of a text without
+    calls. `context`: the model's limit in tokens (0: unknown). `cache_key`: the same in requests with a common prefix.
+    `session`: whose request it is. `encoder`: one for all requests of a conversation, which saves encoding its
+    beginning again.
     """
 
     endpoint: Endpoint
@@ -125,6 +126,7 @@ class ModelRequest:
     max_output: int | None = None
     context: int = 0
     options: Mapping[str, JsonValue] = field(default_factory=dict)
+    format: Mapping[str, JsonValue] | None = None
     cache_key: str | None = None
     session: str | None = None
     encoder: MessageEncoder = field(default_factory=MessageEncoder)

@@ -10,6 +10,7 @@ from activities.model.input_messages import AnswerCache, to_input_messages
 from activities.model.port import ModelRequest
 from activities.model.reminders import is_asked_again
 from activities.model.request_digest import RequestDigester
+from activities.model.result_formats import own_format
 from activities.model.step_view import StepView
 from activities.model.system_prompt import system_prompt
 from activities.model.tool_offers import offer_tools, tool_choice
@@ -47,7 +48,9 @@ class StepRequests:
         named = f"{model.endpoint.model}/{model.endpoint.behind}"
         choice = tool_choice(named, text_only=request.text_only and config.format is None, again=again)
         encoder, digester = self._kept(view.transcript, model.name)
-        question = model.request(messages, offer_tools(toolset, config), choice, request.session, encoder=encoder)
+        format = own_format(model.endpoint, config.format)
+        tools = offer_tools(toolset, config)
+        question = model.request(messages, tools, choice, request.session, encoder=encoder, format=format)
         form = RequestForm(
             model=model.name,
             images=model.facts.images,

@@ -14,6 +14,8 @@ from itertools import count
 from typing import Any, Final, TypeAlias
 
 from aiohttp import web
+from anthropic.types import JSONOutputFormatParam
+from pydantic import TypeAdapter
 
 from tests.providers import schema_refusals
 from tests.providers.prompt_cache import Usage
@@ -98,6 +100,19 @@ class Answer:
     stop_reason: str | None = None
 
 
+_FORMAT: Final = TypeAdapter(JSONOutputFormatParam)
+
+
+def _format(format: dict[str, Any]) -> None:
+    """By the package's type; "Structured outputs": an object must be closed."""
+    _FORMAT.validate_python(format)
+    if format.keys() != {"type", "schema"} or format["type"] != "json_schema":
+        raise _refused("output_config.format: Extra inputs are not permitted")
+    if format["schema"].get("type") == "object" and format["schema"].get("additionalProperties") is not False:
+        message = "For 'object' type, 'additionalProperties' must be explicitly set to false"
+        raise _refused(f"output_config.format.schema: {message}")
+
+
 class Anthropic:
     """The service; it knows the thoughts that it gave, and where they stood."""
 
@@ -154,6 +169,8 @@ class Anthropic:
         for number, tool in enumerate(body.get("tools", ())):
             if wrong := schema_refusals.anthropic(tool["input_schema"]):
                 raise _refused(f"tools.{number}.custom.{wrong}")
+        if (format := body.get("output_config", {}).get("format")) is not None:
+            _format(format)
         self._thinking(body)
         marks = str(body).count("'cache_control'")
         if marks > _MARKS:

@@ -125,9 +125,20 @@ class Gemini:
                 if wrong := schema_refusals.gemini(declared.get("parametersJsonSchema", {"type": "object"})):
                     raise _refused(f"Invalid schema of {declared['name']}: {wrong}")
         signs = found[1].startswith("gemini-3")
+        self._format(body.get("generationConfig", {}), tools=bool(body.get("tools")) and not signs)
         self._contents(body["contents"], signs=signs, ids=signs and not self.vertex)
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         return list(self._play(answer, self.usage(body, answer.output)))
+
+    def _format(self, config: dict[str, Any], *, tools: bool) -> None:
+        """`tools`: of a model that takes no format beside them."""
+        if config.get("responseMimeType") == "application/json" and tools:
+            raise _refused("Function calling with a response mime type: 'application/json' is unsupported")
+        if "responseJsonSchema" in config:
+            if config.get("responseMimeType") != "application/json":
+                raise _refused("response_json_schema is only supported with response mime type application/json")
+            if wrong := schema_refusals.gemini(config["responseJsonSchema"]):
+                raise _refused(f"Invalid response schema: {wrong}")
 
     def _contents(self, contents: list[dict[str, Any]], *, signs: bool, ids: bool) -> None:
         pending = 0

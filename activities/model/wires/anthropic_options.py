@@ -51,7 +51,8 @@ def merge_message_options(form: JsonDict, options: Mapping[str, JsonValue], *, b
     if thinking.get("type") == "enabled" and began_without_thought:
         thinking = {}
     form |= {"thinking": thinking} if thinking else {}
-    form |= {"output_config": {"effort": default_effort}} if default_effort else {}
+    if default_effort:
+        form["output_config"] = {**form.get("output_config", {}), "effort": default_effort}
     merge_options(form, others, _PATHS)
     if forbids_parallel_calls(options):
         form |= _one_call(form)

@@ -88,6 +88,8 @@ def _parameters(request: ModelRequest) -> JsonDict:
     }
     form = {name: value for name, value in parameters.items() if value is not None}
     form |= {"model": request.endpoint.name, "stream": True}
+    if request.format is not None:
+        form["output_config"] = {"format": {"type": "json_schema", "schema": request.format}}
     silent = bool(request.options) and began_without_thought(request.messages, _is_thought)
     return merge_message_options(form, request.options, began_without_thought=silent)
 

@@ -74,8 +74,13 @@ def _parameters(request: ModelRequest) -> JsonDict:
         form["tools"] = [{"functionDeclarations": declarations}]
     if declarations and request.tool_choice:
         form["toolConfig"] = {"functionCallingConfig": {"mode": _TOOL_CHOICES[request.tool_choice]}}
-    limits = {"temperature": request.temperature, "maxOutputTokens": request.max_output}
-    form["generationConfig"] |= {name: value for name, value in limits.items() if value is not None}
+    given = {
+        "temperature": request.temperature,
+        "maxOutputTokens": request.max_output,
+        "responseMimeType": None if request.format is None else "application/json",
+        "responseJsonSchema": request.format,
+    }
+    form["generationConfig"] |= {name: value for name, value in given.items() if value is not None}
     return merge_generation_options(form, request.endpoint.name, request.options)
 
 

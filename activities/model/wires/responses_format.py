@@ -42,6 +42,8 @@ def build_parameters(request: port.ModelRequest) -> JsonDict:
         "max_output_tokens": request.max_output,
         "prompt_cache_key": request.cache_key,
     }
+    if request.format is not None:
+        form["text"] = {"format": {"type": "json_schema", "name": "result", "schema": request.format, "strict": True}}
     form |= {name: value for name, value in parameters.items() if value is not None}
     return merge_options(form | _thinking(request.endpoint.name), request.options, _OPTION_PATHS)
 

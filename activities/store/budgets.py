@@ -131,7 +131,8 @@ async def configure(journal: Journal, turn: TurnId, configured: Budgets, limits:
 
 
 async def _configure(journal: Journal, scope: Scope, known: BudgetRow | None, limits: BudgetLimits) -> None:
-    if limits == (known.configured if known is not None else BudgetLimits()) or (known and known.by_person):
+    before = known.configured if known is not None else None
+    if limits == (before or BudgetLimits()) or (known is not None and known.by_person):
         return
     used = Usage() if known is not None else await _used_before(journal, scope)
     journal.write(

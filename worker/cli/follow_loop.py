@@ -1,5 +1,6 @@
 """What `run` and `watch` do with a session: show it, and put its asks to the person."""
 
+import sys
 from abc import ABC, abstractmethod
 
 from worker.api.events import EventWithContents, PublishedDelta
@@ -92,4 +93,8 @@ class FollowLoop(ABC):
             await self._ask_prompt.on_raised(entries[0])
             return None
         self._renderer.on_ask(entries[0])
-        return ExitCode.WAITING if self._no_wait else None
+        if self._no_wait:
+            return ExitCode.WAITING
+        if not sys.stdout.isatty():  # who reads the terminal has not seen it
+            self._print_note(f"It waits for an answer: holdfast asks {ask} shows the question, and how to answer it.")
+        return None

@@ -173,9 +173,12 @@ async def test_without_a_terminal_a_question_is_printed_and_waited_for(open_harn
             ask = (await process.stdout.readuntil(b" ")).decode().strip()
             answered = await shell(harness).run("answer", ask, "once")
             rest = (await process.stdout.read()).decode()
+            assert process.stderr is not None
+            said = (await process.stderr.read()).decode()
             code = await process.wait()
 
     assert "│ touch ran\n" in asked and (answered.code, code) == (0, 0)
+    assert f"It waits for an answer: holdfast asks {ask} " in " ".join(said.split())
     assert "✓ bash  touch ran" in rest and (harness.project / "ran").exists()
 
 

@@ -24,7 +24,7 @@ async def test_no_model_reads_a_deleted_message_though_its_worker_had_it(open_ha
         verified = await person.run("log", session, "--verify")
 
     assert [each.code for each in (*deleted, *seen, verified)] == [0] * (len(deleted) + 4), (deleted, seen)
-    assert deleted[0].out.startswith(f"Deleted: message {told[0]} of ")
+    assert deleted[0].out == f"Deleted: message {told[0]} of {session}\n"
     assert asked is not None and SECRET not in str(asked.body) and "were deleted" in str(asked.body)
     assert [message["role"] for message in asked.body["messages"]][1:] == [
         "user",

@@ -43,7 +43,7 @@ async def delete(settings: Settings, session: str, message: str | None, yes: boo
         line: str | None
         if message is not None:
             report = await client.deletions.delete_message(overview.id, MessageId(message))
-            line = f"Deleted: message {report.message} of {one_line(overview.title)} ({overview.id})"
+            line = f"Deleted: message {report.message} of {overview.id}"  # the title may quote it
         else:
             report = await client.deletions.delete(overview.id)
             line = _describe(overview, report.deleted) if overview.id in report.deleted else None

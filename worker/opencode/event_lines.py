@@ -9,7 +9,7 @@ from pydantic import JsonValue, SerializeAsAny
 from worker.api.events import EventWithContents
 from worker.api.inbox import InboxEntry
 from worker.opencode import shapes
-from worker.opencode.shapes import ErrorShape, PartShape, Shape, SpanShape, StepFinishShape, milliseconds
+from worker.opencode.shapes import ErrorShape, PartShape, Shape, SpanShape, milliseconds
 from worker.stored_contents import note_of, part_of, stored_call
 from worker.wait_contents import begun_wait
 from workflows.domain.events.calls import CallClaimed, CallFinished, CallPrepared
@@ -100,7 +100,8 @@ class EventLines:
         self._messages: dict[PartId, MessageId] = {}
         self._starts: dict[PartId, int] = {}
         self._message = MessageId("")
-        self._pending_step_finish: tuple[int, StepFinishShape] | None = None
+        self._last = PartId("")
+        self._unfinished: tuple[int, MessageCompleted] | None = None  # its calls may still come
 
     def of_ask(self, entry: InboxEntry) -> list[JsonLine]:
         at = milliseconds(entry.asked_at)
@@ -129,7 +130,7 @@ class EventLines:
                 pause = RetryWait(attempt=retry.attempt, kind=retry.kind, message=note_of(seen, retry.note), next=due)
                 self._add_line(type="retry", timestamp=at, session_id=record.session, retry=pause)
             case TurnEnded(reason=reason, note=note):
-                self._end_step()
+                self._end_step(record.session)
                 if note is not None:
                     problem = ErrorShape(data={"message": note_of(seen, note)})
                     self._add_line(type="error", timestamp=at, session_id=record.session, error=problem)
@@ -137,15 +138,15 @@ class EventLines:
         return self._take()
 
     def _on_message_completed(self, seen: EventWithContents, event: MessageCompleted, at: int) -> None:
-        self._end_step()
-        self._message = event.message
         session, message = seen.record.session, event.message
+        self._end_step(session)
+        self._message = message
         self._add_part("step_start", at, shapes.step_start_shape(session, message))
         for sealed in event.parts:
             part = part_of(seen, sealed.part)
             if part is not None:
                 self._add_part(part.type, at, shapes.text_shape(session, message, sealed.part, part, at))
-        self._pending_step_finish = (at, shapes.step_finish_shape(session, message, event))
+        self._unfinished = at, event
 
     def _on_call_finished(self, seen: EventWithContents, call: PartId, state: CallState, at: int) -> None:
         content = stored_call(seen, call)
@@ -162,10 +163,12 @@ class EventLines:
         )
         self._add_part("tool_use", at, rendered)
 
-    def _end_step(self) -> None:
-        if self._pending_step_finish is not None:
-            self._add_part("step_finish", *self._pending_step_finish)
-            self._pending_step_finish = None
+    def _end_step(self, session: SessionId) -> None:
+        if self._unfinished is not None:
+            at, answer = self._unfinished
+            shape = shapes.step_finish_shape(session, answer.message, answer, self._last)
+            self._add_part("step_finish", at, shape)
+            self._unfinished = None
 
     def _add_line(self, **fields: Any) -> None:
         self._lines.append(JsonLine(seq=self._seq, **fields))
@@ -175,6 +178,7 @@ class EventLines:
         return taken
 
     def _add_part(self, kind: _PartKind, at: int, part: PartShape) -> None:
+        self._last = max(self._last, part.id)  # calls end in any order
         self._add_line(type=kind, timestamp=at, session_id=part.session_id, part=part)
 
 

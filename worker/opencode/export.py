@@ -124,8 +124,9 @@ class Exporter:
         ).model_copy(update={"parent_id": request})
         session = self.overview.id
         texts = [shapes.text_shape(session, summary.id, each.id, each.body, at) for each in summary.parts]
-        ends = shapes.step_start_shape(session, summary.id), shapes.step_finish_shape(session, summary.id, body)
-        return ExportedMessage(info=info, parts=(ends[0], *texts, ends[1]))
+        parts = [shapes.step_start_shape(session, summary.id), *texts]
+        end = shapes.step_finish_shape(session, summary.id, body, max(each.id for each in parts))
+        return ExportedMessage(info=info, parts=(*parts, end))
 
     def info(self, totals: Totals, project: str, version: str, compacting: datetime | None = None) -> SessionInfo:
         overview = self.overview
@@ -191,8 +192,9 @@ class Exporter:
             for part in message.parts
         ]
         session = self.overview.id
-        ends = shapes.step_start_shape(session, message.id), shapes.step_finish_shape(session, message.id, body)
-        return ExportedMessage(info=info, parts=(ends[0], *parts, ends[1]))
+        begin = shapes.step_start_shape(session, message.id)
+        end = shapes.step_finish_shape(session, message.id, body, max(each.id for each in (begin, *parts)))
+        return ExportedMessage(info=info, parts=(begin, *parts, end))
 
     def _failure(self, turn: UnfinishedTurn) -> Iterator[ExportedMessage]:
         """No row, but a stable id."""

@@ -152,7 +152,7 @@ def milliseconds(at: datetime) -> int:
 
 
 def step_start_shape(session: SessionId, message: MessageId) -> PartShape:
-    return PartShape(id=_marker_id(message, "0"), session_id=session, message_id=message, type="step-start")
+    return PartShape(id=PartId(f"prt_{message[4:]}"), session_id=session, message_id=message, type="step-start")
 
 
 def text_shape(
@@ -164,10 +164,11 @@ def text_shape(
 
 
 def step_finish_shape(
-    session: SessionId, message: MessageId, answer: AnswerMetadata | MessageCompleted
+    session: SessionId, message: MessageId, answer: AnswerMetadata | MessageCompleted, last: PartId
 ) -> StepFinishShape:
+    """`last`: the part before it."""
     return StepFinishShape(
-        id=_marker_id(message, "z"),
+        id=_id_behind(last),
         session_id=session,
         message_id=message,
         reason=answer.finish,
@@ -176,9 +177,9 @@ def step_finish_shape(
     )
 
 
-def _marker_id(message: MessageId, last: str) -> PartId:
-    """Stable; the part has no row."""
-    return PartId(f"prt_{message[4:-1]}{last}")
+def _id_behind(part: PartId) -> PartId:
+    """Stable, as its part has no row; clients sort by ids."""
+    return PartId(f"prt_{int(part[4:16], 16) + 1:012x}{part[16:]}")
 
 
 def tokens_shape(usage_tokens: usage.Tokens) -> TokensShape:

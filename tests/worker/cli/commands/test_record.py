@@ -92,6 +92,8 @@ async def test_an_export_has_opencodes_shapes(open_harness: OpenHarness) -> None
     assert begun < called["time"]["start"] <= called["time"]["end"] <= ended <= second["info"]["time"]["created"]
     assert second["parts"][1]["state"]["status"] == "error" and last["parts"][1]["text"] == "It says hello."
     assert "parentID" not in document["info"] and not any("error" in each["info"] for each in document["messages"])
+    ids = [part["id"] for message in document["messages"] for part in message["parts"]]
+    assert ids == sorted(set(ids))
 
 
 async def test_what_a_session_has_changed_is_summed_up_by_file_and_line(open_harness: OpenHarness) -> None:

@@ -21,7 +21,7 @@ Run = Callable[[str, ProviderDouble], AbstractAsyncContextManager[CommandResult]
 
 @pytest.fixture
 def run(open_harness: OpenHarness) -> Run:
-    """Run `holdfast run -m MODEL` against a double of the provider."""
+    """Run `holdfast run -m MODEL` against a double of the provider, to the end or a question."""
 
     @asynccontextmanager
     async def running(model: str, double: ProviderDouble) -> AsyncIterator[CommandResult]:
@@ -34,7 +34,7 @@ def run(open_harness: OpenHarness) -> Run:
             written = {"provider": {provider: {"options": options}}, "agent": untitled}
             (harness.settings.config / "opencode.json").write_text(json.dumps(written))
             async with harness.running_worker():
-                yield await shell(harness).run("run", "-m", model, "Say hello.")
+                yield await shell(harness).run("run", "--no-wait", "-m", model, "Say hello.")
 
     return running
 
@@ -64,7 +64,6 @@ def codex(*answers: responses.Answer) -> ProviderDouble:
             claude(messages.Answer((messages.Thought("Hm."),), stop_reason="max_tokens")),
             "`limit.output` (above 32,000: `maxOutputTokens` in its `options`)",
         ),
-        (CLAUDE, claude(messages.Answer((), stop_reason="model_context_window_exceeded")), "conversation is too long"),
         (CODEX, codex(responses.Answer((responses.Refusal("No."),))), BLOCKED),
         (CODEX, codex(responses.Answer((), incomplete="content_filter")), BLOCKED),
     ],
@@ -73,6 +72,13 @@ async def test_a_turn_that_came_to_nothing_has_failed(run: Run, model: str, doub
     async with run(model, double) as ended:
         assert (ended.code, said in " ".join((ended.out + ended.err).split())) == (1, True), ended
         assert len(double.asked) == (4 if said == EMPTY else 1)
+
+
+async def test_an_answer_that_fills_the_context_of_one_prompt_is_a_question(run: Run) -> None:
+    double = claude(messages.Answer((), stop_reason="model_context_window_exceeded"))
+    async with run(CLAUDE, double) as ended:
+        assert (ended.code, "It could not be compacted" in ended.out) == (4, True), ended
+        assert len(double.asked) == 1
 
 
 HI = google.Answer((google.Text("Hello."),))

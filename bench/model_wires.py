@@ -30,7 +30,7 @@ from workflows.domain.tool_offer import ToolOffer
 
 MESSAGES: Final = 400
 OWN: Final = Budget(must=1.5, aim=1.2, ratio=True)
-_ROUNDS: Final = 15
+_ROUNDS: Final = 45
 _WARM: Final = 2  # requests before any counts: the second one of a session is the first that does
 _KEY: Final = SecretStr("key")
 _AWS: Final = AwsSignIn(region="us-east-1", access_key="key", secret_key=_KEY)

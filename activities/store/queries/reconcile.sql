@@ -5,6 +5,7 @@ WITH working AS MATERIALIZED ( -- those that wait are left out first: they are t
     FROM turn t CROSS JOIN LATERAL (
         SELECT (SELECT status = 'ended' FROM session s WHERE s.id = t.session) -- a join would read all sessions
                OR EXISTS (SELECT FROM stop WHERE stop.turn = t.id) AS interrupted
+        OFFSET 0 -- once for each turn
     ) i
     CROSS JOIN LATERAL ( -- NOT IN is read once, whatever the planner expects; NOT EXISTS for each call
         SELECT count(*) AS unsettled, array_agg(call.id ORDER BY call.position) FILTER (WHERE CASE call.state
@@ -16,13 +17,11 @@ WITH working AS MATERIALIZED ( -- those that wait are left out first: they are t
     WHERE t.state = 'open' AND (i.interrupted OR c.ready IS NOT NULL OR (c.unsettled = 0 AND t.id NOT IN (
         SELECT ask.turn FROM ask -- at a limit, which a day's end lifts
         WHERE ask.state = 'open' AND ask.call IS NULL AND (ask.lapses_at IS NULL OR ask.lapses_at > now()))))
-      AND (i.interrupted OR NOT ( -- a pause that begins later is of a clock that was ahead
-          EXISTS (SELECT FROM generation g
-                  WHERE g.turn = t.id AND g.step = t.step AND now() BETWEEN g.paused_at AND g.next_at)
-          OR EXISTS (SELECT FROM generation g
-                     WHERE g.session = t.session AND g.turn IS NULL AND g.next_at IS NOT NULL
-                       AND g.purpose = 'compaction' AND g.begun_at >= t.opened_at
-                       AND now() BETWEEN g.paused_at AND g.next_at)))
+      AND (i.interrupted OR t.id NOT IN (
+        SELECT paused.id FROM generation g JOIN turn paused ON paused.session = g.session AND paused.state = 'open'
+        WHERE g.next_at >= now() AND g.paused_at <= now() -- a pause that begins later is of a clock that was ahead
+          AND (g.turn = paused.id AND g.step = paused.step
+               OR g.turn IS NULL AND g.purpose = 'compaction' AND g.begun_at >= paused.opened_at)))
     UNION ALL
     SELECT w.session, NULL, NULL, max(w.accepted_at), false, '{}' FROM work w JOIN session s ON s.id = w.session
     WHERE w.state = 'accepted' AND s.status = 'active'

@@ -22,13 +22,13 @@ pytestmark = pytest.mark.acceptance
 REFUSED_ONCE = SUMMARY.model_copy(update={"faults": {1: TOO_LONG}})
 KILLS = {
     "as its step begins": ("model.registering:step@2", "model.full@1"),
-    "as it begins": (
-        "model.registering:compaction@1",
-        "model.registered:compaction@1",
-        "model.before_request:compaction@1",
-    ),
+    "as it begins": ("model.registering:compaction@1", "model.registered:compaction@1"),
     "behind a refused one": ("compaction.recorded@1", "model.after_chunk:compaction@1"),
-    "behind its summary": ("model.committed:compaction@1", "model.registered:step@3"),
+    "around its summary": (
+        "model.before_request:compaction@1",
+        "model.committed:compaction@1",
+        "model.registered:step@3",
+    ),
 }
 
 

@@ -49,6 +49,7 @@ from workflows.scheduled import ScheduledWorkflow
 from workflows.session import SessionWorkflow
 
 PASSED_THROUGH: Final = ("activities", "workflows.domain", "prompts", "pydantic", "pydantic_core", "opentelemetry")
+WORKFLOWS: Final = (SessionWorkflow, AsideWorkflow, ScheduledWorkflow)
 BUILT_IN_TOOLS: Final = FormattedTools(TOOLS)
 _POLLERS: Final = PollerBehaviorAutoscaling()  # 12.7 steps/s with 20 sessions; five fixed pollers: 10.8
 _WORKFLOW_TASKS: Final = 64  # a quick tool occupies a slot while it runs
@@ -119,7 +120,7 @@ def build_worker(
     return Worker(
         client,
         task_queue=queue(settings.task_queue, settings.host),
-        workflows=[SessionWorkflow, AsideWorkflow, ScheduledWorkflow],
+        workflows=WORKFLOWS,
         activities=build_activities(settings, database, port, deliver, planner, toolsets),
         workflow_runner=workflow_runner(),
         interceptors=[ErrorBoundaryInterceptor(redactor(settings)), CallerCheckInterceptor(database), stops],

@@ -4,19 +4,25 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from temporalio.api.enums.v1 import EventType
+from temporalio.client import ScheduleActionExecutionStartWorkflow
 
+from activities.store import schedules
 from activities.store.journal import session_journal
 from tests.harness import ACTOR, Harness, wait_for_file
 from tests.workflows.session_runs import activities
+from worker.api.schedules import ScheduleTiming
+from worker.engine_schedules import EngineSchedules
 from worker.scripted.script import Hold, Refuse, ScriptedAnswer, ScriptedCall, ScriptedUsage
 from worker.settings import ResumePolicy
 from worker.startup_suspension import suspend_all
-from workflows.domain.ids import SessionId
+from workflows.domain.ids import ScheduleId, SessionId, scheduled_id, workflow_id
 from workflows.domain.output_format import STRUCTURED_OUTPUT, OutputFormat
 from workflows.domain.permissions.replies import Reply
 from workflows.domain.prompt import Prompt
+from workflows.domain.schedules.timing import parse_every
 from workflows.domain.wire import WAKE, Wake, WakeKind
 
 _POLL_INTERVAL = 0.05
@@ -51,13 +57,15 @@ PARALLEL = ScriptedAnswer(
 
 @dataclass(frozen=True)
 class Scenario:
-    """`play` starts a session and returns it in the state to record."""
+    """`play` starts a session (or what it returns) and brings it into the state to record. `workflow`: how the ids
+    of the recorded workflows begin."""
 
     answers: tuple[ScriptedAnswer, ...]
-    play: Callable[[Harness, Path], Awaitable[SessionId]]
+    play: Callable[[Harness, Path], Awaitable[Any]]
     events: int | None = None
     child: tuple[ScriptedAnswer, ...] = ()
     summary: ScriptedAnswer | None = None
+    workflow: Callable[[Any], str] = workflow_id
 
 
 async def whole_turn(harness: Harness, _: Path) -> SessionId:
@@ -291,6 +299,28 @@ async def waited(harness: Harness, _: Path) -> SessionId:
     return session
 
 
+def asides(session: SessionId) -> str:
+    return f"aside/{session}/"
+
+
+async def scheduled(harness: Harness, _: Path) -> ScheduleId:
+    """Temporal starts the workflow of a schedule."""
+    timing = ScheduleTiming(words="hourly", recurrence=parse_every("hourly"), zone="Etc/UTC")
+    prompt = Prompt.of_text("Go.", model="scripted/model")
+    schedule = (await harness.client.schedules.start_sessions(str(harness.project), prompt, timing)).id
+    engine = EngineSchedules(harness.temporal, harness.settings.task_queue)
+    for each in await schedules.wanted(harness.database):
+        await engine.create(each)
+    handle = harness.temporal.get_schedule_handle(schedule)
+    await handle.trigger()
+    while not (actions := (await handle.describe()).info.recent_actions):
+        await asyncio.sleep(_POLL_INTERVAL)
+    started = actions[0].action
+    assert isinstance(started, ScheduleActionExecutionStartWorkflow)
+    await harness.temporal.get_workflow_handle(started.workflow_id).result()
+    return schedule
+
+
 def held_answer(gate: Path) -> ScriptedAnswer:
     return LOOK.model_copy(update={"text": "Looking.", "faults": {1: Hold(after=1, path=str(gate))}})
 
@@ -317,6 +347,8 @@ def scenarios(gate: Path) -> dict[str, Scenario]:
         "only_compacts": Scenario((DONE,), only_compacts, summary=NOTES),
         "paused": Scenario((LIMITED,), paused),
         "titled": Scenario((DONE,), titled, summary=DONE),
+        "title_asked": Scenario((DONE,), titled, summary=DONE, workflow=asides),
+        "scheduled": Scenario((), scheduled, workflow=scheduled_id),
         "steps_used_up": Scenario((WRITE, WRITE), steps_used_up),
         "structured_output": Scenario((DONE, GIVE), structured_output),
         "waited": Scenario((WAITS, DONE), waited, events=15),

@@ -20,7 +20,6 @@ from tests.harness import harness
 from tests.histories.history_scenarios import Scenario, scenarios
 from tests.histories.replay import DIGESTS, FOLDER, digest
 from worker.connect import connect
-from worker.outbox import workflow_id
 from worker.release import installed_release
 from worker.scripted.script import DEFAULT_SCRIPT, Script
 from worker.settings import Settings, process_environment
@@ -61,8 +60,8 @@ async def play(name: str, scenario: Scenario, settings: Settings, endpoints: End
         harness(own, endpoints, client, WireRouter(process_environment()), scripts, folder) as built,
         built.running_worker(),
     ):
-        session = await scenario.play(built, scratch / "gate")
-    runs = client.list_workflows(f"WorkflowId = '{workflow_id(session)}'")
+        played = await scenario.play(built, scratch / "gate")
+    runs = client.list_workflows(f"WorkflowId STARTS_WITH '{scenario.workflow(played)}'")
     histories = [await client.get_workflow_handle(run.id, run_id=run.run_id).fetch_history() async for run in runs]
     for number, history in enumerate(sorted(histories, key=lambda each: each.events[0].event_time.ToNanoseconds())):
         write(RELEASE / f"{name}_{number}.json", history)

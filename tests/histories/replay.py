@@ -14,10 +14,9 @@ from typing import Final
 from temporalio.client import WorkflowHistory
 from temporalio.worker import Replayer
 
-from worker.assemble import workflow_runner
+from worker.assemble import WORKFLOWS, workflow_runner
 from worker.connect import DATA_CONVERTER
 from worker.exit_process import exit_process
-from workflows.session import SessionWorkflow
 
 FOLDER: Final = Path(__file__).parent
 DIGESTS: Final = FOLDER / "digests.txt"  # of all recorded files, as sha256sum prints them
@@ -40,7 +39,7 @@ def digest(path: Path) -> str:
 
 async def replay(paths: Sequence[Path]) -> list[str]:
     """Replay these histories in turn; the failed ones, and why."""
-    replayer = Replayer(workflows=[SessionWorkflow], data_converter=DATA_CONVERTER, workflow_runner=workflow_runner())
+    replayer = Replayer(workflows=WORKFLOWS, data_converter=DATA_CONVERTER, workflow_runner=workflow_runner())
     async with replayer.workflow_replay_iterator(_histories(paths)) as results:
         failures = [result.replay_failure async for result in results]
     return [f"{path.name}: {why}" for path, why in zip(paths, failures, strict=True) if why is not None]
@@ -48,7 +47,7 @@ async def replay(paths: Sequence[Path]) -> list[str]:
 
 async def _histories(paths: Sequence[Path]) -> AsyncIterator[WorkflowHistory]:
     for path in paths:
-        yield WorkflowHistory.from_json(f"session/{path.stem}", path.read_text())
+        yield WorkflowHistory.from_json(path.stem, path.read_text())
 
 
 def main() -> None:

@@ -7,9 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from temporalio import workflow
 
 from tests.histories.history_scenarios import scenarios
 from tests.histories.replay import digest, digests, recorded, replay
+from worker.assemble import WORKFLOWS
 
 ROOT = Path(__file__).parents[2]
 RECORDED = recorded()
@@ -21,6 +23,12 @@ def named(path: Path) -> str:
 
 def test_every_scenario_has_been_recorded() -> None:
     assert {path.stem.rpartition("_")[0] for path in RECORDED} == scenarios(Path("gate")).keys()
+
+
+def test_every_workflow_of_a_worker_has_been_recorded() -> None:
+    starts = [json.loads(path.read_text())["events"][0]["workflowExecutionStartedEventAttributes"] for path in RECORDED]
+    names = {workflow._Definition.must_from_class(each).name for each in WORKFLOWS}
+    assert {start["workflowType"]["name"] for start in starts} == names
 
 
 def test_no_history_of_a_release_was_changed_or_removed() -> None:

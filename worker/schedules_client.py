@@ -5,11 +5,12 @@ from contextlib import asynccontextmanager
 from zoneinfo import ZoneInfo
 
 from activities.mint import new_id
-from activities.store import overviews, schedules
+from activities.store import overviews, schedule_records, schedules
 from activities.store.database import Database
-from activities.store.schedules import NewSchedule, RecordKind, ScheduledPrompt, ScheduleRecordRow, ScheduleRow
+from activities.store.schedule_records import RecordKind, ScheduleRecordRow
+from activities.store.schedules import NewSchedule, ScheduledPrompt, ScheduleRow
 from activities.store.statements import Statements
-from worker.api.schedules import ScheduleEntry, ScheduleEvent, ScheduleTiming, TriggeredPrompt
+from worker.api.schedules import ScheduleEntry, ScheduleEvent, ScheduleTiming, ScheduleVerification, TriggeredPrompt
 from worker.prompt_text import check_length, validate_prompt
 from worker.settings import Settings
 from workflows.domain.actor import Actor
@@ -121,7 +122,14 @@ class SchedulesClient:
 
     async def events(self, schedule: ScheduleId) -> list[ScheduleEvent]:
         """The newest first."""
-        return [_event(row) for row in await schedules.records(self.database, schedule)]
+        return [_event(row) for row in await schedule_records.newest(self.database, schedule)]
+
+    async def verify(self, schedule: ScheduleId) -> ScheduleVerification:
+        """Recompute the hash chain of its records. Raises NotFound."""
+        found = await schedule_records.verify(self.database, schedule)
+        if found is None:
+            raise schedules.not_found(schedule)
+        return ScheduleVerification(**dict(found))
 
     async def pause(self, schedule: ScheduleId, note: str | None = None) -> None:
         """What falls into the pause does not run. Raises NotFound, Conflict, UsageError."""
@@ -166,8 +174,9 @@ class SchedulesClient:
     ) -> AsyncIterator[tuple[Statements, ScheduleRow]]:
         """Under the schedule's lock, and recorded."""
         async with self.database.statements() as batch:
-            yield batch, await schedules.lock(batch, schedule)
-            schedules.record(batch, schedule, kind, self.actor.subject, note=note)
+            row = await schedules.lock(batch, schedule)
+            yield batch, row
+            schedule_records.record(batch, row.last_record, kind, self.actor.subject, note=note)
 
 
 def _require(row: ScheduleRow, state: ScheduleState, otherwise: str) -> None:
@@ -190,4 +199,4 @@ def _entry(row: ScheduleRow) -> ScheduleEntry:
 
 
 def _event(row: ScheduleRecordRow) -> ScheduleEvent:
-    return ScheduleEvent(**row.model_dump(exclude={"id", "schedule"}))
+    return ScheduleEvent(**row.model_dump(exclude={"schedule", "seq", "seal"}))

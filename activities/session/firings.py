@@ -9,10 +9,11 @@ from temporalio import activity
 from activities.calls.subagent import Deliver
 from activities.failpoints import failpoint
 from activities.mint import new_id
-from activities.store import budgets, prompts, schedules, sessions
+from activities.store import budgets, prompts, schedule_records, schedules, sessions
 from activities.store.database import Database
 from activities.store.journal import WORKER, Journal, announce
-from activities.store.schedules import FiredPrompt, RecordKind, ScheduledPrompt, ScheduleRow
+from activities.store.schedule_records import FiredPrompt, RecordKind
+from activities.store.schedules import ScheduledPrompt, ScheduleRow
 from activities.store.sessions import NewSession, SessionTemplate
 from activities.store.statements import Statements
 from workflows.domain import titles
@@ -86,7 +87,7 @@ async def trigger(database: Database, schedule: ScheduleId, prompt: MessageId, a
             raise Conflict(f"Schedule {schedule!r} was deleted.")
         fired = FiredPrompt(row.session or _new_session(), prompt)
         journal = await _accept(database, batch, row, row.body, fired, actor, None)
-        schedules.record(batch, schedule, RecordKind.TRIGGERED, actor.subject, fired=fired)
+        schedule_records.record(batch, row.last_record, RecordKind.TRIGGERED, actor.subject, fired=fired)
     announce(database, journal)
     return fired
 
@@ -100,9 +101,11 @@ def _settle(
 ) -> None:
     schedules.settle(batch, row, decision, refusal=refusal)
     kind = RecordKind.REFUSED if refusal is not None else RecordKind(decision.outcome)
-    schedules.record(batch, row.id, kind, row.author, nominal=decision.nominal, fired=fired, note=refusal)
+    last = schedule_records.record(
+        batch, row.last_record, kind, row.author, nominal=decision.nominal, fired=fired, note=refusal
+    )
     if refusal is not None:
-        schedules.record(batch, row.id, RecordKind.PAUSED, WORKER.subject, note=refusal)
+        schedule_records.record(batch, last, RecordKind.PAUSED, WORKER.subject, note=refusal)
 
 
 async def _accept(

@@ -134,16 +134,12 @@ class ChainCheck:
         return ChainVerification(session=session, events=self.seq, head=self.head.hex(), problem=self.problem)
 
     def _row_problem(self, row: dict[str, Any], record: EventRecord | None) -> str | None:
-        seq, found = self.seq + 1, row["seq"]
-        if found != seq:
-            return f"event {seq} is missing (the next one there is {found})"
-        if bytes(row["prev_hash"]) != self.head:
-            return f"event {seq} ({row['type']}) does not follow from the event before it"
-        if hash_chain.chain_hash(self.head, bytes(row["canonical"])) != bytes(row["hash"]):
-            return f"event {seq} ({row['type']}) is not what was hashed"
-        if record is None or (record.seq, record.event.type) != (seq, row["type"]):
-            return f"event {seq} ({row['type']}) holds another event's bytes"
-        return None
+        link = hash_chain.Link(row["seq"], *(bytes(row[name]) for name in ("canonical", "prev_hash", "hash")))
+        name = f"event {link.seq} ({row['type']})"
+        problem = hash_chain.link_problem("event", name, self.seq, self.head, link)
+        if problem is None and (record is None or (record.seq, record.event.type) != (link.seq, row["type"])):
+            return f"{name} holds another event's bytes"
+        return problem
 
     def _record_problem(self, record: EventRecord, contents: dict[str, str]) -> str | None:
         """A content that was changed, or a claim that no earlier answer explains."""

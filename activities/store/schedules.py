@@ -1,16 +1,18 @@
-"""Schedules: what is to be prompted at which times, what people do with it, and what came of its moments."""
+"""Schedules: what is to be prompted at which times."""
 
 from collections.abc import Sequence
 from datetime import datetime
-from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Any, Final
 from zoneinfo import ZoneInfo
 
+from activities.store import schedule_records
 from activities.store.database import Database, dumps
 from activities.store.pg_server import query_row
 from activities.store.queries import Queries
+from activities.store.schedule_records import LastRecord, RecordKind, ScheduleRecordRow
 from activities.store.sessions import SessionTemplate
 from activities.store.statements import RowReader, Statements
+from workflows.domain import hash_chain
 from workflows.domain.actor import Actor
 from workflows.domain.budgets import BudgetLimits
 from workflows.domain.errors import NotFound, UsageError
@@ -21,22 +23,6 @@ from workflows.domain.schedules.recurrence import Recurrence, next_after
 from workflows.domain.value import Value
 
 _QUERIES: Final = Queries("schedules")
-_RECORDS: Final = 20  # that are listed
-
-
-class RecordKind(StrEnum):
-    """What people do, what comes of a moment, and REFUSED: the session takes no prompt."""
-
-    CREATED = "created"
-    PAUSED = "paused"
-    RESUMED = "resumed"
-    DELETED = "deleted"
-    TRIGGERED = "triggered"
-    STARTED = "started"
-    QUEUED = "queued"
-    SKIPPED = "skipped"
-    MISSED = "missed"
-    REFUSED = "refused"
 
 
 class ScheduledPrompt(Value):
@@ -59,22 +45,9 @@ class NewSchedule(Value):
     body: ScheduledPrompt
 
 
-class ScheduleRecordRow(Value):
-    """`nominal`: the moment that it is about."""
-
-    id: int
-    schedule: ScheduleId
-    kind: RecordKind
-    author: str
-    nominal: datetime | None
-    session: SessionId | None
-    prompt: MessageId | None
-    note: str | None
-    at: datetime
-
-
 class ScheduleRow(NewSchedule):
-    """`body`: None if it is deleted. `now`: by the database's clock. `last`: of its runs."""
+    """`body`: None if it is deleted. `now`: by the database's clock. `last`: of its runs. `seq`, `head`: the end of its
+    records."""
 
     body: ScheduledPrompt | None  # type: ignore[assignment]  # a new one has it
     state: ScheduleState
@@ -87,6 +60,13 @@ class ScheduleRow(NewSchedule):
     created_at: datetime
     now: datetime
     last: ScheduleRecordRow | None = None
+    seq: int
+    head: bytes
+
+    @property
+    def last_record(self) -> LastRecord:
+        """Under its lock."""
+        return LastRecord(self.id, self.seq, self.head, self.now)
 
     @property
     def timetable(self) -> Timetable:
@@ -121,11 +101,6 @@ class ScheduleTroubles(Value):
     overdue: int
 
 
-class FiredPrompt(NamedTuple):
-    session: SessionId
-    prompt: MessageId
-
-
 async def create(database: Database, new: NewSchedule, actor: Actor) -> ScheduleRow:
     """An existing one stays. Raises UsageError for one that is never due."""
     async with database.statements() as batch:
@@ -133,14 +108,17 @@ async def create(database: Database, new: NewSchedule, actor: Actor) -> Schedule
         next_at = next_after(new.recurrence, clock["now"], ZoneInfo(new.zone))
         if next_at is None:
             raise UsageError(f"{new.timing!r} never comes (it is {clock['now']:%Y-%m-%d %H:%M} UTC now).")
-        values = new.model_dump(include={"id", "host", "session", "timing", "zone", "overlap", "missed"})
-        recurrence, body = (dumps(each.model_dump(mode="json")) for each in (new.recurrence, new.body))
-        created = await batch.rows(
-            _QUERIES.insert, **values, recurrence=recurrence, body=body, author=actor.subject, next_at=next_at
-        )
+        values: dict[str, Any] = new.model_dump(exclude={"recurrence", "body"}) | {
+            "recurrence": dumps(new.recurrence.model_dump(mode="json")),
+            "body": dumps(new.body.model_dump(mode="json")),
+            "author": actor.subject,
+        }
+        created = await batch.rows(_QUERIES.insert, **values, next_at=next_at, head=hash_chain.GENESIS)
+        row = await lock(batch, new.id)
         if created:
-            record(batch, new.id, RecordKind.CREATED, actor.subject)
-        return await lock(batch, new.id)
+            definition = schedule_records.definition(values)
+            schedule_records.record(batch, row.last_record, RecordKind.CREATED, actor.subject, definition=definition)
+        return row
 
 
 async def lock(batch: Statements, schedule: ScheduleId) -> ScheduleRow:
@@ -163,29 +141,9 @@ async def list_all(
     return [ScheduleRow(**row) for row in rows]
 
 
-async def records(reader: RowReader, schedule: ScheduleId) -> list[ScheduleRecordRow]:
-    """The newest first."""
-    return [ScheduleRecordRow(**row) for row in await reader.rows(_QUERIES.records, id=schedule, limit=_RECORDS)]
-
-
 async def triggered_by(reader: RowReader, prompt: MessageId) -> tuple[ScheduleId, SessionId] | None:
     rows = await reader.rows(_QUERIES.of_prompt, prompt=prompt)
     return (rows[0]["schedule"], rows[0]["session"]) if rows else None
-
-
-def record(
-    batch: Statements,
-    schedule: ScheduleId,
-    kind: RecordKind,
-    author: str,
-    *,
-    nominal: datetime | None = None,
-    fired: FiredPrompt | None = None,
-    note: str | None = None,
-) -> None:
-    session, prompt = fired or (None, None)
-    values = {"nominal": nominal, "session": session, "prompt": prompt, "note": note}
-    batch.write(_QUERIES.record, id=schedule, kind=kind, author=author, **values)
 
 
 def settle(batch: Statements, row: ScheduleRow, decision: FiringDecision, *, refusal: str | None = None) -> None:
@@ -246,10 +204,12 @@ async def overdue(reader: RowReader, seconds: float) -> list[ScheduleId]:
 async def pause_all(database: Database, note: str, actor: Actor) -> Sequence[ScheduleId]:
     """Returns those that were active."""
     async with database.statements() as batch:
-        paused = [ScheduleId(row["id"]) for row in await batch.rows(_QUERIES.at_work, note=note)]
-        for schedule in paused:
-            record(batch, schedule, RecordKind.PAUSED, actor.subject, note=note)
-    return paused
+        active = [each.id for each in await wanted(batch)]
+        for schedule in active:
+            row = await lock(batch, schedule)
+            pause(batch, row, note)
+            schedule_records.record(batch, row.last_record, RecordKind.PAUSED, actor.subject, note=note)
+    return active
 
 
 async def of_session(reader: RowReader, session: SessionId) -> list[ScheduleId]:

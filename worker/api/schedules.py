@@ -56,6 +56,15 @@ class ScheduleEntry(Value):
     last: ScheduleEvent | None = None
 
 
+class ScheduleVerification(Value):
+    """Whether a schedule's records are as they were written: `problem` names the first bad one."""
+
+    schedule: ScheduleId
+    records: int
+    head: str
+    problem: str | None = None
+
+
 class TriggeredPrompt(Value):
     """`delivered`: Temporal has acknowledged the signal, else the sweeper sends it."""
 

@@ -2,10 +2,19 @@
 
 import hashlib
 import json
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 _DOMAIN: Final = b"holdfast-event/1\x00"
-GENESIS: Final = bytes(32)  # prev_hash of a session's first event
+GENESIS: Final = bytes(32)  # prev_hash of a chain's first link
+
+
+class Link(NamedTuple):
+    """A link as it is stored; `canonical`: its bytes, stored or made again."""
+
+    seq: int
+    canonical: bytes
+    prev_hash: bytes
+    hash: bytes
 
 
 def canonical_json(value: Any) -> bytes:
@@ -19,6 +28,17 @@ def canonical_json(value: Any) -> bytes:
 
 def chain_hash(previous: bytes, event: bytes) -> bytes:
     return hashlib.sha256(_DOMAIN + previous + event).digest()
+
+
+def link_problem(noun: str, name: str, seq: int, head: bytes, found: Link) -> str | None:
+    """Why a link does not follow the one with the number `seq` and the hash `head`."""
+    if found.seq != seq + 1:
+        return f"{noun} {seq + 1} is missing (the next one there is {found.seq})"
+    if found.prev_hash != head:
+        return f"{name} does not follow from the {noun} before it"
+    if chain_hash(head, found.canonical) != found.hash:
+        return f"{name} is not what was hashed"
+    return None
 
 
 def salted_hash(salt: bytes, content: bytes) -> str:

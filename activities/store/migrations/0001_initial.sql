@@ -484,23 +484,29 @@ CREATE TABLE schedule (                             -- what is to be prompted at
     version     integer     NOT NULL DEFAULT 1,     -- of what Temporal has to know
     sent_version integer,                           -- that Temporal has acknowledged
     trouble     text,                               -- why it has not
+    seq         bigint      NOT NULL DEFAULT 0,     -- of its last record, and the hash
+    head        bytea       NOT NULL,
     created_at  timestamptz NOT NULL DEFAULT now()
 );
 CREATE INDEX schedule_due ON schedule (next_at) WHERE state = 'active';
 CREATE INDEX schedule_session ON schedule (session) WHERE session IS NOT NULL;
 
 CREATE TABLE schedule_record (                      -- what people have done with a schedule, and what came of its moments
-    id       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    schedule text        NOT NULL REFERENCES schedule,
-    kind     text        NOT NULL,
-    author   text        NOT NULL,                  -- of a moment: whom it prompts as
-    nominal  timestamptz,                           -- the moment
-    session  text,                                  -- that was prompted
-    prompt   text,
-    note     text,
-    at       timestamptz NOT NULL DEFAULT now()
+    schedule  text        NOT NULL REFERENCES schedule,
+    seq       bigint      NOT NULL,
+    kind      text        NOT NULL,
+    author    text        NOT NULL,                 -- of a moment: whom it prompts as
+    nominal   timestamptz,                          -- the moment
+    session   text,                                 -- that was prompted
+    prompt    text,
+    note      text,
+    salt      bytea,                                -- of the seal; none: it is deleted
+    seal      text,                                 -- of the note; of what was created
+    at        timestamptz NOT NULL,
+    prev_hash bytea       NOT NULL,
+    hash      bytea       NOT NULL,                 -- over the columns but note and salt
+    PRIMARY KEY (schedule, seq)
 );
-CREATE INDEX schedule_record_schedule ON schedule_record (schedule, id);
 CREATE UNIQUE INDEX schedule_record_once ON schedule_record (schedule, nominal) WHERE kind = 'started';
 CREATE UNIQUE INDEX schedule_record_prompt ON schedule_record (prompt) WHERE prompt IS NOT NULL;
 

@@ -1,36 +1,29 @@
 -- name: insert
 -- Add a schedule; a row if its id is new.
-INSERT INTO schedule (id, host, session, timing, recurrence, zone, overlap, missed, body, author, next_at)
+INSERT INTO schedule (id, host, session, timing, recurrence, zone, overlap, missed, body, author, next_at,
+                      head)
 VALUES (%(id)s, %(host)s, %(session)s, %(timing)s, %(recurrence)s, %(zone)s, %(overlap)s, %(missed)s, %(body)s,
-        %(author)s, %(next_at)s)
+        %(author)s, %(next_at)s, %(head)s)
 ON CONFLICT (id) DO NOTHING RETURNING id
 
 -- name: lock
 -- Lock a schedule.
 SELECT id, host, session, timing, recurrence, zone, overlap, missed, body, state, author, note, next_at, queued_for,
-       version, trouble, created_at, now() AS now
+       version, trouble, created_at, now() AS now, seq, head
 FROM schedule WHERE id = %(id)s FOR UPDATE
 
 -- name: list_all
 -- Schedules with their last record of a run, the next due first; one by its id.
 SELECT s.id, s.host, s.session, s.timing, s.recurrence, s.zone, s.overlap, s.missed, s.body, s.state, s.author, s.note,
-       s.next_at, s.queued_for, s.version, s.trouble, s.created_at, now() AS now, last.record AS last
+       s.next_at, s.queued_for, s.version, s.trouble, s.created_at, now() AS now, s.seq, s.head, last.record AS last
 FROM schedule s
-LEFT JOIN LATERAL (SELECT row_to_json(r) AS record FROM schedule_record r
-                   WHERE r.schedule = s.id AND (r.nominal IS NOT NULL OR r.kind = 'triggered')
-                   ORDER BY r.id DESC LIMIT 1) last ON true
+LEFT JOIN LATERAL (SELECT row_to_json(r) AS record
+                   FROM (SELECT schedule, seq, kind, author, nominal, session, prompt, note, seal, at
+                         FROM schedule_record
+                         WHERE schedule = s.id AND (nominal IS NOT NULL OR kind = 'triggered')
+                         ORDER BY seq DESC LIMIT 1) r) last ON true
 WHERE (%(id)s::text IS NULL OR s.id = %(id)s) AND (%(all)s OR s.state IN ('active', 'paused'))
 ORDER BY s.state, s.next_at NULLS LAST, s.id
-
--- name: records
--- The last records of a schedule, the newest first.
-SELECT id, schedule, kind, author, nominal, session, prompt, note, at FROM schedule_record
-WHERE schedule = %(id)s ORDER BY id DESC LIMIT %(limit)s
-
--- name: record
--- Record what was done with a schedule.
-INSERT INTO schedule_record (schedule, kind, author, nominal, session, prompt, note)
-VALUES (%(id)s, %(kind)s, %(author)s, %(nominal)s, %(session)s, %(prompt)s, %(note)s)
 
 -- name: of_prompt
 -- The schedule and the session of a prompt that a person has triggered.
@@ -54,15 +47,15 @@ UPDATE schedule SET state = 'deleted', body = NULL, note = NULL, next_at = NULL,
 WHERE id = %(id)s
 
 -- name: erase_notes
--- Erase the notes of a schedule's records.
-UPDATE schedule_record SET note = NULL WHERE schedule = %(id)s
+-- Erase the notes of a schedule's records, and the salts of their seals.
+UPDATE schedule_record SET note = NULL, salt = NULL WHERE schedule = %(id)s
 
 -- name: busy_session
 -- Whether the session of a schedule's last run is at work.
 SELECT EXISTS (SELECT FROM turn WHERE turn.session = r.session AND turn.state = 'open')
     OR EXISTS (SELECT FROM work WHERE work.session = r.session AND work.state = 'accepted') AS busy
 FROM (SELECT coalesce(%(session)s, (SELECT session FROM schedule_record
-                                    WHERE schedule = %(id)s AND session IS NOT NULL ORDER BY id DESC LIMIT 1)) AS session) r
+                                    WHERE schedule = %(id)s AND session IS NOT NULL ORDER BY seq DESC LIMIT 1)) AS session) r
 
 -- name: busy_queue
 -- Whether a prompt of a schedule waits to be taken.
@@ -89,11 +82,6 @@ WHERE id = %(id)s
 SELECT id FROM schedule
 WHERE state = 'active' AND (next_at < now() - make_interval(secs => %(seconds)s) OR queued_for IS NOT NULL)
 ORDER BY next_at, id LIMIT 100
-
--- name: at_work
--- Pause the schedules of a restored database.
-UPDATE schedule SET state = 'paused', note = %(note)s, queued_for = NULL, version = version + 1
-WHERE state = 'active' RETURNING id
 
 -- name: of_session
 -- The schedules that prompt a session.

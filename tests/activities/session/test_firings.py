@@ -8,9 +8,10 @@ import pytest
 
 from activities.session.deletion import Deletion
 from activities.session.firings import fire, trigger
-from activities.store import events, overviews, schedules, sessions
+from activities.store import events, overviews, schedule_records, schedules, sessions
 from activities.store.journal import session_journal
-from activities.store.schedules import NewSchedule, RecordKind, ScheduledPrompt, ScheduleRow
+from activities.store.schedule_records import RecordKind
+from activities.store.schedules import NewSchedule, ScheduledPrompt, ScheduleRow
 from activities.store.sessions import SessionTemplate
 from tests.activities.rig import PERSON, ActivityRig
 from workflows.domain.actor import Actor
@@ -45,7 +46,7 @@ async def let_pass(rig: ActivityRig, ago: timedelta = timedelta(seconds=1)) -> N
 
 
 async def kinds(rig: ActivityRig) -> list[RecordKind]:
-    return [each.kind for each in reversed(await schedules.records(rig.database, SCHEDULE))]
+    return [each.kind for each in reversed(await schedule_records.newest(rig.database, SCHEDULE))]
 
 
 async def row(rig: ActivityRig) -> ScheduleRow:
@@ -145,3 +146,52 @@ async def test_a_session_that_a_schedule_prompts_is_not_deleted_before_the_sched
     assert (found.state, found.body) == (ScheduleState.DELETED, None)
     with pytest.raises(Conflict, match="was deleted"):
         await trigger(rig.database, SCHEDULE, PROMPT, OTHER)
+
+
+async def recorded(rig: ActivityRig) -> None:
+    """Made, paused with a note by another person, and triggered."""
+    await made(rig)
+    async with rig.database.statements() as batch:
+        found = await schedules.lock(batch, SCHEDULE)
+        schedules.pause(batch, found, "until then")
+        schedule_records.record(batch, found.last_record, RecordKind.PAUSED, OTHER.subject, note="until then")
+    await trigger(rig.database, SCHEDULE, PROMPT, OTHER)
+
+
+async def problem(rig: ActivityRig) -> str | None:
+    verified = await schedule_records.verify(rig.database, SCHEDULE)
+    assert verified is not None and len(verified.head) == 64
+    return verified.problem
+
+
+async def test_the_records_verify_and_their_texts_can_be_erased(rig: ActivityRig) -> None:
+    assert await schedule_records.verify(rig.database, SCHEDULE) is None
+    await recorded(rig)
+    assert await problem(rig) is None
+    async with rig.database.statements() as batch:
+        found = await schedules.lock(batch, SCHEDULE)
+        schedules.erase(batch, found)
+        schedule_records.record(batch, found.last_record, RecordKind.DELETED, PERSON.subject)
+    (_, _, paused, _) = left = await schedule_records.newest(rig.database, SCHEDULE)
+    assert await problem(rig) is None and left[0].author == PERSON.subject
+    assert paused.note is None and paused.seal is not None
+
+
+TAMPERING: Final = {
+    b"UPDATE schedule_record SET author = 'x' WHERE seq = 2": "record 2 (paused) is not what was hashed",
+    b"UPDATE schedule_record SET at = now() WHERE seq = 3": "record 3 (triggered) is not what was hashed",
+    b"UPDATE schedule_record SET note = 'x' WHERE seq = 2": "record 2 (paused): the note was changed afterwards",
+    b"UPDATE schedule_record SET salt = NULL WHERE seq = 2": "record 2 (paused): the note was changed afterwards",
+    b"DELETE FROM schedule_record WHERE seq = 2": "record 2 is missing (the next one there is 3)",
+    b"DELETE FROM schedule_record WHERE seq > 1": "records 2 to 3 are missing at the end",
+    b"UPDATE schedule SET seq = 2": "the schedule's row names another last record",
+    b"UPDATE schedule SET author = 'x'": "record 1 (created): the schedule that it has made was changed afterwards",
+    b"UPDATE schedule SET body = '{}'": "record 1 (created): the schedule that it has made was changed afterwards",
+}
+
+
+@pytest.mark.parametrize(("tampering", "expected"), TAMPERING.items(), ids=range(len(TAMPERING)))
+async def test_what_was_changed_afterwards_is_named(rig: ActivityRig, tampering: bytes, expected: str) -> None:
+    await recorded(rig)
+    await rig.database.rows(tampering)
+    assert await problem(rig) == expected

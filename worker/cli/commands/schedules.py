@@ -9,6 +9,7 @@ import click
 from worker.api.schedules import ScheduleEntry
 from worker.cli import completers, confirmation, id_lookup
 from worker.cli.command_support import async_command, confirm, open_client, print_note
+from worker.cli.exit_codes import ExitCode
 from worker.cli.render import schedule_text
 from worker.cli.render.console import print_rows, terminal_columns
 from worker.cli.render.escaping import escape_exact
@@ -38,6 +39,7 @@ def schedules(context: click.Context, all_: bool, as_json: bool) -> None:
       holdfast schedules
       holdfast schedules pause sch_… -m "until the release"
       holdfast schedules trigger sch_…
+      holdfast schedules verify
     """
     if context.invoked_subcommand is None:
         context.exit(context.invoke(list_, all_=all_, as_json=as_json))
@@ -86,6 +88,32 @@ async def show(settings: Settings, schedule: str, as_json: bool) -> None:
         return
     for row in schedule_text.render_schedule(entry, events, datetime.now(UTC)):
         click.echo(wrap_for_stdout(row, 4))
+
+
+@schedules.command()
+@click.argument("schedules", nargs=-1, metavar="[SCHEDULE]...", shell_complete=completers.schedule)
+@_JSON
+@async_command
+async def verify(settings: Settings, schedules: tuple[str, ...], as_json: bool) -> ExitCode:
+    """Recompute the hash chains of what was done with schedules.
+
+    Without a schedule: of all, with those that are done or were deleted. Ends with code 1 where a record was changed,
+    removed or added, or a prompt or a note was changed.
+
+    \b
+    Examples:
+      holdfast schedules verify
+      holdfast schedules verify sch_…
+    """
+    async with open_client(settings) as client:
+        named = [await id_lookup.find_schedule(client, typed) for typed in schedules]
+        ids = named or [each.id for each in await client.schedules.list_all(include_over=True)]
+        found = [await client.schedules.verify(each) for each in ids]
+    for verified in found:
+        click.echo(verified.model_dump_json() if as_json else schedule_text.describe_verified(verified))
+    if not found:
+        print_note("There are no schedules.")
+    return ExitCode.DONE if all(verified.problem is None for verified in found) else ExitCode.FAILED
 
 
 @schedules.command()

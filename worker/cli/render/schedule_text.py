@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from worker.api.schedules import ScheduleEntry, ScheduleEvent
+from worker.api.schedules import ScheduleEntry, ScheduleEvent, ScheduleVerification
 from worker.cli.render.escaping import escape_exact, one_line
-from worker.cli.render.formatting import format_duration
+from worker.cli.render.formatting import format_duration, pluralize
 from workflows.domain.schedules.decision import Missed, Overlap, ScheduleState
 
 _TITLE = 60  # characters
@@ -73,6 +73,13 @@ def describe_prompt(entry: ScheduleEntry) -> str:
     if entry.prompt is None:
         return "(deleted)"
     return one_line(entry.title or entry.prompt.text, _TITLE)
+
+
+def describe_verified(verified: ScheduleVerification) -> str:
+    records = pluralize(verified.records, "record")
+    if verified.problem is None:
+        return f"{verified.schedule}: {records}, the chain is whole, its head is {verified.head}"
+    return f"{verified.schedule}: {escape_exact(verified.problem)}; in order before it: {records}"
 
 
 def render_schedule(entry: ScheduleEntry, events: list[ScheduleEvent], now: datetime) -> Iterator[str]:

@@ -25,6 +25,9 @@ async def test_a_schedule_is_made_listed_paused_triggered_and_deleted(open_harne
         page, status = await person.run("log", session), await person.run("sessions", "show", session)
         resumed = await person.run("schedules", "unpause", schedule, "--json")
         deleted = await person.run("schedules", "delete", schedule)
+        verified = await person.run("schedules", "verify")
+        await harness.database.rows(b"UPDATE schedule_record SET author = 'another' WHERE kind = 'paused'")
+        changed = await person.run("schedules", "verify", schedule)
         over = json.loads((await person.run("schedules", "--all", "--json")).out)
 
     assert none.out == "" and "holdfast run --every" in none.err
@@ -35,6 +38,11 @@ async def test_a_schedule_is_made_listed_paused_triggered_and_deleted(open_harne
     assert "paused by " in shown.out and f"which prompted {session}" in shown.out and "> Sweep the floor." in shown.out
     assert f"who triggered schedule {schedule}" in page.out and f"started by schedule {schedule}" in status.out
     assert json.loads(resumed.out)["state"] == "active" and deleted.out == f"Deleted: 'Sweep the floor.' ({schedule})\n"
+    assert verified.out.startswith(f"{schedule}: 5 records, the chain is whole, its head is ")
+    assert (changed.code, changed.out) == (
+        1,
+        f"{schedule}: record 2 (paused) is not what was hashed; in order before it: 1 record\n",
+    )
     assert [(each["id"], each["state"], each["prompt"]) for each in over] == [(schedule, "deleted", None)]
 
 

@@ -12,10 +12,11 @@ from temporalio.workflow import ActivityConfig, LocalActivityConfig
 from activities.session.open_turn import ProjectActivities
 from activities.session.turns import TurnActivities
 from workflows import policies
+from workflows.activity_failures import has_type, is_stale
 from workflows.domain import ids, search_attributes
 from workflows.domain.agents.built_in import TITLE
 from workflows.domain.behaviour import TITLES
-from workflows.domain.errors import HoldfastError, NotFound, StaleFence
+from workflows.domain.errors import NotFound
 from workflows.domain.ids import GenerationId, SessionId
 from workflows.domain.state import Aside, SessionState
 from workflows.domain.wire import (
@@ -194,17 +195,6 @@ class SessionRuntime:
         if self.can_continue_as_new():
             await workflow.wait_condition(workflow.all_handlers_finished)
             workflow.continue_as_new(self.state.with_all_fields_set())
-
-
-def is_stale(error: FailureError) -> bool:
-    """Whether a later load or attempt has overtaken the activity."""
-    return has_type(error, StaleFence)
-
-
-def has_type(error: FailureError, kind: type[HoldfastError]) -> bool:
-    """A local activity's error is not wrapped on replay."""
-    cause = error.cause if isinstance(error, ActivityError) else error
-    return isinstance(cause, ApplicationError) and cause.type == kind.__name__
 
 
 def _child_search_attributes(own: TypedSearchAttributes, child: SessionId, agent: str | None) -> TypedSearchAttributes:

@@ -1,18 +1,18 @@
 """Turn: a session workflow's moves."""
 
 import asyncio
-from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Final
+from typing import Final
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, ApplicationError, FailureError, is_cancelled_exception
+from temporalio.exceptions import ActivityError, FailureError, is_cancelled_exception
 
 from activities.calls.run import ToolActivities
 from activities.model.compact import Compactor
 from activities.model.generate import Model
 from activities.session.overflows import OverflowActivities
 from workflows import policies
+from workflows.activity_failures import failure_text, is_overflow
 from workflows.domain import ids
 from workflows.domain.behaviour import COMPACTION_WAITS, COMPACTS, DAYS, LIMITS, OUTGROWS, WAITS_FOR_PROVIDERS
 from workflows.domain.moves import Compact, Generate, Move, Outgrow, Settle, next_move
@@ -36,6 +36,7 @@ from workflows.domain.wire import (
     StepResult,
 )
 from workflows.gate import Gate
+from workflows.interruption import run_until
 from workflows.runtime import ReloadDue, SessionRuntime
 
 _NOT_COMPACTED: Final = "It could not be compacted:"
@@ -200,6 +201,14 @@ class Turn:
         except ActivityError as error:
             self.turn.record_failed_compaction(f"{_NOT_COMPACTED} {failure_text(error)}", final=False)
             return True
+        if compacted.state is CompactState.STOPPED:
+            self.session.stop()
+            return False
+        await self.apply_compaction(compacted, request.generation)
+        return True
+
+    async def apply_compaction(self, compacted: CompactResult, generation: ids.GenerationId) -> None:
+        """A paused or suspended one goes on afterwards."""
         match compacted.state:
             case CompactState.DONE | CompactState.SHORTENED:
                 self.turn.record_compaction()
@@ -209,14 +218,10 @@ class Turn:
                 self.turn.record_failed_compaction(_SWITCHED_OFF, final=True)
                 self.turn.error = self.turn.outgrown  # as the person wants it
             case CompactState.PAUSED:
-                self.turn.compacting = request.generation
+                self.turn.compacting = generation
                 await self.runtime.wait_for_provider(compacted.pause)
             case CompactState.SUSPENDED:
                 await self.runtime.wait_until_resumed()
-            case CompactState.STOPPED:
-                self.session.stop()
-                return False
-        return True
 
     async def back_off_after_empty_answer(self) -> None:
         """Wait 1, 2, 4 … seconds."""
@@ -318,43 +323,3 @@ class Turn:
         """In Temporal's UI."""
         doing = _DOING[type(move)]
         workflow.set_current_details(f"Turn {self.turn.number}, step {self.turn.step}: {doing}")
-
-
-async def run_until(
-    due: Callable[[], bool], work: asyncio.Future[Any], before_end: Callable[[], None] = lambda: None
-) -> None:
-    """Run `work` until it is done, `due` holds, or this run is cancelled; then cancel and await it."""
-    try:
-        await workflow.wait_condition(lambda: work.done() or due())
-    except asyncio.CancelledError:  # no `finally`: an evicted run may not await
-        before_end()
-        await cancel_and_wait(work)
-        raise
-    before_end()
-    await cancel_and_wait(work)
-
-
-async def cancel_and_wait(task: asyncio.Future[Any]) -> None:
-    """Raises the task's error; a cancellation and a due load are none."""
-    task.cancel()
-    results = await asyncio.gather(task, return_exceptions=True)
-    for problem in results[0] if isinstance(results[0], list) else results:
-        if isinstance(problem, BaseException) and not (
-            isinstance(problem, ReloadDue) or is_cancelled_exception(problem)
-        ):
-            raise problem
-
-
-def is_overflow(error: ActivityError) -> bool:
-    """Whether the provider has refused a step's context as too long."""
-    return isinstance(error.cause, ApplicationError) and error.cause.type == "ContextOverflow"
-
-
-def failure_text(error: ActivityError) -> str:
-    """The text for people. Re-raises a cancellation."""
-    if is_cancelled_exception(error):
-        raise error
-    cause = error.cause
-    if not isinstance(cause, ApplicationError):
-        return str(cause or error)[:2000]
-    return cause.message[:2000]  # str() would begin with the name of its class

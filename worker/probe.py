@@ -9,7 +9,7 @@ from typing import Final
 
 from activities.model.addresses import without_login
 from activities.model.endpoints import EndpointResolver, ResolvedModel
-from activities.model.failures import ModelError, Overflow, ProviderFailure, Retry, Stop, StopKind, classify
+from activities.model.failures import Overflow, Retry, Stop, StopKind, classify
 from activities.model.keys import Keys
 from activities.model.model_table import ModelTables
 from activities.model.port import ModelPort, UserInput
@@ -22,8 +22,9 @@ from worker.credential_handoff import CredentialEnvironment
 from worker.redaction import redactor
 from worker.settings import Settings, process_environment
 from workflows.domain.config.config import Config
-from workflows.domain.errors import UsageError
+from workflows.domain.errors import ModelError, UsageError
 from workflows.domain.messages import TextPart
+from workflows.domain.provider_failure import ProviderFailure
 from workflows.domain.tool_offer import ToolOffer
 from workflows.domain.usage import Tokens
 from workflows.domain.value import Value

@@ -7,7 +7,7 @@ from typing import Any
 from temporalio import workflow
 from temporalio.exceptions import is_cancelled_exception
 
-from workflows.runtime import ReloadDue
+from workflows.domain.errors import ReloadDue
 
 
 async def run_until(

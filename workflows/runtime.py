@@ -16,7 +16,7 @@ from workflows.activity_failures import has_type, is_stale
 from workflows.domain import ids, search_attributes
 from workflows.domain.agents.built_in import TITLE
 from workflows.domain.behaviour import TITLES
-from workflows.domain.errors import NotFound
+from workflows.domain.errors import NotFound, ReloadDue
 from workflows.domain.ids import GenerationId, SessionId
 from workflows.domain.state import Aside, SessionState
 from workflows.domain.wire import (
@@ -37,10 +37,6 @@ _START_ATTEMPTS: Final = 3
 
 R = TypeVar("R")
 Q = TypeVar("Q", bound=Request)
-
-
-class ReloadDue(Exception):
-    """The rows have to be loaded again first: ends a move, and is no failure."""
 
 
 class SessionRuntime:

@@ -8,9 +8,10 @@ from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from workflows.domain import ids
 from workflows.domain.behaviour import require_known
+from workflows.domain.errors import ReloadDue
 from workflows.domain.state import SessionState
 from workflows.domain.wire import WAKE, CloseReason, Wake, WakeKind
-from workflows.runtime import ReloadDue, SessionRuntime
+from workflows.runtime import SessionRuntime
 from workflows.turn import Turn
 
 

@@ -15,6 +15,7 @@ from workflows import policies
 from workflows.activity_failures import failure_text, is_overflow
 from workflows.domain import ids
 from workflows.domain.behaviour import COMPACTION_WAITS, COMPACTS, DAYS, LIMITS, OUTGROWS, WAITS_FOR_PROVIDERS
+from workflows.domain.errors import ReloadDue
 from workflows.domain.moves import Compact, Generate, Move, Outgrow, Settle, next_move
 from workflows.domain.open_call import CallPhase, CallResult, CallResultState, OpenCall
 from workflows.domain.state import TurnState
@@ -37,7 +38,7 @@ from workflows.domain.wire import (
 )
 from workflows.gate import Gate
 from workflows.interruption import run_until
-from workflows.runtime import ReloadDue, SessionRuntime
+from workflows.runtime import SessionRuntime
 
 _NOT_COMPACTED: Final = "It could not be compacted:"
 _SWITCHED_OFF: Final = "Compaction is switched off: `compaction.auto` in the configuration is false."

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from pydantic import ValidationError
 
-from workflows.domain.errors import UsageError
+from workflows.domain.errors import DamagedArchive, UsageError
 from workflows.domain.ids import SessionId
 from workflows.domain.value import Value
 
@@ -47,13 +47,6 @@ class Manifest(Value):
     @property
     def session(self) -> SessionId:
         return self.sessions[0].session
-
-
-class DamagedArchive(UsageError):
-    """A file that is no archive, or was changed."""
-
-    def __init__(self, path: Path, why: str) -> None:
-        super().__init__(f"{str(path)!r} is no whole archive of Holdfast: {why}. Look for another copy of it.")
 
 
 class ArchiveWriter:

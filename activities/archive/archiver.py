@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Final
 
 from activities.archive import archive_file
-from activities.archive.archive_file import DamagedArchive, LogEnd, Manifest
+from activities.archive.archive_file import LogEnd, Manifest
 from activities.archive.verification import verify
 from activities.failpoints import failpoint
 from activities.store import archives, overviews
 from activities.store.archives import ArchiveCandidate
 from activities.store.database import Database
 from workflows.domain.archive_location import ArchiveLocation
-from workflows.domain.errors import Conflict, Unavailable
+from workflows.domain.errors import Conflict, DamagedArchive, Unavailable
 from workflows.domain.ids import PartId, SessionId
 
 _LOG: Final = logging.getLogger("holdfast.archive")

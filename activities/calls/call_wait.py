@@ -10,8 +10,8 @@ from activities.store.calls import CallRow
 from activities.store.database import Database
 from activities.store.journal import WORKER, Journal, session_journal
 from activities.store.waits import WaitRow
-from activities.tools.tool import ABORTED, CallStopped, WaitStatus
-from workflows.domain.errors import StaleFence
+from activities.tools.tool import ABORTED, WaitStatus
+from workflows.domain.errors import CallStopped, StaleFence
 from workflows.domain.waits import WaitEnd, WaitSubject
 from workflows.domain.wire import Fence
 

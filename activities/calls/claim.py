@@ -10,10 +10,9 @@ from activities.store import asks, calls, grants, turns
 from activities.store.asks import AskRow
 from activities.store.calls import CachedEvidence, CallRow
 from activities.store.journal import Journal
-from activities.store.outages import VersionConflict
 from activities.store.turns import TurnStatus
 from workflows.domain.effects import Plan
-from workflows.domain.errors import StaleFence, ToolError
+from workflows.domain.errors import StaleFence, ToolError, VersionConflict
 from workflows.domain.events.asks import SignalWithoutAnswer
 from workflows.domain.events.calls import RecordedDecision
 from workflows.domain.ids import TurnConfigId

@@ -10,12 +10,12 @@ from activities.calls.output import save_output
 from activities.calls.plan_call import plan_call
 from activities.calls.planner.planner import Planner
 from activities.store.calls import CachedEvidence, CallRow
-from activities.tools.tool import Delegated, OutcomeUnknown, Output, Tool, ToolContext, Waiting
+from activities.tools.tool import Delegated, Output, Tool, ToolContext, Waiting
 from activities.tools.toolset import Toolset
 from prompts import render_prompt
 from workflows.domain.context.truncate import truncate
 from workflows.domain.effects import Plan, Recovery
-from workflows.domain.errors import ToolError
+from workflows.domain.errors import OutcomeUnknown, ToolError
 from workflows.domain.messages import CallState, Outcome
 
 _OTHER_MACHINE: Final = "It began on another machine, which is gone, and whose files and processes cannot be seen here."

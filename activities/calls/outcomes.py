@@ -5,10 +5,10 @@ from typing import Any, Final, TypeAlias
 
 from activities.store.calls import CallRow
 from activities.store.database import dumps
-from activities.tools.tool import ABORTED, CallStopped, OutcomeUnknown, Tool
+from activities.tools.tool import ABORTED, Tool
 from prompts import render_prompt
 from workflows.domain.effects import Recovery
-from workflows.domain.errors import HoldfastError, ToolError
+from workflows.domain.errors import CallStopped, HoldfastError, OutcomeUnknown, ToolError
 from workflows.domain.messages import CallState, Outcome
 
 Settlement: TypeAlias = tuple[CallState, Outcome]

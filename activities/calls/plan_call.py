@@ -7,11 +7,11 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from activities.calls.planner.messages import CheckFailed, PlanRequest
+from activities.calls.planner.messages import PlanRequest
 from activities.calls.planner.planner import Planner
 from activities.tools.tool import P, Plan, Tool
 from activities.turn_context import TurnContext
-from workflows.domain.errors import ToolError
+from workflows.domain.errors import CheckFailed, ToolError
 
 _TIMEOUT: Final = 10.0  # seconds per call checked in this process
 _MAX_REASON_CHARS: Final = 300  # characters of a reason

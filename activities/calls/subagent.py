@@ -15,9 +15,9 @@ from activities.store.journal import WORKER, Journal, session_journal
 from activities.store.sessions import NewSession
 from activities.store.tasks import SubagentTask
 from activities.store.turns import TurnStatus
-from activities.tools.tool import ABORTED, CallStopped, SubagentCall, SubagentStatus, TaskRequest
+from activities.tools.tool import ABORTED, SubagentCall, SubagentStatus, TaskRequest
 from workflows.domain.agents.delegation import subagent_rules
-from workflows.domain.errors import StaleFence, ToolError, Unavailable
+from workflows.domain.errors import CallStopped, StaleFence, ToolError, Unavailable
 from workflows.domain.ids import MessageId, Prefix, SessionId, StopId
 from workflows.domain.messages import AssistantMessage, TextPart, ToolPart
 from workflows.domain.prompt import Prompt, PromptMode

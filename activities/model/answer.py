@@ -11,7 +11,6 @@ from activities.mint import new_id
 from activities.model.attempt import Attempt, model_failed
 from activities.model.deltas import DeltaBatch, DeltaBatcher
 from activities.model.endpoints import ResolvedModel
-from activities.model.failures import ModelError
 from activities.model.port import ModelPort, ModelRequest, RequestAccepted
 from activities.model.result_formats import as_result
 from activities.model.stream import Answer, AnswerAssembler, Delta, PartKind
@@ -21,7 +20,7 @@ from activities.store.calls import CallRow
 from activities.store.commit_retry import finish_within_grace
 from activities.store.deltas import Watchers
 from activities.store.model_answers import NewAnswer, NewPart
-from workflows.domain.errors import UsageError
+from workflows.domain.errors import ModelError, UsageError
 from workflows.domain.generation import Purpose
 from workflows.domain.ids import PartId, Prefix
 from workflows.domain.messages import AnswerMetadata, ReasoningPart, RequestedCall, TextPart

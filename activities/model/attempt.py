@@ -15,7 +15,7 @@ from activities.failpoints import failpoint
 from activities.fault_limit import count_faults
 from activities.heartbeat import heartbeats, last_progress
 from activities.model.endpoints import ResolvedModel
-from activities.model.failures import Overflow, ProviderFailure, Retry, Stop, classify
+from activities.model.failures import Overflow, Retry, Stop, classify
 from activities.model.port import ModelRequest
 from activities.model.providers import split_model_id
 from activities.model.request_digest import RequestDigester
@@ -45,6 +45,7 @@ from activities.store.turns import TurnStatus
 from workflows.domain.budgets import Usage, produced
 from workflows.domain.errors import StaleFence, Unavailable, UsageError
 from workflows.domain.generation import Generation
+from workflows.domain.provider_failure import ProviderFailure
 from workflows.domain.usage import Tokens
 from workflows.domain.wire import Fence, Request
 

@@ -19,10 +19,9 @@ from activities.model.aws_routes import EXTRA, AwsRoutes
 from activities.model.bedrock_regions import DEFAULT_REGION, check_region, regional_name
 from activities.model.endpoint import ENVIRONMENT, AwsSignIn, Endpoint, Route
 from activities.model.extras import import_extra
-from activities.model.failures import ModelError
 from activities.model.wires.wire_request import WireRequest
 from workflows.domain.config.config import ProviderOptions
-from workflows.domain.errors import UsageError
+from workflows.domain.errors import ModelError, UsageError
 
 _SERVICE: Final = "bedrock"  # that requests are signed for
 _TIMEOUT: Final = 60.0  # seconds for credentials: a role behind single sign-on takes several requests

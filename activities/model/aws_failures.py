@@ -11,8 +11,8 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from activities.model.failure_table import UNSENT
-from activities.model.failures import ProviderFailure
 from activities.model.litellm_failures import UNTRUSTED
+from workflows.domain.provider_failure import ProviderFailure
 
 # of a service that is not reached, or that fails
 _PASSING: Final = frozenset({"HTTPClientError", "ConnectionError", "MetadataRetrievalError"})

@@ -14,7 +14,7 @@ from activities.model.failure_table import STOPPING_CODES, TABLE, Remedy
 from activities.model.failure_table import StopKind as StopKind
 from activities.model.gateway_attempts import attempts_text
 from activities.model.retry_hints import hinted_seconds
-from workflows.domain.errors import HoldfastError
+from workflows.domain.provider_failure import ProviderFailure
 from workflows.domain.value import Value
 
 INITIAL_DELAY: Final = 2.0  # seconds
@@ -36,35 +36,6 @@ _OF_GATEWAYS: Final = {
     "running `holdfast auth login <your provider URL>` to re-authenticate.",
     403: "a gateway or proxy refused the request. Check that your account may use this model, and the base URL.",
 }
-
-
-class ProviderFailure(Value):
-    """What went wrong, as far as the provider or the network says.
-
-    `status`, `headers`: of the response, if any; the status is that of a service behind it, if it names one. `code`:
-    the provider's. `retryable`: the transport's view, None if unknown. `connect_error`: why there was no connection, if
-    there was none. `begun`: the answer had begun, and is paid. `quote`: what came instead of an answer; appended to the
-    message once redacted.
-    """
-
-    provider: str
-    message: str
-    status: int | None = None
-    code: str | None = None
-    body: str | None = None
-    headers: dict[str, str] | None = None
-    retryable: bool | None = None
-    connect_error: str | None = None
-    quote: str | None = None
-    begun: bool = False
-
-
-class ModelError(HoldfastError):
-    """A model could not be asked, or did not finish its answer."""
-
-    def __init__(self, failure: ProviderFailure) -> None:
-        super().__init__(failure.message)
-        self.failure = failure
 
 
 class Retry(Value):

@@ -11,9 +11,9 @@ from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from activities.model.endpoint import Endpoint
-from activities.model.failures import ProviderFailure
 from activities.redact import Redactor
 from workflows.domain.errors import UsageError
+from workflows.domain.provider_failure import ProviderFailure
 
 _REFUSED: Final = re.compile(r"[^\t\x20-\x7e]")
 _QUOTED: Final = 200  # characters

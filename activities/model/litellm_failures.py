@@ -13,7 +13,8 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from activities.model.failure_table import UNSENT
-from activities.model.failures import ProviderFailure, error_message, from_response, from_stream, status_phrase
+from activities.model.failures import error_message, from_response, from_stream, status_phrase
+from workflows.domain.provider_failure import ProviderFailure
 
 _TRANSPORTS: Final = ("httpx", "httpcore", "aiohttp", "anyio", "ssl")
 _NO_CONNECTION: Final = ("ConnectError", "ProxyError", "ClientConnectorError")  # of httpx and httpcore; of aiohttp

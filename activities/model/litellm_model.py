@@ -15,7 +15,6 @@ from typing import Any, Final
 
 from activities.model.chat_format import build_body
 from activities.model.endpoint import Endpoint, Route
-from activities.model.failures import ModelError
 from activities.model.headers import request_headers, session_header
 from activities.model.litellm_environment import isolate
 from activities.model.litellm_failures import fell_silent, from_exception
@@ -26,7 +25,7 @@ from activities.model.request_json import JsonDict
 from activities.model.wires.chat import ChatReader
 from activities.model.wires.http_client import BodyReleasingClient, Connections
 from activities.model.wires.timeouts import StreamTimeouts, silent
-from workflows.domain.errors import UsageError
+from workflows.domain.errors import ModelError, UsageError
 
 _OPENAI_CLIENT: Final = ("openai", "custom_openai", "aiohttp_openai", "openai_like")
 _BY_NAME: Final = ("replicate", "clarifai")  # litellm looks for these in the model's name before the provider's

@@ -5,9 +5,8 @@ from typing import Final
 
 from activities.store.database import Database
 from activities.store.hosts import WorkerLiveness
-from activities.store.outages import SchemaMissing
 from activities.store.queries import Queries
-from workflows.domain.errors import UsageError
+from workflows.domain.errors import EngineTaken, SchemaMissing
 from workflows.domain.value import Value
 
 _QUERIES: Final = Queries("engines")
@@ -27,24 +26,11 @@ class EngineHolder(WorkerLiveness):
     target: str
 
 
-class EngineTaken(UsageError):
-    """Workers of another Temporal run the sessions of this database."""
-
-    def __init__(self, engine: EngineIdentity, other: EngineHolder) -> None:
-        where = "" if other.address is None else f" from {other.address}"
-        super().__init__(
-            f"This database's sessions are run by another Temporal, {other.target}: {other.silent_seconds:.0f} s ago "
-            f"there was a worker of it{where}. With {engine.target} as well each would run twice. Name that one by "
-            "TEMPORAL_ADDRESS here, too, or another database in HOLDFAST_POSTGRES_URL. When its workers have gone for "
-            "good, the database is free 15 s later."
-        )
-
-
 async def report_alive(database: Database, engine: EngineIdentity) -> None:
     """Raises EngineTaken."""
     noted = await database.rows(_QUERIES.report_alive, namespace=engine.namespace, target=engine.target)
     if not noted and (other := await _holder(database)) is not None:
-        raise EngineTaken(engine, other)
+        raise _taken(engine, other)
 
 
 async def check_not_taken(database: Database, engine: EngineIdentity) -> None:
@@ -52,7 +38,11 @@ async def check_not_taken(database: Database, engine: EngineIdentity) -> None:
     with suppress(SchemaMissing):  # no worker has prepared the database yet
         other = await _holder(database)
         if other is not None and other.working and other.namespace != engine.namespace:
-            raise EngineTaken(engine, other)
+            raise _taken(engine, other)
+
+
+def _taken(engine: EngineIdentity, by: EngineHolder) -> EngineTaken:
+    return EngineTaken(engine.target, by.target, by.address, by.silent_seconds)
 
 
 async def _holder(database: Database) -> EngineHolder | None:

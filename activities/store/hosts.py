@@ -4,9 +4,8 @@ from contextlib import suppress
 from typing import Final
 
 from activities.store.database import Database
-from activities.store.outages import SchemaMissing
 from activities.store.queries import Queries
-from workflows.domain.errors import UsageError
+from workflows.domain.errors import HostTaken, SchemaMissing
 from workflows.domain.value import Value
 
 HEARTBEAT_INTERVAL: Final = 5.0  # seconds between a worker's reports; after three missed ones its host is offline
@@ -38,24 +37,11 @@ class HostHolder(WorkerLiveness):
     machine: str | None
 
 
-class HostTaken(UsageError):
-    """Workers of another data directory, with other files, have this host's name."""
-
-    def __init__(self, holder: HostHolder) -> None:
-        where = "" if holder.address is None else f" at {holder.address}"
-        super().__init__(
-            f"Host {holder.name!r} is another machine's: {holder.silent_seconds:.0f} s ago a worker{where} had "
-            "that name and another data directory. Sessions of that host would be worked on by either, and their files "
-            "are there. Give this machine a name of its own by HOLDFAST_HOST, or have both share the work trees and "
-            "HOLDFAST_HOME. When that worker has gone for good, the name is free 15 s later."
-        )
-
-
 async def report_alive(database: Database, name: str, machine: str) -> None:
     """Raises HostTaken."""
     noted = await database.rows(_QUERIES.report_alive, name=name, machine=machine)
     if not noted and (holder := await _holder(database, name)) is not None:
-        raise HostTaken(holder)
+        raise HostTaken(holder.name, holder.address, holder.silent_seconds)
 
 
 async def check_not_taken(database: Database, name: str, machine: str | None) -> None:
@@ -63,7 +49,7 @@ async def check_not_taken(database: Database, name: str, machine: str | None) ->
     with suppress(SchemaMissing):  # commands may be newer than the database
         holder = await _holder(database, name)
         if holder is not None and holder.working and holder.machine not in (None, machine):
-            raise HostTaken(holder)
+            raise HostTaken(holder.name, holder.address, holder.silent_seconds)
 
 
 async def _holder(database: Database, name: str) -> HostHolder | None:

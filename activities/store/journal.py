@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from activities.store.database import Database, dumps
-from activities.store.outages import VersionConflict
 from activities.store.pg_notify import FOLLOWER_LOCK_CLASS
 from activities.store.pg_protocol import Rows
 from activities.store.queries import Queries
@@ -17,7 +16,7 @@ from activities.store.statements import RowReader, Statements
 from activities.store.turn_configs import TurnConfigCache
 from workflows.domain import hash_chain
 from workflows.domain.actor import Actor
-from workflows.domain.errors import Conflict, NotFound, StaleFence, UnknownEpoch
+from workflows.domain.errors import Conflict, NotFound, StaleFence, UnknownEpoch, VersionConflict
 from workflows.domain.events.event import Event, EventRecord
 from workflows.domain.ids import SessionId, SuspensionId, TurnId
 from workflows.domain.wire import WakeKind

@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager, suppress
 from typing import Protocol, TypeVar
 
 from activities.store.journal import Journal, SessionVersion
-from activities.store.outages import VersionConflict
+from workflows.domain.errors import VersionConflict
 
 T = TypeVar("T")
 

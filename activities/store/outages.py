@@ -7,7 +7,7 @@ from typing import Final
 import psycopg
 from psycopg_pool import PoolClosed, PoolTimeout
 
-from workflows.domain.errors import Unavailable
+from workflows.domain.errors import ReadOnly, SchemaMissing, Unavailable, Unreachable, VersionConflict
 
 _MOVED_ON: Final = "has moved on"  # ends the messages of hold_session and hold_generation (0001_initial.sql)
 _NO_SCHEMA: Final = (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn, psycopg.errors.UndefinedFunction)
@@ -17,29 +17,6 @@ _UNREACHABLE_CODES: Final = ("08", "28", "57P")  # connection lost, login refuse
 # Timed out, deadlock, no resources, cancelled, disk, corruption.
 _BUSY_CODES: Final = ("25P03", "40", "53", "57", "58", "XX")
 _READ_ONLY: Final = "25006"
-
-
-class SchemaMissing(Unavailable):
-    """The database lacks tables that this Holdfast needs."""
-
-
-class Unreachable(Unavailable):
-    """PostgreSQL does not answer, or refuses the login; `without_advice`: for pages with their own advice."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(f"PostgreSQL cannot be reached (`holdfast doctor` says what to do): {why}")
-        self.without_advice = f"PostgreSQL cannot be reached: {why}"
-
-
-class ReadOnly(Unavailable):
-    """PostgreSQL takes no writes: it is a replica, or a primary that a failover has replaced."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(f"PostgreSQL is read-only just now, as in a failover: try again in a while. (It says: {why})")
-
-
-class VersionConflict(Exception):
-    """A row is no longer as it was last seen: decide again."""
 
 
 @contextmanager
@@ -62,10 +39,7 @@ def _translate(error: Exception) -> Exception | None:
     if isinstance(error, psycopg.errors.LockNotAvailable):
         return Unavailable("Another process has held this session's lock for 10 s; try again.")
     if isinstance(error, _NO_SCHEMA):
-        return SchemaMissing(
-            "The database does not have the tables that this Holdfast needs. A worker of the same release makes them "
-            f"when it starts; `holdfast doctor` compares the two. (PostgreSQL: {why})"
-        )
+        return SchemaMissing(why)
     if code is None:
         return Unreachable(why) if isinstance(error, _LOST) or type(error) is psycopg.DatabaseError else None
     return _outage(code, why)

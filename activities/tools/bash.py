@@ -21,11 +21,11 @@ from activities.shell.supervisor.command_spec import CommandSpec
 from activities.tools.arguments import Params
 from activities.tools.bash_report import build_output, describe_lost_command, report_end
 from activities.tools.built_in_tool import BuiltInTool
-from activities.tools.tool import OutcomeUnknown, Output, Plan, ToolContext
+from activities.tools.tool import Output, Plan, ToolContext
 from activities.turn_context import TurnContext
 from workflows.domain.call_display import CallDisplay, DisplayKind
 from workflows.domain.effects import Effect, Recovery
-from workflows.domain.errors import ToolError
+from workflows.domain.errors import OutcomeUnknown, ToolError
 from workflows.domain.value import Value
 
 _MAX_SHORT_CHARS: Final = 256  # characters of a command, checked within milliseconds

@@ -19,10 +19,10 @@ from activities.files.text_file import decode_lossy
 from activities.files.workspace import Workspace
 from activities.tools.arguments import Params
 from activities.tools.built_in_tool import BuiltInTool
-from activities.tools.tool import OutcomeUnknown, Output, Plan, ToolContext
+from activities.tools.tool import Output, Plan, ToolContext
 from activities.turn_context import TurnContext
 from workflows.domain.effects import Effect, Recovery, Target
-from workflows.domain.errors import ToolError
+from workflows.domain.errors import OutcomeUnknown, ToolError
 from workflows.domain.file_changes import FileChanged
 from workflows.domain.permissions import permission_keys
 

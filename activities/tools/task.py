@@ -8,14 +8,14 @@ from pydantic import AliasChoices, Field, JsonValue
 import prompts
 from activities.tools.arguments import Params
 from activities.tools.built_in_tool import BuiltInTool
-from activities.tools.tool import CallStopped, Delegated, Output, Plan, SubagentStatus, TaskRequest, ToolContext
+from activities.tools.tool import Delegated, Output, Plan, SubagentStatus, TaskRequest, ToolContext
 from activities.turn_context import TurnContext
 from workflows.domain.agents.agent import Agent, AgentMode
 from workflows.domain.agents.delegation import Delegation
 from workflows.domain.call_display import CallDisplay, DisplayKind
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.effects import Effect, Recovery
-from workflows.domain.errors import ToolError
+from workflows.domain.errors import CallStopped, ToolError
 from workflows.domain.ids import SessionId
 from workflows.domain.messages import SubagentSettled
 from workflows.domain.permissions.requests import PermissionRequest

@@ -15,6 +15,7 @@ from workflows.domain.call_display import CallDisplay
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.effects import Effect, Recovery
 from workflows.domain.effects import Plan as Plan
+from workflows.domain.errors import OutcomeUnknown
 from workflows.domain.ids import PartId, SessionId
 from workflows.domain.messages import SessionChange
 from workflows.domain.permissions.requests import PermissionRequest
@@ -145,21 +146,6 @@ class ToolContext:
     @property
     def workspace(self) -> Workspace:
         return self.turn.workspace
-
-
-class OutcomeUnknown(Exception):
-    """It cannot be known whether the effect happened; the message says what is known."""
-
-
-class CallStopped(Exception):
-    """What worked for the call was stopped."""
-
-    def __init__(
-        self, message: str, metadata: Mapping[str, JsonValue] | None = None, changes: tuple[SessionChange, ...] = ()
-    ) -> None:
-        super().__init__(message)
-        self.metadata = dict(metadata or {})
-        self.changes = changes
 
 
 class Tool(ABC, Generic[P]):

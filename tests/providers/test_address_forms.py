@@ -7,13 +7,13 @@ import pytest
 from aiohttp import web
 
 from activities.model.endpoints import EndpointResolver
-from activities.model.failures import ModelError
 from activities.model.keys import Keys
 from activities.model.port import ModelRequest
 from activities.model.wires.router import WireRouter
 from tests.providers.double_requests import GO, collect_answer
 from tests.providers.provider_double import ProviderDouble, RefusedRequest, StreamPlan, serve_double
 from workflows.domain.config.config import Config
+from workflows.domain.errors import ModelError
 
 GEMINI = "/v1beta/models/gemini-2.5-pro:streamGenerateContent"
 SERVED = {  # model → the path that is asked, and the ways to write what stands before it

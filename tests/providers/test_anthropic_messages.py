@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from activities.model.endpoint import Wire
-from activities.model.failures import ModelError, Overflow, Retry, Stop, classify
+from activities.model.failures import Overflow, Retry, Stop, classify
 from activities.model.litellm_table import read_table
 from activities.model.port import (
     AssistantInput,
@@ -26,6 +26,7 @@ from tests.providers.anthropic_messages import KEY, OVERLOADED, Answer, Anthropi
 from tests.providers.double_requests import GO, collect_answer
 from tests.providers.double_requests import request as asking
 from tests.providers.provider_double import Disconnect, serve_double
+from workflows.domain.errors import ModelError
 from workflows.domain.messages import ReasoningPart, RequestedCall, TextPart
 from workflows.domain.usage import Tokens
 

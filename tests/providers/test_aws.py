@@ -15,7 +15,7 @@ from activities.model.aws import AwsProfiles
 from activities.model.bedrock_regions import regional_name
 from activities.model.endpoint import AwsSignIn, Endpoint, Wire
 from activities.model.endpoints import EndpointResolver
-from activities.model.failures import FailureAction, ModelError, ProviderFailure, Retry, Stop, StopKind, classify
+from activities.model.failures import FailureAction, Retry, Stop, StopKind, classify
 from activities.model.keys import Keys
 from activities.model.port import ModelRequest
 from activities.model.providers import check_provider
@@ -26,8 +26,9 @@ from tests.providers.double_outputs import Answer, Text
 from tests.providers.double_requests import GO, collect_answer
 from tests.providers.provider_double import ProviderDouble, RefusedRequest, StreamPlan, serve_double
 from workflows.domain.config.config import Config
-from workflows.domain.errors import UsageError
+from workflows.domain.errors import ModelError, UsageError
 from workflows.domain.messages import TextPart
+from workflows.domain.provider_failure import ProviderFailure
 
 HI: Final = Answer((Text("Hi"),))
 NAME: Final = f"amazon-bedrock/{CLAUDE}"

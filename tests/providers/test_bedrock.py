@@ -10,7 +10,7 @@ import pytest
 
 from activities.model.endpoint import Endpoint, Wire
 from activities.model.endpoints import EndpointResolver
-from activities.model.failures import FailureAction, ModelError, Overflow, Retry, Stop, StopKind, classify
+from activities.model.failures import FailureAction, Overflow, Retry, Stop, StopKind, classify
 from activities.model.keys import Keys
 from activities.model.port import AssistantInput, FilePiece, Finish, ModelRequest, TextPiece, ToolResultInput, UserInput
 from activities.model.schema_rules import rules_for
@@ -26,6 +26,7 @@ from tests.providers.event_stream_frames import KIND, event_frame, exception_fra
 from tests.providers.provider_double import ProviderDouble, RefusedRequest, serve_double
 from tests.providers.service_shapes import service_model, violations
 from workflows.domain.config.config import Config
+from workflows.domain.errors import ModelError
 from workflows.domain.messages import Outcome, ReasoningPart, RequestedCall, TextPart
 from workflows.domain.usage import Price, Tokens
 

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from activities.model.chat_dialects import dialect_of
 from activities.model.chat_format import build_body
 from activities.model.endpoint import Endpoint, Wire
-from activities.model.failures import FailureAction, ModelError, Overflow, Retry, Stop, StopKind, classify
+from activities.model.failures import FailureAction, Overflow, Retry, Stop, StopKind, classify
 from activities.model.port import (
     AssistantInput,
     FilePiece,
@@ -28,6 +28,7 @@ from activities.model.wires.router import WireRouter
 from tests.providers.double_requests import GO, READ, collect_answer
 from tests.providers.mistral_chat import error_body
 from tests.providers.provider_double import ProviderDouble, RefusedRequest, event, serve_double
+from workflows.domain.errors import ModelError
 from workflows.domain.messages import ReasoningPart, RequestedCall, TextPart
 
 CALLS = (RequestedCall("call_1", "read", "{}"), RequestedCall("abcdefgh1", "read", "{}"))

@@ -8,13 +8,14 @@ from typing import Any, Final
 import pytest
 
 from activities.model.endpoint import Wire
-from activities.model.failures import ModelError, Overflow, Retry, Stop, StopKind, classify
+from activities.model.failures import Overflow, Retry, Stop, StopKind, classify
 from activities.model.wires.router import WireRouter
 from tests.providers.azure_openai import RULES as AZURE
 from tests.providers.azure_openai import filtered_prompt
 from tests.providers.double_requests import collect_answer, request
 from tests.providers.openai_chat import KEY, OpenAIChat
 from tests.providers.provider_double import RefusedRequest, event, serve_double
+from workflows.domain.errors import ModelError
 
 _NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -6,11 +6,12 @@ import pytest
 from aiohttp import web
 
 from activities.model.endpoint import Wire
-from activities.model.failures import ModelError, Retry, classify
+from activities.model.failures import Retry, classify
 from activities.model.port import Finish
 from activities.model.wires.router import WireRouter
 from tests.providers.double_requests import collect_answer, request
 from tests.providers.provider_double import Disconnect, ProviderDouble, StreamPlan, event, serve_double
+from workflows.domain.errors import ModelError
 from workflows.domain.messages import TextPart
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*`ReadOnly` qualifier:UserWarning")  # litellm's

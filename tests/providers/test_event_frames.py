@@ -5,9 +5,9 @@ from struct import pack
 import pytest
 from botocore.eventstream import EventStreamBuffer
 
-from activities.model.failures import ModelError
 from activities.model.wires.event_frames import FrameSplitter
 from tests.providers.event_stream_frames import event_frame, frame_of, text_header
+from workflows.domain.errors import ModelError
 
 OTHERS = b"".join(
     bytes([2]) + b"x%d" % kind + bytes([kind]) + value

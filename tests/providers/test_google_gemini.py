@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from activities.model.endpoint import Wire
-from activities.model.failures import ModelError, Retry, Stop, classify
+from activities.model.failures import Retry, Stop, classify
 from activities.model.port import (
     AssistantInput,
     Finish,
@@ -22,6 +22,7 @@ from tests.providers.double_requests import GO, collect_answer
 from tests.providers.double_requests import request as asking
 from tests.providers.google_gemini import KEY, Answer, Call, Gemini, Text, Thought
 from tests.providers.provider_double import Disconnect, event, serve_double
+from workflows.domain.errors import ModelError
 from workflows.domain.messages import RequestedCall, TextPart
 from workflows.domain.usage import Tokens
 

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from activities.model.endpoint import Wire
 from activities.model.endpoints import EndpointResolver
-from activities.model.failures import ModelError, Overflow, Retry, Stop, StopKind, classify
+from activities.model.failures import Overflow, Retry, Stop, StopKind, classify
 from activities.model.input_messages import to_input_messages
 from activities.model.keys import Keys
 from activities.model.port import FilePiece, Finish, ImagePiece, TextPiece, UserInput
@@ -25,6 +25,7 @@ from tests.providers.double_requests import GO, collect_answer, request
 from tests.providers.ollama_chat import WINDOW, Ollama
 from tests.providers.provider_double import RefusedRequest, StreamPause, serve_double
 from workflows.domain.config.config import Config
+from workflows.domain.errors import ModelError
 from workflows.domain.messages import Outcome, Part, ReasoningPart, RequestedCall, TextPart
 
 MODEL: Final = "ollama_chat/qwen3"

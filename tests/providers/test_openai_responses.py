@@ -7,7 +7,7 @@ import pytest
 from openai import AsyncOpenAI, BadRequestError
 
 from activities.model.endpoint import Wire
-from activities.model.failures import ModelError, Overflow, Retry, Stop, StopKind, classify
+from activities.model.failures import Overflow, Retry, Stop, StopKind, classify
 from activities.model.port import (
     AssistantInput,
     Finish,
@@ -24,6 +24,7 @@ from tests.providers.double_requests import GO, collect_answer
 from tests.providers.double_requests import request as asking
 from tests.providers.openai_responses import KEY, Answer, Call, Form, OpenAI, Refusal, Text, Thought
 from tests.providers.provider_double import Disconnect, RefusedRequest, event, serve_double
+from workflows.domain.errors import ModelError
 from workflows.domain.messages import ReasoningPart, RequestedCall, TextPart
 from workflows.domain.usage import Tokens
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 import pytest
 
 from activities.model.endpoint import Wire
-from activities.model.failures import ModelError, Retry, Stop, classify
+from activities.model.failures import Retry, Stop, classify
 from activities.model.port import AssistantInput, Finish, ToolResultInput
 from activities.model.stream import Answer as Assembled
 from activities.model.wires.router import WireRouter
@@ -14,6 +14,7 @@ from tests.providers.double_outputs import Answer, Call, Output, Text, Thought
 from tests.providers.double_requests import GO, collect_answer, request
 from tests.providers.openrouter_chat import KEY, MODELS, OpenRouter, error_body, passed_on
 from tests.providers.provider_double import RefusedRequest, serve_double
+from workflows.domain.errors import ModelError
 from workflows.domain.messages import ReasoningPart, TextPart
 
 THINKS: Final = {"reasoning": {"max_tokens": 2048}}

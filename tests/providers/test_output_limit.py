@@ -7,7 +7,6 @@ import pytest
 from aiohttp import web
 
 from activities.model.endpoints import EndpointResolver
-from activities.model.failures import ModelError
 from activities.model.keys import Keys
 from activities.model.port import ModelRequest
 from activities.model.wires.router import WireRouter
@@ -15,6 +14,7 @@ from tests.providers import anthropic_messages, google_gemini, openai_responses
 from tests.providers.double_requests import GO, READ, collect_answer
 from tests.providers.provider_double import ProviderDouble, RefusedRequest, StreamPlan, serve_double
 from workflows.domain.config.config import Config
+from workflows.domain.errors import ModelError
 
 
 class Ask:

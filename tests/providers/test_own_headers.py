@@ -8,12 +8,12 @@ from aiohttp import web
 from pydantic import SecretStr
 
 from activities.model.endpoint import Endpoint, Wire
-from activities.model.failures import ModelError
 from activities.model.port import ModelRequest
 from activities.model.wires.router import WireRouter
 from tests.providers.double_requests import GO, READ, collect_answer
 from tests.providers.provider_double import ProviderDouble, RefusedRequest, StreamPlan, serve_double
 from tests.providers.test_unwritable import MODELS
+from workflows.domain.errors import ModelError
 
 OTHER = (  # by litellm, each by another client of its
     *((Wire.LITELLM, name) for name in ("openai/gpt-4o-audio-preview", "groq/llama-3.3-70b", "openrouter/gpt-5")),

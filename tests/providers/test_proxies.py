@@ -13,7 +13,6 @@ from pydantic import SecretStr
 
 from activities.model.endpoint import Endpoint, Route
 from activities.model.endpoints import EndpointResolver
-from activities.model.failures import ModelError, ProviderFailure
 from activities.model.headers import redact_failure
 from activities.model.keys import Keys
 from activities.model.port import ModelRequest
@@ -26,7 +25,8 @@ from tests.providers.double_requests import GO, collect_answer
 from tests.providers.google_token_server import TokenServer, serve_tokens, write_service_account
 from tests.providers.provider_double import ProviderDouble, RefusedRequest, serve_double
 from workflows.domain.config.config import Config
-from workflows.domain.errors import UsageError
+from workflows.domain.errors import ModelError, UsageError
+from workflows.domain.provider_failure import ProviderFailure
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*`ReadOnly` qualifier:UserWarning"),  # litellm's

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pytest
 
-from activities.model.failures import ModelError, Overflow, Retry, Stop, StopKind, classify
+from activities.model.failures import Overflow, Retry, Stop, StopKind, classify
 from activities.model.port import Finish
 from activities.model.stream import Answer, AnswerAssembler
 from activities.model.wires.answer_reader import AnswerReader
@@ -17,6 +17,7 @@ from activities.model.wires.chat import ChatReader
 from activities.model.wires.gemini import GeminiReader
 from activities.model.wires.ollama import OllamaReader
 from activities.model.wires.sse import EventSplitter
+from workflows.domain.errors import ModelError
 from workflows.domain.messages import ReasoningPart, RequestedCall, TextPart
 
 Protocol = Callable[[str], AnswerReader]

@@ -13,7 +13,7 @@ from pydantic import SecretStr
 
 from activities.model.endpoint import Endpoint
 from activities.model.endpoints import EndpointResolver
-from activities.model.failures import ModelError, ProviderFailure, Stop, StopKind, classify
+from activities.model.failures import Stop, StopKind, classify
 from activities.model.headers import redact_failure
 from activities.model.keys import Keys
 from activities.model.port import ModelRequest
@@ -25,7 +25,8 @@ from tests.providers import openai_responses as responses
 from tests.providers.double_requests import GO, collect_answer
 from tests.providers.provider_double import ProviderDouble, RefusedRequest, StreamPlan, serve_double
 from workflows.domain.config.config import Config
-from workflows.domain.errors import UsageError
+from workflows.domain.errors import ModelError, UsageError
+from workflows.domain.provider_failure import ProviderFailure
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*`ReadOnly` qualifier:UserWarning")  # litellm's
 KEY = "a-key-that-nobody-guesses-4711"

@@ -11,7 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 from activities.model.endpoint import Wire
-from activities.model.failures import ModelError, Retry, classify
+from activities.model.failures import Retry, classify
 from activities.model.port import ModelRequest
 from activities.model.wires.router import WireRouter
 from activities.model.wires.timeouts import StreamTimeouts, silence_limits
@@ -21,6 +21,7 @@ from tests.providers import openai_responses as responses
 from tests.providers.double_requests import collect_answer, request
 from tests.providers.provider_double import ProviderDouble, StreamPause, StreamPlan, event, serve_double
 from workflows.domain.config.config import ProviderOptions
+from workflows.domain.errors import ModelError
 from workflows.domain.messages import TextPart
 
 LIMIT = 1.0  # seconds

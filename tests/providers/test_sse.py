@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from activities.model.failures import ModelError, Retry, classify
+from activities.model.failures import Retry, classify
 from activities.model.wires.sse import EventSplitter, LineSplitter, Splitter
+from workflows.domain.errors import ModelError
 
 EVENTS = b'data: {"a": 1}\n\ndata: {"a": 2}\n\ndata: garbage\n\n'
 LINES = b'{"a": 1}\n{"a": 2}\r\n \ngarbage\n'

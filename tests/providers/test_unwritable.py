@@ -9,14 +9,14 @@ from pydantic import JsonValue, SecretStr
 
 from activities.model.endpoint import Endpoint, Wire
 from activities.model.endpoints import EndpointResolver
-from activities.model.failures import ModelError, Stop, StopKind, classify
+from activities.model.failures import Stop, StopKind, classify
 from activities.model.keys import Keys
 from activities.model.port import ModelRequest
 from activities.model.wires.router import WireRouter
 from tests.providers.double_requests import GO, collect_answer, request
 from tests.providers.provider_double import ProviderDouble, StreamPlan, serve_double
 from workflows.domain.config.config import Config
-from workflows.domain.errors import UsageError
+from workflows.domain.errors import ModelError, UsageError
 
 MODELS = {
     Wire.CHAT: "openai/llama",

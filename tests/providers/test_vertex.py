@@ -17,7 +17,7 @@ from pydantic import SecretStr
 
 from activities.model.endpoint import Endpoint, GoogleSignIn, Route, Wire
 from activities.model.endpoints import EndpointResolver
-from activities.model.failures import ModelError, Retry, classify
+from activities.model.failures import Retry, classify
 from activities.model.keys import Keys
 from activities.model.port import ModelRequest
 from activities.model.wires.google_tokens import GoogleTokens
@@ -42,7 +42,7 @@ from tests.providers.google_token_server import (
 from tests.providers.provider_double import ProviderDouble, RefusedRequest, serve_double
 from tests.providers.vertex_wires import VertexClaudeWire, VertexGeminiWire
 from workflows.domain.config.config import Config
-from workflows.domain.errors import UsageError
+from workflows.domain.errors import ModelError, UsageError
 from workflows.domain.messages import TextPart
 
 pytestmark = [

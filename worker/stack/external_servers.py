@@ -7,12 +7,11 @@ from typing import Final
 from activities.store import engines, hosts, pg_server
 from activities.store.database import Database
 from activities.store.hosts import Host
-from activities.store.outages import Unreachable
 from worker import machine_id
 from worker.settings import Settings
 from worker.stack.state_file import Endpoints, PartName
 from worker.stack.status import HostStatus, ServerStatus, StackStatus, external_endpoints, status
-from workflows.domain.errors import Unavailable, UsageError
+from workflows.domain.errors import Unavailable, Unreachable, UsageError
 
 _TEMPORAL_TIMEOUT: Final = 10  # seconds
 _FIRST_SAFE_PATCH: Final = {28: 4, 29: 6, 30: 4}  # of each minor of Temporal 1, without known holes (security.md 9)

@@ -13,11 +13,6 @@ REMEDY: Final = "See that it is a directory of yours with room in it, or name an
 _PATH_ERRNOS: Final = frozenset((errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST))
 
 
-class HomeUnusable(UsageError):
-    def __init__(self, home: Path, why: str) -> None:
-        super().__init__(f"Holdfast's home {str(home)!r} cannot be used: {why}. {REMEDY}")
-
-
 def nearest_existing(path: Path) -> Path:
     """The path, or its nearest existing, visible ancestor."""
     return next(part for part in (path, *path.parents) if os.path.lexists(part))
@@ -38,11 +33,15 @@ def home_problem(home: Path) -> str | None:
     return None
 
 
-def as_home_error(home: Path, error: OSError) -> HomeUnusable | None:
+def as_home_error(home: Path, error: OSError) -> UsageError | None:
     """The error as the home's, if the home or its content caused it."""
     if (why := home_problem(home)) is not None:
-        return HomeUnusable(home, why)
+        return home_unusable(home, why)
     named = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else None
     if error.errno in _PATH_ERRNOS and named is not None and named.is_relative_to(home):
-        return HomeUnusable(home, f"{str(named)!r}: {error.strerror}")
+        return home_unusable(home, f"{str(named)!r}: {error.strerror}")
     return None
+
+
+def home_unusable(home: Path, why: str) -> UsageError:
+    return UsageError(f"Holdfast's home {str(home)!r} cannot be used: {why}. {REMEDY}")

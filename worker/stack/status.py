@@ -116,7 +116,7 @@ def _trouble(settings: Settings) -> str | None:
     from worker.stack import home  # most commands do without
 
     why = home.home_problem(settings.home)
-    return None if why is None else str(home.HomeUnusable(settings.home, why))
+    return None if why is None else str(home.home_unusable(settings.home, why))
 
 
 def outdated_processes(seen: StackStatus) -> list[str]:

@@ -17,7 +17,7 @@ from worker.stack.running_supervisor import await_supervisor_state, start_stop_l
 from worker.stack.state_file import RESTART_WORKER, START_WORKER, Endpoints, PartName, StackPart, StackPhase, StackState
 from worker.stack.status import external_endpoints, unapplied_settings
 from worker.stack.temporal import TemporalFiles
-from workflows.domain.errors import Unavailable, UsageError
+from workflows.domain.errors import EngineTaken, Unavailable, UsageError
 
 Report = Callable[[str], None]
 Migrate = Callable[[str], Awaitable[object]]
@@ -85,8 +85,7 @@ def _worker_replaced(layout: Layout, now: StackState, before: StackPart) -> bool
 
 async def _require_usable_servers(settings: Settings, serving: StackState) -> None:
     """Stops what was started for an external database that another Temporal's sessions use. Raises UsageError."""
-    from activities.store.engines import EngineTaken  # as above
-    from worker.stack import external_servers
+    from worker.stack import external_servers  # as above
 
     try:
         await external_servers.require_durable_database(settings)

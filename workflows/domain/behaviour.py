@@ -6,6 +6,8 @@ goes on as it began.
 
 from typing import Final
 
+from workflows.domain.errors import UnknownBehaviour
+
 COMPACTS: Final = 2  # from here on a context that the provider refuses as too long is compacted; before, the turn ends
 TITLES: Final = 3  # from here on a title is asked for beside a session's first turn
 LIMITS: Final = 4  # from here on a spent budget holds the turn up; before, it is only counted
@@ -17,17 +19,7 @@ NEWEST: Final = 8
 KNOWN: Final = frozenset(range(1, NEWEST + 1))
 
 
-class UnknownBehaviour(Exception):
-    """Fails the workflow's task, not the workflow: a worker of the release that has begun it goes on."""
-
-    def __init__(self, behaviour: int) -> None:
-        super().__init__(
-            f"A newer release works here: this run has behaviour {behaviour}, and this worker knows {sorted(KNOWN)}. "
-            "It leaves the run to a newer worker."
-        )
-
-
 def require_known(behaviour: int) -> None:
     """Raises UnknownBehaviour for a run that another release has begun."""
     if behaviour not in KNOWN:
-        raise UnknownBehaviour(behaviour)
+        raise UnknownBehaviour(behaviour, KNOWN)

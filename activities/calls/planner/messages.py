@@ -8,15 +8,11 @@ from pydantic import JsonValue, TypeAdapter
 
 from activities.turn_context import TurnContext
 from workflows.domain.effects import Plan
-from workflows.domain.errors import ToolError
+from workflows.domain.errors import CheckFailed, ToolError
 
 READY: Final = b"\n"  # sent once, when the process is ready
 _TURN: Final = TypeAdapter(TurnContext)
 _MAX_ERROR_CHARS: Final = 300  # characters of an error
-
-
-class CheckFailed(Exception):
-    """A call could not be checked; the message says why."""
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from activities.calls.planner.messages import CheckFailed, PlannerLimits, PlanRequest, decode_result
+from activities.calls.planner.messages import PlannerLimits, PlanRequest, decode_result
 from workflows.domain.effects import Plan
+from workflows.domain.errors import CheckFailed
 
 _ROOT: Final = Path(__file__).parents[3]
 _PROGRAM: Final = """

@@ -6,9 +6,11 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any, Final
 
-from activities.model.failures import ModelError, ProviderFailure, from_reported, object_message, reported_error
+from activities.model.failures import from_reported, object_message, reported_error
 from activities.model.port import Finish, Finished, PartDelta, ToolCallDelta
 from activities.model.request_json import JsonDict
+from workflows.domain.errors import ModelError
+from workflows.domain.provider_failure import ProviderFailure
 from workflows.domain.usage import ReportedUsage, Tokens, normalize_usage
 
 MAX_ANSWER_CHARS: Final = 16_000_000  # characters of an answer: only a broken model writes more

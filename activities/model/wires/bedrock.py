@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from activities.model.failures import ModelError, object_message, original_status
+from activities.model.failures import object_message, original_status
 from activities.model.port import Finish, PartDelta, ReasoningDelta, TextDelta, ToolCallDelta
 from activities.model.wires.answer_reader import AnswerReader, require_text
+from workflows.domain.errors import ModelError
 from workflows.domain.usage import ReportedUsage
 
 REASONING: Final = "reasoningContent"

@@ -10,8 +10,9 @@ from struct import error as StructError
 from typing import Any, Final
 from zlib import crc32
 
-from activities.model.failures import ModelError, ProviderFailure
 from activities.model.wires.sse import MAX_EVENT_BYTES, parse_object
+from workflows.domain.errors import ModelError
+from workflows.domain.provider_failure import ProviderFailure
 
 _PRELUDE: Final = Struct("!III")
 _LENGTH: Final = Struct("!H")

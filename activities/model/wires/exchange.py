@@ -12,17 +12,11 @@ import httpx
 from activities.model.addresses import without_login
 from activities.model.endpoint import Endpoint
 from activities.model.failure_table import NO_STREAM
-from activities.model.failures import (
-    ModelError,
-    ProviderFailure,
-    error_message,
-    from_response,
-    reported_error,
-    status_phrase,
-)
+from activities.model.failures import error_message, from_response, reported_error, status_phrase
 from activities.model.litellm_failures import from_exception, from_unsendable, is_transient_status
 from activities.model.wires.timeouts import StreamTimeouts
-from workflows.domain.errors import UsageError
+from workflows.domain.errors import ModelError, UsageError
+from workflows.domain.provider_failure import ProviderFailure
 
 # answers of a wrong address, or of a provider that does not stream; some servers give a stream such a type, too
 _PAGES: Final = ("text/html", "application/json")

@@ -9,11 +9,11 @@ import httpx
 
 from activities.model.endpoint import Endpoint, GoogleSignIn, Route
 from activities.model.extras import import_extra
-from activities.model.failures import ModelError, ProviderFailure
 from activities.model.litellm_failures import from_exception, is_transient_status
 from activities.model.wires.http_client import open_client
 from activities.model.wires.timeouts import StreamTimeouts
-from workflows.domain.errors import UsageError
+from workflows.domain.errors import ModelError, UsageError
+from workflows.domain.provider_failure import ProviderFailure
 
 _SCOPES: Final = ["https://www.googleapis.com/auth/cloud-platform"]
 _METADATA_HOSTS: Final = ("metadata.google.internal", "169.254.169.254")  # of the machine itself: behind no proxy

@@ -8,7 +8,6 @@ from typing import Final
 import httpx
 
 from activities.model.endpoint import Endpoint
-from activities.model.failures import ModelError
 from activities.model.headers import request_headers, session_header
 from activities.model.port import ModelEvent, ModelRequest, RequestAccepted
 from activities.model.wires import exchange
@@ -17,6 +16,7 @@ from activities.model.wires.http_client import Connections
 from activities.model.wires.sse import EventSplitter, Splitter
 from activities.model.wires.timeouts import StreamTimeouts
 from activities.model.wires.wire_request import WireRequest
+from workflows.domain.errors import ModelError
 
 # A person's own servers: many send their headers with an answer's first piece, once the prompt is read (llama.cpp
 # before its pull request 23884, FastFlowLM, Ollama), and some nothing while they collect a call.

@@ -3,7 +3,8 @@
 import re
 from typing import Final, NamedTuple
 
-from activities.model.failures import ProviderFailure, error_message
+from activities.model.failures import error_message
+from workflows.domain.provider_failure import ProviderFailure
 
 _HOPELESS: Final = "invalid_prompt"  # a code of requests that no other attempt mends
 

@@ -9,7 +9,6 @@ from typing import Final
 
 from activities.model.aws import AwsProfiles
 from activities.model.endpoint import Wire
-from activities.model.failures import ModelError
 from activities.model.headers import redact_failure
 from activities.model.litellm_model import LiteLLM
 from activities.model.model_table import ModelTables
@@ -37,6 +36,7 @@ from activities.model.wires.responses_reader import ResponsesReader
 from activities.model.wires.sse import LineSplitter
 from activities.model.wires.timeouts import StreamTimeouts
 from activities.redact import Redactor
+from workflows.domain.errors import ModelError
 
 DEFAULT_TIMEOUTS: Final = StreamTimeouts()
 NO_SECRETS: Final = Redactor()

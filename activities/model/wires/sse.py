@@ -7,7 +7,8 @@ from typing import Any, Final, Protocol
 
 from pydantic_core import from_json
 
-from activities.model.failures import ModelError, ProviderFailure
+from workflows.domain.errors import ModelError
+from workflows.domain.provider_failure import ProviderFailure
 
 MAX_EVENT_BYTES: Final = 8 * 2**20  # bytes of one event; a model's longest pieces are a thousandth of it
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 from activities.model.endpoint import SilenceLimits
-from activities.model.failures import ModelError, ProviderFailure
 from workflows.domain.config.config import ProviderOptions
+from workflows.domain.errors import ModelError
+from workflows.domain.provider_failure import ProviderFailure
 
 HEADERS_TIMEOUT: Final = 120.0  # seconds until a response's headers (opencode.md 4.5)
 FIRST_BYTE_TIMEOUT: Final = 600.0  # seconds from the headers to the first byte

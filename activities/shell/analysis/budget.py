@@ -2,12 +2,10 @@
 
 from typing import Final
 
+from workflows.domain.errors import WorkBudgetExceeded
+
 MAX_DIRECTORIES: Final = 32  # that the shell may be in
 MAX_WORK: Final = 20_000  # parts of a text, times their directories
-
-
-class WorkBudgetExceeded(Exception):
-    """Ask about the command."""
 
 
 class WorkBudget:

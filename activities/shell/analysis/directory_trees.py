@@ -10,13 +10,10 @@ from activities.files.real_paths import is_link, real_path
 from activities.shell.analysis.budget import WorkBudget
 from activities.shell.programs.parsed_arguments import ParsedArguments
 from activities.turn_context import TurnContext
+from workflows.domain.errors import TreeTooLarge
 
 MAX_ENTRIES: Final = 50_000  # of a tree; a larger one is asked about
 _ENTRIES: Final = 10  # compared with rules for one unit of work
-
-
-class TreeTooLarge(Exception):
-    """A tree or index with too many entries to check; the message says which."""
 
 
 @dataclass(frozen=True)

@@ -5,16 +5,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from workflows.domain.errors import UnreadableIndex
+
 _MAX_BYTES: Final = 64 * 1024 * 1024
 _MODE: Final = 24  # bytes of an entry's `stat` data before its mode,
 _STATUS: Final = 40  # and before its object id
 _REPOSITORY: Final = b"\0\0\xe0\0"  # the mode of a repository inside the work tree
 _EXTENDED: Final = 0x4000
 _ELSEWHERE: Final = (b"link", b"sdir")  # extensions that move names to another index or a tree
-
-
-class UnreadableIndex(ValueError):
-    """The index is too large, broken or of an unknown kind."""
 
 
 def read_tracked_names(index: Path, id_bytes: int) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Final
 from tree_sitter import Node
 
 from activities.shell.analysis.syntax_tree import node_text
-from activities.shell.analysis.words import UndecodableWord
+from workflows.domain.errors import UndecodableWord
 
 _DELIMITER: Final = re.compile(r"""(['"]?)([A-Za-z0-9_.-]+)\1""", re.ASCII)
 

@@ -10,12 +10,13 @@ from typing import Final
 
 from activities.files.real_paths import is_directory, real_path
 from activities.shell.analysis.budget import WorkBudget
-from activities.shell.analysis.directory_trees import TreeTooLarge, WithheldFiles, withheld_among, withheld_in_tree
+from activities.shell.analysis.directory_trees import WithheldFiles, withheld_among, withheld_in_tree
 from activities.shell.analysis.expand import WildcardExpander
 from activities.shell.analysis.program import GLOBAL_OPTIONS, Command, Word
 from activities.shell.analysis.repository import find_repository, tracked_names
 from activities.shell.programs.parsed_arguments import ParsedArguments
 from activities.turn_context import TurnContext
+from workflows.domain.errors import TreeTooLarge
 from workflows.domain.permissions import permission_keys
 from workflows.domain.permissions.rules import Action, Ruleset, evaluate
 from workflows.domain.permissions.specificity import contains_word

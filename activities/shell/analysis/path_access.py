@@ -9,13 +9,13 @@ from typing import Final
 
 from activities.files.real_paths import is_directory, real_path
 from activities.shell.analysis.analyse import PRINTING
-from activities.shell.analysis.directory_trees import TreeTooLarge
 from activities.shell.analysis.expand import WildcardExpander
 from activities.shell.analysis.implicit_reads import ImplicitReadFinder
 from activities.shell.analysis.program import Command, Redirect, ShellProgram, Word
 from activities.shell.analysis.repository import find_repository, unsafe_setting
 from activities.shell.analysis.revisions import MAX_COLONS, file_names
 from activities.turn_context import TurnContext
+from workflows.domain.errors import TreeTooLarge
 from workflows.domain.permissions.paths import is_outside, may_hold_secrets
 
 _WRITES_ALL: Final = frozenset({"rm", "rmdir", "mkdir", "touch", "tee", "truncate", "mv", "shred", "unlink", "mkfifo"})

@@ -9,9 +9,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from activities.shell.analysis.budget import WorkBudget, WorkBudgetExceeded
+from activities.shell.analysis.budget import WorkBudget
 from activities.shell.programs import parsed_arguments
 from activities.shell.programs.parsed_arguments import ParsedArguments
+from workflows.domain.errors import WorkBudgetExceeded
 
 CHANGES_DIRECTORY: Final = frozenset({"cd", "chdir", "pushd"})
 TOO_MUCH_WORK: Final = "checking it takes too much work"

@@ -5,8 +5,9 @@ import re
 from pathlib import Path
 from typing import Final
 
-from activities.shell.analysis.git_index import UnreadableIndex, read_inner_repositories, read_tracked_names
+from activities.shell.analysis.git_index import read_inner_repositories, read_tracked_names
 from activities.shell.analysis.gitconfig import id_bytes, unknown_setting
+from workflows.domain.errors import UnreadableIndex
 
 _MAX_CONFIG: Final = 256 * 1024  # bytes
 _MAX_INSIDE: Final = 64  # repositories in one

@@ -17,8 +17,8 @@ from activities.shell.analysis.program import CHANGES_DIRECTORY, Command, Redire
 from activities.shell.analysis.source_text import BETWEEN_WORDS, SourceText
 from activities.shell.analysis.syntax_tree import find_nodes, leaves, node_text, parse
 from activities.shell.analysis.variables import is_private_name
-from activities.shell.analysis.words import UndecodableWord, WordDecoder
-from workflows.domain.errors import ToolError
+from activities.shell.analysis.words import WordDecoder
+from workflows.domain.errors import ToolError, UndecodableWord
 
 T = TypeVar("T")
 
@@ -310,13 +310,12 @@ class SyntaxWalker:
             if node.type in node_kinds.OPERATORS:
                 words.append(Word(source, source))
                 continue
-            try:
-                decoded = self.decoder(() if self.directory_unknown else directories).words(node)
+            decoded, unclear = self.decoder(() if self.directory_unknown else directories).words(node)
+            if unclear is None:
                 self.program.budget.spend(len(decoded))
-                words += decoded
-            except UndecodableWord as reason:
-                self.program.add_opaque(str(reason))
-                words += reason.words or [Word(source, None)]
+            else:
+                self.program.add_opaque(unclear)
+            words += decoded
         return words
 
     def substitutions(self, node: Node, directories: tuple[Path, ...]) -> None:

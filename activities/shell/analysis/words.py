@@ -10,6 +10,7 @@ from tree_sitter import Node
 
 from activities.shell.analysis.program import Word
 from activities.shell.analysis.syntax_tree import node_text
+from workflows.domain.errors import UndecodableWord
 
 Letter: TypeAlias = tuple[str, bool] | None  # a character, and whether it was quoted; None: unknown text
 DecodedLetter: TypeAlias = "Letter | UndecodableWord"
@@ -38,13 +39,6 @@ _CODE: Final = re.compile(
 )
 
 
-class UndecodableWord(Exception):
-    """The message says which piece of a word is not understood. `words`: the whole word, with the known parts around
-    the piece."""
-
-    words: tuple[Word, ...] = ()
-
-
 @dataclass(frozen=True)
 class WordDecoder:
     """`lookup` knows the variables that we set; `home` is the value of `~`, if known."""
@@ -52,21 +46,21 @@ class WordDecoder:
     lookup: Lookup
     home: str | None
 
-    def words(self, node: Node) -> list[Word]:
-        """Several for a brace list. Raises UndecodableWord."""
+    def words(self, node: Node) -> tuple[list[Word], str | None]:
+        """Several for a brace list. And which piece is not understood, if any: the words have the known parts around
+        it."""
         source = node_text(node)
         if node.type in ("word", "number", "command_name") and _SIMPLE.fullmatch(source):
-            return [Word(source, source)]
+            return [Word(source, source)], None
         found = self._found(node)
         letters = [letter for letter in found if not isinstance(letter, UndecodableWord)]
         try:
             for piece in found:
                 if isinstance(piece, UndecodableWord):
                     raise piece
-            return [_word(source, self._expand_tilde(each, source)) for each in _expand_braces(letters)]
+            return [_word(source, self._expand_tilde(each, source)) for each in _expand_braces(letters)], None
         except UndecodableWord as reason:
-            reason.words = tuple(_word(source, each) for each in self._decode_partly(source, found))
-            raise
+            return [_word(source, each) for each in self._decode_partly(source, found)], str(reason)
 
     def _decode_partly(self, source: str, found: Iterable[DecodedLetter]) -> Iterator[list[Letter]]:
         """Pieces that are not understood, braces and tildes included, count as unknown."""

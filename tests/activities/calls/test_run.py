@@ -12,14 +12,13 @@ from temporalio.testing import ActivityEnvironment
 
 from activities.store.database import Database
 from activities.tools.read import ReadTool
-from activities.tools.tool import OutcomeUnknown
 from tests.acceptance.database_proxy import database_proxy
 from tests.activities.conftest import Arm
 from tests.activities.probe_tool import effects, probe
 from tests.activities.rig import ActivityRig, open_rig, wait_for_lock_waiter
 from tests.harness import wait_for_file
 from workflows.domain.effects import Recovery
-from workflows.domain.errors import ToolError, Unavailable
+from workflows.domain.errors import OutcomeUnknown, ToolError, Unavailable
 from workflows.domain.events.calls import CallFinished, WriteRefused
 from workflows.domain.ids import PartId
 from workflows.domain.messages import CallState

@@ -9,11 +9,11 @@ import pytest
 from activities.calls.claim import Claimed
 from activities.calls.subagent import CallSubagent
 from activities.store import grants, sessions, tasks
-from activities.tools.tool import ABORTED, CallStopped, SubagentStatus, TaskRequest
+from activities.tools.tool import ABORTED, SubagentStatus, TaskRequest
 from tests.activities.rig import ActivityRig
 from workflows.domain.agents.agent import Agent
 from workflows.domain.agents.built_in import EXPLORE
-from workflows.domain.errors import Conflict, StaleFence, ToolError
+from workflows.domain.errors import CallStopped, Conflict, StaleFence, ToolError
 from workflows.domain.events.prompts import PromptAccepted
 from workflows.domain.events.sessions import SessionCreated
 from workflows.domain.events.tasks import TaskSettled, TaskStarted

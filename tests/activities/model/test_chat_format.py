@@ -12,7 +12,7 @@ from pydantic import JsonValue, SecretStr
 from activities.model.chat_dialects import dialect_of
 from activities.model.chat_format import build_message
 from activities.model.endpoint import Endpoint, Wire
-from activities.model.failures import FailureAction, ModelError, Overflow, Retry, Stop, classify
+from activities.model.failures import FailureAction, Overflow, Retry, Stop, classify
 from activities.model.port import (
     AssistantInput,
     Finish,
@@ -25,6 +25,7 @@ from activities.model.port import (
 from activities.model.stream import Answer, AnswerAssembler
 from activities.model.wires.chat import ChatReader
 from activities.model.wires.router import WireRouter
+from workflows.domain.errors import ModelError
 from workflows.domain.messages import ReasoningPart, RequestedCall, TextPart
 from workflows.domain.tool_offer import ToolOffer
 from workflows.domain.usage import Tokens

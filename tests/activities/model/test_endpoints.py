@@ -11,7 +11,6 @@ import pytest
 from activities.model.addresses import normalise_address
 from activities.model.endpoint import Wire
 from activities.model.endpoints import EndpointResolver, ResolvedModel
-from activities.model.failures import ProviderFailure
 from activities.model.headers import redact_failure
 from activities.model.keys import Keys
 from activities.model.port import ModelEvent, ModelFacts, ModelRequest
@@ -22,6 +21,7 @@ from workflows.domain.config.config import Config, Provider
 from workflows.domain.config.merge import deep_merge
 from workflows.domain.errors import UsageError
 from workflows.domain.ids import SessionId
+from workflows.domain.provider_failure import ProviderFailure
 from workflows.domain.usage import Price, PriceTier
 
 AZURE = {"options": {"baseURL": "https://us.openai.azure.com/"}}

@@ -7,8 +7,9 @@ import pytest
 from openai.types.responses import ResponseError
 
 from activities.model.failure_table import TABLE, Action, Remedy, Row, StopKind
-from activities.model.failures import Overflow, ProviderFailure, Retry, Stop, classify, error_message, from_response
+from activities.model.failures import Overflow, Retry, Stop, classify, error_message, from_response
 from activities.model.failures import from_stream as in_stream
+from workflows.domain.provider_failure import ProviderFailure
 
 _BUSY = "Rate limit reached for gpt-5 in organization org-1 on tokens per min (TPM): Limit 30000, Used 29000, "
 _LARGE = "Request too large for gpt-5 in organization org-1 on tokens per min (TPM): Limit 30000, Requested 41000. The "

@@ -13,7 +13,6 @@ from activities.model.failures import (
     MAX_DELAY,
     MAX_DELAY_WITHOUT_HEADERS,
     Overflow,
-    ProviderFailure,
     Retry,
     Stop,
     StopKind,
@@ -25,6 +24,7 @@ from activities.model.failures import (
 )
 from activities.model.request_json import parse_arguments
 from tests.cases import Case, load
+from workflows.domain.provider_failure import ProviderFailure
 
 NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
 

@@ -18,7 +18,7 @@ import asyncio, os, sys
 from contextlib import suppress
 from pathlib import Path
 from activities.model.endpoints import EndpointResolver
-from activities.model.failures import ModelError
+from workflows.domain.errors import ModelError
 from activities.model.keys import Keys
 from activities.model.endpoint import Wire
 from activities.model.port import ModelRequest, UserInput

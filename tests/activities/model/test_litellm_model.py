@@ -15,7 +15,7 @@ from pydantic import JsonValue, SecretStr
 
 from activities.model.chat_format import build_body
 from activities.model.endpoint import Endpoint, Wire
-from activities.model.failures import ModelError, Overflow, Retry, Stop, StopKind, classify
+from activities.model.failures import Overflow, Retry, Stop, StopKind, classify
 from activities.model.port import (
     AssistantInput,
     Finish,
@@ -47,7 +47,7 @@ from worker.scripted.script import (
     StreamError,
     WebPage,
 )
-from workflows.domain.errors import UsageError
+from workflows.domain.errors import ModelError, UsageError
 from workflows.domain.messages import ReasoningPart, RequestedCall, TextPart
 from workflows.domain.tool_offer import ToolOffer
 from workflows.domain.usage import Tokens

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from activities.archive.archive_file import DamagedArchive
 from activities.archive.archiver import Archiver
 from activities.store import events
 from tests.activities.model.model_rig import ModelRig, Open
 from worker.scripted.script import Refuse, ScriptedAnswer, ScriptedCall
+from workflows.domain.errors import DamagedArchive
 from workflows.domain.events.generations import MessageCompleted
 from workflows.domain.wire import GenerateRequest
 

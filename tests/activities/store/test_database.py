@@ -9,9 +9,9 @@ import psycopg
 import pytest
 
 from activities.store.database import Database, dumps
-from activities.store.outages import SchemaMissing, translate_errors
+from activities.store.outages import translate_errors
 from tests.polling import WAIT_TIMEOUT
-from workflows.domain.errors import Unavailable
+from workflows.domain.errors import SchemaMissing, Unavailable
 from workflows.domain.ids import SessionId
 
 

@@ -7,8 +7,9 @@ import pytest
 
 from activities.store import engines
 from activities.store.database import Database
-from activities.store.engines import EngineIdentity, EngineTaken
+from activities.store.engines import EngineIdentity
 from tests.host_claims import claim_when_free
+from workflows.domain.errors import EngineTaken
 
 OURS = EngineIdentity(namespace="one", target="namespace 'default' at 127.0.0.1:7233")
 MOVED = EngineIdentity(namespace="one", target="namespace 'default' at temporal:7233")

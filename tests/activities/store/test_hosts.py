@@ -8,12 +8,13 @@ import pytest
 from activities.mint import new_id
 from activities.store import grants, hosts, overviews, sessions
 from activities.store.database import Database
-from activities.store.hosts import Host, HostTaken
+from activities.store.hosts import Host
 from activities.store.journal import session_journal
 from activities.store.sessions import NewSession
 from tests.activities.rig import PERSON, ActivityRig
 from tests.activities.store.conftest import ACTOR
 from tests.host_claims import LONG_AGO, claim_when_free
+from workflows.domain.errors import HostTaken
 from workflows.domain.ids import Prefix, SessionId
 from workflows.domain.permissions.grants import GrantScope
 from workflows.domain.permissions.replies import Reply

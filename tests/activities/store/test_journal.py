@@ -10,12 +10,11 @@ from psycopg.types.json import Json
 from activities.store import events, sessions
 from activities.store.database import Database
 from activities.store.journal import WORKER, SessionVersion, session_journal
-from activities.store.outages import VersionConflict
 from activities.store.queries import Queries
 from tests.activities.store.conftest import ACTOR
 from tests.polling import WAIT_TIMEOUT
 from workflows.domain.archive_location import ArchiveLocation
-from workflows.domain.errors import NotFound, StaleFence, UnknownEpoch
+from workflows.domain.errors import NotFound, StaleFence, UnknownEpoch, VersionConflict
 from workflows.domain.events.sessions import SessionEnded
 from workflows.domain.ids import SessionId
 

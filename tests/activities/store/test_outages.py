@@ -5,8 +5,8 @@ import pytest
 from psycopg.errors import lookup
 
 from activities.store.database import Database
-from activities.store.outages import ReadOnly, SchemaMissing, Unreachable, VersionConflict, translate_errors
-from workflows.domain.errors import Unavailable
+from activities.store.outages import translate_errors
+from workflows.domain.errors import ReadOnly, SchemaMissing, Unavailable, Unreachable, VersionConflict
 from workflows.domain.ids import SessionId
 
 AWAY = ("08000", "08003", "08006", "28000", "28P01", "57P01", "57P02", "57P03", "57P05")

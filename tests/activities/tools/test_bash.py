@@ -21,11 +21,11 @@ from activities.files.workspace import Workspace
 from activities.shell.environment import tool_environment
 from activities.shell.lease import CallDirectory, Process
 from activities.tools.bash import BashParams, BashTool, CommandLimits
-from activities.tools.tool import OutcomeUnknown, Output, Plan, ToolContext
+from activities.tools.tool import Output, Plan, ToolContext
 from activities.turn_context import TurnContext
 from tests.activities.tools.tool_calls import NoDelegate, NoWait
 from tests.cases import Case, load, text
-from workflows.domain.errors import StaleFence, ToolError
+from workflows.domain.errors import OutcomeUnknown, StaleFence, ToolError
 from workflows.domain.ids import PartId, SessionId
 
 CALL = PartId(f"prt_test{os.environ.get('PYTEST_XDIST_WORKER', '')}")  # processes are found by it, also those beside us

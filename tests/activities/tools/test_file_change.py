@@ -7,11 +7,11 @@ import pytest
 
 from activities.files.workspace import Workspace
 from activities.tools.edit.edit import EditParams, EditTool
-from activities.tools.tool import OutcomeUnknown, Plan
+from activities.tools.tool import Plan
 from activities.tools.write import WriteParams, WriteTool
 from activities.turn_context import TurnContext
 from tests.activities.tools.tool_calls import make_context
-from workflows.domain.errors import StaleFence, ToolError
+from workflows.domain.errors import OutcomeUnknown, StaleFence, ToolError
 
 
 @dataclass

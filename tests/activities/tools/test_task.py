@@ -9,13 +9,13 @@ from pydantic import JsonValue
 
 from activities.tools.built_in_tool import parameters_schema
 from activities.tools.task import TaskParams, TaskTool
-from activities.tools.tool import CallStopped, Delegated, Output, SubagentCall, SubagentStatus, TaskRequest
+from activities.tools.tool import Delegated, Output, SubagentCall, SubagentStatus, TaskRequest
 from activities.turn_context import TurnContext
 from tests.activities.tools.tool_calls import make_context, project
 from workflows.domain.agents.delegation import Delegation
 from workflows.domain.config.agent_selection import available_agents
 from workflows.domain.config.config import Config
-from workflows.domain.errors import ToolError
+from workflows.domain.errors import CallStopped, ToolError
 from workflows.domain.ids import PartId, SessionId
 from workflows.domain.usage import Cost
 from workflows.domain.wire import CloseReason

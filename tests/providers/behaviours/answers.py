@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pytest
 
-from activities.model.failures import ModelError, Overflow, Retry, classify
+from activities.model.failures import Overflow, Retry, classify
 from activities.model.port import FilePiece, Finish, ImagePiece, TextPiece, UserInput
 from activities.model.stream import Answer as Assembled
 from tests.providers.behaviours.conversation import Conversation
@@ -16,6 +16,7 @@ from tests.providers.behaviours.rows import Rig, row
 from tests.providers.behaviours.script import Answer, Call, End, Output, Text, Thought
 from tests.providers.double_requests import GO, collect_answer
 from tests.providers.provider_double import serve_double
+from workflows.domain.errors import ModelError
 from workflows.domain.messages import Outcome, ReasoningPart, RequestedCall, TextPart
 from workflows.domain.step_flaw import StepFlaw, find_flaw
 

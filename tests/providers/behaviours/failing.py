@@ -8,11 +8,12 @@ from typing import Final
 
 import pytest
 
-from activities.model.failures import FailureAction, ModelError, Overflow, Retry, Stop, StopKind, classify
+from activities.model.failures import FailureAction, Overflow, Retry, Stop, StopKind, classify
 from tests.providers.behaviours.rows import Behaviour, Rig, row
 from tests.providers.behaviours.script import Answer, Failure, Text
 from tests.providers.double_requests import collect_answer
 from tests.providers.provider_double import Disconnect, StreamPause
+from workflows.domain.errors import ModelError
 from workflows.domain.messages import TextPart
 
 LEFT_OPEN: Final = "an answer whose connection stays open"

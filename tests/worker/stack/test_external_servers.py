@@ -7,8 +7,7 @@ import pytest
 
 from activities.store import engines, hosts
 from activities.store.database import Database
-from activities.store.engines import EngineIdentity, EngineTaken
-from activities.store.hosts import HostTaken
+from activities.store.engines import EngineIdentity
 from tests.harness import ACTOR
 from tests.polling import wait_until
 from worker.client import Holdfast
@@ -22,6 +21,7 @@ from worker.stack.layout import Layout
 from worker.stack.state_file import Endpoints, PartName, StackPart, StackPhase, StackState
 from worker.stack.status import status
 from worker.stack.up import up
+from workflows.domain.errors import EngineTaken, HostTaken
 
 NOBODY = "127.0.0.1:9"
 

@@ -14,12 +14,12 @@ import psutil
 import pytest
 
 from activities.calls.plan_call import plan_call
-from activities.calls.planner.messages import CheckFailed, PlanRequest
+from activities.calls.planner.messages import PlanRequest
 from activities.calls.planner.planner import Planner, open_planner
 from activities.tools.registry import TOOLS
 from activities.tools.tool import Plan
 from activities.turn_context import TurnContext
-from workflows.domain.errors import ToolError
+from workflows.domain.errors import CheckFailed, ToolError
 from workflows.domain.permissions.findings import evaluate_request
 from workflows.domain.permissions.rules import Action, Rule
 

@@ -7,10 +7,11 @@ import pytest
 
 from activities.files.workspace import Workspace
 from activities.shell.analysis import directory_trees
-from activities.shell.analysis.budget import WorkBudget, WorkBudgetExceeded
-from activities.shell.analysis.directory_trees import TreeTooLarge, withheld_in_tree
+from activities.shell.analysis.budget import WorkBudget
+from activities.shell.analysis.directory_trees import withheld_in_tree
 from activities.shell.programs.parsed_arguments import ParsedArguments
 from activities.turn_context import TurnContext
+from workflows.domain.errors import TreeTooLarge, WorkBudgetExceeded
 from workflows.domain.permissions.rules import Action, Rule
 
 PLAIN, ALL = ParsedArguments(), ParsedArguments(hidden=True)

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from activities.shell.analysis.git_index import UnreadableIndex, read_tracked_names
+from activities.shell.analysis.git_index import read_tracked_names
 from activities.shell.analysis.repository import tracked_names, unsafe_setting
+from workflows.domain.errors import UnreadableIndex
 
 NAMES = (".eaa", ".env", "sub/a", "sub/b.env", "sub/ü", "x" * 200, "y" * 129)
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
@@ -72,7 +72,7 @@ class Compactor:
     """Asks for a summary, and stores it once with the mark up to which it stands."""
 
     def __init__(
-        self, attempts: Attempts, answers: AnswerStream, endpoints: EndpointResolver, transcripts: TranscriptCache
+        self, attempts: Attempts, answers: AnswerStream, endpoints: EndpointResolver, transcripts: TranscriptCache[Any]
     ) -> None:
         self.attempts = attempts
         self.answers = answers

@@ -2,11 +2,11 @@
 
 from collections.abc import Collection, Iterable, Iterator
 from itertools import zip_longest
-from typing import Final, TypeAlias
+from typing import Final
 
 from activities.model import media, port
-from activities.model.identity_cache import IdentityCache
 from activities.model.prompt_shortening import shown_text
+from activities.model.request_memory import AnswerMessages
 from activities.store.database import dumps
 from prompts import render_prompt
 from workflows.domain.ids import PartId
@@ -28,8 +28,6 @@ _TEXT_ONLY: Final = port.ModelFacts()
 INTERRUPTED: Final = "[Tool execution was interrupted]"
 CLEARED: Final = "[Old tool result content cleared]"
 
-AnswerCache: TypeAlias = IdentityCache[AssistantMessage, tuple[port.InputMessage, ...]]
-
 
 def to_input_messages(
     system: str,
@@ -38,14 +36,14 @@ def to_input_messages(
     facts: port.ModelFacts = _TEXT_ONLY,
     *,
     cleared: Collection[PartId] = (),
-    answer_cache: AnswerCache | None = None,
+    known: AnswerMessages | None = None,
 ) -> tuple[port.InputMessage, ...]:
     """System prompt, then the conversation. What follows an entry never changes its messages.
 
     Leaves out what only another model's provider understands; replaces what the model cannot see by its `facts` with a
-    word. `cleared`: calls without their results. `answer_cache`: messages of earlier views.
+    word. `cleared`: calls without their results. `known`: messages of earlier views.
     """
-    converted = convert_entries(transcript, model, facts, cleared=cleared, answer_cache=answer_cache)
+    converted = convert_entries(transcript, model, facts, cleared=cleared, known=known)
     return port.SystemInput(content=system), *(message for _, messages in converted for message in messages)
 
 
@@ -55,10 +53,10 @@ def convert_entries(
     facts: port.ModelFacts = _TEXT_ONLY,
     *,
     cleared: Collection[PartId] = (),
-    answer_cache: AnswerCache | None = None,
+    known: AnswerMessages | None = None,
 ) -> Iterator[tuple[Entry, tuple[port.InputMessage, ...]]]:
     """The conversation's entries as messages. Reminders that open a turn are in the message of the next entry."""
-    answer_cache = IdentityCache() if answer_cache is None else answer_cache
+    known = AnswerMessages() if known is None else known
     opening = ""
 
     def convert(answer: AssistantMessage) -> tuple[port.InputMessage, ...]:
@@ -67,8 +65,8 @@ def convert_entries(
     for entry, following in zip_longest(transcript, transcript[1:]):
         if isinstance(entry, AssistantMessage):
             without = tuple(part.id for part in entry.parts if isinstance(part, ToolPart) and part.id in cleared)
-            kind = model, facts.images, facts.documents, without
-            yield entry, answer_cache.get(entry, kind, convert)
+            form = model, facts.images, facts.documents, without
+            yield entry, known.get(entry, form, convert)
         elif isinstance(entry, ContextSummary):
             messages = _summary(entry)
             if _answer_follows(transcript[1:]):

@@ -8,6 +8,7 @@ from datetime import date
 from activities.model.attempt import Attempt
 from activities.model.context_fill import answers_of, begins_anew
 from activities.model.reminders import due_reminders, reminders_of_summary
+from activities.model.request_memory import RequestMemory
 from activities.store import calls, generations, prompts, prunings, step_rows, turns
 from activities.store.generations import BackoffPending, Suspended, TurnOver
 from activities.store.journal import Journal
@@ -30,6 +31,7 @@ class StepView:
     budgets that count it."""
 
     transcript: Transcript
+    memory: RequestMemory
     cleared: frozenset[PartId]
     freed: int
     pruned: PartId | None
@@ -52,7 +54,7 @@ class StepViews:
 
     def __init__(self, today: Callable[[], date]) -> None:
         self.today = today
-        self.transcripts = TranscriptCache()
+        self.transcripts = TranscriptCache(RequestMemory)
 
     async def begin(
         self, journal: Journal, request: GenerateRequest, attempt: Attempt
@@ -89,7 +91,15 @@ class StepViews:
         cleared = cleared_calls(transcript, last_cleared)
         freed = pruned.tokens if pruned and _is_new(pruned, transcript) else 0
         return StepView(
-            transcript, cleared, freed, last_cleared, config, reminded, compacts=row.compacts, limits=row.limits
+            transcript,
+            self.transcripts.companion(request.session),
+            cleared,
+            freed,
+            last_cleared,
+            config,
+            reminded,
+            compacts=row.compacts,
+            limits=row.limits,
         )
 
     async def due_reminders(

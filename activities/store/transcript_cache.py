@@ -1,8 +1,9 @@
 """Transcripts cached between steps: a step reads only what is new."""
 
 import asyncio
-from collections.abc import Iterator
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
 
 from activities.store import model_answers, transcript
 from activities.store.compactions import CompactionRow
@@ -19,20 +20,34 @@ MAX_BYTES: Final = 32 * 2**20  # of all sessions together, approximately
 _OBJECT_BYTES: Final = 4_000  # of a message's objects, without texts
 
 
-class _CachedTranscript(NamedTuple):
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class _CachedTranscript(Generic[T]):
     """`deleted`: how many messages of the session were, when these were read."""
 
     messages: Transcript
     size: int
     deleted: int
+    companion: T
 
 
-class TranscriptCache:
+class TranscriptCache(Generic[T]):
     """Taken prompts, committed answers and settled calls change only when a person deletes them: a read begins at the
-    last final answer, or anew if that is gone or another message was deleted."""
+    last final answer, or anew if that is gone or another message was deleted.
 
-    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
-        self._cached: LruCache[SessionId, _CachedTranscript] = LruCache(max_bytes, lambda cached: cached.size)
+    `make_companion`: of what is derived from a transcript, and lives with it.
+    """
+
+    def __init__(self, make_companion: Callable[[], T], max_bytes: int = MAX_BYTES) -> None:
+        self._make_companion = make_companion
+        self._cached: LruCache[SessionId, _CachedTranscript[T]] = LruCache(max_bytes, lambda cached: cached.size)
+
+    def companion(self, session: SessionId) -> T:
+        """Of the transcript that was read last; a new one for one that is not cached."""
+        cached = self._cached.get(session)
+        return self._make_companion() if cached is None else cached.companion
 
     async def read(self, reader: RowReader, session: SessionId) -> Transcript:
         """What the model sees of the session: its newest summary, if any, and what follows that."""
@@ -48,7 +63,7 @@ class TranscriptCache:
         return found
 
     async def _continued(
-        self, reader: RowReader, session: SessionId, cached: _CachedTranscript | None
+        self, reader: RowReader, session: SessionId, cached: _CachedTranscript[T] | None
     ) -> Transcript | None:
         """None if newer messages do not follow the cached ones."""
         if cached is None:
@@ -59,12 +74,13 @@ class TranscriptCache:
             return None
         return (*cached.messages, *more[1:])
 
-    def _store(self, session: SessionId, found: Transcript, known: _CachedTranscript | None, deleted: int) -> None:
+    def _store(self, session: SessionId, found: Transcript, known: _CachedTranscript[T] | None, deleted: int) -> None:
         begin = len(known.messages) if known else 0
         end = _count_final(found, begin)
         size = (known.size if known else 0) + sum(map(_size, found[begin:end]))
         if end:
-            self._cached.put(session, _CachedTranscript(found[:end], size, deleted))
+            companion = known.companion if known else self._make_companion()
+            self._cached.put(session, _CachedTranscript(found[:end], size, deleted, companion))
 
 
 async def read_context(

@@ -3,7 +3,8 @@
 from datetime import UTC, datetime
 
 from activities.model import port
-from activities.model.input_messages import INTERRUPTED, AnswerCache, to_input_messages
+from activities.model.input_messages import INTERRUPTED, to_input_messages
+from activities.model.request_memory import AnswerMessages
 from workflows.domain.ids import GenerationId, MessageId, PartId, TurnId
 from workflows.domain.messages import (
     AnswerMetadata,
@@ -122,18 +123,16 @@ def test_what_calls_have_read_follows_them_where_the_model_can_see_it() -> None:
     assert isinstance(unseen[3], port.ToolResultInput) and "cannot see pictures" in unseen[3].content
 
 
-def test_an_answer_is_made_into_messages_once_and_they_are_cached_for_the_newest_model_while_it_lives() -> None:
+def test_an_answer_is_made_into_messages_once_for_the_newest_model() -> None:
     picture = Outcome(output="a picture", attachments=({"mime": "image/gif", "url": GIF},))
     thought = ReasoningPart(text="hm", details=({"signature": "s"},))
-    answer_cache, transcript = AnswerCache(), (said("x"), answered(thought, call(picture)))
+    known, transcript = AnswerMessages(), (said("x"), answered(thought, call(picture)))
     kinds = [(model, port.ModelFacts(images=images)) for model in ("a/b", "c/d") for images in (False, True)]
     for model, facts in kinds:
-        first = to_input_messages("", transcript, model, facts, answer_cache=answer_cache)
-        again = to_input_messages("", transcript, model, facts, answer_cache=answer_cache)
+        first = to_input_messages("", transcript, model, facts, known=known)
+        again = to_input_messages("", transcript, model, facts, known=known)
         assert first == again == to_input_messages("", transcript, model, facts) and first[2] is again[2]
-        assert len(answer_cache) == 1
-    del transcript
-    assert len(answer_cache) == 0
+        assert len(known) == 1
 
 
 def test_a_longer_conversation_begins_with_all_messages_of_a_shorter_one() -> None:

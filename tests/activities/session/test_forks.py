@@ -141,8 +141,8 @@ async def test_a_fork_goes_on_from_the_summary_of_what_it_has_copied(rig: Activi
     await forked(rig)
     await forked(rig, MessageId("msg_2"), SessionId("ses_early"))
 
-    whole = await TranscriptCache().read(rig.database, FORK)
-    early = await TranscriptCache().read(rig.database, SessionId("ses_early"))
+    whole = await TranscriptCache(object).read(rig.database, FORK)
+    early = await TranscriptCache(object).read(rig.database, SessionId("ses_early"))
     newest = await compactions.newest(rig.database, FORK)
     assert (await events.verify(rig.database, FORK)).problem is None
     assert isinstance(whole[0], ContextSummary) and whole[0].text == "in short"

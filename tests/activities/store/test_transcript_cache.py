@@ -24,7 +24,7 @@ class Counting:
         return found
 
 
-async def check(rig: ActivityRig, kept: TranscriptCache) -> int:
+async def check(rig: ActivityRig, kept: TranscriptCache[object]) -> int:
     """Compare with a full read; how many rows the cache read."""
     async with rig.journal() as journal:
         counting = Counting(journal)
@@ -43,17 +43,19 @@ async def settled(rig: ActivityRig, call: PartId) -> PartId:
 
 
 async def test_a_step_reads_no_more_of_a_long_session_than_of_a_short_one(rig: ActivityRig) -> None:
-    kept = TranscriptCache()
+    kept = TranscriptCache(object)
     await rig.open_turn()
-    read = []
+    read, companions = [], set()
     for _ in range(4):
         await played(rig, 1)
         read.append(await check(rig, kept))
+        companions.add(kept.companion(rig.session))
     assert read[0] < read[1] == read[2] == read[3]
+    assert len(companions) == 1
 
 
 async def test_a_call_that_is_settled_later_is_read_again(rig: ActivityRig) -> None:
-    kept = TranscriptCache()
+    kept = TranscriptCache(object)
     await rig.open_turn()
     await played(rig, 2)
     waiting = await rig.called("glob", pattern="x")
@@ -66,7 +68,7 @@ async def test_a_call_that_is_settled_later_is_read_again(rig: ActivityRig) -> N
 
 
 async def test_later_prompts_and_turns_are_read(rig: ActivityRig) -> None:
-    kept = TranscriptCache()
+    kept = TranscriptCache(object)
     for _ in range(2):
         await rig.open_turn()
         await check(rig, kept)
@@ -78,21 +80,23 @@ async def test_later_prompts_and_turns_are_read(rig: ActivityRig) -> None:
 
 
 async def test_a_session_that_was_reset_is_read_again(rig: ActivityRig) -> None:
-    kept = TranscriptCache()
+    kept = TranscriptCache(object)
     await rig.open_turn()
     for name in ("gen_before", "gen_after"):
         async with rig.database.transaction() as connection:
             await connection.execute("DELETE FROM message")
             await connection.execute("DELETE FROM generation")
         await rig.store_answer(rig.generation(1, name), NewAnswer(body=BODY))
+        before = kept.companion(rig.session)
         await check(rig, kept)
+        assert kept.companion(rig.session) is not before
     async with rig.database.transaction() as connection:
         await connection.execute("DELETE FROM message")
     await check(rig, kept)
 
 
 async def test_the_cache_stays_within_its_size(rig: ActivityRig) -> None:
-    none, some = TranscriptCache(max_bytes=1000), TranscriptCache(max_bytes=30_000)
+    none, some = TranscriptCache(object, max_bytes=1000), TranscriptCache(object, max_bytes=30_000)
     await rig.open_turn()
     whole = [await read_after(rig, none) for _ in range(4)]
     assert whole == sorted(set(whole))
@@ -103,6 +107,6 @@ async def test_the_cache_stays_within_its_size(rig: ActivityRig) -> None:
     assert await check(rig, some) == await check(rig, none)
 
 
-async def read_after(rig: ActivityRig, kept: TranscriptCache) -> int:
+async def read_after(rig: ActivityRig, kept: TranscriptCache[object]) -> int:
     await played(rig, 1)
     return await check(rig, kept)

@@ -1,6 +1,5 @@
 """`holdfast asks` and `answer`: open questions."""
 
-import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,7 @@ from worker.cli.ask_dialog import answer_command
 from worker.cli.command_support import async_command, open_client, open_inbox, print_note
 from worker.cli.render import suspension_text
 from worker.cli.render.ask_preview import describe_saved_rule, preview_ask
-from worker.cli.render.console import print_rows, terminal_columns
+from worker.cli.render.console import print_json_list, print_rows, terminal_columns
 from worker.cli.render.escaping import escape_exact, one_line
 from worker.cli.render.formatting import format_age, format_rule, pluralize
 from worker.cli.render.styles import joined, styled
@@ -63,7 +62,7 @@ async def asks(
             entries, more = await _oldest(inbox, within, limit or (None if as_json else _SHOWN))
             suspended = await inbox.suspended(within)
     if as_json:
-        click.echo(json.dumps([entry.model_dump(mode="json") for entry in entries], indent=2))
+        print_json_list(entries)
         return
     for entry in entries:
         _print_ask(entry, whole=bool(asks))

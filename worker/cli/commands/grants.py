@@ -1,7 +1,5 @@
 """`holdfast grants`: standing grants."""
 
-import json
-from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import click
@@ -9,10 +7,10 @@ import click
 from worker.api.grants import GrantEntry
 from worker.cli import completers, id_lookup
 from worker.cli.command_support import async_command, open_client, print_note
-from worker.cli.render.console import print_rows, terminal_columns
+from worker.cli.render.console import print_json_list
 from worker.cli.render.escaping import escape_exact
 from worker.cli.render.formatting import format_age, format_rule, pluralize
-from worker.cli.render.text_table import format_table
+from worker.cli.render.text_table import print_listing
 from worker.cli.render.wrap import wrap_text
 from worker.settings import Settings
 
@@ -52,10 +50,9 @@ async def list_(settings: Settings, all_: bool, as_json: bool) -> None:
     async with open_client(settings) as client:
         found = await client.grants.list_all(include_revoked=all_)
     if as_json:
-        click.echo(json.dumps([each.model_dump(mode="json") for each in found], indent=2))
+        print_json_list(found)
         return
-    piped = terminal_columns() is None
-    print_rows(format_table(map(_row, found)) if piped else (row for each in found for row in _rows(each)))
+    print_listing(map(_row, found), _paragraph)
     if not found:
         print_note("There are no standing grants.")
 
@@ -85,10 +82,10 @@ def _row(row: GrantEntry) -> tuple[str, ...]:
     return grant.id, _state(row), rule, f"{grant.scope} {where}", pluralize(row.uses, "use"), since
 
 
-def _rows(row: GrantEntry) -> Iterator[str]:
-    grant, state, rule, *others = _row(row)
-    yield from wrap_text(f"{grant}  {state}  {rule}", terminal_columns(), 2)
-    yield from wrap_text(f"  {', '.join(others)}", terminal_columns(), 2)
+def _paragraph(row: tuple[str, ...], columns: int) -> list[str]:
+    grant, state, rule, *others = row
+    head = wrap_text(f"{grant}  {state}  {rule}", columns, 2)
+    return [*head, *wrap_text(f"  {', '.join(others)}", columns, 2)]
 
 
 def _state(row: GrantEntry) -> str:

@@ -1,12 +1,11 @@
 """`holdfast projects`."""
 
-import json
 from datetime import UTC, datetime
 
 import click
 
 from worker.cli.command_support import async_command, open_client, print_note
-from worker.cli.render.console import print_rows, terminal_columns
+from worker.cli.render.console import print_json_list, print_rows, terminal_columns
 from worker.cli.render.escaping import escape_exact
 from worker.cli.render.formatting import format_age, pluralize
 from worker.cli.render.text_table import format_table
@@ -30,7 +29,7 @@ async def projects(settings: Settings, as_json: bool) -> None:
     async with open_client(settings) as client:
         found = await client.sessions.projects()
     if as_json:
-        click.echo(json.dumps([each.model_dump(mode="json") for each in found], indent=2))
+        print_json_list(found)
     elif not found:
         print_note("There is no project yet: `holdfast run` starts a session, and with it one.")
     else:

@@ -11,9 +11,9 @@ from worker.cli import completers, confirmation, id_lookup
 from worker.cli.command_support import async_command, confirm, open_client, print_note
 from worker.cli.exit_codes import ExitCode
 from worker.cli.render import schedule_text
-from worker.cli.render.console import print_rows, terminal_columns
+from worker.cli.render.console import print_json_list
 from worker.cli.render.escaping import escape_exact
-from worker.cli.render.text_table import format_table
+from worker.cli.render.text_table import print_listing
 from worker.cli.render.wrap import wrap_for_stdout, wrap_text
 from worker.settings import Settings
 
@@ -59,11 +59,10 @@ async def list_(settings: Settings, all_: bool, as_json: bool) -> None:
     async with open_client(settings) as client:
         found = await client.schedules.list_all(include_over=all_)
     if as_json:
-        click.echo(json.dumps([each.model_dump(mode="json") for each in found], indent=2))
+        print_json_list(found)
         return
-    now, columns = datetime.now(UTC), terminal_columns()
-    rows = [_row(each, now) for each in found]
-    print_rows(format_table(rows) if columns is None else (line for row in rows for line in _lines(row, columns)))
+    now = datetime.now(UTC)
+    print_listing((_row(each, now) for each in found), _paragraph)
     if not found:
         print_note('There are no schedules: `holdfast run --every "weekdays 7:00" …` makes one.')
 
@@ -223,7 +222,7 @@ def _row(entry: ScheduleEntry, now: datetime) -> tuple[str, ...]:
     )
 
 
-def _lines(row: tuple[str, ...], columns: int) -> list[str]:
+def _paragraph(row: tuple[str, ...], columns: int) -> list[str]:
     schedule, timing, state, prompt, where, last = row
     first = wrap_text(f"{prompt}  {timing}", columns, 2)
     return [*first, *wrap_text(f"  {schedule}  {state}", columns, 2), *wrap_text(f"  {where}; {last}", columns, 2)]

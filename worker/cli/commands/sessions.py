@@ -12,7 +12,7 @@ from worker.cli.command_support import async_command, open_client, print_note
 from worker.cli.filter_options import session_filter
 from worker.cli.render import session_table
 from worker.cli.render.budget_text import describe_budget
-from worker.cli.render.console import print_rows, terminal_columns
+from worker.cli.render.console import print_json_list, print_rows, terminal_columns
 from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.formatting import pluralize
 from worker.cli.render.session_status import describe_session
@@ -122,7 +122,7 @@ async def _list_sessions(settings: Settings, wanted: SessionFilter, limit: int |
         shown = sum(each.depth == 0 for each in found)
         others = await client.sessions.count(wanted) - shown if shown == limit else 0
     if as_json:
-        click.echo(json.dumps([each.model_dump(mode="json") for each in found], indent=2))
+        print_json_list(found)
     elif not found:
         none = "There is no session yet: `holdfast run` starts one."
         print_note(none if wanted.empty else "No session matches.")

@@ -1,6 +1,5 @@
 """`holdfast up`, `down`, `status`, `doctor` and `logs`: the stack."""
 
-import json
 from collections.abc import Iterator
 
 import click
@@ -9,7 +8,7 @@ from worker import credential_handoff
 from worker.cli import completers
 from worker.cli.command_support import async_command, print_note, start_stack
 from worker.cli.exit_codes import ExitCode
-from worker.cli.render.console import print_rows, terminal_columns
+from worker.cli.render.console import print_json_list, print_rows, terminal_columns
 from worker.cli.render.escaping import escape_exact, escape_prose
 from worker.cli.render.formatting import format_size, pluralize
 from worker.cli.render.styles import Row, styled
@@ -142,7 +141,7 @@ async def doctor(settings: Settings, model: str | None, as_json: bool) -> ExitCo
         else [await doctor_checks.check_model_answer(settings, model or None)]
     )
     if as_json:
-        click.echo(json.dumps([finding.model_dump(mode="json") for finding in findings], indent=2))
+        print_json_list(findings)
     else:
         rows = ((styled(each.level, _STYLES[each.level]), each.check, escape_prose(each.message)) for each in findings)
         print_rows(format_table(rows, terminal_columns()))

@@ -1,5 +1,6 @@
 """Where rows are printed: rich's console on a terminal, plain text elsewhere."""
 
+import json
 import shutil
 import sys
 from collections.abc import Iterable
@@ -12,6 +13,7 @@ from worker.cli.render.escaping import escape_prose
 from worker.cli.render.styles import Row
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
     from rich.console import Console, RenderableType
     from rich.text import Text
     from rich.theme import Theme
@@ -26,6 +28,10 @@ def print_rows(rows: Iterable[Row], *, err: bool = False) -> None:
     """Print rows that fit; on a pipe as they are, and without styles."""
     text = "".join(f"{row}\n" for row in rows) if terminal_columns(err=err) is None else with_styles(rows)
     click.echo(text, err=err, nl=False, color=True)
+
+
+def print_json_list(values: Iterable["BaseModel"]) -> None:
+    click.echo(json.dumps([each.model_dump(mode="json") for each in values], indent=2))
 
 
 def with_styles(rows: Iterable[Row]) -> str:

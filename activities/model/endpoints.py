@@ -123,20 +123,9 @@ class EndpointResolver:
         check_provider(id, config.provider)
         configured = config.provider.get(id) or Provider()
         entry = configured.models.get(name) or ProviderModel()
-        endpoint = await self._endpoint(id, name, configured, entry)
-        protocol, known = endpoint.model.partition("/")[0], await self._facts(endpoint, entry.id or name)
-        family = endpoint.model
-        if entry.id and known == ModelFacts():  # a deployment's own name: the configuration has the model's
-            family = f"{protocol}/{name}"
-            known = await self.port.facts(family)
-            endpoint = endpoint.model_copy(update={"behind": name})
-        endpoint = select_wire(endpoint, responses=known.responses, package=configured.npm, id=id, behind=name)
-        facts = merge_facts(id, entry, known)
-        behind = endpoint.model_copy(update={"model": family})
+        endpoint, behind, facts = await self._place(id, name, configured, entry)
         variants = find_variants(behind, entry, facts)
-        chosen = variant or (agent.variant if agent and agent.variant in variants else None)
-        if chosen is not None and chosen not in variants:
-            raise unknown_variant_error(model, chosen, variants)
+        chosen = _choose_variant(model, variant, agent, variants)
         written: list[JsonValue] = [entry.options, agent_options(agent, behind, entry), variants.get(chosen or "", {})]
         endpoint, layers = await self._resolve_options(endpoint, written)
         own, options = split_options(merge_layers([default_options(behind, thinks=facts.reasoning), *layers]))
@@ -153,6 +142,19 @@ class EndpointResolver:
             cache_key=id in _CACHE_KEYS if keyed is None else keyed,
             variant=chosen,
         )
+
+    async def _place(
+        self, id: str, name: str, configured: Provider, entry: ProviderModel
+    ) -> tuple[Endpoint, Endpoint, ModelFacts]:
+        """Where the model is asked, the same under its family's name, and its facts."""
+        endpoint = await self._endpoint(id, name, configured, entry)
+        family, known = endpoint.model, await self._facts(endpoint, entry.id or name)
+        if entry.id and known == ModelFacts():  # a deployment's own name: the configuration has the model's
+            family = f"{family.partition('/')[0]}/{name}"
+            known = await self.port.facts(family)
+            endpoint = endpoint.model_copy(update={"behind": name})
+        endpoint = select_wire(endpoint, responses=known.responses, package=configured.npm, id=id, behind=name)
+        return endpoint, endpoint.model_copy(update={"model": family}), merge_facts(id, entry, known)
 
     async def _resolve_options(
         self, endpoint: Endpoint, written: list[JsonValue]
@@ -238,6 +240,16 @@ class EndpointResolver:
 
     async def _resolved(self, text: str | None) -> str | None:
         return await resolve(text, self.environment) or None if text else None
+
+
+def _choose_variant(
+    model: str, named: str | None, agent: Agent | None, variants: Mapping[str, dict[str, JsonValue]]
+) -> str | None:
+    """An agent's own counts where the model has it. Raises UsageError for another one."""
+    chosen = named or (agent.variant if agent and agent.variant in variants else None)
+    if chosen is not None and chosen not in variants:
+        raise unknown_variant_error(model, chosen, variants)
+    return chosen
 
 
 def _resolved_secrets(written: JsonValue, resolved: JsonValue) -> Iterator[SecretStr]:

@@ -1,6 +1,7 @@
 """Project.load: finds or opens the turn to work on, with its configuration."""
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Final
@@ -29,12 +30,14 @@ from activities.store import (
     work_kinds,
 )
 from activities.store.database import Database
+from activities.store.generations import GenerationStatus
 from activities.store.journal import WORKER, Journal, session_journal
 from activities.store.sessions import Origin
 from activities.store.turns import TurnRow
 from activities.store.work import TurnRequest
 from workflows.domain.agents.built_in import TITLE
 from workflows.domain.config.agent_selection import is_disabled
+from workflows.domain.open_call import OpenCall
 from workflows.domain.state import MAX_COMPACTIONS
 from workflows.domain.step_flaw import find_flaw
 from workflows.domain.suspension import find_directory_change
@@ -158,12 +161,8 @@ async def read_open_turn(journal: Journal, turn: TurnRow, describe: CallDescribe
     )
     prepared = await asyncio.gather(*(resume_call(journal, row, evaluator, describe) for row in rows))
     last = found.turn_status.last_step if found.turn_status is not None else None
-    limit, answer = min(filter(None, (turn_config.agent.steps, last)), default=None), None
-    if found.id and found.answer:
-        finish, text = found.answer.finish, bool((await model_answers.read_text(journal, found.id)).strip())
-        text_only = limit is not None and turn.step >= limit
-        wrong = find_flaw(finish, text=text, calls=bool(rows))
-        answer = StepResult(finish=finish, calls=tuple(prepared), has_text=text if text_only else None, flaw=wrong)
+    limit = min(filter(None, (turn_config.agent.steps, last)), default=None)
+    answer = await read_answer(journal, found, prepared, text_only=limit is not None and turn.step >= limit)
     return OpenTurn(
         id=turn.id,
         number=turn.number,
@@ -182,3 +181,14 @@ async def read_open_turn(journal: Journal, turn: TurnRow, describe: CallDescribe
         corrected=await calls.count_without_result(journal, turn.id, turn.step) if turn_config.format else 0,
         error=turn.error,
     )
+
+
+async def read_answer(
+    journal: Journal, found: GenerationStatus, open_calls: Sequence[OpenCall], *, text_only: bool
+) -> StepResult | None:
+    """The step's, if it is stored."""
+    if not found.id or not found.answer:
+        return None
+    finish, text = found.answer.finish, bool((await model_answers.read_text(journal, found.id)).strip())
+    flaw = find_flaw(finish, text=text, calls=bool(open_calls))
+    return StepResult(finish=finish, calls=tuple(open_calls), has_text=text if text_only else None, flaw=flaw)

@@ -50,11 +50,11 @@ async def of_session(reader: RowReader, session: SessionId) -> list[SummaryAnswe
 
 
 def _row(row: dict[str, Any], parts: list[dict[str, Any]]) -> SummaryAnswerRow:
-    told, form = REMINDERS.validate_python(row.pop("reminders") or ()), row.pop("form")
+    reminders, form = REMINDERS.validate_python(row.pop("reminders") or ()), row.pop("form")
     made = RequestForm.model_validate(form).compaction if form is not None else None
     return SummaryAnswerRow(
         **row,
         asked=made is not None and bool(made.requests),
         parts=tuple(SummaryPartRow(id=part["id"], body=PART.validate_python(part["body"])) for part in parts),
-        go_on=next((each.text for each in told if each.name is ReminderName.CONTINUE), None),
+        go_on=next((each.text for each in reminders if each.name is ReminderName.CONTINUE), None),
     )

@@ -1,4 +1,7 @@
-"""Makes values of the API from rows of the store, by the names of their fields."""
+"""Makes values of the API from rows of the store, by the names of their fields.
+
+Two classes with the same fields are on purpose: a row follows its query, a value of the API is a promise to doors.
+"""
 
 from collections.abc import Iterable
 from typing import TypeVar

@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
 
+from activities.mint import new_id
 from activities.store import compaction_requests, notes
 from activities.store.journal import Journal
 from activities.store.queries import Queries
 from activities.store.statements import RowReader
 from workflows.domain.events.generations import CompactionFailed, ContextCompacted
 from workflows.domain.events.prompts import PromptShortened
-from workflows.domain.ids import GenerationId, MessageId, NoteId, SessionId, TurnId
+from workflows.domain.ids import GenerationId, MessageId, NoteId, Prefix, SessionId, TurnId
 from workflows.domain.value import Value
 
 _QUERIES: Final = Queries("compactions")
@@ -84,13 +85,13 @@ class NewFailure(Value):
 def store(journal: Journal, generation: GenerationId, new: NewCompaction, cost: str | None) -> None:
     """In the transaction that stores the summary: an interruption leaves the context before or the one after.
 
-    The waiting step's request begins anew, so its reminders go.
+    The waiting step's request begins anew: its reminders go, and its answer's id will be younger than the summary's.
     """
     mark = new.model_dump(include={"turn", "step", "newest", "media"})
     journal.write(_QUERIES.insert, generation=generation, session=journal.session, **mark)
     _insert_try(journal, generation, new.tried, CompactionOutcome.COMPACTED)
     compaction_requests.finish(journal, new.tried.turn)
-    journal.write(_QUERIES.forget_reminders, turn=new.tried.turn, step=new.tried.step)
+    journal.write(_QUERIES.renew_step, id=new_id(Prefix.GENERATION), turn=new.tried.turn, step=new.tried.step)
     journal.record(
         ContextCompacted(
             generation=generation,

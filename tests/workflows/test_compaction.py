@@ -55,12 +55,14 @@ async def compactions(harness: Harness, session: SessionId) -> list[ContextCompa
 
 
 async def export(harness: Harness, session: SessionId) -> list[Any]:
-    """The messages, in OpenCode's form."""
+    """The messages, in OpenCode's form: clients sort them, and their parts, by ids."""
     records, overview = harness.client.records, await harness.client.sessions.get(session)
     exporter = Exporter(overview, overview.directory, summaries=await records.summaries(session))
     info = exporter.info(await harness.client.sessions.totals(session), "global", "1")
     pieces = [piece async for piece in exporter.document(info, records.messages(session))]
     messages: list[Any] = json.loads("".join(pieces))["messages"]
+    ids = [[each["info"]["id"] for each in messages], *([part["id"] for part in each["parts"]] for each in messages)]
+    assert [sorted(each) for each in ids] == ids
     return messages
 
 
@@ -115,8 +117,9 @@ async def test_a_context_that_the_provider_refuses_is_compacted(open_harness: Op
         session = await harness.start_session(TASK)
         ended = await harness.ended(session)
         found = await compactions(harness, session)
+        exported = await export(harness, session)
 
-    assert is_done(ended) and len(found) == 1 and len(harness.model.ledger.entries) == 4
+    assert is_done(ended) and len(found) == 1 and len(exported) == 6 and len(harness.model.ledger.entries) == 4
 
 
 async def test_a_summary_that_is_none_is_said_and_not_asked_for_again_in_the_next_turn(open_harness: Open) -> None:

@@ -190,7 +190,7 @@ CREATE INDEX generation_paused ON generation (next_at) WHERE next_at IS NOT NULL
 CREATE INDEX generation_paused_beside ON generation (session) WHERE turn IS NULL AND next_at IS NOT NULL;
 
 CREATE TABLE attempt (                              -- what attempts at generations ask with; some end before they send it
-    generation text        NOT NULL REFERENCES generation,
+    generation text        NOT NULL REFERENCES generation ON UPDATE CASCADE, -- a summary gives its step another id
     fence      bigint[]    NOT NULL,
     digest     bytea       NOT NULL,                -- SHA-256 of the request
     form       json        NOT NULL,                -- what it can be built from again, besides other rows
@@ -452,7 +452,7 @@ SELECT id, scope, session, host, worktree, by_person, on_limit, configured, turn
 FROM (SELECT *, coalesce(day < (now() AT TIME ZONE 'UTC')::date, false) AS turned FROM budget) b;
 
 CREATE TABLE reservation (                          -- of a request that is sent, until its answer is stored
-    generation   text PRIMARY KEY REFERENCES generation,
+    generation   text PRIMARY KEY REFERENCES generation ON UPDATE CASCADE,
     budgets      text[]   NOT NULL,                 -- that count it, in the order of their locks; no foreign key
     day          date     NOT NULL DEFAULT (now() AT TIME ZONE 'UTC')::date,
     session      text     NOT NULL REFERENCES session,

@@ -57,9 +57,9 @@ WHERE t.id = %(turn)s AND g.purpose = 'compaction' AND g.begun_at >= t.opened_at
   AND NOT EXISTS (SELECT FROM compaction_try y WHERE y.generation = g.id)
 ORDER BY g.begun_at DESC LIMIT 1
 
--- name: forget_reminders
--- Remove the reminders of a step without an answer.
-UPDATE generation g SET reminders = NULL, reminders_salt = NULL, reminders_seal = NULL
+-- name: renew_step
+-- Give a step without an answer a new id, and remove its reminders.
+UPDATE generation g SET id = %(id)s, reminders = NULL, reminders_salt = NULL, reminders_seal = NULL
 WHERE g.turn = %(turn)s AND g.step = %(step)s AND NOT EXISTS (SELECT 1 FROM message m WHERE m.generation = g.id)
 
 -- name: shorten_prompt

@@ -42,6 +42,7 @@ from workflows.domain.wire import FINISH_LIMIT, FINISH_STOPPED, StepResult
 
 _POLL: Final = timedelta(seconds=2)  # until what others have reserved is looked at again
 _INSTRUCTIONS: Final = 10_000  # tokens of instructions and tools, until a provider has counted them
+_LONGEST_TITLE: Final = 180.0  # seconds: an attempt at one is over by then (workflows.policies.aside)
 _SHORTEST_WAIT: Final = 1.0  # seconds, of a day that is about to end
 _NO_TITLE: Final = "There is no budget left for a title."
 
@@ -55,7 +56,7 @@ async def reserve(
         _require_price(known, model)
         async with attempt.finishing_journal() as journal:
             await _registered(attempt, journal)
-            await _charge_lost(attempt, journal, model)
+            await _charge_lost(attempt, journal, model, turn)
             needed = _estimate(transcript, model)
             rows = await budgets.lock(journal)
             reservations.reserve(journal, _ids(rows), attempt.generation, turn, attempt.fence, needed)
@@ -101,7 +102,7 @@ async def reserve_step(
     _require_price(known, model)
     async with attempt.finishing_journal() as journal:
         found, asked = await asyncio.gather(_registered(attempt, journal), asks.newest_of_turn(journal, turn))
-        await _charge_lost(attempt, journal, model)
+        await _charge_lost(attempt, journal, model, turn)
         needed = _estimate(transcript, model)
         status = found.turn_status or attempt.turn_status
         if status.over or journal.ended:
@@ -118,6 +119,7 @@ async def reserve_step(
     attempt.version, attempt.reserved = journal.version_after, needed.sent if result is None else None
     await failpoint("budget.reserved")
     if isinstance(result, Full):
+        await reservations.charge_lost_titles(attempt.database, _LONGEST_TITLE)
         why = "what is left of the budget is reserved by other requests"
         raise ApplicationError(why, type="BudgetReserved", next_retry_delay=_POLL)
     return result
@@ -208,11 +210,11 @@ async def _registered(attempt: Attempt, journal: Journal) -> GenerationStatus:
     return found
 
 
-async def _charge_lost(attempt: Attempt, journal: Journal, model: ResolvedModel) -> None:
-    """An earlier attempt has ended without a word: its request may have been sent."""
-    lost = await reservations.release(journal, attempt.generation.id)
-    if lost is not None:
-        reservations.charge(journal, lost, produced(attempt.produced_before, model.price))
+async def _charge_lost(attempt: Attempt, journal: Journal, model: ResolvedModel, turn: TurnId | None = None) -> None:
+    """What has ended without a word, and may have been sent: an earlier attempt, or another request of the turn."""
+    for lost in await reservations.release_lost(journal, attempt.generation.id, turn):
+        is_own = lost.generation == attempt.generation.id
+        reservations.charge(journal, lost, produced(attempt.produced_before, model.price) if is_own else None)
 
 
 def _estimate(transcript: Transcript, model: ResolvedModel) -> Estimate:

@@ -1,14 +1,17 @@
 """Reservations: what requests may use of budgets, until their answers are settled; nothing is counted twice."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import date
 from decimal import Decimal
 from typing import Any, Final
 
-from activities.store.journal import Journal
+from activities.store.database import Database
+from activities.store.journal import WORKER, Journal, session_journal
 from activities.store.queries import Queries
 from activities.store.statements import RowReader
 from workflows.domain.budgets import Estimate, Usage
+from workflows.domain.errors import Conflict, NotFound
 from workflows.domain.events.budgets import UsageEstimated
 from workflows.domain.generation import Generation, Purpose
 from workflows.domain.ids import GenerationId, TurnId
@@ -68,6 +71,23 @@ async def release(journal: Journal, generation: GenerationId, fence: Fence | Non
     """End a reservation without an answer: that of this attempt, or of any."""
     held = list(fence) if fence else None
     return next(iter(_reservations(await journal.rows(_QUERIES.release, generation=generation, fence=held))), None)
+
+
+async def release_lost(journal: Journal, generation: GenerationId, turn: TurnId | None) -> list[ReservationRow]:
+    """What this generation's earlier attempts have left, and other generations of its turn, which asks for one at a
+    time."""
+    return _reservations(await journal.rows(_QUERIES.release_lost, generation=generation, turn=turn))
+
+
+async def charge_lost_titles(database: Database, age: float) -> None:
+    """Count what requests that no turn waits for have reserved `age` seconds ago: their attempts are over, without a
+    word."""
+    for row in await database.rows(_QUERIES.lost_titles, age=age):
+        with suppress(Conflict, NotFound):  # archived or deleted since, with its reservations
+            async with session_journal(database, row["session"], WORKER) as journal:
+                lost = await release(journal, row["generation"])
+                if lost is not None:
+                    charge(journal, lost)
 
 
 async def charge_turn(journal: Journal, turn: TurnId) -> None:

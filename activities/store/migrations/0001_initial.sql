@@ -462,7 +462,8 @@ CREATE TABLE reservation (                          -- of a request that is sent
     tokens       bigint   NOT NULL,
     sent_cost    numeric  NOT NULL,                 -- used as soon as it is sent
     sent_tokens  bigint   NOT NULL,
-    fence        bigint[] NOT NULL                  -- of its attempt
+    fence        bigint[] NOT NULL,                 -- of its attempt
+    reserved_at  timestamptz NOT NULL DEFAULT now()
 );
 CREATE INDEX reservation_turn ON reservation (turn);
 

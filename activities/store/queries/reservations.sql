@@ -18,6 +18,15 @@ DELETE FROM reservation
 WHERE generation = %(generation)s AND (%(fence)s::bigint[] IS NULL OR fence = %(fence)s)
 RETURNING generation, budgets, day, purpose, sent_cost, sent_tokens, fence
 
+-- name: release_lost
+-- End what earlier attempts at a generation, or its turn's other generations, have reserved; what it was.
+DELETE FROM reservation WHERE generation = %(generation)s OR turn = %(turn)s::text
+RETURNING generation, budgets, day, purpose, sent_cost, sent_tokens, fence
+
+-- name: lost_titles
+-- What was reserved so many seconds ago for requests that no turn waits for.
+SELECT session, generation FROM reservation WHERE turn IS NULL AND reserved_at < now() - make_interval(secs => %(age)s)
+
 -- name: release_of_turn
 -- End the reservations of a turn's generations; what they were.
 DELETE FROM reservation WHERE turn = %(turn)s RETURNING generation, budgets, day, purpose, sent_cost, sent_tokens, fence

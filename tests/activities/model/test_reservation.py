@@ -18,13 +18,15 @@ from workflows.domain.budget_question import scope_name
 from workflows.domain.budgets import BudgetLimits, OnLimit, Scope, Usage, estimate
 from workflows.domain.errors import Conflict
 from workflows.domain.events.budgets import BudgetNearlySpent, BudgetSpent, UsageEstimated
-from workflows.domain.ids import AskId, Prefix, RetryId
+from workflows.domain.generation import Generation, Purpose
+from workflows.domain.ids import AskId, GenerationId, Prefix, RetryId, TurnId
 from workflows.domain.permissions.replies import Reply
 from workflows.domain.questions import QuestionRequest
 from workflows.domain.wire import FINISH_LIMIT, AskState, CloseReason, StepResult
 
 USAGE = ScriptedUsage(input=1000, output=100)
 HELLO = ScriptedAnswer(text="Hello.", usage=USAGE)
+TITLE = Generation(id=GenerationId("gen_000000000001AAAAAAAAAAAAAA"), purpose=Purpose.TITLE)
 
 
 async def limit(rig: ActivityRig, **limits: Any) -> None:
@@ -172,24 +174,40 @@ async def test_a_limit_of_cost_needs_a_price(open_model: Open) -> None:
         assert model.server.ledger.entries == []
 
 
+async def reserve_for(rig: ActivityRig, other: Generation, turn: TurnId | None) -> None:
+    """All that the session may use."""
+    async with rig.journal() as journal:
+        await generations.begin(journal, other, rig.fence())
+        needed = estimate(40_000, 32_000, None)
+        reservations.reserve(journal, [rig.session], other, turn, rig.fence(), needed)
+
+
 async def test_a_request_waits_while_another_one_has_reserved_what_is_left(open_model: Open) -> None:
     async with open_model(HELLO) as model:
         rig = model.rig
         await limit(rig, tokens=50_000)
-        other = rig.generation(7)
-        async with rig.journal() as journal:
-            await generations.begin(journal, other, rig.fence())
-            needed = estimate(40_000, 32_000, None)
-            reservations.reserve(journal, [rig.session], other, rig.turn, rig.fence(), needed)
+        await reserve_for(rig, TITLE, None)
         waits = await model.failure(request := model.request(limited=True))
         assert (waits.type, waits.next_retry_delay, waits.non_retryable) == (
             "BudgetReserved",
             timedelta(seconds=2),
             False,
         )
-        async with rig.journal() as journal:
-            await reservations.release(journal, other.id)
-        assert (await model.generate(request, attempt=2)).finish == "stop"
+        await rig.database.rows(b"UPDATE reservation SET reserved_at = now() - interval '4 minutes'")
+        await model.failure(request, attempt=2)  # the title's attempt has ended without a word
+        assert await estimates(rig) == [40_000] and await left(rig) == 0
+        await limit(rig, tokens=90_000)
+        assert (await model.generate(request, attempt=3)).finish == "stop"
+
+
+async def test_what_a_turn_has_reserved_for_a_lost_summary_does_not_hold_up_its_step(open_model: Open) -> None:
+    async with open_model(HELLO) as model:
+        rig = model.rig
+        await limit(rig, tokens=50_000)
+        summary = Generation(id=GenerationId(new_id(Prefix.GENERATION)), purpose=Purpose.COMPACTION)
+        await reserve_for(rig, summary, rig.turn)
+        assert (await model.generate(model.request(limited=True))).finish == "stop"
+        assert await estimates(rig) == [40_000] and (await found(rig)).tokens == 41_100
 
 
 async def begin_turn(model: ModelRig, **budget: Any) -> None:

@@ -12,7 +12,7 @@ from worker.cli.render.escaping import escape_prose, one_line
 from worker.cli.render.event_contents import CallContent
 from worker.cli.render.formatting import format_price, pluralize
 from worker.cli.render.styles import Row, styled
-from worker.cli.render.wrap import add_bar
+from worker.cli.render.wrap import add_bar, wrap_text
 from workflows.domain.call_display import DisplayKind
 from workflows.domain.messages import CallState
 from workflows.domain.usage import Cost
@@ -55,7 +55,8 @@ def result_rows(call: CallContent, state: str, *, diff_shown: bool, columns: int
         if changed := "" if diff_shown else escape_prose(strip_diff_header(diff)):
             yield from add_bar(collapse(number_diff_lines(changed), DIFF_LIMIT).text, columns, diff_line_colour)
     elif isinstance(todos, list):
-        yield from (f"  {one_line(format_todo(each))}" for each in todos[:_LISTED] if isinstance(each, dict))
+        for each in todos[:_LISTED]:
+            yield from wrap_text(f"  {one_line(format_todo(each))}", columns, 2) if isinstance(each, dict) else []
         yield from [f"  … and {pluralize(len(todos) - _LISTED, 'task')} more"] if len(todos) > _LISTED else []
 
 

@@ -25,7 +25,7 @@ from worker.cli.render.status_line import THINKING, WAITING, StatusLine
 from worker.cli.render.streamed_answer import StreamedAnswer, render_answer
 from worker.cli.render.styles import joined, styled
 from worker.cli.render.terminal_writer import TerminalWriter
-from worker.cli.render.wrap import wrap_text, wrap_words
+from worker.cli.render.wrap import wrap_text
 from worker.stored_contents import note_of, part_of
 from workflows.domain.events.asks import AskRaised
 from workflows.domain.events.calls import CallClaimed, CallDrifted, CallFinished, CallPrepared
@@ -217,14 +217,19 @@ class EventRenderer:
         self._completed_sources.add(event.call)
         call = call_of(seen, event.call)
         suffix = result_suffix(call, event.state)
-        self.writer.write_line(joined(mark_of(call, event.state), f" {self._label(seen, event.call)}{suffix}"))
+        mark = mark_of(call, event.state)
+        first, *others = wrap_text(f"{mark} {self._label(seen, event.call)}{suffix}", self.writer.columns, _FURTHER)
+        self.writer.write_line(joined(mark, first.removeprefix(str(mark))))
+        for further in others:
+            self.writer.write_line(further)
         if call is not None:
             was_asked = event.call in self._asked_calls
             for each in result_rows(call, event.state, diff_shown=was_asked, columns=self.writer.columns):
                 self.writer.write_line(each)
 
     def _print(self, text: str, style: str | None = None) -> None:
-        for row in wrap_words(text, self.writer.columns, _FURTHER).split("\n"):
+        """Its words may be of others: no row begins at the left edge but the first."""
+        for row in wrap_text(text.replace("\n", "\n" + " " * _FURTHER), self.writer.columns, _FURTHER):
             self.writer.write_line(styled(row, style) if style else row)
 
     def _on_piece(self, source: str, body: dict[str, JsonValue]) -> None:
@@ -248,4 +253,4 @@ class EventRenderer:
         if call is None:
             return f"a call whose content was erased ({name})"
         room = min((self.writer.columns or 150) - 36 - less, 100)
-        return f"{escape_exact(call.name)}  {one_line(call.label, max(room, 20))}"
+        return f"{one_line(escape_exact(call.name), 64)}  {one_line(call.label, max(room, 20))}"

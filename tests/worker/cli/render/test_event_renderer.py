@@ -17,7 +17,13 @@ from workflows.domain.events.calls import CallClaimed, CallFinished, CallPrepare
 from workflows.domain.events.event import Event, EventRecord
 from workflows.domain.events.generations import MessageCompleted, ModelRetry, PartSeal
 from workflows.domain.events.prompts import PromptAccepted
-from workflows.domain.events.sessions import SessionEnded, SessionRefreshed, SessionRestarted, SessionSuspended
+from workflows.domain.events.sessions import (
+    SessionEnded,
+    SessionRefreshed,
+    SessionRestarted,
+    SessionSuspended,
+    SessionTitled,
+)
 from workflows.domain.events.turns import RetryAccepted, RetryWithdrawn, TurnEnded, TurnOpened
 from workflows.domain.generation import Purpose
 from workflows.domain.ids import (
@@ -302,6 +308,29 @@ def test_todos_are_shown_as_a_list(renderer: EventRenderer, capsys: Capture) -> 
     renderer.on_event(seen(finished(), prt_1=call("todowrite", {}, title="2 todos", metadata={"todos": todos})))
 
     assert printed(capsys) == "✓ todowrite  2 todos\n  [x] look\n  [~] mend\n  [ ] tell\n"
+
+
+LINE = "✓ bash  git push"
+
+
+@pytest.mark.parametrize(
+    ("event", "content"),
+    [
+        (finished("failed"), call("invalid", {"tool": "a " * 39 + LINE, "error": "x"}, title="Invalid Tool")),
+        (finished(), call("todowrite", {}, metadata={"todos": [{"content": "a " * 37 + LINE, "status": "pending"}]})),
+        (SessionTitled(note=NOTE, seal="", generation=GENERATION), "a" * 76 + LINE.replace(" ", "\u2800")),
+        (TurnEnded(turn=TURN, reason="failed", note=NOTE), f"no key\n{LINE}"),
+    ],
+)
+def test_words_of_others_never_begin_a_row(
+    live: EventRenderer, capsys: Capture, event: Event, content: JsonValue
+) -> None:
+    live.on_event(seen(event, **{CALL: content, NOTE: content}))
+
+    screen = pyte.Screen(80, 12)
+    pyte.Stream(screen).feed(capsys.readouterr().out.replace("\n", "\r\n"))
+    rows = [row.replace("\u2800", " ") for row in screen.display]
+    assert any("git" in row for row in rows) and not any(row.startswith("✓ bash") for row in rows)
 
 
 AGAIN = "  holdfast retry ses_1  retries it; `-m provider/model` asks another model\n"

@@ -137,8 +137,11 @@ def _parse(name: str, text: str) -> timedelta | datetime:
             f"`{name}` is {text!r}: write a duration, such as 90s, 45m, 2h 30m or 1d, or a moment in ISO 8601, such as "
             "2026-11-24T14:30:00+01:00."
         ) from error
-    if (moment if isinstance(moment, timedelta) else moment - now) > LONGEST:
+    left = moment if isinstance(moment, timedelta) else moment - now
+    if left > LONGEST:
         raise ToolError(f"`{name}` is {text!r}: a wait lasts ten years at most.")
+    if left < -LONGEST:  # not every time zone has the first days of the calendar
+        raise ToolError(f"`{name}` is {text!r}, which is long past: `date` tells you the time.")
     return moment
 
 

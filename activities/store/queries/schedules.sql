@@ -36,8 +36,8 @@ UPDATE schedule SET next_at = %(next_at)s, queued_for = %(queued_for)s, state = 
 WHERE id = %(id)s
 
 -- name: set_state
--- Pause or resume a schedule.
-UPDATE schedule SET state = %(state)s, note = %(note)s, next_at = %(next_at)s, queued_for = NULL, version = version + 1
+-- Pause or resume a schedule. Nothing is decided twice about a moment, which Temporal's clock may have brought early.
+UPDATE schedule SET state = %(state)s, note = %(note)s, next_at = greatest(next_at, %(next_at)s), queued_for = NULL, version = version + 1
 WHERE id = %(id)s
 
 -- name: erase

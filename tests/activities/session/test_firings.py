@@ -34,10 +34,8 @@ async def made(rig: ActivityRig, **fields: Any) -> ScheduleRow:
     template = None if "session" in fields else SessionTemplate(directory=str(rig.project), agent="build")
     known: dict[str, Any] = {"overlap": Overlap.SKIP, "missed": Missed.RUN}
     body = ScheduledPrompt(prompt=Prompt.of_text("Sweep."), template=template, limits=limits)
-    recurrence = parse_every("hourly")
-    new = NewSchedule(
-        id=SCHEDULE, timing="hourly", recurrence=recurrence, zone="Etc/UTC", body=body, **(known | fields)
-    )
+    known |= {"recurrence": parse_every("hourly")}
+    new = NewSchedule(id=SCHEDULE, timing="hourly", zone="Etc/UTC", body=body, **(known | fields))
     return await schedules.create(rig.database, new, PERSON)
 
 
@@ -121,6 +119,19 @@ async def test_a_session_that_takes_no_prompt_pauses_its_schedule_with_the_reaso
 
     assert (found.state, found.trouble) == (ScheduleState.PAUSED, None) and "has ended" in (found.note or "")
     assert (await kinds(rig))[1:] == [RecordKind.REFUSED, RecordKind.PAUSED]
+
+
+async def test_a_moment_that_temporals_clock_has_brought_early_does_not_come_again_after_a_pause(
+    rig: ActivityRig,
+) -> None:
+    early = (await made(rig, recurrence=parse_every("1m"))).next_at
+    assert early is not None and await fire(rig.database, SCHEDULE, early) is not None
+    following = (await row(rig)).next_at
+    async with rig.database.statements() as batch:
+        schedules.pause(batch, await schedules.lock(batch, SCHEDULE), None)
+        schedules.resume(batch, await schedules.lock(batch, SCHEDULE), early)
+
+    assert (await row(rig)).next_at == following == early + timedelta(minutes=1)
 
 
 async def test_a_person_who_triggers_it_prompts_as_themselves_once_and_its_times_stay(rig: ActivityRig) -> None:

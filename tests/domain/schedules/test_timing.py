@@ -111,6 +111,8 @@ def test_a_moment_is_understood(text: str, moment: str) -> None:
         ("2026-13-01 02:00", "no moment"),
         ("2026-11-24 21:00", "has passed: it is 2026-11-24 21:05 now"),
         ("2027-03-28 02:30", "the clock skips it"),
+        ("0001-01-01 00:00", "no moment"),
+        ("9999-12-31T23:59:00-01:00", "no moment"),
     ],
 )
 def test_other_moments_are_refused(text: str, problem: str) -> None:

@@ -68,12 +68,11 @@ def _moment(text: str, form: re.Match[str], zone: tzinfo) -> datetime:
     hour, minute = _time(form[2])
     try:
         found = datetime.fromisoformat(f"{form[1]}T{hour:02}:{minute:02}{form[3] or ''}{form[4] or ''}")
-    except ValueError as error:
+        moment = (found if found.tzinfo is not None else found.replace(tzinfo=zone)).astimezone(UTC)
+        shown = moment.astimezone(zone).replace(tzinfo=None)
+    except (ValueError, OverflowError) as error:
         raise UsageError(f"{text!r} is no moment: {error}.") from None
-    if found.tzinfo is not None:
-        return found.astimezone(UTC)
-    moment = found.replace(tzinfo=zone).astimezone(UTC)
-    if moment.astimezone(zone).replace(tzinfo=None) != found:
+    if found.tzinfo is None and shown != found:
         raise UsageError(f"There is no {text!r} in {zone}: the clock skips it that day. Name another time.")
     return moment
 

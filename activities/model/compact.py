@@ -28,6 +28,7 @@ from activities.model.port import ModelRequest, SystemInput, UserInput
 from activities.model.reservation import reserve
 from activities.model.retry_budget import ProviderPause
 from activities.model.summary_check import NOT_SHORTER, find_summary_flaw
+from activities.model.system_prompt import agent_prompt
 from activities.store import budgets, compaction_requests, compactions, turns
 from activities.store.attempts import CompactionForm, RequestForm
 from activities.store.commit_retry import retry_while_unavailable
@@ -38,7 +39,6 @@ from activities.store.journal import WORKER, Journal, session_journal
 from activities.store.model_answers import NewAnswer, StoredAnswer
 from activities.store.transcript_cache import TranscriptCache
 from activities.store.turns import TurnStatus
-from prompts import render_prompt
 from workflows.domain.agents.agent import Agent
 from workflows.domain.agents.built_in import COMPACTION
 from workflows.domain.budgets import BudgetLimits
@@ -196,7 +196,7 @@ def compaction_messages(
     agent: Agent, head: Transcript, room: int, requests: Iterable[CompactionRequestRow]
 ) -> tuple[SystemInput, UserInput]:
     """`room`: characters of both."""
-    system = render_prompt(f"agents/{agent.prompt_file}")
+    system = agent_prompt(agent)
     focus = "\n\n".join(each.focus for each in requests if each.focus)
     return SystemInput(content=system), UserInput(content=compaction_request(head, room - len(system), focus))
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import prompts
 from activities.project.instructions import MAX_INSTRUCTION_BYTES
+from workflows.domain.agents.agent import Agent
 from workflows.domain.config.turn_config import Instruction, TurnConfig
 
 
@@ -29,13 +30,18 @@ def join_layers(layers: Iterable[SystemLayer]) -> str:
 
 def system_layers(turn_config: TurnConfig, model: str, *, platform: str) -> Iterator[SystemLayer]:
     agent = turn_config.agent
-    if agent.prompt_file:
-        yield SystemLayer(f"prompt of the agent {agent.name}", prompts.render_prompt(f"agents/{agent.prompt_file}"))
-    else:
-        yield SystemLayer("base prompt", prompts.render_prompt("system/base"))
+    own = agent_prompt(agent)
+    yield SystemLayer(
+        f"prompt of the agent {agent.name}" if own else "base prompt", own or prompts.render_prompt("system/base")
+    )
     yield SystemLayer("environment", _environment(turn_config, model, platform))
     for each in turn_config.instructions:
         yield SystemLayer(f"instructions {each.path}", _instruction(each))
+
+
+def agent_prompt(agent: Agent) -> str:
+    """The configured one, else its file's; empty without both."""
+    return agent.prompt or (prompts.render_prompt(f"agents/{agent.prompt_file}") if agent.prompt_file else "")
 
 
 def _environment(turn_config: TurnConfig, model: str, platform: str) -> str:

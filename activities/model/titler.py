@@ -13,6 +13,7 @@ from activities.model.context_split import estimate_text
 from activities.model.endpoints import EndpointResolver
 from activities.model.port import SystemInput, UserInput
 from activities.model.reservation import reserve_title
+from activities.model.system_prompt import agent_prompt
 from activities.store import budgets, prompts, titles, turns
 from activities.store.attempts import RequestForm
 from activities.store.turns import TurnStatus
@@ -90,5 +91,5 @@ def title_messages(agent: Agent, texts: Sequence[str]) -> tuple[SystemInput, Use
     text, half = escape_tags("\n\n".join(texts)), MAX_CHARS // 2
     if len(text) > MAX_CHARS:
         text = render_prompt("title/left_out", beginning=text[:half], end=text[-half:])
-    system = render_prompt(f"agents/{agent.prompt_file}")
+    system = agent_prompt(agent)
     return SystemInput(content=system), UserInput(content=render_prompt("title/request", text=text))

@@ -1,20 +1,17 @@
 """The configuration files of a directory, checked, in their order (opencode.md 14.1)."""
 
-import json
 import os
 import stat
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Final
 
-from pydantic import ValidationError
-from pydantic_core import ErrorDetails
-
 from activities.files.workspace import Workspace
 from activities.project import json_positions, jsonc
+from activities.project.agent_files import read_agent_files
+from activities.project.config_checks import check_fields
 from activities.project.config_references import detach_from_file
-from workflows.domain.config.config import Config, UnsupportedSettings
-from workflows.domain.config.fields import JsonObject
 from workflows.domain.config.merge import ConfigLayer, normalize_field_names, normalize_permissions
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.errors import ConfigError
@@ -23,11 +20,18 @@ _NAMES: Final = ("opencode.json", "opencode.jsonc")
 
 
 def read_layers(workspace: Workspace, sources: ConfigSources, managed: Path) -> tuple[ConfigLayer, ...]:
-    """From the weakest to the strongest; `managed`: the administrator's folder.
+    """From the weakest to the strongest; `managed`: the administrator's folder. Files of agents come behind the others
+    of their directory.
 
-    Raises ConfigError with file, line and field of the first mistake, or for a missing file that a variable names.
+    Raises ConfigError with file, line and field of the first mistake, or for a missing file that a variable names. An
+    agent's file that cannot be used is a refused layer.
     """
-    found = [_read_layer(file, trusted, workspace.home) for file, trusted in _trusted_files(workspace, sources).items()]
+    folders = _config_folders(workspace, sources)
+    found: list[ConfigLayer | None] = []
+    for file, trusted in _trusted_files(workspace, sources).items():
+        found.append(_read_layer(file, trusted, workspace.home))
+        if file.name == _NAMES[-1] and file.parent in folders:  # each directory has one such entry, its last
+            found += read_agent_files(file.parent, trusted=trusted, workspace=workspace)
     given = [("OPENCODE_CONFIG_CONTENT", sources.content), ("OPENCODE_PERMISSION", sources.permission)]
     above = [_read_layer(managed / name, True, workspace.home, managed=True) for name in _NAMES]
     return (
@@ -70,6 +74,12 @@ def project_config_folders(workspace: Workspace, sources: ConfigSources) -> tupl
         if sources.disable_project_config
         else tuple(folder / ".opencode" for folder in directories_to_root(workspace))
     )
+
+
+def _config_folders(workspace: Workspace, sources: ConfigSources) -> set[Path]:
+    """Which may hold agents, too."""
+    own = (folder for folder, _ in user_config_folders(workspace, sources))
+    return {*own, *project_config_folders(workspace, sources)}
 
 
 def _trusted_files(workspace: Workspace, sources: ConfigSources) -> dict[Path, bool]:
@@ -119,24 +129,7 @@ def _read_layer(file: Path, trusted: bool, home: Path, *, managed: bool = False)
     if text is None:
         return None
     tree = normalize_permissions(jsonc.parse(text, file))
-    check_fields(tree, text, file)
+    check_fields(tree, file, partial(json_positions.locate, text))
     doubled = tuple((".".join(map(str, path)), line) for path, line in json_positions.duplicate_keys(text))
     tree = normalize_field_names(detach_from_file(tree, file, home))
     return ConfigLayer(file=str(file), trusted=trusted, tree=tree, managed=managed, duplicate_keys=doubled)
-
-
-def check_fields(tree: JsonObject, text: str, file: Path) -> None:
-    """Raise ConfigError for a field of the wrong type; `text` is the source of `tree`."""
-    try:
-        for model in (Config, UnsupportedSettings):
-            model.model_validate_json(json.dumps(tree), strict=True)
-    except ValidationError as error:
-        # In a union, the deepest mistake belongs to the branch that the author meant.
-        found = [(*json_positions.locate(text, mistake["loc"]), _describe(mistake)) for mistake in error.errors()]
-        path, line, message = max(found, key=lambda item: len(item[0]))
-        field = ".".join(map(str, path))
-        raise ConfigError(f"{file}:{line}: the field {field!r} is wrong: {message}.") from error
-
-
-def _describe(mistake: ErrorDetails) -> str:
-    return "there is no such field" if mistake["type"] == "extra_forbidden" else mistake["msg"]

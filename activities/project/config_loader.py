@@ -9,11 +9,18 @@ from typing import Final
 from activities.files.workspace import Workspace
 from activities.project.config_files import read_layers
 from activities.project.instructions import MAX_INSTRUCTION_BYTES, instruction_urls, read_instructions
+from activities.project.prompt_files import read_prompts
 from activities.project.unsupported import ignored_files, unfetched_organisations
 from workflows.domain.agents.agent import Agent
-from workflows.domain.agents.built_in import BUILD, NOT_BUILT, RESERVED, agent_named
+from workflows.domain.agents.built_in import BUILD, HIDDEN, NOT_BUILT, RESERVED, agent_named
 from workflows.domain.agents.delegation import Delegation
-from workflows.domain.config.agent_selection import available_agents, default_agent, select_agent
+from workflows.domain.config.agent_selection import (
+    available_agents,
+    check_readable,
+    default_agent,
+    select_agent,
+    visible_names,
+)
 from workflows.domain.config.config import AgentSettings, Config
 from workflows.domain.config.fields import JsonObject, unknown_fields, unsupported_fields, value_at
 from workflows.domain.config.loosening import loosens
@@ -22,7 +29,7 @@ from workflows.domain.config.references import unresolved_references
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.config.trust import apply_trust
 from workflows.domain.config.turn_config import Instruction, TurnConfig, UnsupportedField
-from workflows.domain.errors import UnknownAgent, UsageError
+from workflows.domain.errors import UnknownAgent
 from workflows.domain.permissions import defaults, rules
 from workflows.domain.permissions.rules import Action, Rule, Ruleset
 
@@ -47,10 +54,13 @@ async def load_turn_config(
 
 
 def _load_turn_config(workspace: Workspace, sources: ConfigSources, managed: Path, role: Role) -> TurnConfig:
-    layers = read_layers(workspace, sources, managed)
+    files = read_layers(workspace, sources, managed)
+    layers, outside_prompts, prompt_warnings = read_prompts(files, workspace.root)
+    refused = tuple(layer.refused for layer in files if layer.refused is not None)
     settings, untrusted_fields = apply_trust(layers, lambda config, agent: rules_of(agent, config, workspace))
     own = Config.model_validate(merge_files(layer.tree for layer in layers if layer.trusted))
-    known = available_agents(settings, own)
+    known = available_agents(settings, own, refused)
+    check_readable(role.agent or settings.default_agent or BUILD.name, refused, known)
     agent = _subagent(role, known) if role.ancestors else _primary(role, known, settings, own, workspace)
     managed_config = Config.model_validate(merge_files(layer.tree for layer in layers if layer.managed))
     managed_model = managed_config.agent.get(agent.name, AgentSettings()).model or managed_config.model
@@ -63,21 +73,38 @@ def _load_turn_config(workspace: Workspace, sources: ConfigSources, managed: Pat
         directory=str(workspace.directory),
         worktree=str(workspace.worktree) if workspace.worktree else None,
         home=str(workspace.home),
-        config=settings,
+        config=_without_prompts(settings),
         model_is_managed=managed_model is not None,
         rules=(*limited_rules, *role.rules),
         agent=agent.model_copy(update={"model": managed_model}) if managed_model else agent,
-        delegation=Delegation(agents=tuple(known.values()), ancestors=role.ancestors, limit=settings.subagent_depth),
+        delegation=Delegation(
+            agents=tuple(map(_without_prompt, known.values())), ancestors=role.ancestors, limit=settings.subagent_depth
+        ),
         instructions=instructions,
-        untrusted_fields=(*untrusted_fields, *outside),
-        unsupported_fields=(*_unsupported_fields(layers), *unfetched_organisations(workspace)),
+        untrusted_fields=(*untrusted_fields, *outside_prompts, *outside),
+        unsupported_fields=(*_unsupported_fields(files), *unfetched_organisations(workspace)),
         ignored=ignored,
+        refused_agents=refused,
         warnings=(
-            *_warnings(layers, settings, str(workspace.home)),
+            *prompt_warnings,
+            *_warnings(files, settings, str(workspace.home)),
             *_shortened_warnings(instructions),
             *scan_warnings,
         ),
     )
+
+
+def _without_prompts(settings: Config) -> Config:
+    """But for those of agents that no turn works as: each turn holds the prompt of its own."""
+    agents = {
+        name: agent if name in HIDDEN else agent.model_copy(update={"prompt": None})
+        for name, agent in settings.agent.items()
+    }
+    return settings.model_copy(update={"agent": agents})
+
+
+def _without_prompt(agent: Agent) -> Agent:
+    return agent.model_copy(update={"prompt": None})
 
 
 def _subagent(role: Role, known: Mapping[str, Agent]) -> Agent:
@@ -88,18 +115,19 @@ def _subagent(role: Role, known: Mapping[str, Agent]) -> Agent:
 
 
 def _primary(role: Role, known: Mapping[str, Agent], settings: Config, own: Config, workspace: Workspace) -> Agent:
-    """Raises UnknownAgent, and UsageError when the project's files make an agent the default that may do more than the
-    user's own default."""
+    """Raises UnknownAgent, also when the project's files make an agent the default that may do more than the user's own
+    default."""
     if role.agent is not None:
         return select_agent(role.agent, known)
     agent, own_default = default_agent(settings, known), _own_default(own)
     if agent.name != own_default and loosens(
         rules_of(own_default, own, workspace), rules_of(agent.name, settings, workspace)
     ):
-        raise UsageError(
+        problem = (
             f"The files of this project choose agent {agent.name!r}, which may do more than {own_default!r}, that of "
             "your own configuration: name the one that you want with `--agent`."
         )
+        raise UnknownAgent(problem, visible_names(known))
     return agent
 
 

@@ -1,11 +1,12 @@
 """The environment variables that locate or hold configuration (opencode.md 14.1)."""
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from activities.project import json_positions, jsonc
-from activities.project.config_files import check_fields
+from activities.project.config_checks import check_fields
 from activities.project.config_references import detach_from_file, find_secrets
 from workflows.domain.config.fields import JsonObject
 from workflows.domain.config.merge import normalize_permissions
@@ -55,7 +56,7 @@ def _read_variable(name: str, text: str, home: Path) -> JsonObject:
     tree = normalize_permissions(jsonc.parse(text, variable))
     if name == PERMISSION_VARIABLE and tree.keys() != {"permission"}:
         raise ConfigError(f"{name}: the variable holds one value, the object or the word that `permission` may be.")
-    check_fields(tree, text, variable)
+    check_fields(tree, variable, partial(json_positions.locate, text))
     for path, _ in json_positions.duplicate_keys(text):
         raise ConfigError(
             f"{name}: the key {'.'.join(map(str, path))!r} is there twice, and one of them would not count."

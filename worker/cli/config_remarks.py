@@ -17,7 +17,7 @@ from workflows.domain.config.turn_config import IgnoredFiles, TurnConfig
 from workflows.domain.errors import UsageError
 
 _LONGEST: Final = 300  # characters of a path or a reason
-_RULED: Final = 20  # agents with untrusted rules that are named
+_MOST: Final = 20  # refused files that are named
 
 
 def find_config_remarks(settings: Settings, turn_config: TurnConfig) -> Iterator[str]:
@@ -29,6 +29,7 @@ def find_config_remarks(settings: Settings, turn_config: TurnConfig) -> Iterator
         yield f"Ignored (not supported yet): {one_line(field.field)} of {one_line(field.file, _LONGEST)}."
     for files in turn_config.ignored:
         yield from _describe_ignored_files(files)
+    yield from _refused_agents(turn_config)
     for warning in turn_config.warnings:
         yield f"Warning: {escape_prose(warning)}"
     yield from _unusable_subagents(turn_config)
@@ -38,6 +39,15 @@ def find_config_remarks(settings: Settings, turn_config: TurnConfig) -> Iterator
             f"Warning: the worker lacks what the configuration refers to: {named}. Variables that are set in the shell "
             "of `holdfast run` are handed over."
         )
+
+
+def _refused_agents(turn_config: TurnConfig) -> Iterator[str]:
+    refused = turn_config.refused_agents
+    for each in refused[:_MOST]:
+        names = " or ".join(repr(one_line(name)) for name in dict.fromkeys(each.names))
+        yield f"Refused: {escape_prose(each.why)} There is no agent {names} until it is mended."
+    if len(refused) > _MOST:
+        yield f"Refused: {pluralize(len(refused) - _MOST, 'more file')} of agents: `holdfast agents` lists them."
 
 
 def _unusable_subagents(turn_config: TurnConfig) -> Iterator[str]:
@@ -55,13 +65,6 @@ def _describe_ignored_files(files: IgnoredFiles) -> Iterator[str]:
     folder, unnamed = one_line(files.folder, _LONGEST), files.count - len(files.names)
     names = ", ".join([*map(one_line, files.names), *([f"and {unnamed} more"] if unnamed else [])])
     yield f"Ignored (not supported yet): {pluralize(files.count, files.kind)} in {folder}: {names}."
-    for name in files.with_rules[:_RULED]:
-        yield (
-            f"Warning: what {one_line(name)} in {folder} denies is not denied, because files of agents are not read: "
-            "write its rules into opencode.json, as `agent.NAME.permission`."
-        )
-    if (more := len(files.with_rules) - _RULED) > 0:
-        yield f"Warning: so it is with {pluralize(more, 'more file')} of agents in {folder}."
 
 
 def choose_model(settings: Settings, turn_config: TurnConfig, named: str | None) -> str:

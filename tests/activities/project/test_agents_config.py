@@ -10,7 +10,8 @@ from activities.project.config_loader import Role
 from tests.activities.project.project_home import ProjectHome
 from tests.cases import Case, assert_matches, load
 from workflows.domain.agents.agent import Agent
-from workflows.domain.errors import ConfigError, UsageError
+from workflows.domain.agents.built_in import BUILT_IN
+from workflows.domain.errors import UsageError
 from workflows.domain.permissions.rules import evaluate
 
 BROKEN_FILE = 'the file is refused with an error naming file and line; no agent "bad" exists'
@@ -20,29 +21,33 @@ BROKEN_FILE = 'the file is refused with an error naming file and line; no agent 
 async def test_agents_are_as_in_opencode(case: Case, project_home: ProjectHome) -> None:
     project_home.write("opencode.json", json.dumps(case.input["config"]), under=project_home.config)
     for name, text in case.input["files"].items():
-        project_home.write(name, text)
+        project_home.write(name, text, under=project_home.home)  # a project's files may set no options
+    expected = case.expected
     if case.holdfast is not None:
         assert case.holdfast == BROKEN_FILE
-        with pytest.raises(ConfigError, match=r"bad\.md:\d+"):
-            await project_home.load()
-        return
-    for key, value in case.expected.items():
+        (refused,) = (await project_home.load()).refused_agents
+        assert "/agent/bad.md:3: " in refused.why and refused.names == ("bad",)
+        expected = {"agents": {**expected["agents"], "bad": None}}
+    for key, value in expected.items():
         assert_matches({key: await FOUND[key](case, project_home)}, {key: _wanted(key, value)})
 
 
 async def _agents(case: Case, project_home: ProjectHome) -> dict[str, Any]:
     """The case's agents; None for a missing one."""
-    known = {agent.name: agent for agent in (await project_home.load()).delegation.agents}
-    return {name: _shown(known[name]) if name in known else None for name in case.expected["agents"]}
+    known = {agent.name for agent in (await project_home.load()).delegation.agents}
+    return {
+        name: _shown((await project_home.load(role=Role(name, ancestors=1))).agent) if name in known else None
+        for name in case.expected["agents"]
+    }
 
 
 def _shown(agent: Agent) -> dict[str, Any]:
     provider, _, model = (agent.model or "").partition("/")
     return {
+        **agent.model_dump(include={"description", "hidden", "steps", "temperature", "color", "prompt", "options"}),
+        "topP": agent.top_p,
         "mode": agent.mode.value,
-        "description": agent.description,
-        "hidden": agent.hidden,
-        "steps": agent.steps,
+        "native": agent.name in BUILT_IN,
         "model": {"providerID": provider, "modelID": model},
     }
 

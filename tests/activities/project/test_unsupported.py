@@ -4,16 +4,14 @@ import os
 import pytest
 
 from activities.project.config_loader import PRIMARY_ROLE
-from activities.project.unsupported import MAX_ENTRIES, MAX_READ_BYTES
+from activities.project.folder_scan import MAX_ENTRIES
 from tests.activities.project.project_home import ProjectHome
 from tests.polling import WAIT_TIMEOUT
-from workflows.domain.config.turn_config import IgnoredFiles
 
 NAMES = (
-    *("agent/a.md", "agents/team/a.md", "mode/m.md", "modes/m.md", "command/c.md", "commands/x/c.md"),
+    *("command/c.md", "commands/x/c.md"),
     *("skill/s/SKILL.md", "skills/x/s/SKILL.md", "tool/t.ts", "tools/t.js", "plugin/p.js", "plugins/p.ts"),
 )
-DENYING = "---\ndescription: reviews\npermission:\n  edit: deny\n---\nYou review."
 
 
 async def ignored(project_home: ProjectHome, directory: str = "", **environ: str) -> list[str]:
@@ -57,27 +55,6 @@ async def test_skills_of_other_agents_are_named_from_the_project_and_from_home(p
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "ruled"),
-    [
-        (DENYING, True),
-        ('---\n"tools":\n  bash: false\n---\n', True),
-        ("---\ndescription: permission to look\n---\npermission: none", False),
-        ("permission: deny", False),
-    ],
-)
-async def test_an_agents_file_that_sets_permissions_is_known_as_such(
-    project_home: ProjectHome, text: str, ruled: bool
-) -> None:
-    folder = project_home.write(".opencode/agent/reviewer.md", text).parent
-
-    (found,) = (await project_home.load()).ignored
-
-    names = ("reviewer.md",)
-    expected = IgnoredFiles(kind="agent", folder=str(folder), names=names, count=1, with_rules=names if ruled else ())
-    assert found == expected
-
-
 async def test_many_files_are_counted_and_the_first_ones_named(project_home: ProjectHome) -> None:
     for number in range(12):
         project_home.write(f".opencode/command/{number:02}.md", "")
@@ -88,7 +65,7 @@ async def test_many_files_are_counted_and_the_first_ones_named(project_home: Pro
 
 
 async def test_pipes_and_loops_of_links_hold_nothing_up(project_home: ProjectHome) -> None:
-    folder = project_home.write(".opencode/agent/a.md", "").parent
+    folder = project_home.write(".opencode/command/a.md", "").parent
     os.mkfifo(folder / "b.md")
     (folder / "c").symlink_to(folder)
     (folder / "d.md").symlink_to("/dev/zero")
@@ -98,7 +75,7 @@ async def test_pipes_and_loops_of_links_hold_nothing_up(project_home: ProjectHom
 
 @pytest.mark.parametrize("target", [".", ".."])
 async def test_many_links_to_their_own_folder_cost_one_scan(project_home: ProjectHome, target: str) -> None:
-    folder = project_home.write(".opencode/agent/a.md", "").parent
+    folder = project_home.write(".opencode/command/a.md", "").parent
     for number in range(30):
         (folder / f"link{number}").symlink_to(target)
 
@@ -110,7 +87,7 @@ async def test_many_links_to_their_own_folder_cost_one_scan(project_home: Projec
 
 async def test_a_folder_behind_a_link_is_scanned_once(project_home: ProjectHome) -> None:
     shared = project_home.write("shared/a.md", "", under=project_home.home).parent
-    folder = project_home.project / ".opencode" / "agent"
+    folder = project_home.project / ".opencode" / "command"
     folder.mkdir(parents=True)
     for name in ("one", "two"):
         (folder / name).symlink_to(shared)
@@ -138,23 +115,11 @@ async def test_a_warning_says_that_entries_beyond_the_limit_are_not_named(projec
 
 async def test_files_that_lie_deep_are_named(project_home: ProjectHome) -> None:
     deep = "/".join("abcdefgh")
-    project_home.write(f".opencode/agent/{deep}/x.md", DENYING)
+    project_home.write(f".opencode/command/{deep}/x.md", "")
 
     (found,) = (await project_home.load()).ignored
 
-    assert found.with_rules == (f"{deep}/x.md",)
-
-
-@pytest.mark.parametrize("more", [-1, 0, 1])
-async def test_an_agents_file_whose_head_is_too_long_to_be_read_counts_as_one_that_sets_permissions(
-    project_home: ProjectHome, more: int
-) -> None:
-    head, tail = "---\ndescription: ", "\n---"
-    project_home.write(".opencode/agent/a.md", f"{head}{'x' * (MAX_READ_BYTES + more - len(head) - len(tail))}{tail}")
-
-    (found,) = (await project_home.load()).ignored
-
-    assert found.with_rules == (("a.md",) if more > 0 else ())
+    assert found.names == (f"{deep}/x.md",)
 
 
 async def test_instructions_on_the_net_are_named(project_home: ProjectHome) -> None:

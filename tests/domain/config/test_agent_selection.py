@@ -3,7 +3,8 @@
 import pytest
 
 from workflows.domain.agents.agent import AgentMode
-from workflows.domain.config.agent_selection import available_agents, default_agent, select_agent
+from workflows.domain.agents.refused_agent import RefusedAgent
+from workflows.domain.config.agent_selection import available_agents, check_readable, default_agent, select_agent
 from workflows.domain.config.config import Config
 from workflows.domain.errors import UnknownAgent
 
@@ -45,6 +46,17 @@ def test_a_configuration_cannot_define_an_agent_of_a_reserved_name() -> None:
     config = Config.model_validate({"agent": {name: {"mode": "all"} for name in ("plan", "title", "summary", "mine")}})
 
     assert [*available_agents(config)] == ["build", "explore", "general", "mine"]
+
+
+def test_an_agent_whose_file_is_refused_does_not_exist_and_says_why() -> None:
+    refused = (RefusedAgent(names=("build", "x"), why="/a/x.md:2: wrong."),)
+
+    known = available_agents(Config.model_validate({"agent": {"x": {}, "y": {}}}), None, refused)
+
+    assert [*known] == ["explore", "general", "y"]
+    check_readable("y", refused, known)
+    with pytest.raises(UnknownAgent, match=r"'build' cannot be used\. /a/x\.md:2: wrong\. Available agents: y\."):
+        check_readable("build", refused, known)
 
 
 def default(**config: object) -> str:

@@ -23,10 +23,11 @@ def test_fields_that_come_later_are_named_and_the_honoured_ones_are_not() -> Non
         "model": "a/b",
         "mcp": {},
         "theme": "dark",
-        "agent": {"build": {"prompt": "x", "model": "a/b"}, "own": {"color": "red"}},
+        "agent": {"build": {"prompt": "x", "model": "a/b"}},
+        "provider": {"own": {"whitelist": []}},
     }
 
-    assert unsupported_fields(tree) == (("mcp",), ("agent", "build", "prompt"), ("agent", "own", "color"))
+    assert unsupported_fields(tree) == (("mcp",), ("provider", "own", "whitelist"))
 
 
 def test_a_field_that_opencode_does_not_know_is_unknown_and_not_unsupported() -> None:

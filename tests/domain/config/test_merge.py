@@ -1,7 +1,7 @@
 import json
 
 from workflows.domain.config.fields import JsonObject
-from workflows.domain.config.merge import deep_merge, merge_files, normalize_permissions
+from workflows.domain.config.merge import deep_merge, merge_files, normalize_field_names, normalize_permissions
 
 
 def test_a_key_keeps_the_place_that_the_earlier_file_gave_it() -> None:
@@ -35,3 +35,19 @@ def test_the_older_map_of_tools_becomes_permissions_and_explicit_ones_win() -> N
 
 def test_a_permission_of_one_word_is_a_rule_for_everything() -> None:
     assert normalize_permissions({"permission": "ask"}) == {"permission": {"*": "ask"}}
+
+
+def test_an_agents_unknown_fields_become_options() -> None:
+    agent: JsonObject = {"a": 1, "temperature": 0.5, "options": {"b": 2}, "maxSteps": 3}
+
+    assert normalize_field_names({"agent": {"x": agent}}) == {
+        "agent": {"x": {"steps": 3, "temperature": 0.5, "options": {"b": 2, "a": 1}}}
+    }
+
+
+def test_the_older_table_of_modes_holds_primary_agents() -> None:
+    tree: JsonObject = {"mode": {"deep": {"prompt": "P"}, "x": {}}, "agent": {"x": {"mode": "all", "color": "info"}}}
+
+    assert normalize_field_names(tree) == {
+        "agent": {"x": {"mode": "primary", "color": "info"}, "deep": {"prompt": "P", "mode": "primary"}}
+    }

@@ -41,7 +41,7 @@ async def test_what_has_no_effect_is_named_as_a_run_names_it(tmp_path: Path, mon
     settings = settings_of(tmp_path / "home", HOME=str(tmp_path), XDG_CONFIG_HOME=str(tmp_path / "config"))
     agents = tmp_path / "project" / ".opencode" / "agent"
     agents.mkdir(parents=True)
-    (agents / "reviewer.md").write_text("---\npermission:\n  edit: deny\n---\n")
+    (agents / "reviewer.md").write_text("---\npermission:\nedit: deny\n---\n")
     (tmp_path / "project" / "opencode.json").write_text('{"mcp": {}, "permission": {"read": "allow"}}')
     monkeypatch.chdir(tmp_path / "project")
 
@@ -51,24 +51,23 @@ async def test_what_has_no_effect_is_named_as_a_run_names_it(tmp_path: Path, mon
     assert [each.level for each in found] == [Level.OK, *[Level.WARNING] * len(remarks)]
     assert [each.message for each in found[1:]] == remarks
     assert any("mcp" in each for each in remarks) and any(each.startswith("Ignored from the") for each in remarks)
-    assert f"Ignored (not supported yet): 1 agent in {agents}: reviewer.md." in remarks
-    assert any(f"what reviewer.md in {agents} denies is not denied" in each for each in remarks)
+    (refused,) = [each for each in remarks if each.startswith("Refused: ")]
+    assert refused.startswith(f"Refused: {agents}/reviewer.md:3: the field 'edit' is wrong: a rule counts within")
+    assert refused.endswith(" There is no agent 'reviewer' until it is mended.")
 
 
 @pytest.mark.parametrize("count", [19, 20, 21])
-async def test_agents_whose_denials_are_lost_are_named_up_to_twenty_and_then_counted(
-    tmp_path: Path, count: int
-) -> None:
+async def test_refused_agents_are_named_up_to_twenty_and_then_counted(tmp_path: Path, count: int) -> None:
     settings = settings_of(tmp_path / "home", HOME=str(tmp_path), XDG_CONFIG_HOME=str(tmp_path / "config"))
     (agents := tmp_path / "project" / ".opencode" / "agent").mkdir(parents=True)
     for number in range(count):
-        (agents / f"{number}.md").write_text("---\npermission:\n  edit: deny\n---\n")
+        (agents / f"{number}.md").write_text("---\nmode: weird\n---\n")
 
     remarks = [*config_remarks.find_config_remarks(settings, await load_project_config(settings, tmp_path / "project"))]
 
-    assert sum("denies is not denied" in each for each in remarks) == min(count, 20)
-    assert [each for each in remarks if "so it is with" in each] == (
-        [f"Warning: so it is with 1 more file of agents in {agents}."] if count > 20 else []
+    assert sum("until it is mended" in each for each in remarks) == min(count, 20)
+    assert [each for each in remarks if "more file" in each] == (
+        ["Refused: 1 more file of agents: `holdfast agents` lists them."] if count > 20 else []
     )
 
 

@@ -17,11 +17,14 @@ class AgentMode(StrEnum):
 
 
 class Agent(Value):
-    """`variant`: of any model that has one of this name. `options` go to the model, over its own. `prompt_file`: in
-    `prompts/agents/` (None: `prompts/system/base.md`). `rules` come after those of every agent and before the
-    configuration's. `named_permissions`: those that its settings in the user's own files name."""
+    """`variant`: of any model that has one of this name. `options` go to the model, over its own. `prompt`: of the
+    configuration, else of `prompt_file` in `prompts/agents/`, else `prompts/system/base.md`. `rules` come after those
+    of every agent and before the configuration's. `named_permissions`: those that its settings in the user's own files
+    name. `display_name` and `color` are for people."""
 
     name: str
+    display_name: str | None = None
+    color: str | None = None
     mode: AgentMode = AgentMode.ALL
     description: str | None = None
     model: str | None = None
@@ -30,6 +33,7 @@ class Agent(Value):
     top_p: float | None = None
     options: dict[str, JsonValue] = {}
     steps: int | None = None
+    prompt: str | None = None
     prompt_file: str | None = None
     rules: Ruleset = ()
     named_permissions: tuple[str, ...] = ()

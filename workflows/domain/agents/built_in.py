@@ -38,9 +38,11 @@ GENERAL: Final = Agent(
     description="Works through a task of several steps by itself, and may change files; for work side by side.",
     rules=(Rule(permission="todowrite", pattern="*", action=Action.DENY),),
 )
-COMPACTION: Final = Agent(name="compaction", hidden=True, prompt_file="compaction")
-TITLE: Final = Agent(name="title", hidden=True, prompt_file="title", temperature=0.5)
-SUMMARY: Final = Agent(name="summary", hidden=True, prompt_file="summary")  # kept, as in OpenCode: nothing asks it
+COMPACTION: Final = Agent(name="compaction", mode=AgentMode.PRIMARY, hidden=True, prompt_file="compaction")
+TITLE: Final = Agent(name="title", mode=AgentMode.PRIMARY, hidden=True, prompt_file="title", temperature=0.5)
+SUMMARY: Final = Agent(
+    name="summary", mode=AgentMode.PRIMARY, hidden=True, prompt_file="summary"
+)  # kept, as in OpenCode: nothing asks it
 BUILT_IN: Final = {agent.name: agent for agent in (BUILD, EXPLORE, GENERAL)}
 
 # Asked by Holdfast alone, without tools: nobody can choose them.

@@ -1,20 +1,24 @@
 """A configuration's agents (opencode.md 1.2)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from workflows.domain.agents.agent import Agent
 from workflows.domain.agents.built_in import BUILD, BUILT_IN, HIDDEN, RESERVED, agent_named
+from workflows.domain.agents.refused_agent import RefusedAgent
 from workflows.domain.config.config import AgentSettings, Config
 from workflows.domain.errors import UnknownAgent
 
 
-def available_agents(config: Config, own: Config | None = None) -> Mapping[str, Agent]:
-    """By name, without reserved names. `own`: the part from the user's own files (None: all), which alone may lift a
-    subagent's bounds."""
+def available_agents(
+    config: Config, own: Config | None = None, refused: Iterable[RefusedAgent] = ()
+) -> Mapping[str, Agent]:
+    """By name, without reserved and `refused` names. `own`: the part from the user's own files (None: all), which alone
+    may lift a subagent's bounds."""
     trusted, plain = config if own is None else own, AgentSettings()
+    unusable = RESERVED.union(*(each.names for each in refused))
     return {
         name: _with_settings(agent_named(name), config.agent.get(name, plain), trusted.agent.get(name, plain))
-        for name in sorted({*BUILT_IN, *config.agent} - RESERVED)
+        for name in sorted({*BUILT_IN, *config.agent} - unusable)
         if not config.agent.get(name, plain).disable
     }
 
@@ -35,12 +39,19 @@ def select_agent(name: str, known: Mapping[str, Agent]) -> Agent:
         return agent
     named = name in known or name in RESERVED
     problem = f"The agent {name!r} {_why_unavailable(name, known)}." if named else f"Agent not found: {name!r}."
-    raise UnknownAgent(problem, _visible(known))
+    raise UnknownAgent(problem, visible_names(known))
+
+
+def check_readable(name: str, refused: Iterable[RefusedAgent], known: Mapping[str, Agent]) -> None:
+    """Raises UnknownAgent for an agent whose file cannot be used."""
+    for each in refused:
+        if name in each.names:
+            raise UnknownAgent(f"The agent {name!r} cannot be used. {each.why}", visible_names(known))
 
 
 def default_agent(config: Config, known: Mapping[str, Agent]) -> Agent:
     """For a session that names none: `default_agent`, else `build`, else the first visible one. Raises UnknownAgent."""
-    visible, named = _visible(known), config.default_agent
+    visible, named = visible_names(known), config.default_agent
     if named is None:
         if not visible:
             raise UnknownAgent("No agent can work here: no primary visible agent found.", ())
@@ -53,14 +64,20 @@ def default_agent(config: Config, known: Mapping[str, Agent]) -> Agent:
 def _with_settings(agent: Agent, settings: AgentSettings, own: AgentSettings) -> Agent:
     """`own`: from the user's own files."""
     given = settings.model_dump(
-        include={"mode", "hidden", "description", "model", "variant", "temperature", "top_p", "options", "steps"},
+        include={
+            *("mode", "hidden", "description", "color", "prompt", "steps"),
+            *("model", "variant", "temperature", "top_p", "options"),
+        },
         exclude_none=True,
     )
     named = (*agent.named_permissions, *own.permission)
-    return agent.model_copy(update={**given, "named_permissions": tuple(dict.fromkeys(named))})
+    return agent.model_copy(
+        update={**given, "display_name": settings.name, "named_permissions": tuple(dict.fromkeys(named))}
+    )
 
 
-def _visible(known: Mapping[str, Agent]) -> list[str]:
+def visible_names(known: Mapping[str, Agent]) -> list[str]:
+    """Of agents that people may choose, and see."""
     return [name for name, agent in known.items() if agent.selectable and not agent.hidden]
 
 

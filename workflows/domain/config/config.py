@@ -1,5 +1,6 @@
 """Config: the configuration fields that Holdfast acts on (opencode.md 14.3)."""
 
+import re
 from typing import Annotated, Final, Literal
 
 from pydantic import (
@@ -22,6 +23,7 @@ from workflows.domain.permissions.permission_keys import PATTERNLESS
 from workflows.domain.permissions.rules import Action
 
 _MAX_NAME_LENGTH: Final = 100  # characters: shown in columns, margins and search attributes
+_COLOR: Final = re.compile("#[0-9a-fA-F]{6}|primary|secondary|accent|success|warning|error|info")
 
 PermissionValue = Action | dict[str, Action]
 
@@ -52,6 +54,12 @@ def _check_printable(name: str) -> str:
 
 
 PrintableName = Annotated[str, AfterValidator(_check_printable)]
+
+
+def _check_color(color: str) -> str:
+    if _COLOR.fullmatch(color) is None:
+        raise ValueError("a color is #RRGGBB, primary, secondary, accent, success, warning, error or info")
+    return color
 
 
 class Section(BaseModel):
@@ -159,11 +167,14 @@ class Provider(Section):
 
 
 class AgentSettings(Section):
-    """`tools` is the older form of `permission`. `steps`: the most answers of a turn, the last without tools;
-    `maxSteps` is its older name."""
+    """`name` is shown in place of the key. `prompt`: of the model's instructions, the first part. `tools` is the older
+    form of `permission`. `steps`: the most answers of a turn, the last without tools; `maxSteps` is its older name."""
 
+    name: PrintableName | None = None
     mode: AgentMode | None = None
     description: str | None = None
+    color: Annotated[str, AfterValidator(_check_color)] | None = None
+    prompt: str | None = None
     disable: bool = False
     hidden: bool | None = None
     model: PrintableName | None = None
@@ -262,6 +273,12 @@ class Config(Section):
     compaction: Compaction = Compaction()
     experimental: Experimental = Experimental()
     holdfast: HoldfastSettings = HoldfastSettings()
+
+
+class OlderSettings(Section):
+    """`mode`: the older table of primary agents; they are moved to `agent` once the file is checked."""
+
+    mode: dict[AgentName, AgentSettings] = {}
 
 
 class UnsupportedSettings(Section):

@@ -38,11 +38,13 @@ def _section_of(annotation: Any) -> tuple[FieldPath, type[Section] | None]:
     return (), next((found for each in inner if (found := _section_of(each)[1]) is not None), None)
 
 
-SUPPORTED_FIELDS: Final = (*((field,) for field in CLIENT_FIELDS), *_section_paths(Config))
+# `mode` is the older table of agents, read as `agent`.
+SUPPORTED_FIELDS: Final = (*((field,) for field in CLIENT_FIELDS), ("mode",), *_section_paths(Config))
+AGENT_FIELDS: Final = frozenset(path[2] for path in SUPPORTED_FIELDS if path[:2] == ("agent", "*"))
 
 _UNSUPPORTED_FIELDS: Final = field_paths(
     """attachment autoshare autoupdate command disabled_providers enabled_providers enterprise
-    formatter layout logLevel lsp mcp mode plugin references server share shell skills snapshot username
+    formatter layout logLevel lsp mcp plugin references server share shell skills snapshot username
     watcher"""
 )
 

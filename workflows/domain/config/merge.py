@@ -5,19 +5,23 @@ from functools import reduce
 
 from pydantic import JsonValue
 
-from workflows.domain.config.fields import JsonObject
+from workflows.domain.agents.agent import AgentMode
+from workflows.domain.agents.refused_agent import RefusedAgent
+from workflows.domain.config.fields import AGENT_FIELDS, JsonObject
 from workflows.domain.permissions.permission_keys import current_key
 from workflows.domain.value import Value
 
 
 class ConfigLayer(Value):
-    """A configuration file, or a variable that holds one. `trusted`: the user's own, or the administrator's
-    (`managed`). `duplicate_keys`: with the second's line."""
+    """A configuration file, a variable that holds one, or an agent's `markdown` file; one that is `refused` has no
+    fields. `trusted`: the user's own, or the administrator's (`managed`). `duplicate_keys`: with the second's line."""
 
     file: str
     trusted: bool
     tree: JsonObject
     managed: bool = False
+    markdown: bool = False
+    refused: RefusedAgent | None = None
     duplicate_keys: tuple[tuple[str, int], ...] = ()
 
 
@@ -38,28 +42,36 @@ def deep_merge(base: JsonObject, later: JsonObject) -> JsonObject:
 def normalize_permissions(tree: JsonObject) -> JsonObject:
     """Replaces older forms (a single word, the map `tools`)."""
     result = _with_permission(tree)
-    agents = result.get("agent")
-    if isinstance(agents, dict):
-        modernised = {
-            name: _with_permission(agent) if isinstance(agent, dict) else agent for name, agent in agents.items()
-        }
-        result["agent"] = modernised
+    for table in ("agent", "mode"):
+        if isinstance(agents := result.get(table), dict):
+            result[table] = {
+                name: _with_permission(agent) if isinstance(agent, dict) else agent for name, agent in agents.items()
+            }
     return result
 
 
 def normalize_field_names(tree: JsonObject) -> JsonObject:
-    """Takes the newer of two names, so that a later file wins under either."""
-    agents = tree.get("agent")
-    if not isinstance(agents, dict):
+    """Takes the newer of two names, so that a later file wins under either, and moves an agent's unknown fields into
+    its options, as OpenCode does."""
+    agents, modes = tree.get("agent", {}), tree.get("mode", {})
+    if not isinstance(agents, dict) or not isinstance(modes, dict) or not (agents or modes):
         return tree
-    return {**tree, "agent": {name: _with_steps(agent) for name, agent in agents.items()}}
+    older: JsonObject = {
+        name: {**mode, "mode": AgentMode.PRIMARY.value} for name, mode in modes.items() if isinstance(mode, dict)
+    }
+    found = {name: _with_known_fields(agent) for name, agent in deep_merge(agents, older).items()}
+    return {**{key: value for key, value in tree.items() if key != "mode"}, "agent": found}
 
 
-def _with_steps(agent: JsonValue) -> JsonValue:
-    if not isinstance(agent, dict) or "maxSteps" not in agent:
+def _with_known_fields(agent: JsonValue) -> JsonValue:
+    if not isinstance(agent, dict):
         return agent
-    rest = {key: value for key, value in agent.items() if key != "maxSteps"}
-    return {"steps": agent["maxSteps"], **rest}
+    known = {key: value for key, value in agent.items() if key in AGENT_FIELDS and key not in ("maxSteps", "options")}
+    options = agent.get("options")
+    more = {key: value for key, value in agent.items() if key not in AGENT_FIELDS}
+    if "maxSteps" in agent:
+        known = {"steps": agent["maxSteps"], **known}
+    return known | ({"options": {**(options if isinstance(options, dict) else {}), **more}} if options or more else {})
 
 
 def _merge_two(base: JsonObject, later: JsonObject) -> JsonObject:

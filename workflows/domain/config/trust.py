@@ -30,9 +30,9 @@ _MOST_RULES: Final = 200  # of one project file: checking them takes quadratic t
 
 # What a project's file may set; permissions are checked one by one.
 _UNRESTRICTED: Final = field_paths(
-    """agent.*.description agent.*.disable agent.*.hidden agent.*.maxSteps agent.*.mode agent.*.model agent.*.steps
-    agent.*.temperature agent.*.top_p agent.*.variant compaction default_agent experimental.continue_loop_on_deny
-    instructions model small_model
+    """agent.*.color agent.*.description agent.*.disable agent.*.hidden agent.*.maxSteps agent.*.mode agent.*.model
+    agent.*.name agent.*.prompt agent.*.steps agent.*.temperature agent.*.top_p agent.*.variant
+    compaction default_agent experimental.continue_loop_on_deny instructions model small_model
     provider.*.models.*.attachment provider.*.models.*.name provider.*.models.*.reasoning
     provider.*.models.*.temperature provider.*.models.*.tool_call provider.*.name tool_output username"""
 )
@@ -184,16 +184,25 @@ class _PermissionMerger:
         return fits
 
     def _loosens_another_agent(self, section: FieldPath, tree: JsonObject) -> bool:
-        own, config = Config.model_validate(self._own), Config.model_validate(tree)
         return section[0] != "agent" and any(
-            loosens(self._rules_of(own, agent), self._rules_of(config, agent), silently=True) for agent in self._agents
+            loosens(self._agent_rules(agent, self._own), self._agent_rules(agent, tree), silently=True)
+            for agent in self._agents
         )
 
     def _tightens(self, section: FieldPath, tree: JsonObject) -> bool:
         return loosens(self._rules(section, tree), self._rules(section, self.tree))
 
     def _rules(self, section: FieldPath, tree: JsonObject) -> Ruleset:
-        return self._rules_of(Config.model_validate(tree), section[1] if section[0] == "agent" else BUILD.name)
+        return self._agent_rules(section[1] if section[0] == "agent" else BUILD.name, tree)
+
+    def _agent_rules(self, agent: str, tree: JsonObject) -> Ruleset:
+        """Of the permissions alone: validating all agents for each rule of each would take quadratic time."""
+        own = _object(value_at(tree, ("agent", agent, "permission")))
+        permissions: JsonObject = {
+            "permission": _object(tree.get("permission")),
+            "agent": {agent: {"permission": own}},
+        }
+        return self._rules_of(Config.model_validate(permissions), agent)
 
 
 def _patterns(value: JsonValue) -> JsonObject:

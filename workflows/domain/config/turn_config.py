@@ -5,6 +5,7 @@ import hashlib
 from workflows.domain.agents.agent import Agent
 from workflows.domain.agents.built_in import BUILD
 from workflows.domain.agents.delegation import Delegation
+from workflows.domain.agents.refused_agent import RefusedAgent
 from workflows.domain.config.config import Config
 from workflows.domain.config.trust import UntrustedField
 from workflows.domain.ids import Prefix, TurnConfigId
@@ -27,14 +28,12 @@ class UnsupportedField(Value):
 
 
 class IgnoredFiles(Value):
-    """Files of one folder that only OpenCode reads: their number, the first `names`, and those `with_rules`, whose
-    denies have no effect."""
+    """Files of one folder that only OpenCode reads: their number, and the first `names`."""
 
     kind: str
     folder: str
     names: tuple[str, ...]
     count: int
-    with_rules: tuple[str, ...] = ()
 
 
 class TurnConfig(Value):
@@ -42,7 +41,8 @@ class TurnConfig(Value):
 
     `config` keeps its references, so it holds no value of a variable or key file. `rules`: of `agent` and the session.
     `home`: of the person who started the session (None: the worker's own). `model_is_managed`: no flag changes it.
-    `format`: of the result that the turn owes, as its prompt says. The last four are for that person.
+    `format`: of the result that the turn owes, as its prompt says. Of the configured prompts, it holds that of `agent`
+    and those of agents that Holdfast asks itself. The last five are for that person.
     """
 
     directory: str
@@ -58,6 +58,7 @@ class TurnConfig(Value):
     untrusted_fields: tuple[UntrustedField, ...] = ()
     unsupported_fields: tuple[UnsupportedField, ...] = ()
     ignored: tuple[IgnoredFiles, ...] = ()
+    refused_agents: tuple[RefusedAgent, ...] = ()
     warnings: tuple[str, ...] = ()
 
     def named_model(self, model: str | None, of_session: str | None, *, other_agent: bool) -> str | None:

@@ -1,0 +1,124 @@
+"""Agents in Markdown files (opencode.md 1.3)."""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from pydantic import JsonValue
+
+from activities.files.safe_open import open_file
+from activities.files.workspace import Workspace
+from activities.project import frontmatter
+from activities.project.config_checks import check_fields
+from activities.project.config_references import detach_from_file
+from activities.project.folder_scan import MAX_ENTRIES, FolderScan
+from activities.project.frontmatter import MarkdownFile
+from workflows.domain.agents.agent import AgentMode
+from workflows.domain.agents.refused_agent import RefusedAgent
+from workflows.domain.config.fields import JsonObject
+from workflows.domain.config.merge import ConfigLayer, normalize_field_names, normalize_permissions
+from workflows.domain.errors import ConfigError, ToolError
+
+MAX_AGENT_BYTES: Final = 64 * 1024  # of one file
+MAX_AGENT_FILES: Final = 500  # of one directory of configuration
+_NAME: Final = re.compile(r"^[\"']?name[\"']?[ \t]*:[ \t]*[\"']?(.+?)[\"']?\s*$", re.MULTILINE)
+
+
+class _Folder(NamedTuple):
+    name: str
+    mode: AgentMode | None  # of all agents in it
+
+
+_FOLDERS: Final = (
+    _Folder("agent", None),
+    _Folder("agents", None),
+    _Folder("mode", AgentMode.PRIMARY),
+    _Folder("modes", AgentMode.PRIMARY),
+)
+
+
+def read_agent_files(configuration: Path, *, trusted: bool, workspace: Workspace) -> Iterator[ConfigLayer]:
+    """Of a directory of configuration, in order; one that cannot be used is a refused layer.
+
+    Raises ConfigError when there are too many, or a folder cannot be read: what is left out may deny something.
+    """
+    scan, count = FolderScan(), 0
+    for folder, mode in _FOLDERS:
+        above = configuration / folder
+        for path in sorted(scan.files(above, (".md",), deep=mode is None)):
+            count += 1
+            if count > MAX_AGENT_FILES:
+                raise ConfigError(f"{configuration}: at most {MAX_AGENT_FILES} files of agents are read: remove some.")
+            name = _shown(path.relative_to(above).with_suffix(""))
+            yield _read_layer(path, name, mode, trusted, workspace)
+    if scan.unreadable is not None:
+        raise ConfigError(f"{_shown(scan.unreadable)}: this folder of agents cannot be read.")
+    if scan.first_unread is not None:
+        raise ConfigError(
+            f"{_shown(scan.first_unread)}: folders of agents hold at most {MAX_ENTRIES:,} entries: remove some."
+        )
+
+
+def _read_layer(path: Path, name: str, mode: AgentMode | None, trusted: bool, workspace: Workspace) -> ConfigLayer:
+    file, text = _shown(path), ""
+    try:
+        text = _read_text(path, file, None if trusted else workspace.root)
+        return _layer(frontmatter.parse(text, Path(file)), Path(file), name, mode, trusted, workspace.home)
+    except ConfigError as error:
+        refused = RefusedAgent(names=(name, *_names_in(text)), why=str(error))
+        return ConfigLayer(file=file, trusted=trusted, tree={}, markdown=True, refused=refused)
+
+
+def _read_text(path: Path, file: str, within: Path | None) -> str:
+    """`within`: where a link in a foreign repository may lead."""
+    try:
+        real = path.resolve(strict=True)
+        if within is not None and not real.is_relative_to(within):
+            raise ConfigError(f"{file}: it is a link that leads out of the project.")
+        with open_file(real) as opened:
+            content = opened.read(MAX_AGENT_BYTES + 1)
+    except (ToolError, OSError, RuntimeError) as error:
+        raise ConfigError(f"{file}: it cannot be read: {error}") from error
+    if len(content) > MAX_AGENT_BYTES:
+        raise ConfigError(f"{file}: a file of an agent has at most {MAX_AGENT_BYTES // 1024} KiB.")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{file}: it is not UTF-8 text: write it again in that encoding.") from error
+
+
+def _layer(
+    found: MarkdownFile, file: Path, name: str, mode: AgentMode | None, trusted: bool, home: Path
+) -> ConfigLayer:
+    fields = {key: value for key, value in found.fields.items() if key != "name"} | (
+        {"mode": mode.value} if mode else {}
+    )
+    named = found.fields.get("name", name)
+    if not isinstance(named, str):
+        raise ConfigError(f"{file}:{found.locate(('name',))[1]}: the field 'name' is wrong: it is a text.")
+    tree = normalize_permissions({"agent": {named: fields}})
+    check_fields(tree, file, lambda path: found.locate(path[2:]))  # without the agent that they are about
+    tree = normalize_field_names(detach_from_file(tree, file, home))
+    if found.body:
+        tree = _with_prompt(tree, named, found.body)
+    return ConfigLayer(file=str(file), trusted=trusted, tree=tree, markdown=True)
+
+
+def _with_prompt(tree: JsonObject, name: str, body: str) -> JsonObject:
+    agents = tree["agent"]
+    assert isinstance(agents, dict) and isinstance(agents[name], dict)
+    agent: dict[str, JsonValue] = {**agents[name], "prompt": body}  # type: ignore[dict-item]  # it is an object
+    return {"agent": {name: agent}}
+
+
+def _names_in(text: str) -> Iterator[str]:
+    """What a file that cannot be used may have named its agent."""
+    if (hit := _NAME.search(text[: frontmatter.MAX_HEAD_CHARS])) is not None:
+        yield hit[1]
+
+
+def _shown(path: Path) -> str:
+    """A name may hold bytes that no row and no terminal takes."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")

@@ -1,0 +1,58 @@
+"""FolderScan: the files of folders that a hostile project may have filled."""
+
+import os
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from activities.files.real_paths import is_directory
+
+MAX_ENTRIES: Final = 10_000  # read in all folders of one scan
+
+
+class FolderScan:
+    """`first_unread`: the first folder beyond the limit of entries. `unreadable`: the first that is there, and cannot
+    be read."""
+
+    def __init__(self) -> None:
+        self.remaining = MAX_ENTRIES
+        self.first_unread: Path | None = None
+        self.unreadable: Path | None = None
+
+    def files(self, folder: Path, endings: tuple[str, ...], *, deep: bool) -> Iterator[Path]:
+        """Through links to directories too, as in OpenCode."""
+        # Each directory is entered once: links to one another would multiply with each level.
+        visited: set[tuple[int, int]] = set()
+        todo = [folder]
+        while todo:
+            directories = []
+            for entry in self.read(todo.pop(), visited):
+                if is_directory(Path(entry.path)):
+                    directories.append(Path(entry.path))
+                elif entry.name.endswith(endings):
+                    yield Path(entry.path)
+            todo += reversed(directories) if deep else []
+
+    def read(self, folder: Path, visited: set[tuple[int, int]]) -> list[os.DirEntry[str]]:
+        try:
+            return self.entries(folder, visited)
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError:
+            self.unreadable = self.unreadable or folder
+            return []
+
+    def entries(self, folder: Path, visited: set[tuple[int, int]]) -> list[os.DirEntry[str]]:
+        """Links last; none when the directory is in `visited` (device, inode)."""
+        status = folder.stat()
+        if (status.st_dev, status.st_ino) in visited:
+            return []
+        visited.add((status.st_dev, status.st_ino))
+        with os.scandir(folder) as scanned:
+            entries = [*islice(scanned, self.remaining + 1)]
+        if len(entries) > self.remaining:
+            self.first_unread = self.first_unread or folder
+        entries = entries[: self.remaining]
+        self.remaining -= len(entries)
+        return sorted(entries, key=lambda entry: (entry.is_symlink(), entry.name))

@@ -1,0 +1,175 @@
+"""Markdown files that begin with fields in YAML, between two lines of `---` (opencode.md 1.3)."""
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+import yaml
+from pydantic import JsonValue
+
+from activities.project.json_positions import JsonPath, line_number
+from workflows.domain.config.fields import JsonObject
+from workflows.domain.errors import ConfigError
+
+MAX_HEAD_CHARS: Final = 32 * 1024  # YAML is read slowly
+_CACHED: Final = 512  # files: each turn of a directory reads the same ones
+_BEGIN: Final = re.compile(r"\s*---[ \t]*\r?\n")
+_END: Final = re.compile(r"^---[ \t]*\r?$", re.MULTILINE)
+_PLAIN_FIELD: Final = re.compile(r"([A-Za-z_]\w*)[ \t]*:[ \t]*(?![\"'|>{\[])(\S.*?)\s*", re.ASCII)
+_TAG: Final = "tag:yaml.org,2002:"
+
+
+@dataclass(frozen=True)
+class MarkdownFile:
+    """`fields` are shared between readings: change none. `lines`: of the fields, by their paths."""
+
+    fields: JsonObject
+    body: str
+    lines: Mapping[JsonPath, int]
+
+    def locate(self, path: Sequence[str | int]) -> tuple[JsonPath, int]:
+        """The longest known part of `path`, and its line; skips what is no key or index."""
+        found: JsonPath = ()
+        for part in path:
+            if (*found, part) in self.lines:
+                found = (*found, part)
+        return found, self.lines.get(found, 1)
+
+
+@lru_cache(_CACHED)
+def parse(text: str, file: Path) -> MarkdownFile:
+    """Raises ConfigError with file and line."""
+    begin = _BEGIN.match(text)
+    if begin is None:
+        return MarkdownFile({}, text.strip(), {})
+    end = _END.search(text, begin.end())
+    if end is None:
+        raise ConfigError(f"{file}:{line_number(text, begin.end())}: the fields have no end: close them with ---.")
+    head, above = text[begin.end() : end.start()], line_number(text, begin.end())
+    if len(head) > MAX_HEAD_CHARS:
+        raise ConfigError(f"{file}:{above}: the fields have more than {MAX_HEAD_CHARS:,} characters.")
+    fields, lines = _read_repaired(head, file, above)
+    return MarkdownFile(fields, text[end.end() :].strip(), lines)
+
+
+def repair(head: str) -> str:
+    """Quotes what stands behind a top-level key, unquoted and with a colon in it. No line moves."""
+    return "\n".join(map(_repair_line, head.split("\n")))
+
+
+def _repair_line(line: str) -> str:
+    field = _PLAIN_FIELD.fullmatch(line)
+    if field is None or ":" not in field[2]:
+        return line
+    return f"{field[1]}: '{field[2].replace(chr(39), chr(39) * 2)}'"
+
+
+def _read_repaired(head: str, file: Path, above: int) -> tuple[JsonObject, dict[JsonPath, int]]:
+    """`above`: the line of the file that the head begins in."""
+    try:
+        try:
+            return _read(head, above)
+        except yaml.YAMLError:
+            return _read(repair(head), above)
+    except yaml.YAMLError as error:
+        line, problem = _explain(error, head)
+        raise ConfigError(f"{file}:{above + line}: this is not YAML: {problem}.") from error
+    except RecursionError as error:
+        raise ConfigError(f"{file}:{above}: the fields are nested too deeply.") from error
+
+
+def _explain(error: yaml.YAMLError, head: str) -> tuple[int, str]:
+    """Lines below the beginning of the head, and what is wrong there."""
+    if isinstance(error, yaml.MarkedYAMLError):
+        mark = error.problem_mark or error.context_mark
+        return mark.line if mark else 0, " ".join(filter(None, (error.context, error.problem)))
+    if isinstance(error, yaml.reader.ReaderError):
+        return head.count("\n", 0, error.position), f"it holds the character {chr(error.character)!r}"
+    return 0, str(error)
+
+
+def _read(head: str, above: int) -> tuple[JsonObject, dict[JsonPath, int]]:
+    loader = _Loader(head)
+    try:
+        root = loader.get_single_node()
+    finally:
+        loader.dispose()
+    if root is None:
+        return {}, {}
+    if not isinstance(root, yaml.MappingNode):
+        raise _error("these are no fields: write each as NAME: VALUE", root)
+    lines: dict[JsonPath, int] = {}
+    _note_lines(root, (), above, lines)
+    return _mapping(root), lines
+
+
+class _Loader(yaml.SafeLoader):
+    """Words as in YAML's core schema, by which OpenCode reads them: `no` and dates are texts."""
+
+    yaml_implicit_resolvers = {}
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):  # a few of them can stand for gigabytes
+            raise yaml.MarkedYAMLError(problem="aliases are not read", problem_mark=self.current_event.start_mark)
+        return super().compose_node(parent, index)
+
+
+def _number(text: str) -> JsonValue:
+    value = float(text)
+    return value if math.isfinite(value) else text
+
+
+_SCALARS: Final[Mapping[str, tuple[str, Callable[[str], JsonValue]]]] = {
+    "null": (r"~|null|Null|NULL|", lambda _: None),
+    "bool": (r"true|True|TRUE|false|False|FALSE", lambda text: text.lower() == "true"),
+    "int": (r"[-+]?[0-9]{1,18}", int),
+    "float": (r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", _number),
+}
+for _name, (_pattern, _) in _SCALARS.items():
+    _Loader.add_implicit_resolver(_TAG + _name, re.compile(rf"(?:{_pattern})\Z"), None)
+_Loader.add_implicit_resolver(_TAG + "null", re.compile(r"\Z"), [""])
+
+
+def _value(node: yaml.Node) -> JsonValue:
+    if isinstance(node, yaml.MappingNode):
+        return _mapping(node)
+    if isinstance(node, yaml.SequenceNode) and node.tag == _TAG + "seq":
+        return [_value(each) for each in node.value]
+    if isinstance(node, yaml.ScalarNode) and node.tag == _TAG + "str":
+        return str(node.value)
+    known = _SCALARS.get(node.tag.removeprefix(_TAG))
+    if known is None or not isinstance(node, yaml.ScalarNode):
+        raise _error(f"the tag {node.tag} is not read", node)
+    return known[1](node.value)
+
+
+def _mapping(node: yaml.MappingNode) -> JsonObject:
+    if node.tag != _TAG + "map":
+        raise _error(f"the tag {node.tag} is not read", node)
+    found: JsonObject = {}
+    for key, value in node.value:
+        if not isinstance(key, yaml.ScalarNode):
+            raise _error("a key is a word", key)
+        if key.value in found:
+            raise _error(f"the key {key.value!r} stands here a second time", key)
+        found[key.value] = _value(value)
+    return found
+
+
+def _note_lines(node: yaml.Node, at: JsonPath, above: int, lines: dict[JsonPath, int]) -> None:
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            lines[(*at, str(key.value))] = above + key.start_mark.line
+            _note_lines(value, (*at, str(key.value)), above, lines)
+    elif isinstance(node, yaml.SequenceNode):
+        for number, each in enumerate(node.value):
+            lines[(*at, number)] = above + each.start_mark.line
+            _note_lines(each, (*at, number), above, lines)
+
+
+def _error(problem: str, node: yaml.Node) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)

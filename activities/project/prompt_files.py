@@ -1,0 +1,77 @@
+"""Files with prompts of agents, which JSON names as `{file:path}`."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from activities.project.jsonc import read_text
+from workflows.domain.config.fields import FieldPath, value_at, with_value_at, without_path
+from workflows.domain.config.merge import ConfigLayer
+from workflows.domain.config.references import ReferenceKind, replace_references
+from workflows.domain.config.trust import UntrustedField
+from workflows.domain.errors import ConfigError
+
+MAX_PROMPT_CHARS: Final = 64 * 1024  # with all its files
+_OUTSIDE: Final = "a prompt from outside the project counts from your own configuration only"
+
+
+class ReadPrompts(NamedTuple):
+    """The layers with the texts of prompts; what a project's files may not read; what is not looked up."""
+
+    layers: tuple[ConfigLayer, ...]
+    untrusted: tuple[UntrustedField, ...]
+    warnings: tuple[str, ...]
+
+
+def read_prompts(layers: Sequence[ConfigLayer], root: Path) -> ReadPrompts:
+    """Of the files in JSON. What stands in Markdown is no reference. Raises ConfigError for a missing file."""
+    read = [_read_layer(layer, root) for layer in layers]
+    return ReadPrompts(
+        tuple(each.layers[0] for each in read),
+        tuple(held for each in read for held in each.untrusted),
+        tuple(warning for each in read for warning in each.warnings),
+    )
+
+
+def _read_layer(layer: ConfigLayer, root: Path) -> ReadPrompts:
+    tree, untrusted, warnings = layer.tree, list[UntrustedField](), list[str]()
+    agents = tree.get("agent")
+    for name in agents if isinstance(agents, dict) and not layer.markdown else ():
+        path: FieldPath = ("agent", name, "prompt")
+        if not isinstance(written := value_at(tree, path), str):
+            continue
+        files = _Files(layer, root)
+        text = replace_references(written, files.look_up)
+        if len(text) > MAX_PROMPT_CHARS:
+            raise ConfigError(f"{layer.file}: {'.'.join(path)} has more than {MAX_PROMPT_CHARS:,} characters.")
+        if files.variables:
+            warnings.append(f"{layer.file}: {', '.join(files.variables)} in {'.'.join(path)!r} is not looked up.")
+        if files.outside:
+            untrusted.append(UntrustedField(file=layer.file, field=".".join(path), why=_OUTSIDE))
+            tree = without_path(tree, path)
+        elif text != written:
+            tree = with_value_at(tree, path, text)
+    return ReadPrompts((layer.model_copy(update={"tree": tree}),), tuple(untrusted), tuple(warnings))
+
+
+class _Files:
+    """Those that one prompt names."""
+
+    def __init__(self, layer: ConfigLayer, root: Path) -> None:
+        self.layer = layer
+        self.root = root
+        self.outside = False
+        self.variables: list[str] = []
+
+    def look_up(self, kind: ReferenceKind, name: str) -> str:
+        if kind != "file":  # a value of a variable would be stored with the turn
+            self.variables.append(f"{{{kind}:{name}}}")
+            return self.variables[-1]
+        file = Path(name)
+        if not (self.layer.trusted or Path(file.resolve()).is_relative_to(self.root)):
+            self.outside = True
+            return ""
+        text = read_text(file)
+        if text is None:
+            raise ConfigError(f"{self.layer.file}: there is no file {name!r}, though a prompt is said to be in it.")
+        return text.strip()

@@ -8,6 +8,7 @@ from pathlib import Path
 from activities.model.providers import check_provider, split_model_id
 from activities.project.config_loader import PRIMARY_ROLE
 from activities.project.config_loader import Role as Role
+from activities.project.config_origins import ConfigOrigins
 from activities.project.config_variables import CONTENT_VARIABLE, PERMISSION_VARIABLE, read_sources
 from activities.project.project_loader import ProjectLoader
 from worker.settings import Settings
@@ -26,11 +27,21 @@ async def load_project_config(
     Raises UsageError for an invalid file, and for an agent that cannot work there.
     """
     known = sources or sources_of(settings)
+    return await _loader_of_worker(settings).load(str(directory), known, role)
+
+
+async def load_config_origins(settings: Settings, directory: Path) -> ConfigOrigins:
+    """Which files this shell's configuration of a directory is written in. Raises UsageError for an invalid one."""
+    return await _loader_of_worker(settings).origins(str(directory), sources_of(settings))
+
+
+def _loader_of_worker(settings: Settings) -> ProjectLoader:
+    """It reads what the worker does."""
     found = project_loader(settings, settings.environment)
     note = state_file.read_worker_note(Layout(home=settings.home).worker)
-    if note is not None and note.temporary is not None and note.managed is not None:  # as the worker sees it
-        found = replace(found, temporary=note.temporary, managed=note.managed)
-    return await found.load(str(directory), known, role)
+    if note is not None and note.temporary is not None and note.managed is not None:
+        return replace(found, temporary=note.temporary, managed=note.managed)
+    return found
 
 
 def effective_model(turn_config: TurnConfig, named: str | None) -> str | None:

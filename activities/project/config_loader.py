@@ -8,6 +8,7 @@ from typing import Final
 
 from activities.files.workspace import Workspace
 from activities.project.config_files import read_layers
+from activities.project.config_origins import ConfigOrigins
 from activities.project.instructions import MAX_INSTRUCTION_BYTES, instruction_urls, read_instructions
 from activities.project.prompt_files import read_prompts
 from activities.project.unsupported import ignored_files, unfetched_organisations
@@ -51,6 +52,13 @@ async def load_turn_config(
 ) -> TurnConfig:
     """`managed`: the administrator's configuration folder. Raises ConfigError, UnknownAgent."""
     return await asyncio.to_thread(_load_turn_config, workspace, sources, managed, role)
+
+
+async def load_origins(workspace: Workspace, sources: ConfigSources, managed: Path) -> ConfigOrigins:
+    """Raises ConfigError."""
+    layers = await asyncio.to_thread(read_layers, workspace, sources, managed)
+    files = tuple((layer.file, Config.model_validate(layer.tree)) for layer in layers)
+    return ConfigOrigins(files, str(workspace.home))
 
 
 def _load_turn_config(workspace: Workspace, sources: ConfigSources, managed: Path, role: Role) -> TurnConfig:

@@ -7,6 +7,7 @@ from pathlib import Path
 from activities.files.workspace import Workspace
 from activities.project import config_loader, worktree
 from activities.project.config_loader import PRIMARY_ROLE, Role
+from activities.project.config_origins import ConfigOrigins
 from activities.project.config_references import resolve
 from activities.turn_context import TurnContext
 from workflows.domain.agents.built_in import BUILD
@@ -51,6 +52,10 @@ class ProjectLoader:
         return await config_loader.load_turn_config(
             self.workspace(directory, sources.home), sources, self.managed, role
         )
+
+    async def origins(self, directory: str, sources: ConfigSources) -> ConfigOrigins:
+        """Raises ConfigError."""
+        return await config_loader.load_origins(self.workspace(directory, sources.home), sources, self.managed)
 
     async def try_load(
         self, directory: str, sources: ConfigSources | None = None, role: Role = PRIMARY_ROLE

@@ -104,18 +104,20 @@ def _complete_variants(context: click.Context, parameter: click.Parameter, incom
     return [name for name in known if name.startswith(incomplete)]
 
 
-def _complete_agents(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """The built-in ones and those of this directory's configuration."""
+def _complete_agents(
+    context: click.Context, parameter: click.Parameter, incomplete: str, *, every: bool = False
+) -> list[str]:
+    """Those of this directory that people may choose; `every`: all."""
     # Start-up time.
     from worker.cli.command_support import current_directory
     from worker.project_config import load_project_config
-    from workflows.domain.agents.built_in import BUILT_IN
 
     try:
-        config = asyncio.run(load_project_config(Settings.read(), current_directory())).config
+        found = asyncio.run(load_project_config(Settings.read(), current_directory())).delegation.agents
     except HoldfastError:
         return []
-    return [name for name in sorted({*BUILT_IN, *config.agent}) if name.startswith(incomplete)]
+    known = (each.name for each in found if every or (each.selectable and not each.hidden))
+    return sorted(name for name in known if name.startswith(incomplete))
 
 
 def _complete_tokens(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
@@ -150,4 +152,5 @@ stored_provider: Final = _complete_keys
 key_name: Final = partial(_complete_keys, names=True)
 variant: Final = _complete_variants
 agent: Final = _complete_agents
+any_agent: Final = partial(_complete_agents, every=True)
 token: Final = _complete_tokens

@@ -71,6 +71,7 @@ COMMAND_SECTIONS: Final = {
         "doctor": CommandEntry("stack", "Check what the stack needs, and say what to do."),
         "logs": CommandEntry("stack", "Show the logs of the stack's processes."),
         "auth": CommandEntry("auth", "Keep the keys of model providers."),
+        "agents": CommandEntry("agents", "List the agents that can work here, or show one."),
         "models": CommandEntry("models", "List the models that can be chosen here."),
     },
     "More": {

@@ -26,7 +26,8 @@ class UnknownAgent(UsageError):
     """An agent cannot work here: `problem` is a sentence, `available` the names to choose from."""
 
     def __init__(self, problem: str, available: Iterable[str]) -> None:
-        super().__init__(f"{problem} Available agents: {', '.join(sorted(available)) or 'none'}.")
+        self.available = sorted(available)
+        super().__init__(f"{problem} Available agents: {', '.join(self.available) or 'none'}.")
 
 
 class EngineTaken(UsageError):

@@ -1,0 +1,105 @@
+"""The agents of the current directory, as a turn would find them."""
+
+import platform
+from dataclasses import dataclass
+
+from activities.model.context_split import estimate_text
+from activities.model.system_prompt import SystemLayer, agent_prompt, system_layers
+from activities.project.config_origins import ConfigOrigins
+from worker.cli.command_support import current_directory
+from worker.project_config import Role, load_config_origins, load_project_config
+from worker.settings import Settings
+from workflows.domain.agents.agent import Agent
+from workflows.domain.agents.built_in import BUILT_IN, HIDDEN, TITLE, agent_named
+from workflows.domain.agents.refused_agent import RefusedAgent
+from workflows.domain.config.agent_selection import hidden_agent, is_disabled
+from workflows.domain.config.turn_config import TurnConfig
+from workflows.domain.errors import UnknownAgent
+from workflows.domain.permissions.defaults import DEFAULT_RULES
+from workflows.domain.permissions.rules import Rule
+from workflows.domain.sent_request import SentLayer
+
+
+@dataclass(frozen=True)
+class ListedAgent:
+    """`files`: those of the configuration that set something of it."""
+
+    agent: Agent
+    files: tuple[str, ...]
+    is_default: bool = False
+
+    @property
+    def is_built_in(self) -> bool:
+        return self.agent.name in BUILT_IN or self.agent.name in HIDDEN
+
+
+@dataclass(frozen=True)
+class AgentListing:
+    """The default one first, then by name. `problem`: why no agent is the default."""
+
+    agents: tuple[ListedAgent, ...]
+    refused: tuple[RefusedAgent, ...]
+    problem: str | None
+
+
+@dataclass(frozen=True)
+class AgentDetails:
+    """`rules`: with the file of each, None for built-in ones; `layers`: of its instructions. `model`: of a turn that
+    names none; None: that of another agent, or none at all."""
+
+    listed: ListedAgent
+    model: str | None
+    rules: tuple[tuple[Rule, str | None], ...]
+    layers: tuple[SentLayer, ...]
+
+
+async def list_agents(settings: Settings) -> AgentListing:
+    """Raises UsageError."""
+    turn_config, problem = await _load_any(settings)
+    origins = await load_config_origins(settings, current_directory())
+    asked = (hidden_agent(each, turn_config.config) for each in HIDDEN.values())
+    found = [*turn_config.delegation.agents, *(each for each in asked if not is_disabled(each, turn_config.config))]
+    default = turn_config.agent.name if problem is None else None
+    listed = [ListedAgent(each, origins.files_of(each.name), each.name == default) for each in found]
+    listed.sort(key=lambda each: (not each.is_default, each.agent.name))
+    return AgentListing(tuple(listed), turn_config.refused_agents, problem)
+
+
+async def read_agent(settings: Settings, name: str) -> AgentDetails:
+    """Raises UsageError."""
+    origins = await load_config_origins(settings, current_directory())
+    if name in HIDDEN:
+        turn_config, _ = await _load_any(settings)
+        agent = hidden_agent(HIDDEN[name], turn_config.config)
+        layers = [SystemLayer(f"prompt of the agent {name}", agent_prompt(agent))]
+        model = agent.model or (turn_config.config.small_model if name == TITLE.name else None)
+        return AgentDetails(ListedAgent(agent, origins.files_of(name)), model, (), _sized(layers))
+    turn_config = await load_project_config(settings, current_directory(), Role(name, ancestors=1))
+    model = turn_config.agent.model or (turn_config.config.model if turn_config.agent.selectable else None)
+    layers = [*system_layers(turn_config, model or "", platform=platform.system().lower())]
+    listed = ListedAgent(turn_config.agent, origins.files_of(name))
+    return AgentDetails(listed, model, _rules(turn_config, origins), _sized(layers))
+
+
+async def _load_any(settings: Settings) -> tuple[TurnConfig, str | None]:
+    """That of the default agent, else of another one, and why there is no default."""
+    try:
+        return await load_project_config(settings, current_directory()), None
+    except UnknownAgent as error:
+        if not error.available:
+            raise
+        role = Role(error.available[0], ancestors=1)
+        return await load_project_config(settings, current_directory(), role), str(error)
+
+
+def _rules(turn_config: TurnConfig, origins: ConfigOrigins) -> tuple[tuple[Rule, str | None], ...]:
+    name = turn_config.agent.name
+    built_in = len(DEFAULT_RULES) + len(agent_named(name).rules)
+    return tuple(
+        (rule, origins.file_of(rule, name) if number >= built_in else None)
+        for number, rule in enumerate(turn_config.rules)
+    )
+
+
+def _sized(layers: list[SystemLayer]) -> tuple[SentLayer, ...]:
+    return tuple(SentLayer(name=each.name, text=each.text, tokens=estimate_text(each.text)) for each in layers)

@@ -7,8 +7,8 @@ from typing import Final
 
 from temporalio.exceptions import ApplicationError
 
+from activities.activity_fence import fence_of
 from activities.error_boundary import storable_text
-from activities.execution import fence_of
 from activities.store import faults
 from activities.store.commit_retry import retry_while_unavailable
 from activities.store.database import Database

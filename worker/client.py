@@ -38,7 +38,7 @@ from worker.copies_client import CopiesClient
 from worker.deletions_client import DeletionsClient
 from worker.grants_client import GrantsClient
 from worker.inbox_reader import InboxReader, door_database
-from worker.prompt_text import check_length, validate_prompt
+from worker.prompt_check import check_length, validate_prompt
 from worker.record_reader import RecordReader
 from worker.schedules_client import SchedulesClient
 from worker.session_reader import SessionReader

@@ -7,13 +7,13 @@ from functools import partial
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
+from activities.activity_fence import fence_of
 from activities.calls import outcomes
 from activities.calls.claim import Claimed, claim, claim_unchanged
 from activities.calls.context import CallContextFactory
 from activities.calls.effect import CallEffect
 from activities.calls.outcomes import Settlement
 from activities.calls.permissions import load_evaluator
-from activities.execution import fence_of
 from activities.failpoints import failpoint
 from activities.fault_limit import GivenUp, count_faults
 from activities.heartbeat import heartbeats

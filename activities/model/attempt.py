@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 
 from temporalio.exceptions import ApplicationError
 
+from activities.activity_fence import fence_of
 from activities.calls.run import log_refused_write
 from activities.error_boundary import storable_text
-from activities.execution import fence_of
 from activities.failpoints import failpoint
 from activities.fault_limit import count_faults
 from activities.heartbeat import heartbeats, last_progress

@@ -18,7 +18,7 @@ from activities.model.aws_failures import no_answer, no_credentials
 from activities.model.aws_routes import EXTRA, AwsRoutes
 from activities.model.bedrock_regions import DEFAULT_REGION, check_region, regional_name
 from activities.model.endpoint import ENVIRONMENT, AwsSignIn, Endpoint, Route
-from activities.model.extras import import_extra
+from activities.model.optional_packages import import_extra
 from activities.model.wires.wire_request import WireRequest
 from workflows.domain.config.config import ProviderOptions
 from workflows.domain.errors import ModelError, UsageError

@@ -11,7 +11,7 @@ from tempfile import mkdtemp
 from typing import Any, Final
 
 from activities.model.endpoint import EXTRA_AUTHORITIES, Route
-from activities.model.extras import import_extra
+from activities.model.optional_packages import import_extra
 
 EXTRA: Final = "bedrock"
 _FILE: Final = "SSL_CERT_FILE"

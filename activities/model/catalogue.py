@@ -9,11 +9,11 @@ from activities.model.azure import AZURE
 from activities.model.configured_facts import merge_facts
 from activities.model.endpoint import Endpoint
 from activities.model.endpoints import protocol_of
-from activities.model.foreign_keys import BY_SIGN_IN
 from activities.model.litellm_providers import LITELLM_PROVIDERS, TEXT_ONLY
 from activities.model.litellm_table import ModelTable
 from activities.model.model_options import find_variants
 from activities.model.model_table import ModelTables
+from activities.model.other_programs_keys import BY_SIGN_IN
 from activities.model.port import ModelFacts
 from activities.model.providers import PROVIDERS, check_provider, provider_named, split_model_id
 from activities.model.wires.wire_selection import needs_litellm, select_wire

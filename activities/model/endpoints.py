@@ -13,15 +13,15 @@ from activities.model.bedrock_regions import BEDROCK
 from activities.model.configured_facts import merge_facts
 from activities.model.encoded_messages import MessageEncoder
 from activities.model.endpoint import Endpoint, Route, Wire
-from activities.model.foreign_keys import PROGRAMS, find_foreign_keys
 from activities.model.headers import header_name, header_value
 from activities.model.keys import Keys, find_key
 from activities.model.litellm_providers import LITELLM_PROVIDERS
 from activities.model.model_families import default_options
 from activities.model.model_options import agent_options, find_variants, merge_layers, spell, unknown_variant_error
+from activities.model.other_programs_keys import PROGRAMS, find_foreign_keys
 from activities.model.output_limit import output_limit, split_options
-from activities.model.own_files import absolute_file
 from activities.model.port import InputMessage, ModelFacts, ModelPort, ModelRequest
+from activities.model.provider_files import absolute_file
 from activities.model.providers import (
     OPENAI_COMPATIBLE,
     OPENAI_URL,

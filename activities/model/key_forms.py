@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from activities.model.foreign_keys import CLAUDE_SUBSCRIPTION
 from activities.model.headers import header_value
+from activities.model.other_programs_keys import CLAUDE_SUBSCRIPTION
 from workflows.domain.errors import UsageError
 from workflows.domain.value import Value
 

@@ -6,8 +6,8 @@ from typing import Final
 
 from pydantic import JsonValue
 
+from activities.files.file_type import PDF
 from activities.files.image_size import dimensions
-from activities.files.sniff import PDF
 from activities.model.port import FilePiece, ImagePiece, ModelFacts
 from workflows.domain.messages import ToolPart
 

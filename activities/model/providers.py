@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from activities.model import azure, vertex
 from activities.model.endpoint import Wire
-from activities.model.extras import check_extra
-from activities.model.foreign_keys import check_has_keys
 from activities.model.litellm_providers import LITELLM_PROVIDERS, TEXT_ONLY
+from activities.model.optional_packages import check_extra
+from activities.model.other_programs_keys import check_has_keys
 from workflows.domain.config.config import Provider
 from workflows.domain.errors import UsageError
 from workflows.domain.value import Value

@@ -3,7 +3,7 @@
 import asyncio
 from typing import NamedTuple
 
-from activities.model import left_out, sent_pieces
+from activities.model import sent_pieces, unsent_contents
 from activities.model.compact import compaction_messages
 from activities.model.endpoint import Endpoint
 from activities.model.input_messages import convert_entries
@@ -94,7 +94,7 @@ class SentRequests:
             question,
             sent_pieces.layers_of(layers),
             tuple(sent_pieces.entries_of(converted, transcript, numbers)),
-            (*await self._before(form, last), *left_out.of_entries(transcript, facts, cleared, numbers)),
+            (*await self._before(form, last), *unsent_contents.of_entries(transcript, facts, cleared, numbers)),
         )
 
     async def _compaction(self, form: RequestForm, made: CompactionForm) -> _Rebuilt:
@@ -125,11 +125,11 @@ class SentRequests:
             StepNumber(0, 0) if summarised is None else StepNumber(self._turns[summarised.turn].number, summarised.step)
         )
         steps = await attempts.unanswered(self._reader, self._session, end, last)
-        found = list(left_out.unanswered_steps(steps))
+        found = list(unsent_contents.unanswered_steps(steps))
         if summarised is None:
             return found
         count = await attempts.count_until(self._reader, self._session, end)
-        return [*left_out.before_summary(summarised, end.number, count), *found]
+        return [*unsent_contents.before_summary(summarised, end.number, count), *found]
 
 
 def _aside(form: RequestForm, agent: Agent, messages: tuple[SystemInput, UserInput]) -> _Rebuilt:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from activities.model.endpoint import Endpoint, GoogleSignIn, Wire
-from activities.model.own_files import absolute_file
+from activities.model.provider_files import absolute_file
 from workflows.domain.config.config import ProviderOptions
 from workflows.domain.errors import UsageError
 

@@ -8,9 +8,9 @@ from typing import Final
 
 from temporalio import activity
 
+from activities.activity_fence import fence_of
 from activities.calls import outcomes
 from activities.calls.context import CallContextFactory
-from activities.execution import fence_of
 from activities.failpoints import failpoint
 from activities.fault_limit import GivenUp, count_faults
 from activities.heartbeat import heartbeats

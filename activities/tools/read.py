@@ -8,11 +8,11 @@ from typing import Final
 from pydantic import Field, JsonValue
 
 from activities.files import permission_requests
+from activities.files.file_type import HEAD_BYTES, PDF, is_binary, media_type
 from activities.files.lines import BYTE_LIMIT, Window, read_window
 from activities.files.listing import Listing, list_directory, similar_names
 from activities.files.locate import PathKind, locate
 from activities.files.safe_open import open_file
-from activities.files.sniff import HEAD_BYTES, PDF, is_binary, media_type
 from activities.files.workspace import Workspace
 from activities.tools.arguments import Params
 from activities.tools.built_in_tool import BuiltInTool

@@ -2,8 +2,8 @@
 
 from importlib import import_module
 
-from activities.model.foreign_keys import BY_SIGN_IN
 from activities.model.litellm_providers import LITELLM_PROVIDERS, TEXT_ONLY
+from activities.model.other_programs_keys import BY_SIGN_IN
 from activities.model.providers import KNOWN, PROVIDERS, check_provider
 from activities.model.wires.router import WireRouter
 

@@ -76,8 +76,8 @@ COMMAND_SECTIONS: Final = {
     },
     "More": {
         "completion": CommandEntry("completion", "Print what makes a shell complete commands, models and ids."),
-        "demo": CommandEntry("misc", "Play a task that is killed again and again, and goes on."),
-        "version": CommandEntry("misc", "Show the version."),
+        "demo": CommandEntry("demo", "Play a task that is killed again and again, and goes on."),
+        "version": CommandEntry("version", "Show the version."),
     },
 }
 COMMANDS: Final = {name: entry for section in COMMAND_SECTIONS.values() for name, entry in section.items()}

@@ -5,7 +5,7 @@ from typing import Final
 
 import click
 
-from worker.prompt_text import validate_text
+from worker.prompt_check import validate_text
 from workflows.domain.errors import UsageError
 from workflows.domain.ids import MessageId, Prefix, is_id
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 from urllib.parse import quote
 
+from activities.model.claude_thoughts import began_without_thought, without_thoughts
 from activities.model.encoded_messages import Encoded, EncodedTurn, Group
 from activities.model.endpoint import Endpoint, Wire
 from activities.model.output_limit import DEFAULT_OUTPUT_LIMIT
@@ -21,7 +22,6 @@ from activities.model.port import (
     UserInput,
 )
 from activities.model.request_json import JsonDict, encode_body, encode_json, parse_arguments, sendable_id, utf8_safe
-from activities.model.turn_thoughts import began_without_thought, without_thoughts
 from activities.model.vertex import VERTEX
 from activities.model.wires.anthropic_options import beta_header, merge_message_options, refuses_thoughts
 from activities.model.wires.wire_request import WireRequest

@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from activities.model.bedrock_regions import DEFAULT_REGION, regional_address
 from activities.model.chat_format import closing_results
+from activities.model.claude_thoughts import began_without_thought, without_thoughts
 from activities.model.encoded_messages import Encoded, Group
 from activities.model.endpoint import Endpoint, Wire
 from activities.model.output_limit import DEFAULT_OUTPUT_LIMIT
@@ -23,7 +24,6 @@ from activities.model.port import (
     UserInput,
 )
 from activities.model.request_json import JsonDict, encode_body, encode_json, parse_arguments, sendable_id, utf8_safe
-from activities.model.turn_thoughts import began_without_thought, without_thoughts
 from activities.model.wires.anthropic_options import refuses_thoughts
 from activities.model.wires.bedrock import REASONING
 from activities.model.wires.bedrock_options import Family, converse_parameters, family_of, settle_options

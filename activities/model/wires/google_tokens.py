@@ -8,8 +8,8 @@ from typing import Any, Final
 import httpx
 
 from activities.model.endpoint import Endpoint, GoogleSignIn, Route
-from activities.model.extras import import_extra
 from activities.model.litellm_failures import from_exception, is_transient_status
+from activities.model.optional_packages import import_extra
 from activities.model.wires.http_client import open_client
 from activities.model.wires.timeouts import StreamTimeouts
 from workflows.domain.errors import ModelError, UsageError

@@ -5,7 +5,10 @@ import sys
 
 import click
 
-from activities.model.foreign_keys import (
+from activities.model.key_forms import check_key, check_provider_id, key_page, sign_in_note
+from activities.model.keys import Keys
+from activities.model.litellm_providers import LITELLM_PROVIDERS
+from activities.model.other_programs_keys import (
     CLAUDE_CODE,
     OPENCODE,
     PROGRAMS,
@@ -13,9 +16,6 @@ from activities.model.foreign_keys import (
     check_has_keys,
     find_foreign_keys,
 )
-from activities.model.key_forms import check_key, check_provider_id, key_page, sign_in_note
-from activities.model.keys import Keys
-from activities.model.litellm_providers import LITELLM_PROVIDERS
 from activities.model.providers import PROVIDERS, nearest_name, provider_named
 from worker import credential_handoff
 from worker.cli import completers

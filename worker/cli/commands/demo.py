@@ -1,11 +1,10 @@
-"""`holdfast demo` and `version`."""
+"""`holdfast demo`."""
 
 import asyncio
 from datetime import datetime
 
 import click
 
-from worker import release
 from worker.settings import Settings
 
 
@@ -20,7 +19,7 @@ def demo() -> int:
     Example:
       holdfast demo
     """
-    # Start-up time: `version` needs none of it.
+    # Start-up time: help needs none of it.
     from worker.cli.demo.play import Demo
     from worker.cli.render.terminal import is_live_terminal
     from worker.cli.render.terminal_writer import TerminalWriter
@@ -28,14 +27,3 @@ def demo() -> int:
     settings = Settings.read()
     writer = TerminalWriter(live=is_live_terminal(settings))
     return 0 if asyncio.run(Demo(settings, writer, datetime.now()).play()) else 1
-
-
-@click.command()
-def version() -> None:
-    """Show the version.
-
-    \b
-    Example:
-      holdfast version
-    """
-    click.echo(f"holdfast {release.installed_release()}")

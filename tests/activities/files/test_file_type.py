@@ -4,7 +4,7 @@ from pathlib import PurePath
 
 import pytest
 
-from activities.files.sniff import is_binary, media_type
+from activities.files.file_type import is_binary, media_type
 
 
 @pytest.mark.parametrize(

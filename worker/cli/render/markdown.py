@@ -3,6 +3,7 @@
 Start-up time: imported only where a terminal shows an answer, as rich takes 60 ms to load.
 """
 
+import re
 from typing import Final
 
 from markdown_it import MarkdownIt
@@ -16,10 +17,13 @@ from rich.theme import Theme
 
 from worker.cli.render.console import render_rows
 from worker.cli.render.styles import Row
+from worker.cli.render.wrap import wrap_text
 
 _WIDEST: Final = 100  # columns: longer lines are hard to read
 _NARROWEST: Final = 24
-_NESTED: Final = 6  # levels of lists and quotes: each takes columns
+_MOST_LEVELS: Final = 12  # two for a list, one for a quote: each takes columns
+_LANGUAGE: Final = re.compile(r"[\w.+#-]{0,20}")
+_CONTAINERS: Final = ("blockquote_open", "list_item_open")
 _THEME: Final = Theme(
     {
         "markdown.code": "cyan",
@@ -37,7 +41,7 @@ _THEME: Final = Theme(
 # HTML, entities, images and definitions of links are shown as text: what the model has
 # written is seen.
 _PARSER: Final = (
-    MarkdownIt("commonmark", {"html": False, "maxNesting": _NESTED * 2})
+    MarkdownIt("commonmark", {"html": False, "maxNesting": _MOST_LEVELS})
     .enable(["strikethrough", "table"])
     .disable(["entity", "image", "reference"])
 )
@@ -65,7 +69,9 @@ class _Markdown(markdown.Markdown):
 
     def __init__(self, source: str) -> None:
         super().__init__("", hyperlinks=False)
-        self.parsed = [_keep_line_breaks(token) for token in _PARSER.parse(source)]
+        self.parsed = [_shown_whole(token) for token in _PARSER.parse(source)]
+        deepest = (token for token in self.parsed if token.level >= _MOST_LEVELS - 1)
+        self.lacks_text = any(token.type in _CONTAINERS for token in deepest)  # which the parser reads nothing of
 
 
 def split_blocks(source: str) -> list[str]:
@@ -77,14 +83,18 @@ def split_blocks(source: str) -> list[str]:
 
 
 def render_markdown(source: str, columns: int) -> list[Row]:
-    """Styled rows, without outer blank ones."""
-    rows = render_rows(_Markdown(source), max(min(columns, _WIDEST), _NARROWEST), _THEME)
+    """Styled rows, without outer blank ones. What is nested too deeply is shown as it is written."""
+    width, shown = max(min(columns, _WIDEST), _NARROWEST), _Markdown(source)
+    rows = [*wrap_text(source, width)] if shown.lacks_text else render_rows(shown, width, _THEME)
     filled = [number for number, row in enumerate(rows) if row]
     return [*rows[filled[0] : filled[-1] + 1]] if filled else []
 
 
-def _keep_line_breaks(token: Token) -> Token:
+def _shown_whole(token: Token) -> Token:
+    """With its line breaks, and what is behind a fence, if that is more than a language."""
     for child in token.children or ():
         if child.type == "softbreak":
             child.type = "hardbreak"
+    if token.type == "fence" and _LANGUAGE.fullmatch(token.info.strip()) is None:
+        token.content, token.info = f"{token.markup}{token.info}\n{token.content}", ""
     return token

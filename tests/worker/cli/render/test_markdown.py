@@ -1,5 +1,6 @@
 """Markdown of models on a terminal."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +17,7 @@ HOSTILE = [
     "![](http://evil.example/x.png)",
     "[x]: http://evil.example 'hidden'",
     "\\x1b]8;;http://x\\x07",
+    "```sh rm -rf /\nls\n```",
 ]
 PIECES = st.sampled_from(
     [
@@ -41,6 +43,11 @@ PIECES = st.sampled_from(
         "\t",
     ]
 )
+
+
+@pytest.mark.parametrize("begin", ["> " * 12, "> " * 11 + "- ", "- " * 6, "1. > " * 4])
+def test_what_is_nested_too_deeply_is_shown_as_it_is_written(begin: str) -> None:
+    assert rows_of(f"{begin}rm -rf /\n\nafter") == [f"{begin}rm -rf /", "", "after"]
 
 
 def rows_of(source: str, columns: int = 80) -> list[str]:
@@ -76,6 +83,7 @@ def test_nothing_that_was_written_is_hidden_and_nothing_can_be_clicked() -> None
     assert "&#x1b;[2J" in shown[2] and "&#8238;" in shown[3]
     assert "javascript:alert(1)" in shown[4] and "evil.example" in shown[5] and "\u202e" not in shown[5]
     assert "http://evil.example/x.png" in shown[6] and "http://evil.example" in shown[7]
+    assert rows_of(HOSTILE[-1]) == ["  ```sh rm -rf /", "  ls"]
     assert not any("\x1b]8" in "".join(map(str, render_markdown(source, 80))) for source in HOSTILE)
 
 

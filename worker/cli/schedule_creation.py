@@ -1,5 +1,6 @@
 """`holdfast run` with --at or --every: makes a schedule."""
 
+import json
 from datetime import UTC, datetime
 
 import click
@@ -41,7 +42,7 @@ async def create_schedule(
         else:
             entry = await _start_sessions(client, request, timing, options, turn_config)
     if as_json:
-        click.echo(entry.model_dump_json())
+        click.echo(json.dumps(entry.model_dump(mode="json")))  # its prompt may hold bytes that are no UTF-8
         return ExitCode.DONE
     click.echo(entry.id)
     for note in schedule_text.describe_created(entry, datetime.now(UTC)):

@@ -1,5 +1,6 @@
 """`holdfast asks` and `answer`: open questions."""
 
+import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -124,7 +125,7 @@ async def answer(
         decision = answer_words.read_decision(entry, answers, options, message, digest)
         settled = await client.answer(entry.id, decision)
     if as_json:
-        click.echo(settled.model_dump_json())
+        click.echo(json.dumps(settled.model_dump(mode="json")))  # a message may hold bytes that are no UTF-8
     else:
         _print_settled(entry, settled)
 

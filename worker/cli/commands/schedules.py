@@ -208,7 +208,7 @@ async def delete(settings: Settings, schedules: tuple[str, ...], yes: bool, as_j
 
 def _print_entry(entry: ScheduleEntry, as_json: bool) -> None:
     if as_json:
-        click.echo(entry.model_dump_json())
+        click.echo(json.dumps(entry.model_dump(mode="json")))  # a prompt may hold bytes that are no UTF-8
         return
     click.echo(f"{entry.id}: {schedule_text.describe_state(entry, datetime.now(UTC))}")
 

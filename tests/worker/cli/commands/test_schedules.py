@@ -58,14 +58,14 @@ async def test_a_session_is_prompted_at_a_moment(open_harness: OpenHarness) -> N
             "--id",
             "msg_000000000001AAAAAAAAAAAAAA",
             "--json",
-            "Sweep.",
+            "Sweep \udcff.",  # a byte that is no UTF-8
         )
         made, again = await person.run(*command), await person.run(*command)  # as after a lost connection
         limited = await person.run("run", "-c", "--at", "04:05", "--max-steps", "2", "Sweep.")
         listed = await person.run("schedules", "list", "--json")
 
     entry = json.loads(made.out)
-    assert json.loads(again.out)["id"] == entry["id"]
+    assert json.loads(again.out)["id"] == entry["id"] and entry["prompt"]["parts"][0]["text"] == "Sweep \udcff."
     assert entry["session"] in session and (entry["next_at"], entry["overlap"]) == ("2031-02-03T04:05:00Z", "queue")
     assert limited.code == 2 and "holdfast send" in limited.err
     assert [each["id"] for each in json.loads(listed.out)] == [entry["id"]]

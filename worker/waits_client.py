@@ -1,6 +1,7 @@
 """Waits on purpose, as a person ends them."""
 
 from collections.abc import Awaitable, Callable
+from typing import Final
 
 from activities.store import waits
 from activities.store.database import Database
@@ -11,6 +12,12 @@ from workflows.domain.actor import Actor
 from workflows.domain.errors import Conflict
 from workflows.domain.ids import PartId, SessionId
 from workflows.domain.waits import WaitEnd
+
+_OTHER_ENDS: Final[dict[WaitEnd | None, str]] = {
+    WaitEnd.GAVE_UP: "given up",
+    WaitEnd.WOKEN: "ended by a person",
+    WaitEnd.STOPPED: "stopped with its turn",
+}
 
 
 class WaitsClient:
@@ -47,7 +54,7 @@ class WaitsClient:
         last = await waits.last_ended(self.database, token, session)
         before = ""
         if last is not None and last.ended_at is not None:
-            how = f"poked by {last.author}" if last.ending is WaitEnd.POKED else f"over ({last.ending})"
+            how = f"poked by {last.author}" if last.ending is WaitEnd.POKED else _OTHER_ENDS.get(last.ending, "over")
             before = f" The wait for it was {how} at {last.ended_at.astimezone():%Y-%m-%d %H:%M:%S}."
         names = sorted({f"{each.subject.name} ({each.session})" for each in await waits.open_pokes(self.database)})
         known = f" Waited for: {', '.join(names)}." if names else " Nothing waits for a poke now."

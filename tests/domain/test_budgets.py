@@ -75,7 +75,8 @@ def test_the_question_names_the_limit_and_how_many_sessions_have_used_it() -> No
 def test_amounts_are_shown_as_people_write_them() -> None:
     shown = [
         describe(Unit.COST, Decimal("1.5")),
+        describe(Unit.COST, Decimal("0.0042")),
         describe(Unit.TIME, Decimal(5461)),
         describe(Unit.TOKENS, Decimal(2e6)),
     ]
-    assert shown == ["$1.50", "1 h 32 min", "2,000,000 tokens"]
+    assert shown == ["$1.50", "$0.0042", "1 h 32 min", "2,000,000 tokens"]

@@ -147,7 +147,7 @@ def describe(unit: Unit, amount: Decimal) -> str:
     """An amount for people."""
     match unit:
         case Unit.COST:
-            return f"${amount:.2f}"
+            return f"${amount:.2f}" if amount == 0 or amount >= Decimal("0.01") else f"${amount:.4f}"
         case Unit.TIME:
             hours, minutes = divmod(-(-int(amount) // 60), 60)
             return f"{hours} h {minutes} min" if hours else f"{minutes} min"

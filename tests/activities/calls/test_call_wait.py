@@ -66,6 +66,13 @@ async def test_a_moment_that_has_passed_is_told_at_once(rig: ActivityRig) -> Non
     assert "had passed when the wait began" in await rig.output(call)
 
 
+async def test_who_comes_too_late_is_told_how_the_wait_ended(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    await rig.run(await rig.called("wait", token="deploy", at_most="2026-01-01T00:00:00Z"))
+    with pytest.raises(Conflict, match=r"The wait for it was given up at "):
+        await person(rig).poke("deploy")
+
+
 async def test_the_first_of_two_pokes_counts_and_the_second_is_told(rig: ActivityRig) -> None:
     call = await waiting(rig, token="deploy", at_most="3d")
     with pytest.raises(Conflict, match=rf"^No session waits for 'deplyo'\. Waited for: deploy \({rig.session}\)\.$"):

@@ -16,7 +16,7 @@ from worker.cli.render.console import print_json_list, print_rows, terminal_colu
 from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.formatting import pluralize
 from worker.cli.render.session_status import describe_session
-from worker.cli.render.wrap import wrap_for_stdout
+from worker.cli.render.wrap import wrap_text
 from worker.cli.request_choice import parse_request_choice
 from worker.settings import Settings
 from workflows.domain.errors import UsageError
@@ -98,10 +98,9 @@ async def show(settings: Settings, session: str, summary: bool, prompt: str | No
         more = {"changes": changes.model_dump(), "budgets": [each.model_dump(mode="json") for each in budgets]}
         click.echo(json.dumps(overview.model_dump(mode="json") | more, indent=2))
         return
-    for row in describe_session(overview, changes, datetime.now(UTC), asks[0].id if asks else None):
-        click.echo(wrap_for_stdout(row))
-    for budget in budgets:
-        click.echo(wrap_for_stdout(f"  {describe_budget(budget)}"))
+    rows = [*describe_session(overview, changes, datetime.now(UTC), asks[0].id if asks else None)]
+    rows += [f"  {describe_budget(budget)}" for budget in budgets]
+    print_rows(each for row in rows for each in wrap_text(row, terminal_columns(), 2))
 
 
 def _print_request(sent: SentRequest, as_json: bool) -> None:

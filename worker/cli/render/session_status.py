@@ -84,7 +84,7 @@ def _status_details(overview: Overview, now: datetime, ask: AskId | None) -> Ite
     if overview.archive is not None:
         yield f"It {overview.archive}."
     if overview.stuck is not None:
-        yield f"It cannot go on: {escape_prose(overview.stuck)}."
+        yield f"It cannot go on: {_quote(overview.stuck)}."
     if (suspension := overview.suspension) is not None:
         yield suspension_text.describe_suspension(suspension.reason, suspension.was, suspension.now)
         yield from suspension_text.list_actions(overview.id)
@@ -99,10 +99,15 @@ def _status_details(overview: Overview, now: datetime, ask: AskId | None) -> Ite
     if overview.waiting:
         yield format_queued_prompts(overview.waiting, ask) or f"{pluralize(overview.waiting, 'prompt')} not taken yet."
     if overview.error is not None:
-        yield f"It failed: {escape_prose(overview.error)}"
+        yield f"It failed: {_quote(overview.error)}"
     may_work = overview.status != "ended" and not overview.working and overview.parent is None
     if overview.reason == CloseReason.FAILED and may_work:
         yield retry_hint(overview.id)
+
+
+def _quote(text: str) -> str:
+    """No line of it begins as one of ours."""
+    return escape_prose(text).replace("\n", "\n      ")
 
 
 def _describe_waits(overview: Overview, now: datetime) -> Iterator[str]:

@@ -30,20 +30,20 @@ def render_statistics(known: Statistics, budgets: Sequence[BudgetOverview], max_
             yield from _section(heading, [_usage_row(each) for each in entries], entries[-1].others, max_columns)
     if known.tools:
         yield from _section("Tools", [_tool_row(each) for each in known.tools], 0, max_columns)
-    yield from _budget_rows(budgets)
+    yield from _budget_rows(budgets, max_columns)
     uncounted = {"archived session": known.archived, "deleted session": known.deleted}
     if named := [pluralize(number, noun) for noun, number in uncounted.items() if number]:
         yield ""
         yield f"Not counted: {' and '.join(named)}."
 
 
-def _budget_rows(budgets: Sequence[BudgetOverview]) -> Iterator[Row]:
+def _budget_rows(budgets: Sequence[BudgetOverview], max_columns: int | None) -> Iterator[Row]:
     if budgets:
         yield ""
         yield styled("Budgets", "bold")
     for budget in budgets:
         where = "" if budget.worktree is None else f"{escape_exact(budget.worktree)}: "
-        yield f"  {where}{describe_budget(budget)}"
+        yield from wrap_text(f"  {where}{describe_budget(budget)}", max_columns, 2)
 
 
 def _section(heading: str, rows: Sequence[tuple[str, ...]], others: int, max_columns: int | None) -> Iterator[Row]:

@@ -20,7 +20,7 @@ CLAIM = next(event for event in LOG if isinstance(event, CallClaimed))
 
 def test_every_cell_has_a_scenario() -> None:
     assert {cell.point for cell in CELLS} == set(SCENARIOS)
-    assert len({cell.key for cell in CELLS}) == len(CELLS) == 36
+    assert len({cell.key for cell in CELLS}) == len(CELLS) == 40
 
 
 def test_a_seed_draws_the_same_plan_again_and_seeds_reach_all_forms_of_a_moment() -> None:

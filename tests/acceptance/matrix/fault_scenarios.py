@@ -14,7 +14,7 @@ from tests.acceptance.scenarios import DONE, delegates, held, runs, send_until_a
 from tests.acceptance.trial import Trial
 from tests.harness import wait_for_file
 from tests.polling import attempts
-from worker.scripted.script import DEFAULT_SCRIPT, Script, ScriptedAnswer, ScriptedCall
+from worker.scripted.script import DEFAULT_SCRIPT, Script, ScriptedAnswer, ScriptedCall, ScriptedUsage
 from workflows.domain.events.tasks import TaskStarted
 from workflows.domain.ids import AskId, SessionId
 
@@ -27,6 +27,7 @@ _LONG: Final = ScriptedAnswer(
     "so that there are twelve of them before the call that it ends with, and in each it may be interrupted.",
     tools=(effect("one"),),
 )
+_SUMMARY: Final = ScriptedAnswer(text="## Objective\nDo it.\n\n## Work state\nIt has run.\n\n## Next move\nSay done.")
 
 
 class FaultScenario:
@@ -34,8 +35,10 @@ class FaultScenario:
 
     answers: tuple[ScriptedAnswer, ...] = (runs("one"), DONE)
     child: tuple[ScriptedAnswer, ...] = ()  # what a subagent answers
+    summary: ScriptedAnswer | None = None
     limits: ClassVar[Mapping[str, Any]] = {}
     config: ClassVar[Mapping[str, Any]] = {}
+    person: ClassVar[Mapping[str, Any]] = {}  # the person's own configuration
     wasted: ClassVar[int] = 0  # model requests that a fault at this moment may cost
     points: ClassVar[tuple[str, ...]] = ("",)  # by form: the failpoint that holds the moment
 
@@ -46,7 +49,8 @@ class FaultScenario:
 
     @property
     def scripts(self) -> Mapping[str, Script]:
-        return comparable({DEFAULT_SCRIPT: Script(answers=self.answers), "child": Script(answers=self.child)})
+        own = Script(answers=self.answers, auxiliary_answer=self.summary)
+        return comparable({DEFAULT_SCRIPT: own, "child": Script(answers=self.child)})
 
     @property
     def course(self) -> int:
@@ -200,6 +204,22 @@ class ChildAsks(Waiting):
         self.asks = await trial.harness.wait_for_asks(started.child)
 
 
+class Compacting(FaultScenario):
+    """A full context gets a summary, which is not asked for yet, streams, or is stored and not reported."""
+
+    answers = (runs("one").model_copy(update={"usage": ScriptedUsage(input=70_000, output=20)}), DONE)
+    person: ClassVar = {
+        "model": {"limit": {"context": 100_000, "output": 32_000}},
+        "compaction": {"preserve_recent_tokens": 0},
+    }
+    wasted = 1
+    points = ("", "model.full", "model.committed:compaction")
+
+    def __init__(self, variant: int, directory: Path) -> None:
+        super().__init__(variant, directory)
+        self.summary = _SUMMARY if self.faults else held(self.gate, _SUMMARY)
+
+
 async def renewed(trial: Trial, session: SessionId, before: str | None) -> None:
     """Wait until the session has another run."""
     async for _ in attempts(interval=_RUN_INTERVAL):
@@ -216,5 +236,6 @@ SCENARIOS: Final[Mapping[Point, type[FaultScenario]]] = {
     Point.DECIDED: Decided,
     Point.CHILD_WORKS: ChildWorks,
     Point.CHILD_ASKS: ChildAsks,
+    Point.COMPACTING: Compacting,
     Point.RENEWING: Renewing,
 }

@@ -61,6 +61,8 @@ class MatrixTrials:
 async def begin(trial: Trial, scenario: FaultScenario, plan: TrialPlan) -> SessionId:
     if scenario.config:
         trial.harness.configure(**scenario.config)
+    if scenario.person:
+        trial.harness.configure_person(**scenario.person)
     for _ in range(plan.workers):
         await trial.worker(scenario.faults)
     return await trial.start_session("Do it.")

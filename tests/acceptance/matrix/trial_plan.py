@@ -33,6 +33,7 @@ class Point(StrEnum):
     DECIDED = "G"
     CHILD_WORKS = "L-works"
     CHILD_ASKS = "L-asks"
+    COMPACTING = "M"
     RENEWING = "N"
 
     def answers_to(self, name: str) -> bool:

@@ -8,15 +8,18 @@ import pytest
 from activities.store import budgets
 from activities.store.budgets import BudgetRow
 from tests.acceptance.conftest import Open
+from tests.acceptance.recording_client import RecordedRequest
+from tests.acceptance.scenarios import Mutate
 from tests.acceptance.trial import Trial
 from tests.polling import attempts, wait_until
+from tests.worker.cli.conftest import shell
 from tests.workflows.delegation import delegates, delegation_scripts
 from worker.scripted.script import ScriptedAnswer, ScriptedCall, ScriptedUsage
 from workflows.domain.events.asks import AskClosed
 from workflows.domain.events.budgets import UsageEstimated
 from workflows.domain.events.generations import MessageCompleted
 from workflows.domain.events.turns import TurnEnded
-from workflows.domain.ids import SessionId
+from workflows.domain.ids import AskId, SessionId
 from workflows.domain.permissions.replies import Reply
 from workflows.domain.usage import Cost, Tokens
 
@@ -99,6 +102,49 @@ async def test_a_limit_of_a_day_is_asked_about_once_and_a_new_day_counts_once(op
     assert [event.type for event in log].count("ask.raised") == [event.type for event in log].count("budget.spent") == 1
     assert [event.ask for event in log if isinstance(event, AskClosed)] == [ask]
     assert (row.steps, row.tokens) == (1, tokens - 2_010)  # the day before has the first answer
+
+
+async def test_a_recorded_answer_at_a_limit_whose_signal_was_lost_counts_once(open_trial: Open, mutate: Mutate) -> None:
+    """The worker dies, and each `answer` as its commit is acknowledged: one signal was never sent, the other was lost
+    after Temporal had taken it. A worker without a sweeper leaves both as they are."""
+    async with open_trial(LOOK, DONE, reconcile_seconds=1.0) as trial:
+        trial.harness.configure_person(model=PRICED, holdfast={"budget": {"session": {"steps": 1}}})
+        first = await trial.worker()
+        sessions = [await trial.start_session("Look.") for _ in range(2)]
+        asked = [await trial.harness.wait_for_asks(session) for session in sessions]
+        await first.kill()
+        for (ask,) in asked:
+            await answer_and_die(trial, ask)
+        await trial.harness.database.rows(b"DELETE FROM outbox WHERE session = %(session)s", session=sessions[0])
+        trial.code = mutate("worker/sweeper.py", "await every(INTERVAL, self.sweep, _LOG)", "pass")
+        without = await trial.worker()
+        other = await trial.start_session("Look elsewhere.")
+        await trial.harness.wait_for_asks(other)
+        states = [(await trial.harness.client.sessions.get(session)).turn_state for session in sessions]
+        assert states == ["open", "open"] and len(trial.harness.model.ledger.entries) == 3
+        await without.kill()
+        trial.code = None
+        await trial.worker()
+        for session in sessions:
+            ended, log = await trial.harness.ended(session), await trial.harness.events(session)
+            types = [event.type for event in log]
+            assert isinstance(ended, TurnEnded) and ended.reason == "done"
+            assert [types.count(kind) for kind in ("ask.raised", "ask.answered", "budget.raised")] == [1, 1, 1]
+        await trial.recording_client.stop(other)
+        await trial.harness.ended(other)
+
+
+async def answer_and_die(trial: Trial, ask: AskId) -> None:
+    """One step more: the command is killed when its answer is recorded."""
+    trial.ledger.answers.append(RecordedRequest(ask, Reply.ANSWER))
+    between = await trial.database_proxy()
+    answering = between.hold("ask.answered")
+    person = shell(trial.harness).with_(HOLDFAST_POSTGRES_URL=between.url)
+    async with person.process("answer", ask, "1") as process:
+        await answering.wait_until_caught()
+        process.kill()
+        assert await process.wait() == -9
+    between.close()
 
 
 @pytest.mark.timeout(120)

@@ -22,8 +22,8 @@ def converse(url: str) -> list[dict[str, Any]]:
         aws_secret_access_key=SECRET_KEY,
         config=Config(retries={"total_max_attempts": 1}),
     )
-    with closing(client) as api:
-        return list(api.converse_stream(modelId=CLAUDE, messages=GO)["stream"])
+    with closing(client) as api, closing(api.converse_stream(modelId=CLAUDE, messages=GO)["stream"]) as stream:
+        return list(stream)
 
 
 def joined(events: Sequence[dict[str, Any]]) -> dict[int, dict[str, Any]]:

@@ -71,6 +71,7 @@ class _Copy:
 
     async def run(self) -> None:
         """Page by page: a long session never fills memory."""
+        await copies.lock_turn_configs(self._batch, self._origin)
         turns = await copies.turns(self._batch, self._origin)
         prompts = await copies.prompts(self._batch, self._origin)
         reminders = await copies.reminders(self._batch, self._origin)

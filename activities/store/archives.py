@@ -203,6 +203,8 @@ class Restore:
                 await copy.write_row(list(row.values()))
         insert = b"INSERT INTO " + name + b" (" + columns + b") SELECT " + columns + b" FROM staged"
         await self._cursor.execute(insert + _on_conflict(table, first))
+        if table == "turn_config":  # those that are there, too, in the order of a deletion: the turns follow
+            await self._cursor.execute(_QUERIES.lock_turn_configs)
         await self._cursor.execute(b"DROP TABLE staged")
 
 

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from activities.store import model_answers
 from activities.store.journal import Journal, seal
 from activities.store.queries import Queries
-from activities.store.statements import RowReader
+from activities.store.statements import RowReader, Statements
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.copied_messages import CopiedAnswer, CopiedCall, CopiedPart, CopiedPrompt, CopiedTurn
 from workflows.domain.events.copies import MessageCopied, SessionImported
@@ -41,6 +41,11 @@ class SummaryRow(Value):
 
 async def turns(reader: RowReader, session: SessionId) -> dict[TurnId, dict[str, Any]]:
     return {row["id"]: row for row in await reader.rows(_QUERIES.turns, session=session)}
+
+
+async def lock_turn_configs(batch: Statements, session: SessionId) -> None:
+    """Before its turns are copied: each copy would lock its own, in the order of the turns."""
+    await batch.rows(_QUERIES.lock_turn_configs, session=session)
 
 
 async def prompts(reader: RowReader, session: SessionId) -> dict[MessageId, dict[str, Any]]:

@@ -68,3 +68,7 @@ UPDATE session SET restored_at = now() WHERE id = ANY(%(sessions)s)
 -- Lock sessions that are to be restored; their status, and where their logs end.
 SELECT h.session, s.status, h.seq, encode(h.head, 'hex') AS head FROM session_head h JOIN session s ON s.id = h.session
 WHERE h.session = ANY(%(sessions)s) FOR UPDATE OF h, s
+
+-- name: lock_turn_configs
+-- Lock the configurations that are brought back, or are there already.
+SELECT id FROM turn_config WHERE id IN (SELECT id FROM staged) ORDER BY id FOR KEY SHARE

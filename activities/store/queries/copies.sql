@@ -3,6 +3,11 @@
 SELECT id, number, turn_config, agent, model, variant, state, step, reason, error, opened_at, ended_at
 FROM turn WHERE session = %(session)s ORDER BY number
 
+-- name: lock_turn_configs
+-- Lock the configurations of a session's turns for those of its copies, in the order in which a deletion locks them.
+SELECT id FROM turn_config WHERE id IN (SELECT turn_config FROM turn WHERE session = %(session)s) ORDER BY id
+FOR KEY SHARE
+
 -- name: prompts
 -- What a session's taken prompts name besides their contents.
 SELECT p.id, p.mode, p.agent, p.model, p.variant, w.author FROM work w JOIN prompt p ON p.id = w.id

@@ -1,5 +1,6 @@
 """A fork has the messages of its origin, and nothing else of it."""
 
+import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
 
@@ -12,7 +13,7 @@ from activities.store.journal import session_journal
 from activities.store.model_answers import NewAnswer, NewPart
 from activities.store.sessions import NewSession
 from activities.store.transcript_cache import TranscriptCache
-from tests.activities.rig import BODY, PERSON, ActivityRig
+from tests.activities.rig import BODY, PERSON, ActivityRig, wait_for_lock_waiter
 from workflows.domain.errors import NotFound
 from workflows.domain.generation import Generation, Purpose
 from workflows.domain.ids import GenerationId, MessageId, PartId, SessionId
@@ -149,3 +150,20 @@ async def test_a_fork_goes_on_from_the_summary_of_what_it_has_copied(rig: Activi
     assert newest is not None and newest.newest == whole[1].id
     assert contents([each for each in whole if isinstance(each, AssistantMessage)]) == [["answer 2"], ["answer 3"]]
     assert isinstance(early[0], UserMessage) and len(early) == 2
+
+
+async def test_a_fork_locks_configurations_in_the_order_of_a_deletion(rig: ActivityRig) -> None:
+    for share in (10, 20):
+        await rig.open_turn(compaction={"tail_turns": share})
+        await rig.close()
+    first, second = sorted(row["id"] for row in await rig.database.rows(b"SELECT id FROM turn_config"))
+    turns = b"UPDATE turn SET turn_config = CASE number WHEN 1 THEN %(second)s ELSE %(first)s END"
+    await rig.database.rows(turns, first=first, second=second)
+    lock = b"SELECT FROM turn_config WHERE id = %(id)s FOR UPDATE"
+    async with rig.database.statements() as deletion:
+        await deletion.rows(lock, id=first)
+        forking = asyncio.create_task(forked(rig))
+        await wait_for_lock_waiter(rig.database)
+        await deletion.rows(lock, id=second)
+
+    assert (await forking).messages == 2

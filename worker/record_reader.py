@@ -14,7 +14,7 @@ from worker.api.messages import ImportedInfo, MessageDetails, SummaryDetails
 from worker.api.sessions import UnfinishedTurn
 from worker.session_reader import SessionReader
 from worker.session_watcher import SessionWatcher, read_events
-from workflows.domain.errors import Unavailable
+from workflows.domain.errors import Conflict, Unavailable
 from workflows.domain.ids import MessageId, SessionId, TurnId
 from workflows.domain.messages import AssistantMessage, Message, StepReminders, UserMessage
 from workflows.domain.sent_request import RequestChoice, SentRequest
@@ -86,15 +86,21 @@ class RecordReader:
             yield id, body
 
     async def result(self, session: SessionId, prompt: MessageId) -> dict[str, JsonValue] | None:
-        """What the prompt's turn has given in the form that the prompt asked for; None: nothing yet."""
+        """What the prompt's turn has given in the form that the prompt asked for; None: nothing yet. Raises Conflict
+        where it was deleted."""
         turn: TurnId | None = None
         found = None
+        deleted: MessageId | None = None
         async for details in self.messages(session):
             match details.message:
                 case UserMessage(id=identity) if identity == prompt:
                     turn = details.message.turn
                 case AssistantMessage(turn=answered, structured=given) if answered == turn and given is not None:
                     found = given
+                case AssistantMessage(turn=answered, lost_result=True) if answered == turn:
+                    deleted = details.message.id
+        if found is None and deleted is not None:
+            raise Conflict(f"The result of prompt {prompt!r} was deleted with message {deleted!r}.")
         return found
 
     async def unfinished_turns(self, session: SessionId) -> list[UnfinishedTurn]:

@@ -1,6 +1,6 @@
 """Messages and their parts, as stored."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -185,10 +185,18 @@ class AssistantMessage(Value):
 
     @property
     def structured(self) -> dict[str, JsonValue] | None:
-        """The turn's result, if this answer gave it."""
+        """The turn's result, if this answer gave it, and still has it."""
+        return next((call.arguments for call in self._results() if call.outcome and call.outcome.metadata), None)
+
+    @property
+    def lost_result(self) -> bool:
+        """Whether it gave a result that was deleted with what its calls held."""
+        return self.structured is None and any(self._results())
+
+    def _results(self) -> Iterator[ToolPart]:
+        """The newest first."""
         calls = (part for part in reversed(self.parts) if isinstance(part, ToolPart))
-        given = (call for call in calls if call.tool == STRUCTURED_OUTPUT and call.state is CallState.DONE)
-        return next((call.arguments for call in given), None)
+        return (call for call in calls if call.tool == STRUCTURED_OUTPUT and call.state is CallState.DONE)
 
 
 class ReminderName(StrEnum):

@@ -12,6 +12,7 @@ GIVE = ScriptedAnswer(
     text="Here it is.", tools=(ScriptedCall(name=STRUCTURED_OUTPUT, arguments={"city": "Köln", "people": 1}),)
 )
 TEXT = ScriptedAnswer(text="Köln.")
+PROMPT = "msg_000000000001AAAAAAAAAAAAAA"
 RUN = ("run", "-m", "scripted/model", "--schema", "city.json")
 
 
@@ -19,16 +20,21 @@ async def test_standard_output_is_the_value_alone_and_empty_without_one(open_har
     async with open_harness(TEXT, GIVE, GIVE, TEXT, TEXT, TEXT) as harness, harness.running_worker():
         harness.file("city.json", json.dumps(CITY))
         person = shell(harness)
-        given = await person.run(*RUN, "Which city?")
+        given = await person.run(*RUN, "--id", PROMPT, "Which city?")
         exported = json.loads((await person.run("export", "last")).out)
         logged = await person.run("log", "last")
         again = await person.run(*RUN, "-c", "--json", "Which city?")
+        deleted = await person.run("delete", "last", "--yes", "--message", exported["messages"][2]["info"]["id"])
+        gone = await person.run(*RUN, "--id", PROMPT, "Which city?")
+        without = json.loads((await person.run("export", "last")).out)["messages"][2]["info"]
         failed = await person.run(*RUN, "-c", "Which city?")
     assert (given.code, given.out) == (0, '{"city": "Köln", "people": 1}\n'), given.err
     assert "Here it is." in given.err and "Done in" in given.err and "another configuration" not in given.err
     user, _, answer = exported["messages"]
     assert user["info"]["format"] == {"type": "json_schema", "schema": CITY, "retryCount": 2}
     assert answer["info"]["structured"] == {"city": "Köln", "people": 1}
+    assert deleted.code == 0 and (gone.code, gone.out) == (6, "") and "structured" not in without
+    assert "The result of prompt" in gone.err and "was deleted with message" in gone.err
     assert STRUCTURED_OUTPUT in logged.out and "Köln" in logged.out
     used = [json.loads(line) for line in again.out.splitlines()]
     assert [each["part"]["state"]["input"] for each in used if each["type"] == "tool_use"] == [

@@ -7,13 +7,13 @@ from typing import Final
 from temporalio.client import Client, WorkflowExecutionDescription, WorkflowExecutionStatus
 from temporalio.service import RPCError, RPCStatusCode
 
-from activities.session.reconcile import repair
-from activities.store import reconcile, sessions
+from activities.session.reconcile import repair, settle_aside
+from activities.store import reconcile, reservations, sessions
 from activities.store.database import Database
 from activities.store.reconcile import DueSession
 from worker.outbox import SignalSender, workflow_id
-from workflows.domain.errors import Unavailable
-from workflows.domain.ids import SessionId
+from workflows.domain.errors import Conflict, Unavailable
+from workflows.domain.ids import SessionId, aside_id
 from workflows.domain.repairs import Repair
 
 _BUDGET: Final = 1.0  # seconds of one pass: signals wait behind it
@@ -38,6 +38,7 @@ class Reconciler:
     async def reconcile(self) -> None:
         """One short pass; the next one goes on. Raises Unavailable."""
         await reconcile.clear_stuck(self.database, self.period)
+        await self.settle_asides()
         clock = asyncio.get_running_loop().time
         began = clock()
         self._checked = {session: at for session, at in self._checked.items() if at > began - self.period}
@@ -54,9 +55,19 @@ class Reconciler:
             except Exception:  # one session must not delay the others
                 _LOG.exception("session %s is not compared with its run", due.session)
 
+    async def settle_asides(self) -> None:
+        """Settle what requests beside turns have reserved whose workflows are over: none of their activities lives."""
+        for held in await reservations.of_asides(self.database, self.period):
+            try:
+                run = await self.describe_run(aside_id(held.session, held.generation))
+                if run is None and await settle_aside(self.database, held):
+                    _LOG.info("the reservation of %s is settled: nothing asks for it any more", held.generation)
+            except (Unavailable, Conflict) as error:
+                _LOG.info("the reservation of %s is not settled yet: %s", held.generation, error)
+
     async def check(self, due: DueSession) -> None:
         """Repair the session, unless its run is about to do something. Raises Unavailable."""
-        run = await self.describe_run(due.session)
+        run = await self.describe_run(workflow_id(due.session))
         why = stuck_reason(run) if run is not None else None
         if why != due.stuck:
             await sessions.mark_stuck(self.database, due.session, why)
@@ -71,13 +82,13 @@ class Reconciler:
         if chosen is not Repair.SUSPEND:
             await self.sender.send(due.session)
 
-    async def describe_run(self, session: SessionId) -> WorkflowExecutionDescription | None:
+    async def describe_run(self, workflow: str) -> WorkflowExecutionDescription | None:
         """The open run, if any. Raises Unavailable."""
         try:
-            run = await self.client.get_workflow_handle(workflow_id(session)).describe()
+            run = await self.client.get_workflow_handle(workflow).describe()
         except RPCError as error:
             if error.status is not RPCStatusCode.NOT_FOUND:
-                raise Unavailable(f"Temporal does not describe {session}: {error}") from error
+                raise Unavailable(f"Temporal does not describe {workflow}: {error}") from error
             return None
         return run if run.status is WorkflowExecutionStatus.RUNNING else None
 

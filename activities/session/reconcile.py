@@ -3,11 +3,12 @@
 from typing import Final
 
 from activities.calls.permissions import file_key_of
-from activities.store import asks, calls, reconcile, suspensions
+from activities.store import asks, calls, reconcile, reservations, suspensions
 from activities.store.calls import CallRow
 from activities.store.database import Database
 from activities.store.journal import Journal, session_journal
 from activities.store.reconcile import DueSession
+from activities.store.reservations import AsideReservation
 from workflows.domain.actor import Actor
 from workflows.domain.events.sessions import SessionRefreshed, SessionRestarted
 from workflows.domain.messages import CallState
@@ -40,6 +41,15 @@ async def repair(database: Database, due: DueSession, run: str | None) -> Repair
             reconcile.record(journal, run, due.refreshes + 1, due.restarts)
         journal.notify(WakeKind.REFRESH, str(seq))
         return chosen
+
+
+async def settle_aside(database: Database, held: AsideReservation) -> bool:
+    """Count what a request beside the turns has used that nothing asks any more. False: it was settled meanwhile."""
+    async with session_journal(database, held.session, RECONCILE) as journal:
+        ended = await reservations.release(journal, held.generation)
+        if ended is not None:
+            reservations.charge(journal, ended)
+        return ended is not None
 
 
 async def waits(journal: Journal, due: DueSession) -> bool:

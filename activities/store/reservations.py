@@ -14,7 +14,7 @@ from workflows.domain.budgets import Estimate, Usage
 from workflows.domain.errors import Conflict, NotFound
 from workflows.domain.events.budgets import UsageEstimated
 from workflows.domain.generation import Generation, Purpose
-from workflows.domain.ids import GenerationId, TurnId
+from workflows.domain.ids import GenerationId, SessionId, TurnId
 from workflows.domain.messages import AnswerMetadata
 from workflows.domain.usage import decimal_text
 from workflows.domain.value import Value
@@ -33,6 +33,18 @@ class ReservationRow(Value):
     sent_cost: Decimal
     sent_tokens: int
     fence: Fence
+
+
+class AsideReservation(Value):
+    """For a request beside the turns of a session."""
+
+    generation: GenerationId
+    session: SessionId
+
+
+async def of_asides(reader: RowReader, quiet: float) -> list[AsideReservation]:
+    """Of generations that have begun `quiet` seconds ago."""
+    return [AsideReservation(**row) for row in await reader.rows(_QUERIES.of_asides, quiet=quiet)]
 
 
 async def of_others(

@@ -23,12 +23,12 @@ class Steps(Reconciler):
     def __init__(self, harness: Harness) -> None:
         sender = SignalSender(harness.database, harness.temporal, harness.settings)
         super().__init__(harness.database, harness.temporal, sender, period=0)
-        self.described: list[SessionId] = []
+        self.described: list[str] = []
         self.idle = True
 
-    async def describe_run(self, session: SessionId) -> WorkflowExecutionDescription | None:
-        self.described.append(session)
-        run = await super().describe_run(session)
+    async def describe_run(self, workflow: str) -> WorkflowExecutionDescription | None:
+        self.described.append(workflow)
+        run = await super().describe_run(workflow)
         if run is not None and self.idle:
             run.raw_description.ClearField("pending_workflow_task")
         return run
@@ -76,7 +76,7 @@ async def test_a_run_that_is_about_to_do_something_is_left_alone(harness: Harnes
     steps.idle = False
     for _ in range(3):
         await steps.reconcile()
-    assert steps.described == [session] * 3 and await repairs(harness, session) == []
+    assert steps.described == [workflow_id(session)] * 3 and await repairs(harness, session) == []
 
 
 async def test_after_two_refreshes_the_watched_run_is_terminated_and_another_begins(
@@ -179,7 +179,7 @@ async def test_each_session_is_described_once_in_a_period(harness: Harness, step
     steps.period, steps.idle = 600, False
     for _ in range(3):
         await steps.reconcile()
-    assert steps.described == [session]
+    assert steps.described == [workflow_id(session)]
 
 
 async def test_a_session_that_cannot_be_described_does_not_keep_others_waiting(harness: Harness, steps: Steps) -> None:

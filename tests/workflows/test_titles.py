@@ -1,16 +1,21 @@
 """A session's title, asked for beside its turns: it delays none, keeps no run open, and fails quietly."""
 
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
 from temporalio.client import WorkflowExecutionStatus, WorkflowHandle
 
-from tests.harness import Harness
+from activities.store import budgets, reservations
+from tests.harness import Harness, wait_for_file
 from tests.histories.history_scenarios import WRITE
 from tests.workflows.conftest import Open
-from worker.scripted.script import Refuse, Script, ScriptedAnswer, ScriptedUsage, Stall
+from worker.outbox import SignalSender
+from worker.reconcile import Reconciler
+from worker.scripted.script import Hold, Refuse, Script, ScriptedAnswer, ScriptedUsage, Stall
 from workflows.domain.budgets import Usage
 from workflows.domain.errors import Conflict
+from workflows.domain.events.budgets import UsageEstimated
 from workflows.domain.events.event import Event
 from workflows.domain.events.generations import MessageCompleted
 from workflows.domain.events.sessions import SessionTitled
@@ -165,3 +170,28 @@ async def test_a_title_that_temporal_has_lost_is_asked_for_again_when_the_open_t
         ended = await harness.ended(session)
 
     assert isinstance(ended, TurnEnded) and ended.reason == "done"
+
+
+async def test_what_an_ended_aside_had_reserved_is_counted_and_freed(open_harness: Open, tmp_path: Path) -> None:
+    """It was terminated while its worker was dead."""
+    gate = tmp_path / "gate"
+    held = NAMED.model_copy(update={"faults": dict.fromkeys(range(1, 9), Hold(after=0, path=str(gate)))})
+    async with open_harness(scripts=script(held)) as harness:
+        with_titles(harness, holdfast={"budget": {"session": {"tokens": 1_000_000}}})
+        async with harness.running_worker(with_sweeper=False):
+            session = await harness.start_session("Count the files.")
+            await harness.ended(session)
+            await wait_for_file(gate)
+        sender = SignalSender(harness.database, harness.temporal, harness.settings)
+        reconciler = Reconciler(harness.database, harness.temporal, sender, period=0)
+        await reconciler.settle_asides()
+        (before,) = await budgets.of_session(harness.database, session)
+        running = await reservations.of_asides(harness.database, 0)
+        await (await aside(harness, session)).terminate()
+        await reconciler.settle_asides()
+        (after,) = await budgets.of_session(harness.database, session)
+        left = await reservations.of_asides(harness.database, 0)
+        (estimated,) = [event for event in await harness.events(session) if isinstance(event, UsageEstimated)]
+
+    assert [each.session for each in running] == [session] and left == []
+    assert estimated.purpose is Purpose.TITLE and after.tokens == before.tokens + estimated.tokens

@@ -31,6 +31,11 @@ SELECT session, generation FROM reservation WHERE turn IS NULL AND reserved_at <
 -- End the reservations of a turn's generations; what they were.
 DELETE FROM reservation WHERE turn = %(turn)s RETURNING generation, budgets, day, purpose, sent_cost, sent_tokens, fence
 
+-- name: of_asides
+-- Reservations for requests that no turn waits for, which have begun a while ago.
+SELECT r.generation, r.session FROM reservation r JOIN generation g ON g.id = r.generation
+WHERE r.turn IS NULL AND g.begun_at < now() - make_interval(secs => %(quiet)s)
+
 -- name: charge
 -- Count what was used without an answer, by an estimate.
 WITH counting AS MATERIALIZED (

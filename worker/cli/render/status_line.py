@@ -18,16 +18,14 @@ from worker.cli.render.formatting import (
     format_upcoming,
 )
 from worker.cli.render.wait_text import describe_wait
-from worker.wait_contents import begun_wait
+from worker.cli.render.wait_tracker import WaitTracker
 from workflows.domain.events.asks import AskAnswered, AskClosed, AskRaised
 from workflows.domain.events.calls import CallClaimed, CallFinished
 from workflows.domain.events.generations import MessageCompleted, ModelRetry, PauseEnded
 from workflows.domain.events.prompts import PromptAccepted, PromptTaken, PromptWithdrawn
 from workflows.domain.events.turns import TurnEnded, TurnOpened
-from workflows.domain.events.waits import WaitBegun, WaitEnded
 from workflows.domain.ids import AskId, MessageId, PartId, SessionId
 from workflows.domain.usage import Cost
-from workflows.domain.waits import WaitSubject
 
 _SPINNER: Final = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _TAIL: Final = 4  # lines of a running command's output
@@ -52,7 +50,7 @@ class StatusLine:
         self._written: tuple[PartId, list[str]] = PartId(""), []
         self._pause: datetime | None = None
         self._waiting: dict[MessageId, None] = {}
-        self._waits: dict[PartId, tuple[WaitSubject, datetime | None]] = {}  # on purpose
+        self._waits = WaitTracker(session)
         self._asks: dict[AskId, None] = {}
         self.steps = 0
         self.tokens = 0
@@ -76,6 +74,7 @@ class StatusLine:
         return self._written[1] if self._working and self._written[0] in self._running else []
 
     def on_event(self, seen: EventWithContents) -> None:
+        self._waits.on_event(seen)
         match event := seen.record.event:
             case MessageCompleted():
                 self.tokens += event.tokens.prompt + event.tokens.output + event.tokens.reasoning
@@ -99,7 +98,7 @@ class StatusLine:
         self._last_event = at
         match event := seen.record.event:
             case TurnOpened():
-                self._begun, self._working, self._activity, self._running, self._waits = at, True, "", {}, {}
+                self._begun, self._working, self._activity, self._running = at, True, "", {}
                 self.steps, self.tokens, self.cost = 0, 0, Cost()
             case TurnEnded():
                 self.duration = (at - self._begun).total_seconds() if self._begun else None
@@ -117,12 +116,7 @@ class StatusLine:
                 )
             case CallFinished():
                 self._running.pop(event.call, None)
-                self._waits.pop(event.call, None)
                 self._activity = ""
-            case WaitBegun():
-                self._waits[event.call] = begun_wait(seen, event)
-            case WaitEnded():
-                self._waits.pop(event.call, None)
 
     def text(self) -> str:
         """With the spinner's next frame; empty without work."""
@@ -131,7 +125,7 @@ class StatusLine:
         return f"{next(self._frames)} {' · '.join(self._pieces())}"
 
     def queued_prompts(self) -> str:
-        if self._waits and not self._asks:
+        if self._waits.waits_itself and not self._asks:
             return format_prompts_behind_wait(len(self._waiting), self._session)
         return format_queued_prompts(len(self._waiting), next(iter(self._asks), None))
 
@@ -145,8 +139,9 @@ class StatusLine:
             yield f"waits for the provider until {format_upcoming(self._pause, now)}"
         elif not self._working:
             yield "begins"
-        elif self._waits and len(self._waits) == len(self._running):
-            yield describe_wait(*next(iter(self._waits.values())), now)
+        elif (wait := self._waits.wait) is not None:
+            who = "" if wait.session == self._session else "a subagent "
+            yield f"{who}{describe_wait(wait.subject, wait.until, now)}"
         elif self._activity in _TIMED:
             yield f"{self._activity} for {format_clock(now - self._since)}"
         else:

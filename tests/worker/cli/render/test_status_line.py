@@ -3,17 +3,22 @@
 from datetime import datetime, timedelta
 
 import pytest
+from pydantic import JsonValue
 
 from tests.worker.cli.render.test_event_renderer import CALL, NOON, TURN, call, completed, finished, seen, titled
+from worker.api.events import EventWithContents
 from worker.cli.render.status_line import THINKING, WAITING, StatusLine
 from workflows.domain.events.asks import AskAnswered, AskRaised
 from workflows.domain.events.calls import CallClaimed
 from workflows.domain.events.event import Event
 from workflows.domain.events.generations import ModelRetry
 from workflows.domain.events.prompts import PromptAccepted, PromptTaken
+from workflows.domain.events.tasks import TaskStarted
 from workflows.domain.events.turns import TurnEnded, TurnOpened
-from workflows.domain.ids import AskId, GenerationId, MessageId, NoteId, SessionId, TurnConfigId
+from workflows.domain.events.waits import WaitBegun, WaitEnded
+from workflows.domain.ids import AskId, GenerationId, MessageId, NoteId, PartId, SessionId, TurnConfigId
 from workflows.domain.usage import Cost
+from workflows.domain.waits import WaitEnd, WaitKind
 
 OPENED = TurnOpened(turn=TURN, number=1, turn_config=TurnConfigId("cfg_1"), agent="build", model="a/b")
 CLAIMED = CallClaimed(call=CALL, fence=(1, 1, 1, 1), turn_config=TurnConfigId("cfg_1"))
@@ -140,3 +145,24 @@ def test_what_was_not_seen_from_its_beginning_has_no_figures(status_line: Status
     note(status_line, PromptTaken(prompt=MessageId("msg_2"), turn=TURN, step=4), completed())
 
     assert line_of(status_line) == "asks the model"
+
+
+def test_it_names_the_wait_of_a_subagent_while_nothing_else_runs(status_line: StatusLine) -> None:
+    child, waits = SessionId("ses_2"), PartId("prt_3")
+    begun = WaitBegun(call=waits, kind=WaitKind.POKE)
+    note(status_line, OPENED, CLAIMED)
+    note(status_line, TaskStarted(call=CALL, child=child, prompt=MessageId("msg_3"), agent="general"))
+    for event in (CLAIMED.model_copy(update={"call": waits}), begun):
+        status_line.on_event(of(child, event, prt_3=call("wait", {"token": "go"})))
+    waiting = line_of(status_line)
+    note(status_line, SECOND)
+    queued = line_of(status_line)
+    status_line.on_event(of(child, WaitEnded(call=waits, end=WaitEnd.POKED)))
+
+    assert waiting == "1 min 12 s · a subagent waits for a poke: go" and "behind" not in queued
+    assert "waits for a poke" not in line_of(status_line)
+
+
+def of(session: SessionId, event: Event, **contents: JsonValue) -> EventWithContents:
+    told = seen(event, **contents)
+    return told.model_copy(update={"record": told.record.model_copy(update={"session": session})})

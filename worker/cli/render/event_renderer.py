@@ -14,7 +14,6 @@ from worker.cli.render import suspension_text
 from worker.cli.render.ask_preview import preview_ask
 from worker.cli.render.call_result import mark_of, result_rows, result_suffix
 from worker.cli.render.collapse import OUTPUT_LIMIT, collapse
-from worker.cli.render.context_sentences import context_sentence
 from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.event_contents import call_of, describe_schedule_prompt, prompt_of
 from worker.cli.render.event_sentences import DIM, find_sentence
@@ -31,11 +30,9 @@ from workflows.domain.events.asks import AskRaised
 from workflows.domain.events.calls import CallClaimed, CallDrifted, CallFinished, CallPrepared
 from workflows.domain.events.copies import MessageCopied, SessionForked, SessionImported
 from workflows.domain.events.event import Event
-from workflows.domain.events.generations import ContextCompacted, ContextPruned, MessageCompleted, ModelRetry
+from workflows.domain.events.generations import MessageCompleted, ModelRetry
 from workflows.domain.events.prompts import PromptAccepted, PromptTaken
-from workflows.domain.events.sessions import (
-    SessionSuspended,
-)
+from workflows.domain.events.sessions import SessionSuspended
 from workflows.domain.events.turns import TurnEnded, TurnOpened
 from workflows.domain.ids import PartId, SessionId
 from workflows.domain.messages import ReasoningPart, TextPart
@@ -147,9 +144,6 @@ class EventRenderer:
                 self._print(f"What {self._label(seen, event.call)} would do has changed since it was decided.")
             case AskRaised():
                 self._show_ask(event, seen)
-            case _ if text := context_sentence(event, seen):
-                mark, colour = ("", DIM) if isinstance(event, ContextCompacted | ContextPruned) else ("! ", "yellow")
-                self._print(f"{mark}{text[0].upper()}{text[1:]}.", colour)
             case _ if sentence := find_sentence(event, seen):
                 self._print(*sentence)
 

@@ -4,6 +4,7 @@ from typing import Final, TypeAlias
 
 from worker.api.events import EventWithContents
 from worker.cli.render.budget_text import budget_sentence
+from worker.cli.render.context_sentences import context_sentence
 from worker.cli.render.escaping import one_line
 from worker.cli.render.event_contents import (
     actor_of,
@@ -18,7 +19,7 @@ from worker.stored_contents import note_of
 from workflows.domain.events.asks import AnswerNotRun, AnswerRefused, AskAnswered, AskClosed, AskReopened
 from workflows.domain.events.compactions import CompactionAccepted, CompactionWithdrawn
 from workflows.domain.events.event import Event
-from workflows.domain.events.generations import PauseEnded
+from workflows.domain.events.generations import ContextCompacted, ContextPruned, PauseEnded
 from workflows.domain.events.grants import GrantMade, GrantRevoked
 from workflows.domain.events.prompts import PromptAccepted, PromptWithdrawn
 from workflows.domain.events.sessions import (
@@ -43,6 +44,7 @@ def find_sentence(event: Event, seen: EventWithContents) -> Sentence | None:
     """None: the event is shown otherwise, or only to auditors."""
     return (
         budget_sentence(event)
+        or _context_sentence(event, seen)
         or _deletion_sentence(event, seen)
         or _session_sentence(event, seen)
         or _turn_sentence(event, seen)
@@ -51,9 +53,21 @@ def find_sentence(event: Event, seen: EventWithContents) -> Sentence | None:
     )
 
 
+def _context_sentence(event: Event, seen: EventWithContents) -> Sentence | None:
+    text = context_sentence(event, seen)
+    if text is None:
+        return None
+    expected = isinstance(event, ContextCompacted | ContextPruned)
+    return (_sentence(text), DIM) if expected else (f"! {_sentence(text)}", "yellow")
+
+
 def _deletion_sentence(event: Event, seen: EventWithContents) -> Sentence | None:
     text = describe_deletion(seen, event)
-    return None if text is None else (f"{text[0].upper()}{text[1:]}.", None)
+    return None if text is None else (_sentence(text), None)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def _session_sentence(event: Event, seen: EventWithContents) -> Sentence | None:

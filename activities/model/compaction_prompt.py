@@ -1,7 +1,7 @@
 """The request for a summary: a conversation as plain text, and what to keep of it (opencode.md 5.3)."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from activities.model.text_shares import share_out, shorten
@@ -59,13 +59,8 @@ def compaction_request(head: Transcript, room: int, focus: str = "") -> str:
     )
     wish = render_prompt("compaction/focus", focus=escape_tags(focus)) if focus else ""
     others = len(render_prompt("compaction/request", earlier=known, focus=wish, conversation=""))
-    text = _fitting(list(_blocks_of(head)), max(room - others, room // 4))
+    text = _fitting([block for entry in head for block in _blocks(entry)], max(room - others, room // 4))
     return render_prompt("compaction/request", earlier=known, focus=wish, conversation=text)
-
-
-def conversation_text(entries: Iterable[Entry]) -> str:
-    """Without earlier summaries and reminders."""
-    return "\n\n".join(block.render() for block in _blocks_of(entries))
 
 
 def _fitting(blocks: Sequence[_Block], room: int) -> str:
@@ -103,10 +98,6 @@ def _with_gaps(texts: Mapping[int, str], count: int) -> Iterator[str]:
         elif not gap:
             yield render_prompt("compaction/left_out")
         gap = place not in texts
-
-
-def _blocks_of(entries: Iterable[Entry]) -> Iterator[_Block]:
-    return (block for entry in entries for block in _blocks(entry))
 
 
 def _blocks(entry: Entry) -> Iterator[_Block]:

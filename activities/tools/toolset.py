@@ -12,11 +12,3 @@ Toolset: TypeAlias = Mapping[str, Tool[Any]]
 class Toolsets(Protocol):
     def of(self, turn: TurnConfig) -> Toolset:
         """The tools of a turn by name, with `invalid`; the same for the same configuration."""
-
-
-class SameTools:
-    def __init__(self, tools: Toolset) -> None:
-        self.tools = tools
-
-    def of(self, turn: TurnConfig) -> Toolset:
-        return self.tools

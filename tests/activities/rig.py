@@ -33,8 +33,8 @@ from activities.store.outbox import PendingSignal
 from activities.store.sessions import NewSession
 from activities.store.stops import StopRequested
 from activities.tools.registry import TOOLS
+from activities.tools.structured_output import FormattedTools
 from activities.tools.tool import Tool
-from activities.tools.toolset import SameTools
 from activities.turn_context import TurnContext
 from workflows.domain.actor import Actor
 from workflows.domain.config.sources import ConfigSources
@@ -101,7 +101,7 @@ class ActivityRig:
         return path
 
     def call_contexts(self, machine: str = HERE) -> CallContextFactory:
-        return CallContextFactory(self.database, self.loader, SameTools(self.tools), machine, self.deliver)
+        return CallContextFactory(self.database, self.loader, FormattedTools(self.tools), machine, self.deliver)
 
     async def deliver(self, session: SessionId) -> None:
         """Temporal for activities: acknowledges and records the signals of a session."""

@@ -22,7 +22,7 @@ from activities.model.wires.router import WireRouter
 from activities.redact import Redactor
 from activities.store import transcript
 from activities.tools.registry import TOOLS
-from activities.tools.toolset import SameTools
+from activities.tools.structured_output import FormattedTools
 from tests.activities.rig import ActivityRig
 from worker.scripted.model_server import ModelServer
 from workflows.domain.ids import GenerationId, Prefix
@@ -61,7 +61,7 @@ class ModelRig:
             answers,
             endpoints,
             self.rig.loader,
-            SameTools(TOOLS),
+            FormattedTools(TOOLS),
             describe_nothing,
             today=lambda: self.today,
         )

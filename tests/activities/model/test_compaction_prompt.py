@@ -1,6 +1,6 @@
 """The request for a summary."""
 
-from activities.model.compaction_prompt import compaction_request, conversation_text
+from activities.model.compaction_prompt import compaction_request
 from tests.activities.model.test_context_split import AT, BODY
 from workflows.domain.ids import GenerationId, MessageId, PartId, TurnId
 from workflows.domain.messages import (
@@ -51,7 +51,7 @@ def test_a_conversation_is_plain_text_with_shortened_results() -> None:
         answer(call("no such file", error=True)),
     ]
 
-    assert conversation_text(head).split("\n\n") == [
+    conversation = [
         "[User]: Count the files.",
         "[Attached image/png: a.png]",
         "[Assistant reasoning]: Hm.",
@@ -63,6 +63,8 @@ def test_a_conversation_is_plain_text_with_shortened_results() -> None:
         "[Tool error]: no such file",
         "[Attached image/png]",
     ]
+    joined = "\n\n".join(conversation)
+    assert f"<conversation>\n{joined}\n</conversation>" in compaction_request(tuple(head), 10_000)
 
 
 def test_a_request_brings_the_earlier_summary_along() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from activities.model.sent_requests import SentRequests
 from activities.tools.registry import TOOLS
-from activities.tools.toolset import SameTools
+from activities.tools.structured_output import FormattedTools
 from tests.activities.model.model_rig import ModelRig, Open
 from worker.scripted.script import Refuse, ScriptedAnswer, ScriptedCall
 from workflows.domain.errors import NotFound
@@ -22,7 +22,7 @@ BUSY = Refuse(status=503, headers={"retry-after": "0"})
 async def sent(model: ModelRig, **choice: Any) -> SentRequest:
     database = model.rig.database
     async with database.statements() as batch:
-        found = SentRequests(batch, database.turn_configs, SameTools(TOOLS), model.rig.session)
+        found = SentRequests(batch, database.turn_configs, FormattedTools(TOOLS), model.rig.session)
         return await found.find(RequestChoice(**choice))
 
 

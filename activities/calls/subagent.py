@@ -16,10 +16,13 @@ from activities.store.sessions import NewSession
 from activities.store.tasks import SubagentTask
 from activities.store.turns import TurnStatus
 from activities.tools.tool import ABORTED, SubagentCall, SubagentStatus, TaskRequest
+from workflows.domain.agents.agent import Agent
 from workflows.domain.agents.delegation import subagent_rules
+from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import CallStopped, StaleFence, ToolError, Unavailable
 from workflows.domain.ids import MessageId, Prefix, SessionId, StopId
 from workflows.domain.messages import AssistantMessage, TextPart, ToolPart
+from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.prompt import Prompt, PromptMode
 from workflows.domain.usage import Cost
 from workflows.domain.wire import Fence
@@ -121,7 +124,7 @@ class CallSubagent:
             variant=None if task_request.agent.model or task_request.agent.variant else turn_status.variant,
             environment=origin.environment,
             parent=journal.session,
-            rules=subagent_rules(task_request.agent, frozen.rules),
+            rules=_rules(task_request.agent, frozen),
         )
 
     async def _require_own(self, journal: Journal, session: SessionId) -> None:
@@ -140,7 +143,7 @@ class CallSubagent:
                 f"The subagent of the task_id {child.session!r} works as {origin.agent!r}, not as "
                 f"{task_request.agent.name!r}: name that one, or start a new one."
             )
-        sessions.add_rules(child, origin.rules, subagent_rules(task_request.agent, frozen.rules))
+        sessions.add_rules(child, origin.rules, _rules(task_request.agent, frozen))
 
     @property
     def _stop_id(self) -> StopId:
@@ -154,6 +157,10 @@ class CallSubagent:
         if stopped.turn is not None:
             with suppress(Unavailable):  # the sweeper sends it
                 await self.deliver(child)
+
+
+def _rules(agent: Agent, parent: TurnConfig) -> Ruleset:
+    return subagent_rules(agent, parent.rules, parent.config.experimental.primary_tools)
 
 
 def _status_of(

@@ -3,7 +3,7 @@
 from workflows.domain.agents.delegation import Delegation, subagent_rules
 from workflows.domain.config.agent_selection import available_agents
 from workflows.domain.config.config import Config
-from workflows.domain.permissions.rules import Action, Rule, evaluate
+from workflows.domain.permissions.rules import Action, Rule, evaluate, is_switched_off
 
 EVERYTHING = Rule(permission="*", pattern="*", action=Action.ALLOW)
 
@@ -32,3 +32,10 @@ def test_a_subagent_may_do_nothing_that_its_parent_is_denied() -> None:
     rules = (EVERYTHING, *subagent_rules(available_agents(Config())["general"], parent))
 
     assert evaluate("edit", "a.py", rules).action is Action.DENY
+
+
+def test_no_subagent_has_a_tool_that_is_for_primary_agents_only() -> None:
+    rules = (EVERYTHING, *subagent_rules(available_agents(Config())["general"], (EVERYTHING,), ("bash", "apply_patch")))
+
+    assert [evaluate(name, "x", rules).action for name in ("bash", "edit", "read")] == ["deny", "deny", "allow"]
+    assert is_switched_off("bash", rules) and is_switched_off("edit", rules)

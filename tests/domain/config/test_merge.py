@@ -22,6 +22,14 @@ def test_instructions_are_joined_and_other_arrays_replaced() -> None:
     }
 
 
+def test_a_later_file_takes_no_tool_from_the_list_of_those_for_primary_agents() -> None:
+    own: JsonObject = {"experimental": {"primary_tools": ["bash"]}}
+    emptied: JsonObject = {"experimental": {"primary_tools": []}}
+    more: JsonObject = {"experimental": {"primary_tools": ["edit"]}}
+
+    assert merge_files([own, emptied, more]) == {"experimental": {"primary_tools": ["bash", "edit"]}}
+
+
 def test_the_older_map_of_tools_becomes_permissions_and_explicit_ones_win() -> None:
     tree: JsonObject = {"agent": {"build": {"tools": {"bash": False, "write": False}, "permission": {"bash": "ask"}}}}
 

@@ -1,6 +1,6 @@
 """Delegation: the agents that a turn may hand work to, and their rules (opencode.md 8)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 from workflows.domain.agents.agent import Agent, AgentMode
 from workflows.domain.permissions import permission_keys
@@ -29,12 +29,16 @@ class Delegation(Value):
         ]
 
 
-def subagent_rules(agent: Agent, parent: Ruleset) -> Ruleset:
-    """Its parent's denies; no task list or subagents unless its agent names those permissions."""
-    return (*_default_denies(agent), *only_denies(parent))
+def subagent_rules(agent: Agent, parent: Ruleset, primary_tools: Iterable[str] = ()) -> Ruleset:
+    """Its parent's denies, and of the `primary_tools`; no task list or subagents unless its agent names those
+    permissions."""
+    bounded = (permission_keys.TODOWRITE, permission_keys.TASK)
+    return (
+        *(_denial(permission) for permission in bounded if not agent.names_permission(permission)),
+        *only_denies(parent),
+        *(_denial(permission_keys.current_key(name)) for name in primary_tools),
+    )
 
 
-def _default_denies(agent: Agent) -> Iterator[Rule]:
-    for permission in (permission_keys.TODOWRITE, permission_keys.TASK):
-        if not agent.names_permission(permission):
-            yield Rule(permission=permission, pattern="*", action=Action.DENY)
+def _denial(permission: str) -> Rule:
+    return Rule(permission=permission, pattern="*", action=Action.DENY)

@@ -195,7 +195,10 @@ class ToolOutput(Section):
 
 
 class Experimental(Section):
+    """`primary_tools`: those that no subagent has."""
+
     continue_loop_on_deny: bool = False
+    primary_tools: tuple[str, ...] = ()
 
 
 class Compaction(Section):

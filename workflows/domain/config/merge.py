@@ -2,14 +2,18 @@
 
 from collections.abc import Iterable
 from functools import reduce
+from typing import Final
 
 from pydantic import JsonValue
 
 from workflows.domain.agents.agent import AgentMode
 from workflows.domain.agents.refused_agent import RefusedAgent
-from workflows.domain.config.fields import AGENT_FIELDS, JsonObject
+from workflows.domain.config.fields import AGENT_FIELDS, FieldPath, JsonObject, value_at, with_value_at
 from workflows.domain.permissions.permission_keys import current_key
 from workflows.domain.value import Value
+
+# Lists that later files add to: a project's could take a limit away otherwise.
+_JOINED: Final[tuple[FieldPath, ...]] = (("instructions",), ("experimental", "primary_tools"))
 
 
 class ConfigLayer(Value):
@@ -26,7 +30,7 @@ class ConfigLayer(Value):
 
 
 def merge_files(trees: Iterable[JsonObject]) -> JsonObject:
-    """Later over earlier; `instructions` are joined."""
+    """Later over earlier; some lists are joined."""
     return reduce(_merge_two, trees, {})
 
 
@@ -76,9 +80,10 @@ def _with_known_fields(agent: JsonValue) -> JsonValue:
 
 def _merge_two(base: JsonObject, later: JsonObject) -> JsonObject:
     result = deep_merge(base, later)
-    before, after = base.get("instructions"), later.get("instructions")
-    if isinstance(before, list) and isinstance(after, list):
-        result["instructions"] = before + [entry for entry in after if entry not in before]
+    for path in _JOINED:
+        before, after = value_at(base, path), value_at(later, path)
+        if isinstance(before, list) and isinstance(after, list):
+            result = with_value_at(result, path, before + [entry for entry in after if entry not in before])
     return result
 
 

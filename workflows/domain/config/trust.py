@@ -32,7 +32,8 @@ _MOST_RULES: Final = 200  # of one project file: checking them takes quadratic t
 _UNRESTRICTED: Final = field_paths(
     """agent.*.color agent.*.description agent.*.disable agent.*.hidden agent.*.maxSteps agent.*.mode agent.*.model
     agent.*.name agent.*.prompt agent.*.steps agent.*.temperature agent.*.top_p agent.*.variant
-    compaction default_agent experimental.continue_loop_on_deny instructions model small_model
+    compaction default_agent experimental.continue_loop_on_deny experimental.primary_tools
+    instructions model small_model
     provider.*.models.*.attachment provider.*.models.*.name provider.*.models.*.reasoning
     provider.*.models.*.temperature provider.*.models.*.tool_call provider.*.name tool_output username"""
 )
@@ -131,7 +132,9 @@ def _admit_permissions(
 ) -> list[UntrustedField]:
     held = []
     for layer in projects:
-        wanted = {section: _object(value_at(layer.tree, section)) for section in sections}
+        named = _object(layer.tree.get("agent"))
+        own = (section for section in sections if len(section) == 1 or section[1] in named)
+        wanted = {section: _object(value_at(layer.tree, section)) for section in own}
         many = sum(len(_patterns(value)) for each in wanted.values() for value in each.values()) > _MOST_RULES
         for section, permissions in wanted.items():
             if many and permissions:

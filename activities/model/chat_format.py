@@ -44,14 +44,14 @@ def build_body(request: ModelRequest) -> JsonDict:
     """The request without destination and unset options."""
     dialect = dialect_of(request.endpoint)
     messages = [build_message(dialect, each) for each in arrange(dialect, request.messages)]
-    return {**build_parameters(dialect, request), "messages": messages}
+    tools = {"tools": [chat_tool(tool) for tool in request.tools]} if request.tools else {}
+    return {**build_parameters(dialect, request), **tools, "messages": messages}
 
 
 def build_parameters(dialect: Dialect, request: ModelRequest) -> JsonDict:
-    """The same without messages."""
+    """The same without messages and tools."""
     chosen = request.tool_choice if request.tools else None
     parameters = {
-        "tools": [_tool(tool) for tool in request.tools] or None,
         "tool_choice": None if chosen == "none" and not dialect.choice_none else chosen,
         "temperature": request.temperature,
         dialect.output_limit: request.max_output,
@@ -203,7 +203,7 @@ def _piece(dialect: Dialect, piece: Piece) -> JsonDict:
             return {"type": "file", "file": {"filename": utf8_safe(piece.name), "file_data": piece.url}}
 
 
-def _tool(tool: ToolOffer) -> dict[str, JsonValue]:
+def chat_tool(tool: ToolOffer) -> JsonDict:
     function: dict[str, JsonValue] = {
         "name": tool.name,
         "description": tool.description,

@@ -5,7 +5,6 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
-_OPEN_TURNS: Final = 4  # at the end: marks of caches move on
 _MOST_PIECES: Final = 64  # of a beginning: joining copies all of it
 
 T = TypeVar("T")
@@ -54,6 +53,15 @@ class MessageEncoder:
     def __init__(self) -> None:
         self._prefix = _NOTHING
         self._searched: tuple[tuple[object, ...], tuple[Any, ...]] = (), ()  # messages, and what was found in them
+        self._made: dict[Hashable, tuple[object, Any]] = {}
+
+    def make_once(self, kind: Hashable, given: object, make: Callable[[], T]) -> T:
+        """What `make` makes of the very object `given`, which most requests share with the one before."""
+        known = self._made.get(kind)
+        if known is None or known[0] is not given:
+            known = self._made[kind] = given, make()
+        made: T = known[1]
+        return made
 
     def find(self, messages: tuple[T, ...], wanted: Callable[[T], bool]) -> tuple[T, ...]:
         """The messages that are `wanted`, always the same question: it is asked of those alone that are new."""
@@ -74,9 +82,11 @@ class MessageEncoder:
         messages: tuple[T, ...],
         form: Hashable,
         encode: Callable[[T], Encoded],
+        open_turns: int = 1,
         open_from: int = sys.maxsize,
     ) -> tuple[tuple[bytes, ...], list[EncodedTurn]]:
-        """The same, with the last few messages, at least those from a position on, as they are to be joined."""
+        """The same, with the last few turns, and those from a position on, as they are to be joined: the next request
+        may add to the last one, and marks of caches move on."""
         known = self._prefix
         count = len(known.messages)
         if known.form != form or count > open_from or messages[:count] != known.messages:
@@ -84,7 +94,7 @@ class MessageEncoder:
         turns = _turns(messages, len(known.messages), encode)
         if known.group is not None and turns and turns[0].group == known.group:
             known, turns = _NOTHING, _turns(messages, 0, encode)
-        end = max(len(turns) - _OPEN_TURNS, 0)
+        end = max(len(turns) - open_turns, 0)
         while end and turns[end - 1].start >= open_from:
             end -= 1
         closed, last = turns[:end], turns[end:]

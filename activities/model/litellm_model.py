@@ -72,7 +72,10 @@ class LiteLLM:
             async with aclosing(await timeouts.await_headers(provider, opening)) as chunks:
                 yield [RequestAccepted()]
                 async for chunk in chunks:
-                    yield reader.read(chunk.model_dump())
+                    added, malformed = reader.read((chunk.model_dump(),))
+                    yield added
+                    if malformed is not None:
+                        raise malformed
         except (ModelError, UsageError):
             raise
         except Exception as error:  # litellm passes on the errors of libraries below it

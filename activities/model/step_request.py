@@ -44,7 +44,7 @@ class StepRequests:
         choice = tool_choice(named, text_only=request.text_only and config.format is None, again=again)
         encoder, digester = view.memory.of_model(model.name)
         format = own_format(model.endpoint, config.format)
-        tools = offer_tools(toolset, config)
+        tools = encoder.make_once(offer_tools, config, lambda: offer_tools(toolset, config))
         question = model.request(messages, tools, choice, request.session, encoder=encoder, format=format)
         form = RequestForm(
             model=model.name,

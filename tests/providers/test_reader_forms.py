@@ -28,9 +28,11 @@ DEEP: Final = '{"error": {"code": 400, "message": "the request exceeds the avail
 
 def read(protocol: Protocol, *events: dict[str, Any]) -> Answer:
     reader, assembler = protocol("some"), AnswerAssembler()
-    for event in events:
-        for added in reader.read(event):
-            assembler.add(added)
+    added, failure = reader.read(events)
+    if failure is not None:
+        raise failure
+    for each in added:
+        assembler.add(each)
     assembler.add(reader.finish())
     return assembler.answer()
 

@@ -49,9 +49,19 @@ class AnswerReader(ABC):
         """Whether anything of the answer has come."""
         return self._length > 0
 
-    def read(self, event: Any) -> list[PartDelta]:
-        """The same; raises ModelError for a malformed event, and for an answer that does not end."""
-        added = []
+    def read(self, events: Iterable[Any]) -> tuple[list[PartDelta], ModelError | None]:
+        """What these events add, up to the answer's end or to a failure, such as a malformed event."""
+        added: list[PartDelta] = []
+        try:
+            for event in events:
+                self._read(event, added)
+                if self.ended:
+                    break
+        except ModelError as failure:
+            return added, failure
+        return added, None
+
+    def _read(self, event: Any, added: list[PartDelta]) -> None:
         try:
             for each in self.events(event):
                 added.append(each)
@@ -63,7 +73,6 @@ class AnswerReader(ABC):
             raise self.failure(
                 f"The provider sent more than {MAX_ANSWER_CHARS:,} characters as one answer.", retryable=False
             )
-        return added
 
     def finish(self) -> Finished:
         """The end of the answer. Raises ModelError for a stream that stopped before."""
@@ -96,7 +105,7 @@ class AnswerReader(ABC):
 
         `members`: an answer's event has one of these. One that has none of them, but a message, is an error too.
         """
-        error = reported_error(event)
+        error = reported_error(event) if "error" in event or "base_resp" in event else None
         if not error and event.keys().isdisjoint(members) and object_message(event):
             error = event
         if error:

@@ -27,9 +27,10 @@ class AnthropicReader(AnswerReader):
         self._inputs: dict[int, str] = {}  # of begun calls, which some servers send whole, or twice
 
     def events(self, event: Any) -> Iterable[PartDelta]:
-        if event.get("type") == "content_block_delta":  # nearly all
-            return self._delta(event["index"], event["delta"])
-        return self._others(event)
+        if event.get("type") != "content_block_delta":
+            return self._others(event)
+        index, delta = event["index"], event["delta"]
+        return (self._text(index, delta),) if delta["type"] == "text_delta" else self._delta(index, delta)
 
     def _others(self, event: Any) -> Iterator[PartDelta]:
         match event.get("type"):
@@ -65,11 +66,12 @@ class AnthropicReader(AnswerReader):
                 self._inputs[index] = arguments_text(block.get("input") or "")
                 yield ToolCallDelta(index, require_text(block.get("id")), require_text(block["name"]), "")
 
+    def _text(self, index: int, delta: dict[str, Any]) -> TextDelta:
+        text, begun = require_text(delta["text"]) or "", self._texts.pop(index, "")
+        return TextDelta(text if text.startswith(begun) else begun + text)
+
     def _delta(self, index: int, delta: dict[str, Any]) -> Iterator[PartDelta]:
         match delta["type"]:
-            case "text_delta":
-                text, begun = require_text(delta["text"]) or "", self._texts.pop(index, "")
-                yield TextDelta(text if text.startswith(begun) else begun + text)
             case "input_json_delta" if index in self._inputs:  # others are of calls that the provider carries out
                 if piece := require_text(delta["partial_json"]):
                     self._inputs[index] = ""

@@ -24,8 +24,10 @@ from activities.model.port import (
 from activities.model.request_json import JsonDict, encode_body, encode_json, parse_arguments, sendable_id, utf8_safe
 from activities.model.vertex import VERTEX
 from activities.model.wires.anthropic_options import beta_header, merge_message_options, refuses_thoughts
+from activities.model.wires.tool_json import encode_tools
 from activities.model.wires.wire_request import WireRequest
 from workflows.domain.messages import ReasoningPart, RequestedCall, TextPart
+from workflows.domain.tool_offer import ToolOffer
 
 _ADDRESS: Final = "https://api.anthropic.com"
 _VERSION: Final = {"anthropic-version": "2023-06-01"}
@@ -34,6 +36,7 @@ _ID: Final = re.compile(r"[a-zA-Z0-9_-]+")
 _CACHE_CONTROL: Final = {"type": "ephemeral"}
 _MARK: Final = b',"cache_control":%b}' % encode_json(_CACHE_CONTROL)
 _MARKED: Final = 2  # messages: the last one, and the one that was last a request ago
+OPEN_TURNS: Final = 3  # those two, and the answer between them
 _USER: Final = Group(b'{"role":"user","content":[')  # the results of all calls belong together
 _ASSISTANT: Final = Group(b'{"role":"assistant","content":[')
 _THOUGHTS: Final = ("thinking", "redacted_thinking")
@@ -50,7 +53,7 @@ def prepare(request: ModelRequest) -> WireRequest:
     if on_vertex := endpoint.provider == VERTEX:  # the address names the model there
         parameters = {name: value for name, value in parameters.items() if name != "model"}
         parameters["anthropic_version"] = _VERTEX_VERSION
-    known, last = request.encoder.turns(messages, Wire.ANTHROPIC, _encode)
+    known, last = request.encoder.turns(messages, Wire.ANTHROPIC, _encode, open_turns=OPEN_TURNS)
     _mark_cache_points(last)
     return WireRequest(
         _vertex_url(endpoint) if on_vertex else _url(endpoint),
@@ -77,11 +80,7 @@ def _parameters(request: ModelRequest) -> JsonDict:
     block = {"type": "text", "text": utf8_safe(request.system), "cache_control": _CACHE_CONTROL}
     parameters: dict[str, Any] = {
         "system": [block] if request.system.strip() else None,
-        "tools": [
-            {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
-            for tool in request.tools
-        ]
-        or None,
+        "tools": encode_tools(request, _tool),
         "tool_choice": {"type": _TOOL_CHOICES[request.tool_choice]} if request.tools and request.tool_choice else None,
         "temperature": request.temperature,
         "max_tokens": request.max_output or DEFAULT_OUTPUT_LIMIT,
@@ -92,6 +91,10 @@ def _parameters(request: ModelRequest) -> JsonDict:
         form["output_config"] = {"format": {"type": "json_schema", "schema": request.format}}
     silent = bool(request.options) and began_without_thought(request.messages, _is_thought)
     return merge_message_options(form, request.options, began_without_thought=silent)
+
+
+def _tool(tool: ToolOffer) -> JsonDict:
+    return {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
 
 
 def _encode(message: InputMessage) -> Encoded:

@@ -25,6 +25,7 @@ from activities.model.port import (
 )
 from activities.model.request_json import JsonDict, encode_body, encode_json, parse_arguments, sendable_id, utf8_safe
 from activities.model.wires.anthropic_options import refuses_thoughts
+from activities.model.wires.anthropic_request import OPEN_TURNS
 from activities.model.wires.bedrock import REASONING
 from activities.model.wires.bedrock_options import Family, converse_parameters, family_of, settle_options
 from activities.model.wires.wire_request import WireRequest
@@ -51,7 +52,9 @@ def prepare(request: ModelRequest) -> WireRequest:
         messages = without_thoughts(request)
     if family.closes:
         messages = tuple(closing_results(messages))
-    known, last = request.encoder.turns(messages, (Wire.BEDROCK, family), lambda each: _encode(each, family))
+    known, last = request.encoder.turns(
+        messages, (Wire.BEDROCK, family), lambda each: _encode(each, family), OPEN_TURNS
+    )
     if family.caches:
         # the service looks back 20 blocks from a mark, and a step may add more: so the mark before stays
         for turn in [turn for turn in last if turn.group == _USER][-_MARKED:]:

@@ -33,6 +33,7 @@ _BROKEN_OFF: Final = ("error", "network_error", "insufficient_system_resource") 
 _CONTEXT_FULL: Final = "model_context_window_exceeded"  # Z.ai, and Claude behind gateways
 _MAX_PLAUSIBLE_COST: Final = 10_000  # upper bound of a believable answer
 _TICKS: Final = 10**10  # of xAI's, in a dollar
+_SELDOM: Final = ("error", "base_resp", "x_groq")  # members beside choices that may report an error
 _TEXT_ALONE: Final = frozenset({"role", "content"})
 _JOINED: Final = ("text", "summary")  # members of a detail of reasoning that come in pieces
 _ENCRYPTED: Final = "data"  # comes whole
@@ -51,24 +52,31 @@ class ChatReader(AnswerReader):
         self._call = 0  # the newest one's index
 
     def events(self, event: Any) -> Iterable[PartDelta]:
+        if not (choices := event.get("choices")) or not event.keys().isdisjoint(_SELDOM):
+            self._raise_error(event)
+        if usage := event.get("usage"):
+            self.usage = usage
+        choice = first_choice(choices)
+        return self._choice(choice) if choice else ()  # some end with a chunk of tokens alone
+
+    def _raise_error(self, event: JsonDict) -> None:
         self.raise_reported(event, "choices")
         if groq := event.get("x_groq"):
             self.raise_reported(groq)
         if event.get("object") == "error":  # Mistral, whose message may be an object
             raise self.reported_failure(event)
-        if usage := event.get("usage"):
-            self.usage = usage
-        choice = first_choice(event.get("choices"))
-        return self._choice(choice) if choice else ()  # some end with a chunk of tokens alone
 
     def _choice(self, choice: JsonDict) -> Iterable[PartDelta]:
         if error := choice.get("error"):  # OpenRouter
             raise self.reported_failure(error)
         if usage := choice.get("usage"):  # Moonshot
             self.usage = usage
-        whole = None if self.begun else choice.get("message")  # of servers that do not stream; others repeat all in it
-        delta, reason = choice.get("delta") or whole or {}, choice.get("finish_reason")  # some say null for nothing
+        delta, reason = choice.get("delta") or self._whole(choice), choice.get("finish_reason")  # null is nothing, too
         return self._end(delta, reason, choice.get("native_finish_reason")) if reason else self._delta(delta)
+
+    def _whole(self, choice: JsonDict) -> JsonDict:
+        """Of servers that do not stream; others repeat all in it."""
+        return (None if self.begun else choice.get("message")) or {}
 
     def _end(self, delta: JsonDict, reason: str, native: str | None) -> Iterator[PartDelta]:
         yield from self._delta(delta)

@@ -7,11 +7,19 @@ from pydantic_core import to_json
 
 from activities.model.addresses import append_path
 from activities.model.chat_dialects import Dialect, dialect_of
-from activities.model.chat_format import arrange, build_message, build_parameters, mark_for_cache, places_to_mark
+from activities.model.chat_format import (
+    arrange,
+    build_message,
+    build_parameters,
+    chat_tool,
+    mark_for_cache,
+    places_to_mark,
+)
 from activities.model.encoded_messages import Encoded, MessageEncoder
 from activities.model.endpoint import Wire
 from activities.model.port import InputMessage, ModelRequest, SystemInput
 from activities.model.request_json import encode_body
+from activities.model.wires.tool_json import encode_tools
 from activities.model.wires.wire_request import WireRequest
 
 _PATH: Final = "/chat/completions"
@@ -20,14 +28,15 @@ _PATH: Final = "/chat/completions"
 def prepare(request: ModelRequest) -> WireRequest:
     endpoint = request.endpoint
     dialect = dialect_of(endpoint)
-    messages = tuple(arrange(dialect, request.messages))
+    messages, encoded = tuple(arrange(dialect, request.messages)), encode_tools(request, chat_tool)
+    tools = {"tools": encoded} if encoded else {}
     return WireRequest(
         append_path(endpoint.base_url or "", _PATH),
         {**endpoint.authorization, **endpoint.headers},
         encode_body(
             "messages",
             _encode(request.encoder, dialect, messages),
-            {**build_parameters(dialect, request), "model": endpoint.name, "stream": True},
+            {**build_parameters(dialect, request), **tools, "model": endpoint.name, "stream": True},
         ),
     )
 

@@ -1,6 +1,6 @@
 """Google's Gemini: its answers' pieces as our events."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 from uuid import uuid4
 
@@ -31,20 +31,26 @@ class GeminiReader(AnswerReader):
     def events(self, event: Any) -> list[PartDelta]:
         self.raise_reported(event, "candidates", "promptFeedback", "usageMetadata")
         self.usage = event.get("usageMetadata") or self.usage
-        if (event.get("promptFeedback") or {}).get("blockReason"):
+        if (feedback := event.get("promptFeedback")) and feedback.get("blockReason"):
             self.finish_reason = Finish.CONTENT_FILTER
+        candidate = first_choice(event.get("candidates"))
+        if candidate is None:
+            return []
         added: list[PartDelta] = []
-        if candidate := first_choice(event.get("candidates")):
-            for part in (candidate.get("content") or {}).get("parts") or ():
-                added += self._part(part)
-            if reason := candidate.get("finishReason"):
-                self._set_finish(reason)
+        for part in (candidate.get("content") or {}).get("parts") or ():
+            added += self._part(part)
+        if reason := candidate.get("finishReason"):
+            self._set_finish(reason)
         return added
 
-    def _part(self, part: dict[str, Any]) -> Iterator[PartDelta]:
+    def _part(self, part: dict[str, Any]) -> Iterable[PartDelta]:
+        content = require_text(part.get("text"))
+        return (TextDelta(content),) if content and len(part) == 1 else self._other(part, content)
+
+    def _other(self, part: dict[str, Any], content: str | None) -> Iterator[PartDelta]:
         """A signature comes with a call, or with a text, its last piece or an empty one behind it."""
         signature = require_text(part.get(SIGNATURE))
-        if content := require_text(part.get("text")):
+        if content:
             yield ReasoningDelta(content) if part.get("thought") else TextDelta(content)
         if call := part.get("functionCall"):
             if signature:

@@ -17,12 +17,14 @@ from activities.model.port import (
     ToolResultInput,
     UserInput,
 )
-from activities.model.request_json import JsonDict, encode_body, encode_json, parse_arguments, utf8_safe
+from activities.model.request_json import EncodedJson, JsonDict, encode_body, encode_json, parse_arguments, utf8_safe
 from activities.model.vertex import VERTEX
 from activities.model.wires.gemini import SIGNATURE
 from activities.model.wires.gemini_options import merge_generation_options, signs_calls
+from activities.model.wires.tool_json import encode_tools
 from activities.model.wires.wire_request import WireRequest
 from workflows.domain.messages import ReasoningPart, RequestedCall, TextPart
+from workflows.domain.tool_offer import ToolOffer
 
 _ADDRESS: Final = "https://generativelanguage.googleapis.com/v1beta"
 _UNSIGNED: Final = "skip_thought_signature_validator"  # Google's word for a call that another model made
@@ -63,15 +65,12 @@ def _url(endpoint: Endpoint) -> str:
 
 
 def _parameters(request: ModelRequest) -> JsonDict:
-    declarations = [
-        {"name": tool.name, "description": tool.description, "parametersJsonSchema": tool.parameters}
-        for tool in request.tools
-    ]
+    declarations = encode_tools(request, _declaration)
     form: dict[str, Any] = {"generationConfig": {}}
     if request.system.strip():
         form["systemInstruction"] = {"parts": [{"text": utf8_safe(request.system)}]}
     if declarations:
-        form["tools"] = [{"functionDeclarations": declarations}]
+        form["tools"] = EncodedJson(b'[{"functionDeclarations":%b}]' % declarations)
     if declarations and request.tool_choice:
         form["toolConfig"] = {"functionCallingConfig": {"mode": _TOOL_CHOICES[request.tool_choice]}}
     given = {
@@ -82,6 +81,10 @@ def _parameters(request: ModelRequest) -> JsonDict:
     }
     form["generationConfig"] |= {name: value for name, value in given.items() if value is not None}
     return merge_generation_options(form, request.endpoint.name, request.options)
+
+
+def _declaration(tool: ToolOffer) -> JsonDict:
+    return {"name": tool.name, "description": tool.description, "parametersJsonSchema": tool.parameters}
 
 
 def _parts(message: InputMessage, form: _Form, name: str) -> Iterable[JsonDict]:

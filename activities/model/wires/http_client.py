@@ -3,6 +3,7 @@
 import logging
 import ssl
 from collections.abc import AsyncIterator, Mapping
+from functools import cached_property
 from typing import Any, Final, TypeVar
 
 import httpx
@@ -59,9 +60,15 @@ class BodyReleasingClient(httpx.AsyncClient):
     """
 
     def build_post(self, url: str, headers: Mapping[str, str], content: bytes) -> httpx.Request:
-        """A request that needs no second one to let go of its body."""
-        length = {"content-length": str(len(content))}
-        return self.build_request("POST", url, headers={**headers, **length}, content=_ReleasableBody(content))
+        """A request that can let go of its body: `build_request` would wrap that. `headers`: by names in lower case."""
+        address = httpx.URL(url)
+        host, length = address.netloc.decode("ascii"), str(len(content))
+        named = {"host": host, **self._usual_headers, **headers, "content-length": length}
+        return httpx.Request("POST", address, headers=named, cookies=self.cookies, stream=_ReleasableBody(content))
+
+    @cached_property
+    def _usual_headers(self) -> Mapping[str, str]:
+        return dict(self.headers)
 
     async def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
         if isinstance(request.stream, _ReleasableBody):

@@ -1,6 +1,6 @@
 """A protocol of requests with JSON bodies, answered by a stream of events."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Final
@@ -16,7 +16,6 @@ from activities.model.wires.http_client import Connections
 from activities.model.wires.sse import EventSplitter, Splitter
 from activities.model.wires.timeouts import StreamTimeouts
 from activities.model.wires.wire_request import WireRequest
-from workflows.domain.errors import ModelError
 
 # A person's own servers: many send their headers with an answer's first piece, once the prompt is read (llama.cpp
 # before its pull request 23884, FastFlowLM, Ollama), and some nothing while they collect a call.
@@ -42,7 +41,7 @@ class HttpWire:
     splitter: Callable[[str], Splitter] = EventSplitter
     authorize: Callable[[Endpoint, WireRequest], Awaitable[WireRequest]] = _as_prepared
 
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[list[ModelEvent], None]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[ModelEvent], None]:
         """See `ModelPort.stream`."""
         endpoint = request.endpoint
         usual = self.timeouts.with_pauses() if endpoint.provider in _OWN_SERVERS else self.timeouts
@@ -57,7 +56,7 @@ class HttpWire:
                 yield [RequestAccepted()]
                 while not (reader.ended or splitter.ended):
                     piece = await _next(received, reader)
-                    events, failure = _read(splitter, reader, piece)
+                    events, failure = reader.read(splitter.close() if piece is None else splitter.feed(piece))
                     if events:  # also before a failure: a part of the answer, which is paid for
                         yield events
                     if failure is not None:
@@ -88,16 +87,3 @@ async def _next(received: AsyncGenerator[bytes, None], reader: AnswerReader) -> 
         if reader.finish_reason is None:
             raise
         return None
-
-
-def _read(splitter: Splitter, reader: AnswerReader, piece: bytes | None) -> tuple[list[ModelEvent], ModelError | None]:
-    """The events in a piece, or in what the end leaves, up to a failure."""
-    events: list[ModelEvent] = []
-    try:
-        for event in splitter.close() if piece is None else splitter.feed(piece):
-            events += reader.read(event)
-            if reader.ended:
-                break
-    except ModelError as failure:
-        return events, failure
-    return events, None

@@ -1,6 +1,5 @@
 """Ollama's answers as our events."""
 
-from collections.abc import Iterator
 from typing import Any, Final
 from uuid import uuid4
 
@@ -18,17 +17,18 @@ class OllamaReader(AnswerReader):
         super().__init__(provider)
         self._calls = 0
 
-    def events(self, event: Any) -> Iterator[PartDelta]:
+    def events(self, event: Any) -> list[PartDelta]:
         self.raise_reported(event, "done")
         message = event.get("message") or {}
+        added: list[PartDelta] = []
         if thought := require_text(message.get("thinking")):
-            yield ReasoningDelta(thought)
+            added.append(ReasoningDelta(thought))
         if content := require_text(message.get("content")):
-            yield TextDelta(content)
-        for call in message.get("tool_calls") or ():
-            yield self._call(call)
+            added.append(TextDelta(content))
+        added += map(self._call, message.get("tool_calls") or ())
         if event.get("done"):
             self._end(event)
+        return added
 
     def _call(self, call: dict[str, Any]) -> ToolCallDelta:
         """Older servers give calls no ids."""

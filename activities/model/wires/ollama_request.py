@@ -6,6 +6,7 @@ from typing import Any, Final
 from pydantic import JsonValue
 
 from activities.model.called_tools import CalledTools
+from activities.model.chat_format import chat_tool
 from activities.model.endpoint import Wire
 from activities.model.port import (
     AssistantInput,
@@ -21,6 +22,7 @@ from activities.model.port import (
 )
 from activities.model.request_json import JsonDict, encode_body, encode_json, merge_options, parse_arguments
 from activities.model.wires.chat_options import translatable
+from activities.model.wires.tool_json import encode_tools
 from activities.model.wires.wire_request import WireRequest
 from prompts import render_prompt
 
@@ -71,14 +73,8 @@ def _parameters(request: ModelRequest) -> JsonDict:
     }
     form: JsonDict = {"model": request.endpoint.name, "stream": True, **_NOT_CUT}
     form["options"] = {name: value for name, value in limits.items() if value is not None}
-    if request.tools:
-        form["tools"] = [
-            {
-                "type": "function",
-                "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
-            }
-            for tool in request.tools
-        ]
+    if tools := encode_tools(request, chat_tool):
+        form["tools"] = tools
     if (think := _think(request.options)) is not None:
         form["think"] = think
     others = translatable(request.options, ("user", *_OF_THINKING))

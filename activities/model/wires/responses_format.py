@@ -12,6 +12,7 @@ from activities.model import port
 from activities.model.model_families import OPENAI_REASONS
 from activities.model.request_json import JsonDict, merge_options, sendable_id, utf8_safe
 from activities.model.wires.responses_reader import ITEM
+from activities.model.wires.tool_json import encode_tools
 from workflows.domain.messages import ReasoningPart, RequestedCall, TextPart
 from workflows.domain.tool_offer import ToolOffer
 
@@ -36,7 +37,7 @@ def build_parameters(request: port.ModelRequest) -> JsonDict:
     form: JsonDict = {"store": False, "stream": True}
     parameters = {
         "instructions": utf8_safe(request.system) or None,
-        "tools": [_tool(tool) for tool in request.tools] or None,
+        "tools": encode_tools(request, _tool),
         "tool_choice": request.tool_choice if request.tools else None,
         "temperature": request.temperature,
         "max_output_tokens": request.max_output,

@@ -87,10 +87,11 @@ class WireRouter:
         """See `ModelPort.stream`. No failure shows the endpoint's key or headers."""
         endpoint = request.endpoint
         wire: HttpWire | LiteLLM = self._wires.get(endpoint.wire, self._litellm)
-        request = replace(request, tools=clean_tools(endpoint, request.tools))
+        given, named = request.tools, (endpoint.wire, endpoint.model, endpoint.behind)
+        tools = request.encoder.make_once(named, given, lambda: clean_tools(request.endpoint, given))
         try:
             endpoint = await self._google.authorize(endpoint)
-            async with aclosing(wire.stream(replace(request, endpoint=endpoint))) as batches:
+            async with aclosing(wire.stream(replace(request, endpoint=endpoint, tools=tools))) as batches:
                 async for events in batches:
                     yield events
         except ModelError as error:

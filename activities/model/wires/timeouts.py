@@ -37,7 +37,7 @@ class StreamTimeouts:
 
     def configured(self, own: SilenceLimits) -> "StreamTimeouts":
         """With a provider's own limits in place of these."""
-        limits = own.model_dump(exclude_none=True)
+        limits = {name: seconds for name, seconds in own if seconds is not None}
         return replace(self, **limits) if limits else self
 
     async def await_headers(self, provider: str, opening: Awaitable[T]) -> T:

@@ -97,9 +97,9 @@ def returned(*deltas: dict[str, Any]) -> dict[str, Any]:
     """The message that gives an answer of these pieces back to its endpoint."""
     reader, assembly = ChatReader("compatible"), AnswerAssembler()
     for delta in deltas:
-        for event in reader.read({"choices": [{"delta": delta}]}):
+        for event in reader.read([{"choices": [{"delta": delta}]}])[0]:
             assembly.add(event)
-    reader.read({"choices": [{"delta": {}, "finish_reason": "stop"}]})
+    reader.read([{"choices": [{"delta": {}, "finish_reason": "stop"}]}])
     assembly.add(reader.finish())
     endpoint = Endpoint(model="openai/m", base_url="http://127.0.0.1:9", wire=Wire.CHAT)
     return build_message(dialect_of(endpoint), AssistantInput(parts=assembly.answer().parts))

@@ -109,7 +109,7 @@ def test_a_long_conversation_is_not_encoded_again() -> None:
     encoded.clear()
     whole = b",".join(encoder.encode(tuple(range(1000, 1402)), "form", encode))
 
-    assert encoded == [1396, 1397, 1398, 1399, 1400, 1401]
+    assert encoded == [1399, 1400, 1401]
     assert whole == b",".join(b"%d:[%d]}" % (number % 2, number) for number in range(1000, 1402))
 
 

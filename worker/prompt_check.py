@@ -13,10 +13,6 @@ _UNSUPPORTED_PARTS: Final = {
     AgentPart: "Mentions of agents are not supported yet: say in the text which subagent is to be given the work.",
     SubtaskPart: "Subtasks in prompts are not supported yet: say in the text which subagent is to do what.",
 }
-_NO_SYSTEM: Final = (
-    "Instructions of a single prompt (`system`) are not supported yet: write them into its text, or for all prompts "
-    "into AGENTS.md."
-)
 
 
 def validate_prompt(prompt: Prompt | str) -> Prompt:
@@ -27,7 +23,7 @@ def validate_prompt(prompt: Prompt | str) -> Prompt:
         if (refusal := _UNSUPPORTED_PARTS.get(type(part))) is not None:
             raise UsageError(refusal)
     if prompt.system is not None:
-        raise UsageError(_NO_SYSTEM)
+        validate_system(prompt.system)
     validate_text(prompt.text)
     if prompt.format is not None:
         check_schema(prompt.format.json_schema)
@@ -39,6 +35,16 @@ def validate_text(text: str) -> str:
     if not text.strip():
         raise UsageError("The prompt is empty: say what is to be done.")
     check_length("The prompt", text)
+    return text
+
+
+def validate_system(text: str) -> str:
+    """Valid instructions of a prompt. Raises UsageError."""
+    if not text.strip():
+        raise UsageError(
+            "The prompt's own instructions are empty: say what is to hold for its turn, or leave them out."
+        )
+    check_length("The prompt's own instructions", text)
     return text
 
 

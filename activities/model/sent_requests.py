@@ -80,7 +80,8 @@ class SentRequests:
             transcript = transcript[:-1]  # its own answer
         cleared = cleared_calls(transcript, form.pruned)
         facts = ModelFacts(images=form.images, documents=form.documents)
-        layers = tuple(system_layers(config, form.model, platform=form.platform))
+        own = await prompts.system(self._reader, self._turns[turn].instructed_by)
+        layers = tuple(system_layers(config, form.model, platform=form.platform, of_prompt=own))
         converted = list(convert_entries(transcript, form.model, facts, cleared=cleared))
         messages = [message for _, each in converted for message in each]
         question = ModelRequest(

@@ -35,7 +35,7 @@ class StepRequests:
 
     def build(self, request: GenerateRequest, view: StepView, model: ResolvedModel, toolset: Toolset) -> StepRequest:
         config = view.turn_config
-        system = system_prompt(config, model.name, platform=self._platform)
+        system = system_prompt(config, model.name, platform=self._platform, of_prompt=view.system)
         messages = to_input_messages(
             system, view.transcript, model.name, model.facts, cleared=view.cleared, known=view.memory.answers
         )

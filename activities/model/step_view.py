@@ -28,7 +28,7 @@ from workflows.domain.wire import FINISH_LIMIT, FINISH_STOPPED, FINISH_SUSPENDED
 class StepView:
     """What a step asks with; `cleared` and `freed` as in `context_tokens`, `pruned`: the last call that is cleared.
     `reminders_seal` as in `MessageCompleted`. `compacts`: a person wants it to be shorter first. `limits`: of the
-    budgets that count it."""
+    budgets that count it. `system`: the turn's own instructions."""
 
     transcript: Transcript
     memory: RequestMemory
@@ -39,6 +39,7 @@ class StepView:
     reminders_seal: str | None
     compacts: bool = False
     limits: tuple[BudgetLimits, ...] = ()
+    system: str | None = None
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,7 @@ class StepViews:
             reminded,
             compacts=row.compacts,
             limits=row.limits,
+            system=row.system,
         )
 
     async def due_reminders(

@@ -16,19 +16,23 @@ class SystemLayer(NamedTuple):
     text: str
 
 
-def system_prompt(turn_config: TurnConfig, model: str, *, platform: str) -> str:
-    """The instructions before the conversation; `model` is "provider/model".
+def system_prompt(turn_config: TurnConfig, model: str, *, platform: str, of_prompt: str | None = None) -> str:
+    """The instructions before the conversation; `model` is "provider/model"; `of_prompt`: what the prompt says for its
+    turn.
 
-    The same for all requests with one turn config, for the provider's cache of prefixes: the date is a reminder.
+    The same for all requests of a turn, and of others alike, for the provider's cache of prefixes: the date is a
+    reminder.
     """
-    return join_layers(system_layers(turn_config, model, platform=platform))
+    return join_layers(system_layers(turn_config, model, platform=platform, of_prompt=of_prompt))
 
 
 def join_layers(layers: Iterable[SystemLayer]) -> str:
     return "\n\n".join(layer.text for layer in layers)
 
 
-def system_layers(turn_config: TurnConfig, model: str, *, platform: str) -> Iterator[SystemLayer]:
+def system_layers(
+    turn_config: TurnConfig, model: str, *, platform: str, of_prompt: str | None = None
+) -> Iterator[SystemLayer]:
     agent = turn_config.agent
     own = agent_prompt(agent)
     yield SystemLayer(
@@ -37,6 +41,8 @@ def system_layers(turn_config: TurnConfig, model: str, *, platform: str) -> Iter
     yield SystemLayer("environment", _environment(turn_config, model, platform))
     for each in turn_config.instructions:
         yield SystemLayer(f"instructions {each.path}", _instruction(each))
+    if of_prompt is not None:
+        yield SystemLayer("instructions of the prompt", of_prompt)
 
 
 def agent_prompt(agent: Agent) -> str:

@@ -67,6 +67,7 @@ class _Copy:
         self._origin = origin
         self._before = before
         self._turns: dict[TurnId, TurnId] = {}
+        self._prompts: dict[MessageId, MessageId] = {}
         self._answers: dict[MessageId, MessageId] = {}
 
     async def run(self) -> None:
@@ -108,6 +109,8 @@ class _Copy:
 
     def _copy_turn(self, row: dict[str, Any], *, cut: bool) -> None:
         copied = {name: row[name] for name in CopiedTurn.model_fields} | {"id": self._turns[row["id"]]}
+        if (instructed_by := row["instructed_by"]) is not None:
+            copied["instructed_by"] = self._prompt_id(instructed_by)
         if cut or row["state"] == "open":
             ended = row["ended_at"] or datetime.now(UTC)
             copied |= {"reason": CloseReason.STOPPED, "error": None, "ended_at": ended}
@@ -118,7 +121,7 @@ class _Copy:
         copies.write_prompt(
             self._journal,
             CopiedPrompt(
-                id=MessageId(new_id(Prefix.MESSAGE)),
+                id=self._prompt_id(message.id),
                 origin=message.id,
                 turn=self._turns[message.turn],
                 step=message.step,
@@ -128,6 +131,10 @@ class _Copy:
                 **named,
             ),
         )
+
+    def _prompt_id(self, origin: MessageId) -> MessageId:
+        """Of its copy, which may follow."""
+        return self._prompts.setdefault(origin, MessageId(new_id(Prefix.MESSAGE)))
 
     async def _copy_answer(self, message: AssistantMessage, row: MessageRow, reminders: list[Any]) -> None:
         shown = await copies.displays(self._batch, message.id)

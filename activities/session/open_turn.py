@@ -131,6 +131,7 @@ async def open_requested_turn(
         model or "none",
         variant=variant,
         error=problem,
+        instructed_by=requested.instructed_by,
         retry=requested.retry,
     )
     work_kinds.take(journal, requested.item, turn.id)

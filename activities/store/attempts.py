@@ -12,7 +12,7 @@ from activities.store.queries import Queries
 from activities.store.statements import RowReader
 from activities.store.transcript import StepNumber
 from workflows.domain.generation import Purpose
-from workflows.domain.ids import CompactionId, GenerationId, PartId, SessionId, TurnConfigId, TurnId
+from workflows.domain.ids import CompactionId, GenerationId, MessageId, PartId, SessionId, TurnConfigId, TurnId
 from workflows.domain.messages import AnswerMetadata
 from workflows.domain.sent_request import RequestChoice
 from workflows.domain.value import WireValue
@@ -72,6 +72,7 @@ class AskedTurn(WireValue):
     id: TurnId
     number: int
     turn_config: TurnConfigId
+    instructed_by: MessageId | None
 
 
 class UnansweredStep(WireValue):

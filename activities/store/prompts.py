@@ -63,6 +63,12 @@ async def texts(reader: RowReader, session: SessionId) -> list[str]:
     return [PromptContent.model_validate(row["body"]).text for row in rows]
 
 
+async def system(reader: RowReader, prompt: MessageId | None) -> str | None:
+    """The instructions of a prompt, unless it is deleted; None for none."""
+    rows = await reader.rows(_QUERIES.body, id=prompt)
+    return PromptContent.model_validate(rows[0]["body"]).system if rows else None
+
+
 async def request_turn(journal: Journal, item: WorkItem) -> TurnRequest | None:
     """Withdraws a subagent's prompt whose call is over: the call's end may have missed it."""
     (row,) = await journal.rows(_QUERIES.turn_request, id=item.id)
@@ -72,7 +78,8 @@ async def request_turn(journal: Journal, item: WorkItem) -> TurnRequest | None:
     named = {name: row[name] for name in ("agent", "model", "variant")}
     # not in SQL: PostgreSQL cannot look into a body with NUL or a lone surrogate
     content = PromptContent.model_validate(row["body"])
-    return TurnRequest(item=item, format=content.format, limits=content.limits, **named)
+    instructed_by = MessageId(item.id) if content.system is not None else None
+    return TurnRequest(item=item, format=content.format, limits=content.limits, instructed_by=instructed_by, **named)
 
 
 def begin_turn(journal: Journal, item: WorkItem, turn: TurnId) -> None:

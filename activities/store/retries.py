@@ -49,10 +49,11 @@ async def accept(
 
 async def request_turn(journal: Journal, item: WorkItem) -> TurnRequest:
     retry = await _find(journal, RetryId(item.id))
-    (failed,) = await journal.rows(_QUERIES.config_of_turn, turn=retry.failed_turn)
+    (failed,) = await journal.rows(_QUERIES.facts_of_turn, turn=retry.failed_turn)
     config = await turns.turn_config(journal, failed["turn_config"])
     limits = await budgets.limits_of_turn(journal, retry.failed_turn)
     named = retry.model_dump(include={"agent", "model", "variant"})
+    named["instructed_by"] = failed["instructed_by"]
     return TurnRequest(item=item, format=config.format, limits=limits, retry=retry.retry, **named)
 
 

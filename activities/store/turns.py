@@ -12,7 +12,7 @@ from activities.store.statements import RowReader
 from workflows.domain.close_reason import CloseReason
 from workflows.domain.errors import StaleFence
 from workflows.domain.events.turns import TurnEnded, TurnModelChanged, TurnOpened
-from workflows.domain.ids import NoteId, RetryId, SessionId, TurnConfigId, TurnId
+from workflows.domain.ids import MessageId, NoteId, RetryId, SessionId, TurnConfigId, TurnId
 from workflows.domain.value import Value
 
 if TYPE_CHECKING:
@@ -106,13 +106,15 @@ async def open_new(
     *,
     variant: str | None = None,
     error: str | None = None,
+    instructed_by: MessageId | None = None,
     retry: RetryId | None = None,
 ) -> TurnRow:
-    """With `error`, the turn can only be ended."""
+    """With `error`, the turn can only be ended. `instructed_by`: the prompt whose `system` is for it."""
     frozen = turn_config.id
     journal.write(_TURN_CONFIGS.insert, id=frozen, body=Json(turn_config.model_dump(mode="json")))
     named = {"turn_config": frozen, "agent": agent, "model": model, "variant": variant}
-    (row,) = await journal.rows(_QUERIES.open, id=turn, session=journal.session, error=error, **named)
+    own = {"error": error, "instructed_by": instructed_by}
+    (row,) = await journal.rows(_QUERIES.open, id=turn, session=journal.session, **own, **named)
     journal.record(TurnOpened(turn=turn, number=row["number"], retry=retry, **named))
     return TurnRow(**row)
 

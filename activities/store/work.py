@@ -7,7 +7,7 @@ from activities.store.journal import Journal
 from activities.store.queries import Queries
 from workflows.domain.budgets import BudgetLimits
 from workflows.domain.errors import Conflict
-from workflows.domain.ids import RetryId, TurnId
+from workflows.domain.ids import MessageId, RetryId, TurnId
 from workflows.domain.output_format import OutputFormat
 from workflows.domain.value import Value
 from workflows.domain.wire import WakeKind
@@ -31,7 +31,8 @@ class WorkItem(Value):
 
 
 class TurnRequest(Value):
-    """The turn that an item becomes; agent, model and variant None: the session's; limits None: the configuration's."""
+    """The turn that an item becomes; agent, model and variant None: the session's; limits None: the configuration's.
+    `instructed_by`: the prompt whose `system` is for it."""
 
     item: WorkItem
     agent: str | None
@@ -39,6 +40,7 @@ class TurnRequest(Value):
     variant: str | None = None
     format: OutputFormat | None = None
     limits: BudgetLimits | None = None
+    instructed_by: MessageId | None = None
     retry: RetryId | None = None
 
 

@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
+from workflows.domain.budgets import BudgetLimits
 from workflows.domain.messages import AgentPart, FilePart, SubtaskPart, TextPart
+from workflows.domain.output_format import OutputFormat
 from workflows.domain.prompt import Prompt, PromptContent, PromptMode
 
 PARTS: list[dict[str, Any]] = [
@@ -28,6 +30,16 @@ def test_parts_have_opencodes_forms() -> None:
 def test_other_forms_are_refused(part: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="parts"):
         PromptContent.model_validate({"parts": [part]})
+
+
+def test_only_a_prompt_for_a_whole_turn_opens_its_own() -> None:
+    own: dict[str, Any] = {
+        "system": "Be brief.",
+        "format": OutputFormat(json_schema={}),
+        "limits": BudgetLimits(steps=3),
+    }
+    assert all(Prompt.of_text("Go.", **{name: value}).opens_turn for name, value in own.items())
+    assert not Prompt.of_text("Go.", agent="coder", variant="high").opens_turn
 
 
 def test_only_contents_are_sealed_not_the_names_that_events_tell() -> None:

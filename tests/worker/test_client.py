@@ -279,7 +279,6 @@ UNSUPPORTED = {
     ),
     "a mention": ({"parts": (AgentPart(name="explore"), TextPart(text="Go."))}, "say in the text which subagent"),
     "a subtask": ({"parts": (SubtaskPart(agent="explore", description="d", prompt="p"),)}, "say in the text which"),
-    "instructions": ({"parts": (TextPart(text="Go."),), "system": "Be brief."}, "or for all prompts into AGENTS.md"),
 }
 
 
@@ -294,6 +293,16 @@ async def test_what_a_prompt_may_not_hold_yet_is_refused_in_words(alone: Session
         await alone.prompt(session, prompt)
 
     assert await types(alone, session) == before and len(await alone.sessions.list_recent()) == 1
+
+
+@pytest.mark.parametrize(
+    ("system", "said"), [(" \n", "own instructions are empty"), ("x" * 1_000_001, "1,000,000 are")]
+)
+async def test_instructions_that_a_prompt_cannot_have_are_refused(alone: SessionClient, system: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        await alone.start("/p", Prompt.of_text("Go.", system=system))
+
+    assert await alone.sessions.list_recent() == []
 
 
 @pytest.mark.parametrize("name", ["explore", "plan", "coder", "nope"])

@@ -1,15 +1,23 @@
 """A prompt from the command line: words, standard input, an editor."""
 
 import sys
+from pathlib import Path
 from typing import Final
 
 import click
 
-from worker.prompt_check import validate_text
+from worker.prompt_check import validate_system, validate_text
 from workflows.domain.errors import UsageError
 from workflows.domain.ids import MessageId, Prefix, is_id
 
 _MOST: Final = 64 * 2**20  # bytes: above a prompt's limit, to say how much is too much
+
+
+system_option: Final = click.option(
+    "--system",
+    metavar="TEXT|@FILE",
+    help="Instructions for this prompt's turn alone, besides AGENTS.md: as text, or @ and a file that holds them.",
+)
 
 
 def read_prompt(words: tuple[str, ...], *, edit: bool) -> str:
@@ -30,11 +38,27 @@ def read_prompt(words: tuple[str, ...], *, edit: bool) -> str:
     return validate_text(text)
 
 
+def read_system(typed: str | None) -> str | None:
+    """The value of `system_option`. Raises UsageError."""
+    if typed is None:
+        return None
+    return validate_system(_read_file(typed[1:]) if typed.startswith("@") else typed)
+
+
 def parse_prompt_id(typed: str | None) -> MessageId | None:
     """Raises UsageError."""
     if typed is None or is_id(Prefix.MESSAGE, typed):
         return None if typed is None else MessageId(typed)
     raise UsageError(f"--id {typed!r} is no id of a prompt: write msg_, 12 hex digits and 14 letters or digits.")
+
+
+def _read_file(name: str) -> str:
+    try:
+        with Path(name).open("rb") as file:
+            read = file.read(_MOST + 1)
+    except OSError as error:
+        raise UsageError(f"--system: the file {name!r} cannot be read: {error.strerror}.") from error
+    return read[:_MOST].decode("utf-8", "surrogateescape")
 
 
 def _read_stdin() -> str:

@@ -23,6 +23,7 @@ from workflows.domain.value import Value
 
 class RunArguments(Value):
     text: str
+    system: str | None
     model: str | None
     variant: str | None
     agent: str | None
@@ -37,6 +38,7 @@ class RunArguments(Value):
     def message(self) -> Prompt:
         return Prompt.of_text(
             self.text,
+            system=self.system,
             agent=self.agent,
             model=self.model,
             variant=self.variant,

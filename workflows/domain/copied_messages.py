@@ -12,12 +12,15 @@ from workflows.domain.value import Value
 
 
 class CopiedTurn(Value):
+    """`instructed_by`: the copy of the prompt whose instructions it has."""
+
     id: TurnId
     number: int
     turn_config: TurnConfigId
     agent: str
     model: str
     variant: str | None
+    instructed_by: MessageId | None = None
     step: int
     reason: str
     error: str | None

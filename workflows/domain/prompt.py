@@ -17,8 +17,8 @@ class PromptMode(StrEnum):
 
 
 class PromptContent(Value):
-    """A prompt as stored; events name it by its seal. `system`: instructions for its turn. `format`: of the turn's
-    result; `limits`: of what the turn may use. Such a prompt always opens a turn."""
+    """A prompt as stored; events name it by its seal. `system`: instructions for its turn alone. `format`: of the
+    turn's result; `limits`: of what the turn may use. A prompt with one of these always opens a turn."""
 
     parts: tuple[PromptPart, ...]
     system: str | None = None
@@ -27,7 +27,7 @@ class PromptContent(Value):
 
     @property
     def opens_turn(self) -> bool:
-        return self.format is not None or self.limits is not None
+        return any(each is not None for each in (self.system, self.format, self.limits))
 
     @property
     def text(self) -> str:
@@ -47,6 +47,7 @@ class Prompt(PromptContent):
         cls,
         text: str,
         *,
+        system: str | None = None,
         agent: str | None = None,
         model: str | None = None,
         variant: str | None = None,
@@ -55,7 +56,8 @@ class Prompt(PromptContent):
         limits: BudgetLimits | None = None,
     ) -> Self:
         parts = (TextPart(text=text),)
-        return cls(parts=parts, agent=agent, model=model, variant=variant, mode=mode, format=format, limits=limits)
+        named = {"agent": agent, "model": model, "variant": variant, "mode": mode}
+        return cls(parts=parts, system=system, format=format, limits=limits, **named)
 
     @property
     def content(self) -> PromptContent:

@@ -88,6 +88,7 @@ CREATE TABLE turn (
     agent     text        NOT NULL,
     model     text        NOT NULL,
     variant   text,                                 -- as named for it, or by the session; none: the agent's
+    instructed_by text,                             -- the prompt whose instructions it has; no foreign key: it is younger
     state     text        NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'ended')),
     step      integer     NOT NULL DEFAULT 0,       -- the highest registered one
     last_step integer,                              -- that it may take, in text only: its budget is spent

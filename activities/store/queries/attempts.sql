@@ -17,8 +17,8 @@ ORDER BY EXISTS (SELECT FROM attempt a WHERE a.generation = g.id) DESC, t.number
 SELECT digest, form, begun_at FROM attempt WHERE generation = %(generation)s ORDER BY fence
 
 -- name: turns
--- The turns of a session, with their configurations.
-SELECT id, number, turn_config FROM turn WHERE session = %(session)s
+-- The turns of a session, with their configurations, and the prompts whose instructions they have.
+SELECT id, number, turn_config, instructed_by FROM turn WHERE session = %(session)s
 
 -- name: unanswered
 -- The steps between two others whose answers were not stored, with the reasons of their turns' ends.

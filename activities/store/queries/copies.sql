@@ -1,6 +1,6 @@
 -- name: turns
 -- The turns of a session.
-SELECT id, number, turn_config, agent, model, variant, state, step, reason, error, opened_at, ended_at
+SELECT id, number, turn_config, agent, model, variant, instructed_by, state, step, reason, error, opened_at, ended_at
 FROM turn WHERE session = %(session)s ORDER BY number
 
 -- name: lock_turn_configs
@@ -36,10 +36,10 @@ SELECT count(*) AS copied FROM event WHERE session = %(session)s AND type = 'mes
 
 -- name: insert_turn
 -- Copy a turn.
-INSERT INTO turn (id, session, number, turn_config, agent, model, variant, state, step, reason, error, opened_at, ended_at,
-                  notified_at)
-VALUES (%(id)s, %(session)s, %(number)s, %(turn_config)s, %(agent)s, %(model)s, %(variant)s, 'ended', %(step)s,
-        %(reason)s, %(error)s, %(opened_at)s, %(ended_at)s, now())
+INSERT INTO turn (id, session, number, turn_config, agent, model, variant, instructed_by, state, step, reason, error,
+                  opened_at, ended_at, notified_at)
+VALUES (%(id)s, %(session)s, %(number)s, %(turn_config)s, %(agent)s, %(model)s, %(variant)s, %(instructed_by)s, 'ended',
+        %(step)s, %(reason)s, %(error)s, %(opened_at)s, %(ended_at)s, now())
 
 -- name: insert_prompt
 -- Copy a taken prompt.

@@ -9,6 +9,10 @@ SELECT agent, model, variant, body, EXISTS (SELECT 1 FROM task k JOIN call c ON 
                              WHERE k.prompt = prompt.id AND c.state <> 'claimed') AS call_over
 FROM prompt WHERE id = %(id)s
 
+-- name: body
+-- A prompt's message.
+SELECT body FROM prompt WHERE id = %(id)s
+
 -- name: steered
 -- The untaken prompts of a session that join the running turn.
 SELECT w.id FROM work w JOIN prompt p ON p.id = w.id

@@ -15,9 +15,9 @@ FROM turn t LEFT JOIN LATERAL (
 WHERE t.session = %(session)s AND (t.state = 'open' OR opener.kind IS DISTINCT FROM 'compaction')
 ORDER BY t.number DESC LIMIT 1
 
--- name: config_of_turn
--- A turn's configuration, which says the form of the result that it owes.
-SELECT turn_config FROM turn WHERE id = %(turn)s
+-- name: facts_of_turn
+-- A turn's configuration, which says the form of the result that it owes, and the prompt whose instructions it has.
+SELECT turn_config, instructed_by FROM turn WHERE id = %(turn)s
 
 -- name: accept
 -- Store what a retry names.

@@ -4,9 +4,9 @@ SELECT id, number, turn_config, agent, model, variant, step, error FROM turn WHE
 
 -- name: open
 -- Open a turn under the session's next number.
-INSERT INTO turn (id, session, number, turn_config, agent, model, variant, error)
+INSERT INTO turn (id, session, number, turn_config, agent, model, variant, error, instructed_by)
 VALUES (%(id)s, %(session)s, 1 + (SELECT coalesce(max(number), 0) FROM turn WHERE session = %(session)s),
-        %(turn_config)s, %(agent)s, %(model)s, %(variant)s, %(error)s)
+        %(turn_config)s, %(agent)s, %(model)s, %(variant)s, %(error)s, %(instructed_by)s)
 RETURNING id, number, turn_config, agent, model, variant, step, error
 
 -- name: status

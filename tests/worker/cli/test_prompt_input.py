@@ -1,11 +1,12 @@
 """Prompts from arguments and pipes, refused before anything starts or kept as they came; and `--id`."""
 
 import re
+from pathlib import Path
 
 import pytest
 
 from tests.worker.cli.conftest import CommandRunner, OpenHarness, shell
-from worker.cli.prompt_input import parse_prompt_id
+from worker.cli.prompt_input import parse_prompt_id, read_system
 from worker.scripted.script import ScriptedAnswer
 from workflows.domain.errors import UsageError
 from workflows.domain.messages import UserMessage
@@ -57,3 +58,18 @@ def test_an_id_of_a_prompt_is_taken_and_none_is_none() -> None:
 def test_anything_else_is_refused_with_the_form_that_is_wanted(typed: str) -> None:
     with pytest.raises(UsageError, match=r"is no id of a prompt: write msg_, 12 hex digits"):
         parse_prompt_id(typed)
+
+
+def test_instructions_come_as_text_or_from_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "rules.md"
+    file.write_bytes(b"Be brief.\xff")
+    assert read_system(None) is None and read_system("Be @brief.") == "Be @brief."
+    assert read_system(f"@{file}") == "Be brief.\udcff"
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"), [("", "are empty"), ("@nowhere.md", "'nowhere.md' cannot be read: No such")]
+)
+def test_instructions_that_say_nothing_or_are_not_there_are_refused(typed: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        read_system(typed)

@@ -24,6 +24,7 @@ from workflows.domain.prompt import Prompt, PromptMode
 @session_preparation.variant_option
 @session_preparation.agent_option
 @session_preparation.config_option
+@prompt_input.system_option
 @click.option("--edit", is_flag=True, help="Write the prompt in your editor.")
 @click.option("--id", "identity", metavar="MSG", help="An id of your own: the same command again is the same prompt.")
 @click.option("--json", "as_json", is_flag=True, help="What was accepted, as JSON.")
@@ -38,6 +39,7 @@ async def send(
     variant: str | None,
     agent: str | None,
     config: str | None,
+    system: str | None,
     edit: bool,
     identity: str | None,
     as_json: bool,
@@ -45,8 +47,8 @@ async def send(
 ) -> None:
     """Send a prompt to a session.
 
-    A turn that runs sees it at its next step, or, with --queue, another turn follows, as with limits of a turn. `-`
-    stands for standard input.
+    A turn that runs sees it at its next step, or, with --queue, another turn follows, as with --system or limits of a
+    turn. `-` stands for standard input.
 
     \b
     Examples:
@@ -54,13 +56,22 @@ async def send(
       holdfast send last --queue "then write the changelog"
     """
     text, own = prompt_input.read_prompt(words, edit=edit), prompt_input.parse_prompt_id(identity)
+    instructions = prompt_input.read_system(system)
     async with open_client(settings, with_worker=True) as client:
         overview = await client.sessions.get(await id_lookup.find_session(client, session))
         prepared = await session_preparation.prepare_session(
             client, overview, model, variant=variant, agent=agent, config=config, limits=limits
         )
         mode = PromptMode.QUEUE if queue else PromptMode.STEER
-        prompt = Prompt.of_text(text, agent=agent, model=model, variant=variant, mode=mode, limits=limits.turn)
+        prompt = Prompt.of_text(
+            text,
+            system=instructions,
+            agent=agent,
+            model=model,
+            variant=variant,
+            mode=mode,
+            limits=limits.turn,
+        )
         accepted = await client.prompt(
             overview.id,
             prompt,

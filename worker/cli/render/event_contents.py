@@ -111,3 +111,9 @@ def call_of(seen: EventWithContents, name: str) -> CallContent | None:
 def prompt_of(seen: EventWithContents, name: str) -> str:
     found = seen.contents.get(name)
     return PromptContent.model_validate(found).text if found is not None else "(deleted)"
+
+
+def instructions_of(seen: EventWithContents, name: str) -> str | None:
+    """The prompt's own for its turn."""
+    found = seen.contents.get(name)
+    return None if found is None else PromptContent.model_validate(found).system

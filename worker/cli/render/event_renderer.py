@@ -15,7 +15,7 @@ from worker.cli.render.ask_preview import preview_ask
 from worker.cli.render.call_result import mark_of, result_rows, result_suffix
 from worker.cli.render.collapse import OUTPUT_LIMIT, collapse
 from worker.cli.render.escaping import escape_exact, escape_prose, one_line
-from worker.cli.render.event_contents import call_of, describe_schedule_prompt, prompt_of
+from worker.cli.render.event_contents import call_of, describe_schedule_prompt, instructions_of, prompt_of
 from worker.cli.render.event_sentences import DIM, find_sentence
 from worker.cli.render.formatting import format_upcoming
 from worker.cli.render.session_origin import origin_rows
@@ -197,6 +197,8 @@ class EventRenderer:
         room = self.writer.columns
         for row in wrap_text(shown, None if room is None else room - 2):
             self.writer.write_line(styled(f"> {row}", "bold"))
+        if (instructions := instructions_of(seen, event.prompt)) is not None:
+            self._print(f"  With instructions of its own: {one_line(instructions)}", DIM)
 
     def _show_claim(self, event: CallClaimed, seen: EventWithContents) -> None:
         call = call_of(seen, event.call)

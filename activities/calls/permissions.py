@@ -8,6 +8,7 @@ from activities.calls.description import CallDescriber, describe_nothing
 from activities.store import asks, grants, turns
 from activities.store.calls import CallRow
 from activities.store.journal import Journal
+from activities.tools.invalid import is_cut
 from workflows.domain.effects import Recovery
 from workflows.domain.ids import TurnConfigId
 from workflows.domain.open_call import ANY_FILE, GUARD_FINDING, CallPhase, OpenCall
@@ -52,6 +53,7 @@ class PermissionEvaluator:
             revision=call.revision,
             phase=CallPhase.SETTLED if call.settled else CallPhase.NEW,
             gave_result=call.gave_result,
+            cut=is_cut(call.tool, call.arguments),
         )
 
 

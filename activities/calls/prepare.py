@@ -34,9 +34,9 @@ class CallPreparer:
     turn: TurnContext
     planner: Planner | None = None
 
-    async def prepare(self, position: int, requested: RequestedCall) -> CallRow:
-        """An invalid call becomes one of `invalid`, which tells the model why."""
-        name, arguments = self.parse_call(requested)
+    async def prepare(self, position: int, requested: RequestedCall, cut: bool = False) -> CallRow:
+        """An invalid call becomes one of `invalid`, which tells the model why. `cut`: its answer was, by its limit."""
+        name, arguments = self.parse_call(requested, cut=cut)
         if _depth(arguments) > MAX_ARGUMENT_DEPTH:
             name, arguments = _invalid(
                 name, f"Invalid input for tool {name}: nested deeper than {MAX_ARGUMENT_DEPTH} levels"
@@ -60,8 +60,11 @@ class CallPreparer:
             loop_digest=input_digest(name, arguments),
         )
 
-    def parse_call(self, requested: RequestedCall) -> tuple[str, dict[str, JsonValue]]:
+    def parse_call(self, requested: RequestedCall, *, cut: bool = False) -> tuple[str, dict[str, JsonValue]]:
         """Tool and arguments, or `invalid` and why (opencode.md 7.1)."""
+        if cut and not _is_whole(requested.arguments):
+            tool, arguments = _invalid(requested.name, "The call was cut at the limit of the answer.")
+            return tool, arguments | {"cut": True}
         name = requested.name if requested.name in self.tools else requested.name.lower()
         if name not in self.tools or name == INVALID:
             known = ", ".join(sorted(tool for tool in self.tools if tool != INVALID))
@@ -82,6 +85,14 @@ class CallPreparer:
             return await plan_call(tool, tool.parse(arguments), arguments, self.turn, self.planner)
         except ToolError:
             return None
+
+
+def _is_whole(arguments: str) -> bool:
+    """In an answer that was cut, none are those of a call that has only begun."""
+    try:
+        return isinstance(json.loads(arguments), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _finite(text: str) -> float:

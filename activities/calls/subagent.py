@@ -1,7 +1,7 @@
 """Subagent sessions: a call starts one, stops it, and reads its result."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, TypeAlias
@@ -18,10 +18,11 @@ from activities.store.turns import TurnStatus
 from activities.tools.tool import ABORTED, SubagentCall, SubagentStatus, TaskRequest
 from workflows.domain.agents.agent import Agent
 from workflows.domain.agents.delegation import subagent_rules
+from workflows.domain.answer_text import answer_text
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import CallStopped, StaleFence, ToolError, Unavailable
 from workflows.domain.ids import MessageId, Prefix, SessionId, StopId
-from workflows.domain.messages import AssistantMessage, TextPart, ToolPart
+from workflows.domain.messages import AssistantMessage, Message, StepReminders, ToolPart
 from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.prompt import Prompt, PromptMode
 from workflows.domain.usage import Cost
@@ -71,10 +72,10 @@ class CallSubagent:
                 return None
             if not task.settled:
                 return _status_of(task)
-            messages = await transcript.read(batch, task.child)
-            answers = [each for each in messages if isinstance(each, AssistantMessage) and each.turn == task.turn]
+            found = await transcript.read(batch, task.child)
             totals = await sessions.totals(batch, task.child)
-        return _status_of(task, answers, totals.cost)
+        messages = [each for each in found if not isinstance(each, StepReminders) and each.turn == task.turn]
+        return _status_of(task, messages, totals.cost)
 
     async def stop(self) -> SubagentStatus | None:
         """Stop the child's turn, or withdraw its untaken prompt, and wait for the end.
@@ -163,12 +164,10 @@ def _rules(agent: Agent, parent: TurnConfig) -> Ruleset:
     return subagent_rules(agent, parent.rules, parent.config.experimental.primary_tools)
 
 
-def _status_of(
-    task: SubagentTask, answers: list[AssistantMessage] | None = None, cost: Cost | None = None
-) -> SubagentStatus:
-    parts = [part for answer in answers or () for part in answer.parts]
+def _status_of(task: SubagentTask, messages: Sequence[Message] = (), cost: Cost | None = None) -> SubagentStatus:
+    answers = [each for each in messages if isinstance(each, AssistantMessage)]
+    parts = [part for answer in answers for part in answer.parts]
     last = answers[-1].parts if answers else ()
-    texts = [part.text for part in last if isinstance(part, TextPart)]
     errors = [
         part.outcome.output for part in last if isinstance(part, ToolPart) and part.outcome and part.outcome.error
     ]
@@ -178,7 +177,7 @@ def _status_of(
         settled=task.settled,
         reason=task.reason,
         model=task.model,
-        text=texts[-1] if texts else "",
+        text=answer_text(messages),
         error=task.error or (errors[-1] if errors else None),
         calls=tuple(_summarize_call(part) for part in parts if isinstance(part, ToolPart))[-MAX_CALLS:],
         cost=cost or Cost(),

@@ -11,7 +11,8 @@ from activities.mint import new_id
 from activities.model.attempt import Attempt, model_failed
 from activities.model.deltas import DeltaBatch, DeltaBatcher
 from activities.model.endpoints import ResolvedModel
-from activities.model.port import ModelPort, ModelRequest, RequestAccepted
+from activities.model.output_limit import is_bounded
+from activities.model.port import Finish, ModelPort, ModelRequest, RequestAccepted
 from activities.model.result_formats import as_result
 from activities.model.stream import Answer, AnswerAssembler, Delta, PartKind
 from activities.stop_interceptor import stop_requested
@@ -26,7 +27,7 @@ from workflows.domain.ids import PartId, Prefix
 from workflows.domain.messages import AnswerMetadata, ReasoningPart, RequestedCall, TextPart
 from workflows.domain.usage import decimal_text
 
-PrepareCall: TypeAlias = Callable[[int, RequestedCall], Awaitable[CallRow]]
+PrepareCall: TypeAlias = Callable[[int, RequestedCall, bool], Awaitable[CallRow]]
 
 
 class AnswerStream:
@@ -43,7 +44,8 @@ class AnswerStream:
         agent: str,
         prepare: PrepareCall | None = None,
     ) -> NewAnswer:
-        """The answer for an attempt that has begun. `prepare` makes its calls; without, they are left out.
+        """The answer for an attempt that has begun. `prepare` makes its calls, and is told whether the answer was cut;
+        without, they are left out.
 
         Raises ApplicationError: when to ask again, or that this is of no use.
         """
@@ -63,7 +65,7 @@ class AnswerStream:
                 await finish_within_grace(attempt.end_reservation(model, sent=True))
             raise
         try:
-            new = await self._complete(answer, model, agent, prepare)
+            new = await self._complete(answer, model, agent, is_bounded(request.max_output, request.options), prepare)
         except (ValueError, TypeError, RecursionError) as error:
             raise model_failed(f"{model.name} gave an answer that cannot be stored: {error}") from error
         return new.model_copy(update={"estimated": attempt.estimate(answer.tokens, model)})
@@ -96,7 +98,7 @@ class AnswerStream:
                         await failpoint("model.after_chunk", generation.purpose)
 
     async def _complete(
-        self, answer: Answer, model: ResolvedModel, agent: str, prepare: PrepareCall | None
+        self, answer: Answer, model: ResolvedModel, agent: str, bounded: bool, prepare: PrepareCall | None
     ) -> NewAnswer:
         parts = [
             NewPart(id=PartId(new_id(Prefix.PART)), position=position, body=part)
@@ -104,7 +106,7 @@ class AnswerStream:
             if isinstance(part, TextPart | ReasoningPart)
         ]
         calls = [
-            await prepare(position, part)
+            await prepare(position, part, answer.finish is Finish.LENGTH)
             for position, part in enumerate(answer.parts)
             if isinstance(part, RequestedCall) and prepare is not None
         ]
@@ -116,5 +118,6 @@ class AnswerStream:
             variant=model.variant,
             tokens=answer.tokens,
             cost=None if spent is None else decimal_text(spent),
+            bounded=bounded,
         )
         return NewAnswer(body=body, parts=tuple(parts), calls=tuple(calls))

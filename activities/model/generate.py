@@ -154,4 +154,5 @@ class Model:
             calls=tuple(evaluator.open_call(row, self.describe) for row in answer.calls),
             has_text=answer.has_text if request.text_only else None,
             flaw=find_flaw(answer.body.finish, text=answer.has_text, calls=bool(answer.calls)),
+            cut=answer.is_cut,
         )

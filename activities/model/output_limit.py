@@ -41,6 +41,11 @@ def output_limit(
     return min(cap or wanted, wanted)
 
 
+def is_bounded(max_output: int | None, options: Mapping[str, JsonValue]) -> bool:
+    """Whether a request with this limit and these other options names one."""
+    return max_output is not None or any(name in options for name in _AS_WRITTEN)
+
+
 def _thinking_budget(options: Mapping[str, JsonValue]) -> int:
     thinking, gemini = options.get("thinking", options.get("reasoningConfig")), options.get("thinkingConfig")
     if isinstance(thinking, dict) and thinking.get("type") != "disabled":

@@ -25,19 +25,20 @@ from workflows.domain.messages import (
 
 
 def due_reminders(
-    transcript: Transcript, today: date, *, text_only: bool, owing: TurnId | None = None
+    transcript: Transcript, today: date, *, text_only: bool, owing: TurnId | None = None, prompted: bool = False
 ) -> tuple[Reminder, ...]:
-    """The date, where the conversation has none or another; that no tools are left; and that this turn is `owing` a
-    result, at its begin and after each answer in text."""
+    """The date, where the conversation has none or another; that no tools are left; that this turn is `owing` a result,
+    at its begin and after each answer in text; and that the answer of another was cut, unless a prompt follows it."""
     current = Reminder(name=ReminderName.DATE, text=render_prompt("reminders/date", date=today.isoformat()))
-    due = () if current == _newest(transcript, ReminderName.DATE) else (current,)
+    due = [] if current == _newest(transcript, ReminderName.DATE) else [current]
+    names: list[ReminderName] = []
     if text_only:
-        name = ReminderName.LAST_STEP if owing is None else ReminderName.LAST_STEP_STRUCTURED_OUTPUT
+        names.append(ReminderName.LAST_STEP if owing is None else ReminderName.LAST_STEP_STRUCTURED_OUTPUT)
     elif owing is not None and _awaits_reminder(transcript, owing):
-        name = ReminderName.STRUCTURED_OUTPUT
-    else:
-        return due
-    return *due, Reminder(name=name, text=render_prompt(f"reminders/{name}"))
+        names.append(ReminderName.STRUCTURED_OUTPUT)
+    if owing is None and not prompted and _ends_cut(transcript):
+        names.append(ReminderName.CUT)
+    return *due, *(Reminder(name=name, text=render_prompt(f"reminders/{name}")) for name in names)
 
 
 def reminders_of_summary(transcript: Transcript, todos: Sequence[JsonValue], *, prompted: bool) -> Iterator[Reminder]:
@@ -68,6 +69,11 @@ def _awaits_reminder(transcript: Transcript, turn: TurnId) -> bool:
         if isinstance(entry, AssistantMessage) and not any(isinstance(part, ToolPart) for part in entry.parts):
             return True
     return True
+
+
+def _ends_cut(transcript: Transcript) -> bool:
+    newest = next((entry for entry in reversed(transcript) if not isinstance(entry, StepReminders)), None)
+    return isinstance(newest, AssistantMessage) and newest.is_cut
 
 
 def _newest(transcript: Transcript, name: ReminderName) -> Reminder | None:

@@ -120,7 +120,7 @@ class StepViews:
         untold = attempt.status.reminders_seal is None and (anew or request.text_only)
         if attempt.status.fence is not None and not untold:
             return ()
-        due = due_reminders(transcript, self.today(), text_only=request.text_only, owing=owing)
+        due = due_reminders(transcript, self.today(), text_only=request.text_only, owing=owing, prompted=prompted)
         if not anew:
             return due
         todos = await calls.todos(journal, request.session)

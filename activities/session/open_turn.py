@@ -35,6 +35,7 @@ from activities.store.journal import WORKER, Journal, session_journal
 from activities.store.sessions import Origin
 from activities.store.turns import TurnRow
 from activities.store.work import TurnRequest
+from activities.tools.invalid import INVALID
 from workflows.domain.agents.built_in import TITLE
 from workflows.domain.config.agent_selection import is_disabled
 from workflows.domain.open_call import OpenCall
@@ -154,11 +155,12 @@ async def read_open_turn(journal: Journal, turn: TurnRow, describe: CallDescribe
         asks.any_rejected(journal, turn.id),
         calls.recent_loops(journal, turn.id, turn.step),
     )
-    tries, compacting, asked, only_compacts = await asyncio.gather(
+    tries, compacting, asked, only_compacts, cuts = await asyncio.gather(
         compactions.tries_of_step(journal, turn.id, turn.step),
         compactions.paused(journal, turn.id),
         compaction_requests.undone(journal, journal.session, turn.id),
         compaction_requests.opened(journal, turn.id),
+        model_answers.count_cut(journal, turn.id, turn.step, INVALID),
     )
     prepared = await asyncio.gather(*(resume_call(journal, row, evaluator, describe) for row in rows))
     last = found.turn_status.last_step if found.turn_status is not None else None
@@ -178,6 +180,7 @@ async def read_open_turn(journal: Journal, turn: TurnRow, describe: CallDescribe
         only_compacts=only_compacts,
         compactions=MAX_COMPACTIONS if any(each.final for each in tries) else len(tries),
         compacting=compacting,
+        cuts=cuts,
         corrections=turn_config.format.corrections if turn_config.format else None,
         corrected=await calls.count_without_result(journal, turn.id, turn.step) if turn_config.format else 0,
         error=turn.error,
@@ -192,4 +195,10 @@ async def read_answer(
         return None
     finish, text = found.answer.finish, bool((await model_answers.read_text(journal, found.id)).strip())
     flaw = find_flaw(finish, text=text, calls=bool(open_calls))
-    return StepResult(finish=finish, calls=tuple(open_calls), has_text=text if text_only else None, flaw=flaw)
+    return StepResult(
+        finish=finish,
+        calls=tuple(open_calls),
+        has_text=text if text_only else None,
+        flaw=flaw,
+        cut=found.answer.is_cut and text and not open_calls,
+    )

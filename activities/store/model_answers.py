@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterable
 from decimal import Decimal
+from itertools import takewhile
 from typing import Any, Final
 
 from activities.store import calls, compactions, deltas, grants, reservations, titles, transcript
@@ -15,9 +16,10 @@ from activities.store.statements import RowReader
 from workflows.domain.budgets import Usage
 from workflows.domain.events.generations import MessageCompleted, PartSeal
 from workflows.domain.generation import Generation, Purpose
-from workflows.domain.ids import GenerationId, MessageId, PartId, answer_id
-from workflows.domain.messages import AnswerMetadata, StoredPart, TextPart
+from workflows.domain.ids import GenerationId, MessageId, PartId, TurnId, answer_id
+from workflows.domain.messages import FINISH_LENGTH, AnswerMetadata, StoredPart, TextPart
 from workflows.domain.permissions.grants import Grant
+from workflows.domain.state import MAX_CONTINUATIONS
 from workflows.domain.value import Value
 
 _QUERIES: Final = Queries("model_answers")
@@ -62,6 +64,11 @@ class StoredAnswer(Value):
     def has_text(self) -> bool:
         return bool(self.text.strip())
 
+    @property
+    def is_cut(self) -> bool:
+        """In its text."""
+        return self.body.is_cut and self.has_text and not self.calls
+
 
 async def read(journal: Journal, generation: Generation, body: AnswerMetadata) -> StoredAnswer:
     """`body`: of the answer's message."""
@@ -78,6 +85,18 @@ async def read_text(reader: RowReader, generation: GenerationId) -> str:
     # Not in SQL: PostgreSQL cannot read the text of a body with NUL or a lone surrogate.
     rows = await reader.rows(_QUERIES.bodies, message=answer_id(generation))
     return _text(transcript.PART.validate_python(row["body"]) for row in rows)
+
+
+async def count_cut(reader: RowReader, turn: TurnId, step: int, tool: str) -> int:
+    """How many answers in a row, directly before this step, the output limit has cut in their text or in a call, for
+    which this tool then stands."""
+    rows = await reader.rows(_QUERIES.before, turn=turn, step=step, tool=tool, limit=MAX_CONTINUATIONS)
+    return len(list(takewhile(_was_cut, rows)))
+
+
+def _was_cut(row: dict[str, Any]) -> bool:
+    body = AnswerMetadata.model_validate(row["body"])
+    return body.finish == FINISH_LENGTH and bool(row["has_tool"] if row["called"] else body.is_cut)
 
 
 def store(journal: Journal, generation: Generation, new: NewAnswer, live: tuple[Grant, ...] = ()) -> StoredAnswer:

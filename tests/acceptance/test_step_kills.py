@@ -11,6 +11,7 @@ from tests.acceptance.scenarios import DONE
 from tests.acceptance.session_listener import listening
 from tests.harness import wait_for_file
 from worker.scripted.script import Hold, Refuse, ScriptedAnswer, ScriptedCall
+from workflows.domain.answer_text import answer_text
 from workflows.domain.events.generations import ModelRetry
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.messages import AssistantMessage, TextPart
@@ -103,6 +104,18 @@ async def test_row_03_an_answer_that_is_stored_is_not_paid_again(open_trial: Ope
         await trial.harness.ended(session)
         assert await trial.harness.client.records.transcript(session) == before
     assert len(before) == 2 and len(trial.harness.model.ledger.entries) == 1
+
+
+async def test_row_03_a_stored_answer_that_was_cut_is_continued_once(open_trial: Open) -> None:
+    async with open_trial(ScriptedAnswer(text="All is d", finish="length"), ScriptedAnswer(text="one.")) as trial:
+        trial.harness.configure_person(model={"limit": {"context": 100_000, "output": 4_000}})
+        first = await trial.worker(faults="model.committed=kill9@1")
+        session = await trial.start_session("Say something.")
+        await first.killed()
+        await trial.worker()
+        await trial.harness.ended(session)
+        said = await trial.harness.client.records.transcript(session)
+    assert answer_text(said) == "All is done." and len(trial.harness.model.ledger.entries) == 2
 
 
 async def test_row_36_the_pause_that_a_provider_asks_for_outlives_the_worker(open_trial: Open) -> None:

@@ -3,7 +3,8 @@
 from workflows.domain.ids import PartId, TurnId
 from workflows.domain.moves import Compact, Generate, Outgrow, Settle, next_move
 from workflows.domain.open_call import CallResult, CallResultState, OpenCall
-from workflows.domain.state import MAX_COMPACTIONS, MAX_EMPTY_ANSWERS, TurnState
+from workflows.domain.state import MAX_COMPACTIONS, MAX_CONTINUATIONS, MAX_EMPTY_ANSWERS, TurnState
+from workflows.domain.step_flaw import StepFlaw
 from workflows.domain.wire import CloseReason, StepResult
 
 CALL = OpenCall(id=PartId("prt_1"), tool="read", loop_digest="d")
@@ -130,3 +131,41 @@ def test_a_turn_that_only_compacts_asks_for_no_step() -> None:
     failed = turn(only_compacts=True, overflow="")
     failed.record_failed_compaction("It could not be compacted.", final=True)
     assert next_move(failed) is None and failed.reason is CloseReason.DONE
+
+
+CUT = StepResult(finish="length", cut=True)
+CUT_CALL = StepResult(finish="length", calls=(CALL.model_copy(update={"cut": True}),))
+
+
+def test_an_answer_that_the_output_limit_has_cut_is_continued_a_few_times() -> None:
+    assert next_move(turn(CUT)) is None  # in an older run
+    assert next_move(turn(CUT, continues=True)) == Generate(2)
+    assert next_move(turn(CUT, StepResult(finish="stop"), continues=True)) is None
+    ended = turn(CUT, StepResult(finish="stop", flaw=StepFlaw.EMPTY), continues=True)  # with the cut piece
+    assert (next_move(ended), ended.reason) == (None, CloseReason.DONE)
+    assert next_move(turn(*[CUT] * MAX_CONTINUATIONS, continues=True)) == Generate(MAX_CONTINUATIONS + 1)
+    given_up = turn(*[CUT] * (MAX_CONTINUATIONS + 1), continues=True)
+    assert (next_move(given_up), given_up.reason) == (None, CloseReason.DONE)
+    assert next_move(turn(CUT, cuts=MAX_CONTINUATIONS, continues=True)) is None
+
+
+def test_a_continuation_is_no_step_more_than_the_turn_may_take() -> None:
+    said = StepResult(finish="length", has_text=True, cut=True)
+    assert next_move(turn(CUT, continues=True, max_steps=2)) == Generate(2, text_only=True)
+    ended = turn(CUT, said, continues=True, max_steps=2)
+    assert (next_move(ended), ended.reason) == (None, CloseReason.DONE)
+
+
+def test_a_call_that_was_cut_is_asked_for_again_as_often_and_asks_nobody() -> None:
+    again = settled(turn(*[CUT_CALL] * MAX_CONTINUATIONS, continues=True))
+    assert next_move(again) == Generate(MAX_CONTINUATIONS + 1) and not again.calls[0].repeats
+    whole = StepResult(finish="length", calls=(CALL,))
+    assert next_move(settled(turn(*[CUT_CALL] * MAX_CONTINUATIONS, whole, CUT_CALL, continues=True))) == Generate(6)
+    for owed in (None, 2):
+        given_up = settled(turn(*[CUT_CALL] * (MAX_CONTINUATIONS + 1), continues=True, corrections=owed))
+        assert (next_move(given_up), given_up.reason) == (None, CloseReason.FAILED)
+        assert "has cut 4 answers in a row" in (given_up.failure or "")
+
+
+def test_the_text_of_a_turn_that_owes_a_result_is_corrected_and_not_continued() -> None:
+    assert next_move(turn(CUT, continues=True, corrections=0)) is None

@@ -36,6 +36,8 @@ LIMITED_NOTES = NOTES.model_copy(update={"faults": LIMITED.faults})
 FILLS = LOOK.model_copy(update={"usage": ScriptedUsage(input=70_000, output=10)})
 GIVE = ScriptedAnswer(tools=(ScriptedCall(name=STRUCTURED_OUTPUT, arguments={"city": "Ulm"}),))
 WRITE = ScriptedAnswer(tools=(ScriptedCall(name="write", arguments={"filePath": "a.txt", "content": "a"}),))
+CUT = ScriptedAnswer(text="I beg", finish="length")
+CUT_CALL = ScriptedAnswer(tools=(ScriptedCall(name="write", arguments='{"filePath": "a.'),), finish="length")
 DELEGATES = ScriptedAnswer(
     tools=(
         ScriptedCall(
@@ -72,6 +74,12 @@ async def whole_turn(harness: Harness, _: Path) -> SessionId:
     session = await harness.start_session("Go.")
     await harness.ended(session)
     return session
+
+
+async def cut(harness: Harness, gate: Path) -> SessionId:
+    """Answers that the output limit has cut: one in its text, one in a call."""
+    harness.configure_person(model={"limit": {"context": 100_000, "output": 4_000}})
+    return await whole_turn(harness, gate)
 
 
 async def compacted(harness: Harness, _: Path) -> SessionId:
@@ -340,6 +348,7 @@ def scenarios(gate: Path) -> dict[str, Scenario]:
         "continued_as_new": Scenario((LOOK, LOOK, WRITE, DONE), ask_answered, events=15),
         "budget_spent": Scenario((LOOK, LOOK, DONE), budget_spent),
         "day_spent": Scenario((LOOK, DONE), day_spent),
+        "cut": Scenario((CUT, CUT_CALL, DONE), cut),
         "compacted": Scenario((FILLS, DONE), compacted, summary=NOTES),
         "compaction_paused": Scenario((DONE,), compaction_paused, summary=LIMITED_NOTES),
         "outgrown": Scenario((LOOK, TOO_LONG), outgrown, summary=NOTES),

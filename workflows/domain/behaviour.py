@@ -15,7 +15,8 @@ WAITS_FOR_PROVIDERS: Final = 5  # from here on the run waits out a provider's lo
 COMPACTION_WAITS: Final = 6  # from here on the run waits out those of a compaction, too
 OUTGROWS: Final = 7  # from here on a context that does not fit gets a larger model or a question; before, the turn ends
 DAYS: Final = 8  # from here on a turn at the limit of a day goes on by itself when the day turns
-NEWEST: Final = 8
+CONTINUES: Final = 9  # from here on an answer that the output limit has cut is continued; before, it ends the turn
+NEWEST: Final = 9
 KNOWN: Final = frozenset(range(1, NEWEST + 1))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import Field, JsonValue
 
@@ -136,8 +136,11 @@ def join_texts(parts: Iterable[PromptPart]) -> str:
     return "\n\n".join(part.text for part in parts if isinstance(part, TextPart))
 
 
+FINISH_LENGTH: Final = "length"  # the answer is cut
+
+
 class AnswerMetadata(Value):
-    """`cost`: decimal string in US dollars, None if unknown."""
+    """`cost`: decimal string in US dollars, None if unknown. `bounded`: its request has named an output limit."""
 
     finish: str
     agent: str
@@ -145,6 +148,13 @@ class AnswerMetadata(Value):
     variant: str | None = None
     tokens: Tokens
     cost: str | None
+    bounded: bool = False
+
+    @property
+    def is_cut(self) -> bool:
+        """By the output limit. Without one, a server may have cut it where the context was full: more of it would not
+        fit."""
+        return self.bounded and self.finish == FINISH_LENGTH
 
 
 class UserMessage(Value):
@@ -184,6 +194,13 @@ class AssistantMessage(Value):
     parts: tuple[Part, ...] = ()
 
     @property
+    def is_cut(self) -> bool:
+        """Whether the output limit has cut it in its text: the turn's next answer continues it."""
+        said = any(isinstance(part, TextPart) and part.text.strip() for part in self.parts)
+        called = any(isinstance(part, ToolPart) for part in self.parts)
+        return self.body.is_cut and said and not called
+
+    @property
     def structured(self) -> dict[str, JsonValue] | None:
         """The turn's result, if this answer gave it, and still has it."""
         return next((call.arguments for call in self._results() if call.outcome and call.outcome.metadata), None)
@@ -204,6 +221,7 @@ class ReminderName(StrEnum):
 
     CONTINUE = "continue"
     TODOS = "todos"
+    CUT = "cut"
     DATE = "date"
     LAST_STEP = "last_step"
     STRUCTURED_OUTPUT = "structured_output"

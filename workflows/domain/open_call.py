@@ -63,6 +63,7 @@ class OpenCall(BaseModel):
     call changes (ANY_FILE: unknown). `label`: for Temporal's UI. `repeats`: the loop guard asks. `ask`: the open one,
     for `request`; `answered`: indices of requests that a person or grant answered. `due`: when its row has to be looked
     at, by the workflow's clock (a timestamp). `gave_result`: it has given the result that the turn owes.
+    `cut`: the output limit has cut it, so it only tells the model that.
     """
 
     id: PartId
@@ -83,6 +84,7 @@ class OpenCall(BaseModel):
     rejected: bool = False
     due: float | None = None
     gave_result: bool = False
+    cut: bool = False
 
     @model_serializer(mode="wrap")
     def _omit_defaults(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:

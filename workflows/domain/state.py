@@ -4,6 +4,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
+from workflows.domain.behaviour import CONTINUES
 from workflows.domain.ids import AskId, GenerationId, PartId, SessionId, TurnId
 from workflows.domain.open_call import OpenCall
 from workflows.domain.output_format import STRUCTURED_OUTPUT
@@ -24,12 +25,15 @@ from workflows.domain.wire import (
 T = TypeVar("T")
 MAX_EMPTY_ANSWERS = 3  # retries of an empty answer (opencode.md 4.2)
 MAX_COMPACTIONS = 3  # of one step's context, each to something shorter
-
+MAX_CONTINUATIONS = 3  # in a row: four times the output limit is more than an answer needs, and each piece is paid
+_MORE_OUTPUT = (
+    "raise the model's `limit.output` (above 32,000: `maxOutputTokens` in its `options`), or have it think less."
+)
 
 _FLAW_MESSAGES = {
     StepFlaw.BLOCKED: "The provider's content filter blocked the answer.",
-    StepFlaw.CUT: "The answer was cut at the limit of its length before it said anything: raise the model's "
-    "`limit.output` (above 32,000: `maxOutputTokens` in its `options`), or have it think less.",
+    StepFlaw.CUT: "The answer was cut at the output limit before it said anything; thinking counts as well: "
+    f"{_MORE_OUTPUT}",
 }
 
 
@@ -58,6 +62,8 @@ class TurnState(BaseModel):
     was tried, and `compacting` the request for a summary that is paused. `unchecked`: in vain, so in this turn only the
     provider says when a context is too long. `outgrown`: why the step's context fits the turn's model in no way.
     `only_compacts`: no model is asked for a step.
+    `continues`: whether an answer that the output limit has cut is continued; `cuts`: how many in a row it has cut,
+    the newest one included.
     `corrections`: how often a missing result may be corrected (None: the turn owes none). `corrected`: how many answers
     before the newest one should have given it.
     """
@@ -78,6 +84,8 @@ class TurnState(BaseModel):
     unchecked: bool = False
     outgrown: str | None = None
     only_compacts: bool = False
+    continues: bool = False
+    cuts: int = 0
     corrections: int | None = None
     corrected: int = 0
     max_steps: int | None = None
@@ -86,7 +94,7 @@ class TurnState(BaseModel):
     error: str | None = None
 
     @classmethod
-    def from_open_turn(cls, turn: OpenTurn) -> "TurnState":
+    def from_open_turn(cls, turn: OpenTurn, *, continues: bool = False) -> "TurnState":
         state = cls(
             id=turn.id,
             number=turn.number,
@@ -101,6 +109,8 @@ class TurnState(BaseModel):
             only_compacts=turn.only_compacts,
             overflow="" if turn.only_compacts and turn.compacts else None,
             error=turn.error,
+            continues=continues,
+            cuts=turn.cuts if continues else 0,
             corrections=turn.corrections,
             corrected=turn.corrected,
         )
@@ -112,16 +122,21 @@ class TurnState(BaseModel):
 
     def add_answer(self, step: StepResult) -> None:
         self.corrected = self.missed_results
+        continued = self.cuts > 0 and not self.calls
         digests = [call.loop_digest for call in step.calls]
         repeats = find_repeats(self.recent_digests, digests)
         self.recent_digests = (self.recent_digests + digests)[-2:]
         self.calls = [
-            call.model_copy(update={"repeats": again and not self._is_for_result(call)})
+            call.model_copy(update={"repeats": again and not (call.cut or self._is_for_result(call))})
             for call, again in zip(step.calls, repeats, strict=True)
         ]
         self.finish, self.has_text, self.flaw = step.finish, step.has_text, step.flaw
         empty = step.flaw is StepFlaw.EMPTY or (not step.calls and step.finish in ("unknown", "tool-calls"))
+        if continued and step.finish == "stop":
+            empty = False  # what was cut had come to its end
         self.empty_answers = self.empty_answers + 1 if empty else 0
+        cut = (step.cut and self.corrections is None) or any(call.cut for call in step.calls)
+        self.cuts = self.cuts + 1 if cut and self.continues else 0
         self.compactions = 0
 
     def record_overflow(self, message: str = "") -> None:
@@ -188,6 +203,8 @@ class TurnState(BaseModel):
     def failure(self) -> str | None:
         if self.error is None and self.flaw in _FLAW_MESSAGES:
             return _FLAW_MESSAGES[self.flaw]
+        if self.error is None and self.cuts > MAX_CONTINUATIONS and self.calls:
+            return f"The output limit has cut {self.cuts} answers in a row, the last one in a call: {_MORE_OUTPUT}"
         if self.error is None and self._lacks_result:
             return self._missing_result()
         if self.error is None and self.has_text is False and self.max_steps is not None and self.corrections is None:
@@ -279,7 +296,8 @@ class SessionState(BaseModel):
         self.loaded = True
         self.epoch = loaded.epoch
         self.ended = loaded.ended
-        self.turn = TurnState.from_open_turn(loaded.turn) if loaded.turn else None
+        continues = self.behaviour >= CONTINUES
+        self.turn = TurnState.from_open_turn(loaded.turn, continues=continues) if loaded.turn else None
         if loaded.turn is not None and (loaded.turn.stopped or loaded.ended):
             self.stop()
 

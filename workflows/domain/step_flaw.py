@@ -2,6 +2,8 @@
 
 from enum import StrEnum
 
+from workflows.domain.messages import FINISH_LENGTH
+
 
 class StepFlaw(StrEnum):
     BLOCKED = "blocked"  # refused by the provider's content filter or the model
@@ -15,6 +17,6 @@ def find_flaw(finish: str, *, text: bool, calls: bool) -> StepFlaw | None:
         return StepFlaw.BLOCKED
     if calls:
         return None
-    if finish == "length":
+    if finish == FINISH_LENGTH:
         return None if text else StepFlaw.CUT
     return None if text and finish not in ("unknown", "tool-calls") else StepFlaw.EMPTY

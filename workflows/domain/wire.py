@@ -102,7 +102,7 @@ class LoadRequest(Request):
 class OpenTurn(WireValue):
     """An open turn: its highest registered step, and the answer if stored. `compactions`: as in `TurnState`, for a step
     without an answer. `compacting`: the request for a summary that a pause of its provider has held up. `compacts`: a
-    person has asked for it, and it is still to be done; `only_compacts`: that opened the turn. `corrections`,
+    person has asked for it, and it is still to be done; `only_compacts`: that opened the turn. `cuts`, `corrections`,
     `corrected`: as in `TurnState`, without that answer."""
 
     id: TurnId
@@ -118,6 +118,7 @@ class OpenTurn(WireValue):
     compacting: GenerationId | None = None
     compacts: bool = False
     only_compacts: bool = False
+    cuts: int = 0
     corrections: int | None = None
     corrected: int = 0
     error: str | None = None
@@ -156,9 +157,9 @@ FINISH_STOPPED: Final = "stopped"  # without a request: the turn is being stoppe
 class StepResult(WireValue):
     """A stored answer: why it ended (OpenCode's words, or one of the above), and its calls.
 
-    `has_text` is set if the step asked for text only. `flaw`: why it is unusable. `pause`: seconds, if it is paused. At
-    a limit, `ask` is what a person has to answer, within `pause` if that is not 0, or `last_step` the step to end with,
-    in text only.
+    `has_text` is set if the step asked for text only. `flaw`: why it is unusable. `cut`: the output limit has cut it in
+    its text. `pause`: seconds, if it is paused. At a limit, `ask` is what a person has to answer, within `pause` if
+    that is not 0, or `last_step` the step to end with, in text only.
     """
 
     finish: str
@@ -166,6 +167,7 @@ class StepResult(WireValue):
     calls: tuple[OpenCall, ...] = ()
     has_text: bool | None = None
     flaw: StepFlaw | None = None
+    cut: bool = False
     ask: AskId | None = None
     last_step: int | None = None
 

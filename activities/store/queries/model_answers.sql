@@ -13,3 +13,9 @@ VALUES (%(id)s, %(message)s, %(position)s, %(kind)s, %(body)s, %(salt)s)
 -- name: bodies
 -- The text and reasoning parts of a message.
 SELECT body FROM part WHERE message = %(message)s
+
+-- name: before
+-- The newest answers of a turn before a step, newest first: whether they have calls, and any of a tool.
+SELECT m.body, EXISTS (SELECT FROM call c WHERE c.turn = m.turn AND c.step = m.step) AS called,
+       EXISTS (SELECT FROM call c WHERE c.turn = m.turn AND c.step = m.step AND c.tool = %(tool)s) AS has_tool
+FROM message m WHERE m.turn = %(turn)s AND m.step < %(step)s ORDER BY m.step DESC LIMIT %(limit)s

@@ -7,6 +7,7 @@ import pytest
 from activities.calls.prepare import CallPreparer
 from activities.files.workspace import Workspace
 from activities.store.calls import CallRow
+from activities.tools.invalid import is_cut
 from activities.tools.registry import TOOLS
 from activities.turn_context import TurnContext
 from workflows.domain.ids import GenerationId, MessageId, SessionId, TurnId
@@ -54,6 +55,14 @@ async def test_what_cannot_be_called_becomes_an_invalid_call(
 ) -> None:
     call = await prepare(preparer, name, arguments)
     assert call.tool == "invalid" and said in str(call.arguments["error"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "tool"), [("", "invalid"), ('{"a', "invalid"), ('{"filePath": "a.txt"}', "read")]
+)
+async def test_a_call_that_was_cut_becomes_an_invalid_call(preparer: CallPreparer, arguments: str, tool: str) -> None:
+    call = await preparer.prepare(0, RequestedCall("c1", "read", arguments), cut=True)
+    assert (call.tool, is_cut(call.tool, call.arguments)) == (tool, tool == "invalid")
 
 
 async def test_wrong_arguments_stay_with_the_tool_that_will_say_so(preparer: CallPreparer) -> None:

@@ -1,15 +1,26 @@
 """Which reminders a step's first request has."""
 
-from datetime import date
+from datetime import UTC, date, datetime
 
 from pydantic import JsonValue
 
 from activities.model.reminders import due_reminders, is_asked_again, reminders_of_summary
 from workflows.domain.ids import GenerationId, MessageId, TurnId
-from workflows.domain.messages import ContextSummary, ReminderName, StepReminders, Transcript
+from workflows.domain.messages import (
+    AnswerMetadata,
+    AssistantMessage,
+    ContextSummary,
+    ReminderName,
+    StepReminders,
+    TextPart,
+    Transcript,
+    UserMessage,
+)
+from workflows.domain.usage import Tokens
 
 TODAY = date(2026, 1, 31)
 TURN = TurnId("trn_1")
+AT = datetime(2026, 1, 31, tzinfo=UTC)
 
 
 def names(transcript: Transcript, today: date = TODAY, *, text_only: bool = False) -> list[ReminderName]:
@@ -32,6 +43,19 @@ def test_each_last_step_is_told_so() -> None:
     once = (told, step(2, (told,), text_only=True))
     assert names((), text_only=True) == [ReminderName.DATE, ReminderName.LAST_STEP]
     assert names(once, text_only=True) == [ReminderName.LAST_STEP]
+
+
+def test_an_answer_that_was_cut_is_continued_once_unless_a_prompt_says_how_to_go_on() -> None:
+    tokens = Tokens(output=9)
+    body = AnswerMetadata(finish="length", agent="build", model="a/b", tokens=tokens, cost=None, bounded=True)
+    answer = AssistantMessage(id=MessageId("msg_1"), turn=TURN, step=1, body=body, at=AT, parts=(TextPart(text="Hel"),))
+    unbounded = answer.model_copy(update={"body": body.model_copy(update={"bounded": False})})
+    prompt = UserMessage(id=MessageId("msg_2"), turn=TURN, step=2, parts=(TextPart(text="Stop."),), at=AT)
+
+    assert names((step(1), answer)) == [ReminderName.CUT]
+    assert names((step(1), answer), text_only=True) == [ReminderName.LAST_STEP, ReminderName.CUT]
+    assert names((step(1), answer, prompt)) == names((step(1), unbounded)) == []
+    assert due_reminders((step(1), answer), TODAY, text_only=False, prompted=True) == ()
 
 
 def test_a_second_last_step_of_a_turn_is_asked_again() -> None:

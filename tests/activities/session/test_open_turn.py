@@ -274,6 +274,18 @@ async def test_an_answer_that_text_columns_refuse_is_resumed(rig: ActivityRig) -
     assert turn.answer is not None and turn.answer.has_text is True
 
 
+async def test_answers_that_the_output_limit_has_cut_are_counted_until_another_one(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    body = BODY.model_copy(update={"finish": "length", "bounded": True})
+    for step in range(1, 4):
+        parts = (NewPart(id=PartId(f"prt_{step}"), position=0, body=TextPart(text="la")),)
+        await rig.store_answer(rig.generation(step), NewAnswer(body=BODY if step == 1 else body, parts=parts))
+
+    turn = await loaded(rig)
+
+    assert turn.answer is not None and (turn.step, turn.answer.cut, turn.cuts) == (3, True, 1)
+
+
 async def test_an_ended_session_opens_no_turn_but_reports_the_open_one(rig: ActivityRig) -> None:
     await rig.prompt()
     await rig.end()

@@ -89,8 +89,8 @@ HI = google.Answer((google.Text("Hello."),))
     [
         (GEMINI, gemini(google.Answer((google.Text("Hel"), Disconnect())), HI), "Hello.", 2),
         (GEMINI, gemini(google.Answer((), finish="UNEXPECTED_TOOL_CALL"), HI), "Hello.", 2),
-        (GEMINI, gemini(google.Answer((google.Text("Hello."),), finish="MAX_TOKENS")), "was cut at 30 tokens", 1),
-        (CLAUDE, claude(messages.Answer((messages.Text("Hello."),), stop_reason="max_tokens")), "cut at 15 tokens", 1),
+        (GEMINI, gemini(google.Answer((google.Text("Hello."),), finish="MAX_TOKENS")), "was cut at 30 tokens", 4),
+        (CLAUDE, claude(messages.Answer((messages.Text("Hello."),), stop_reason="max_tokens")), "cut at 15 tokens", 4),
         (CODEX, codex(responses.Answer((responses.Text("Hello."),))), "Hello.", 1),
     ],
 )

@@ -35,7 +35,7 @@ from workflows.domain.events.prompts import PromptAccepted, PromptTaken
 from workflows.domain.events.sessions import SessionSuspended
 from workflows.domain.events.turns import TurnEnded, TurnOpened
 from workflows.domain.ids import PartId, SessionId
-from workflows.domain.messages import ReasoningPart, TextPart
+from workflows.domain.messages import FINISH_LENGTH, ReasoningPart, TextPart
 from workflows.domain.prompt import PromptMode
 
 _QUICK: Final = ("repeatable", "idempotent")  # such calls are shown when they are done
@@ -81,6 +81,7 @@ class EventRenderer:
         self._quick_calls: set[PartId] = set()
         self._asked_calls: set[PartId] = set()
         self._working = False
+        self._cut: str | None = None  # at how many tokens the newest answer was, until what follows says more
 
     def on_event(self, seen: EventWithContents) -> None:
         match event := seen.record.event:
@@ -109,6 +110,7 @@ class EventRenderer:
         """A newer attempt replaces an older one."""
         if delta.source in self._completed_sources or not self.writer.live:
             return
+        self._show_cut()
         attempt = tuple(int(number) for number in delta.attempt.split("-"))
         known = self._attempts.setdefault(delta.source, attempt)
         if attempt < known:
@@ -158,6 +160,11 @@ class EventRenderer:
     def _end_turn(self, event: TurnEnded, seen: EventWithContents) -> None:
         self._restart_answer()
         self._working = False
+        if event.note is None and self._cut is not None:
+            self._print(
+                f"! The answer was cut at {self._cut}: the model's `limit.output` is how long one may be.", "yellow"
+            )
+        self._cut = None
         if event.note is not None:
             self._print(f"The task failed: {escape_prose(note_of(seen, event.note))}", "red")
             if not self._is_subagent:
@@ -173,15 +180,21 @@ class EventRenderer:
         attempt = f" (attempt {event.attempt})" if event.attempt else ""
         self._print(f"{when}{attempt}: {message}", "yellow")
 
+    def _show_cut(self) -> None:
+        """The turn goes on behind an answer that was cut."""
+        if self._cut is not None:
+            self._print(f"… cut at {self._cut}, and continued", DIM)
+        self._cut = None
+
     def _show_answer(self, event: MessageCompleted, seen: EventWithContents) -> None:
+        self._show_cut()
         self._completed_sources.add(event.message)
         parts = (part_of(seen, sealed.part) for sealed in event.parts if sealed.kind in ("text", "reasoning"))
         texts = ((part.type, escape_prose(part.text)) for part in parts if isinstance(part, TextPart | ReasoningPart))
         self.writer.finalize(render_answer(texts, self._new_answer()))
-        if event.finish == "length":
+        if event.finish == FINISH_LENGTH:
             tokens = event.tokens.output + event.tokens.reasoning
-            limit = f"{tokens:,} tokens" if tokens else "its limit"
-            self._print(f"! The answer was cut at {limit}.", "yellow")
+            self._cut = f"{tokens:,} tokens" if tokens else "its limit"
         self._streamed = self._new_answer()
 
     def _show_queued_prompt(self, event: PromptAccepted, seen: EventWithContents) -> None:
@@ -193,6 +206,7 @@ class EventRenderer:
             self._print(f"  {behind}", "yellow")
 
     def _show_prompt(self, event: PromptTaken, seen: EventWithContents) -> None:
+        self._show_cut()
         shown = collapse(escape_prose(prompt_of(seen, event.prompt).strip()), OUTPUT_LIMIT).text
         room = self.writer.columns
         for row in wrap_text(shown, None if room is None else room - 2):
@@ -210,6 +224,7 @@ class EventRenderer:
         self._print(f"… {self._label(seen, event.call)}{again}")
 
     def _show_result(self, event: CallFinished, seen: EventWithContents) -> None:
+        self._show_cut()
         self._completed_sources.add(event.call)
         call = call_of(seen, event.call)
         suffix = result_suffix(call, event.state)

@@ -42,7 +42,7 @@ from workflows.domain.events.tasks import TaskStarted
 from workflows.domain.events.turns import RetryAccepted, TurnEnded, TurnOpened
 from workflows.domain.file_changes import ChangedFiles
 from workflows.domain.ids import MessageId, PartId, SessionId
-from workflows.domain.messages import CallState, TextPart
+from workflows.domain.messages import FINISH_LENGTH, CallState, TextPart
 from workflows.domain.output_format import STRUCTURED_OUTPUT
 from workflows.domain.usage import Cost, Tokens
 
@@ -94,6 +94,7 @@ class SessionSummary:
         at = time_of(seen)
         match event:
             case PromptTaken() if self._is_own(seen):
+                turn.is_cut = False
                 turn.prompts.append(self._prompts.get(event.prompt, "(accepted before)"))
             case MessageCompleted():
                 self._add_message(event, turn, seen)
@@ -122,10 +123,11 @@ class SessionSummary:
         parts = [part_of(seen, sealed.part) for sealed in event.parts if sealed.kind == "text"]
         texts = [part.text for part in parts if isinstance(part, TextPart) and part.text.strip()]
         if texts and self._is_own(seen):
-            turn.text = texts[-1].strip()
+            turn.add_answer(texts, cut=event.finish == FINISH_LENGTH)
 
     def _add_call(self, event: CallFinished, turn: TurnSummary, seen: EventWithContents) -> None:
         call, state = call_of(seen, event.call), CallState(event.state)
+        turn.is_cut = turn.is_cut and not self._is_own(seen)
         if call is None:
             turn.calls["(deleted)"] += 1
             return

@@ -10,6 +10,7 @@ from worker.cli.render.escaping import one_line
 from worker.cli.render.formatting import format_duration, format_past, format_price, format_tokens, pluralize
 from worker.cli.render.styles import Row, joined, styled
 from worker.cli.render.wrap import wrap_text
+from workflows.domain.answer_text import join_pieces
 from workflows.domain.ids import AskId
 from workflows.domain.messages import CallState
 from workflows.domain.usage import Cost, Tokens
@@ -61,9 +62,15 @@ class TurnSummary:
     troubles: list[tuple[datetime, str]] = field(default_factory=list)
     result: str = ""  # by its schema, as JSON
     text: str = ""
+    pieces: list[list[str]] = field(default_factory=list)  # of that text, each with its texts
+    is_cut: bool = False  # the next answer continues it
     steps: int = 0
     tokens: Tokens = field(default_factory=Tokens)
     cost: Cost = field(default_factory=Cost)
+
+    def add_answer(self, texts: list[str], *, cut: bool) -> None:
+        self.pieces = [*(self.pieces if self.is_cut else ()), texts]
+        self.text, self.is_cut = join_pieces(self.pieces).strip(), cut
 
     def add_failure(self, at: datetime, kind: str, text: str) -> None:
         if not self.outages or self.outages[-1].until is not None or self.outages[-1].kind != kind:

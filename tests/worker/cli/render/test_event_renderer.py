@@ -141,8 +141,12 @@ def test_a_cut_answer_is_reported_with_its_tokens_if_known(
 ) -> None:
     cut = completed().model_copy(update={"finish": "length", "tokens": tokens})
     renderer.on_event(seen(cut, prt_2={"type": "text", "text": "Hel"}))
+    renderer.on_event(seen(completed(), prt_2={"type": "text", "text": "lo."}))
+    assert printed(capsys) == f"Hel\n… {said}, and continued\nlo.\n"
 
-    assert printed(capsys) == f"Hel\n! The answer was {said}.\n"
+    renderer.on_event(seen(cut, prt_2={"type": "text", "text": "Hel"}))
+    renderer.on_event(seen(TurnEnded(turn=TURN, reason="done", note=None, seal=None)))
+    assert printed(capsys) == f"Hel\n! The answer was {said}: the model's `limit.output` is how long one may be.\n"
 
 
 THOUGHT: JsonValue = {"type": "reasoning", "text": "I look\x1b[2J.\nThen?"}

@@ -63,7 +63,7 @@ class WrittenLog:
         self.happens(opened)
         self.happens(PromptTaken(prompt=PROMPT, turn=TURN, step=1))
 
-    def answers(self, said: str = "", of: SessionId = ROOT, cost: str | None = "0.01") -> None:
+    def answers(self, said: str = "", of: SessionId = ROOT, cost: str | None = "0.01", finish: str = "stop") -> None:
         part = PartSeal(part=PartId("prt_t"), kind="text", seal="")
         tokens = Tokens(input=1000, output=200)
         event = MessageCompleted(
@@ -71,7 +71,7 @@ class WrittenLog:
             message=MessageId("msg_2"),
             turn=TURN,
             step=1,
-            finish="stop",
+            finish=finish,
             tokens=tokens,
             cost=cost,
             parts=(part,),
@@ -243,6 +243,17 @@ def test_known_costs_are_a_lower_bound_beside_unknown_ones(log: WrittenLog) -> N
 
     assert unknown[3].endswith("price unknown") and "$" not in "".join(unknown)
     assert log.page()[3] == "  2 turns · 5 steps · 6,000 tokens · at least $0.0100"
+
+
+def test_the_pieces_of_an_answer_are_one(log: WrittenLog) -> None:
+    log.opens()
+    log.answers("Not th", finish="length")
+    log.runs("make")
+    log.answers("All is d", finish="length")
+    log.answers("one.")
+    log.ends()
+
+    assert any(row.endswith("All is done.") for row in log.page())
 
 
 def test_many_turns_stay_one_page(log: WrittenLog) -> None:

@@ -9,7 +9,6 @@ import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from concurrent.futures import Future
 from pathlib import Path
-from threading import Thread
 from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
 
 from pydantic import SecretStr
@@ -20,6 +19,7 @@ from activities.model.bedrock_regions import DEFAULT_REGION, check_region, regio
 from activities.model.endpoint import ENVIRONMENT, AwsSignIn, Endpoint, Route
 from activities.model.optional_packages import import_extra
 from activities.model.wires.wire_request import WireRequest
+from activities.own_thread import on_own_thread, read_in_time
 from workflows.domain.config.config import ProviderOptions
 from workflows.domain.errors import ModelError, UsageError
 
@@ -88,7 +88,7 @@ class AwsProfiles:
             return self._session(_Who(profile)).get_config_variable("region") or DEFAULT_REGION
 
         try:
-            return await asyncio.to_thread(configured)
+            return await read_in_time("AWS's configuration", configured, self._timeout)
         except UsageError:
             raise
         except Exception as error:  # botocore's
@@ -123,7 +123,7 @@ class AwsProfiles:
         """
         who = _Who(sign_in.profile, sign_in.region, route)
         if who not in self._look_ups or self._look_ups[who].done():
-            self._look_ups[who] = _on_its_own_thread(lambda: self._look_up(who))
+            self._look_ups[who] = on_own_thread(lambda: self._look_up(who))
         async with asyncio.timeout(self._timeout):
             return await asyncio.wrap_future(self._look_ups[who])
 
@@ -158,21 +158,6 @@ def _sign(prepared: WireRequest, credentials: _Credentials, region: str) -> Wire
     request = import_extra(EXTRA, "botocore.awsrequest").AWSRequest("POST", prepared.url, data=prepared.body)
     import_extra(EXTRA, "botocore.auth").SigV4Auth(credentials, _SERVICE, region).add_auth(request)
     return WireRequest(prepared.url, {**prepared.headers, **dict(request.headers.items())}, prepared.body)
-
-
-def _on_its_own_thread(look_up: Callable[[], _Credentials]) -> Future[_Credentials]:
-    """No pool's, for it may never end; the process does not wait for it."""
-    future: Future[_Credentials] = Future()
-    future.set_running_or_notify_cancel()  # who no longer waits does not end it for the others
-
-    def run() -> None:
-        try:
-            future.set_result(look_up())
-        except Exception as error:
-            future.set_exception(error)
-
-    Thread(target=run, name="aws", daemon=True).start()
-    return future
 
 
 def _new_session(profile: str | None, region: str | None) -> Any:

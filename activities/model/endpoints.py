@@ -1,6 +1,7 @@
 """EndpointResolver: from "provider/model" and the configuration to the endpoint, its key and its price."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Final, Literal
 from urllib.parse import urlsplit
 
@@ -36,6 +37,7 @@ from activities.model.providers import (
 from activities.model.vertex import VERTEX, place_on_vertex
 from activities.model.wires.timeouts import silence_limits
 from activities.model.wires.wire_selection import select_wire
+from activities.own_thread import read_in_time
 from activities.project.config_references import resolve, resolve_all
 from workflows.domain.agents.agent import Agent
 from workflows.domain.config.config import Compaction, Config, Provider, ProviderModel, ProviderOptions
@@ -47,6 +49,7 @@ from workflows.domain.tool_offer import ToolOffer
 from workflows.domain.usage import Price
 from workflows.domain.value import Value
 
+_KEY_FILES: Final = "The files with keys, of Holdfast and other programs,"
 # providers that take a cache key, unless `setCacheKey` says otherwise: those of OpenCode's provider/transform.ts
 _CACHE_KEYS: Final = frozenset(
     {"openai", "azure", "openrouter", "xai", "mistral", "deepinfra", "cerebras", "venice", "opencode"}
@@ -216,7 +219,8 @@ class EndpointResolver:
         if name is None and configured.options.key_name is not None:
             field = f"provider.{provider.id}.options.keyName"
             raise UsageError(f"{field} is {configured.options.key_name!r}, which is empty here: set it, or remove it.")
-        found = find_key(provider, await self._resolved(written), self.keys, self.environment, name)
+        look_up = partial(find_key, provider, await self._resolved(written), self.keys, self.environment, name)
+        found = await read_in_time(repr(str(self.keys.path)), look_up)
         if found is None and written is not None:
             name = f"provider.{provider.id}.options.apiKey"
             raise UsageError(f"{name} is {written!r}, which is empty here: set it, or run {_login_command(provider)}.")
@@ -224,7 +228,7 @@ class EndpointResolver:
             variable = provider.variables[0]
             raise UsageError(
                 f"There is no key for {provider.id!r}: set {variable}, or run {_login_command(provider)}."
-                f"{self._other_keys(provider.id)}"
+                f"{await read_in_time(_KEY_FILES, partial(self._other_keys, provider.id))}"
             )
         return found
 

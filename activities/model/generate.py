@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from datetime import date
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from temporalio import activity
 
@@ -21,13 +21,16 @@ from activities.model.retry_budget import ProviderPause
 from activities.model.step_request import StepRequests
 from activities.model.step_view import CommittedStep, StepView, StepViews
 from activities.project.project_loader import ProjectLoader
-from activities.store import attempts, compactions
+from activities.store import attempts, compactions, turns
 from activities.store.generations import BackoffPending, TurnOver
 from activities.store.journal import Journal
+from activities.store.lru_cache import LruCache
 from activities.store.model_answers import StoredAnswer
+from activities.store.turns import TurnStatus
 from activities.tools.toolset import Toolset, Toolsets
 from workflows.domain.errors import UsageError
 from workflows.domain.generation import Generation, Purpose
+from workflows.domain.ids import TurnId
 from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.step_flaw import find_flaw
 from workflows.domain.wire import (
@@ -38,12 +41,22 @@ from workflows.domain.wire import (
     StepResult,
 )
 
+_MOST_TURNS: Final = 1000
+
 
 class _Begun(NamedTuple):
     view: StepView
     model: ResolvedModel
     toolset: Toolset
     question: ModelRequest
+
+
+class _TurnChanged(Exception):
+    """The turn has got another model."""
+
+    def __init__(self, turn: TurnStatus) -> None:
+        super().__init__(turn.model)
+        self.turn = turn
 
 
 class Model:
@@ -71,6 +84,7 @@ class Model:
         self.describe = describe
         self.planner = planner
         self.views = StepViews(today)
+        self.turns: LruCache[TurnId, TurnStatus] = LruCache(_MOST_TURNS)  # as their newest steps found them
         self.requests = StepRequests(attempts.release)
 
     @activity.defn(name="holdfast.model.generate")
@@ -116,17 +130,38 @@ class Model:
     ) -> _Begun | CommittedStep | StepResult | BackoffPending | UsageError:
         """Register the attempt with the digest of its request; else why the model is not to be asked. An error in the
         configuration is returned, as the attempt is registered all the same."""
+        database = self.attempts.database
+        turn = self.turns.get(request.turn) or await turns.read_status(database, request.session, request.turn)
+        while True:
+            # Before the registration, whose lock would wait for files too.
+            model = await self.resolve(turn)
+            try:
+                return await self.register(request, attempt, turn, model)
+            except _TurnChanged as changed:
+                turn = changed.turn
+
+    async def resolve(self, turn: TurnStatus) -> ResolvedModel | UsageError:
+        database = self.attempts.database
+        config = await database.turn_configs.get(database, turn.turn_config)
+        try:
+            return await self.endpoints.resolve(turn.model, config.config, agent=config.agent, variant=turn.variant)
+        except UsageError as error:
+            return error
+
+    async def register(
+        self, request: GenerateRequest, attempt: Attempt, asked: TurnStatus, model: ResolvedModel | UsageError
+    ) -> _Begun | CommittedStep | StepResult | BackoffPending | UsageError:
+        """`model`: of the turn as it was when `asked`; raises _TurnChanged if it has another one now."""
         async with attempt.registration() as journal:
             view = await self.views.begin(journal, request, attempt)
             if not isinstance(view, StepView):
                 return view
             turn, config = attempt.turn_status, view.turn_config
-            try:
-                model = await self.endpoints.resolve(
-                    turn.model, config.config, agent=config.agent, variant=turn.variant
-                )
-            except UsageError as error:
-                return error
+            self.turns.put(request.turn, turn)
+            if (turn.model, turn.variant, turn.turn_config) != (asked.model, asked.variant, asked.turn_config):
+                raise _TurnChanged(turn)
+            if isinstance(model, UsageError):
+                return model
             if not request.unchecked and await self.has_to_be_compacted(journal, view, model):
                 return StepResult(finish=FINISH_FULL)
             toolset = self.toolsets.of(config)

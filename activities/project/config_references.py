@@ -1,6 +1,5 @@
 """References in configuration: made independent of their file on reading, resolved on use."""
 
-import asyncio
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -9,6 +8,7 @@ from urllib.parse import quote, unquote
 
 from pydantic import JsonValue
 
+from activities.own_thread import read_in_time
 from activities.project.jsonc import parse, read_text
 from activities.redact import Redactor
 from workflows.domain.config import fields, references
@@ -26,15 +26,12 @@ FieldPath = tuple[str, ...]
 
 
 async def resolve(text: str, environ: Mapping[str, str]) -> str:
-    """A missing variable is empty, a missing file a ConfigError.
+    """A missing variable is empty; a file that is missing, or not read in time, is a ConfigError.
 
     The result may be a secret: never store or log it.
     """
-    if not references.has_reference(text):
-        return text
-    return await asyncio.to_thread(
-        references.replace_references, text, lambda kind, name: _look_up(kind, name, environ)
-    )
+    found = {each: await _look_up(*each, environ) for each in set(references.references_of(text))}
+    return references.replace_references(text, lambda *each: found[each]) if found else text
 
 
 async def resolve_all(value: JsonValue, environ: Mapping[str, str]) -> JsonValue:
@@ -102,13 +99,17 @@ def _absolute(kind: references.ReferenceKind, name: str, file: Path, home: Path)
     return f"{{file:{path}}}"
 
 
-def _look_up(kind: references.ReferenceKind, name: str, environ: Mapping[str, str]) -> str:
+async def _look_up(kind: references.ReferenceKind, name: str, environ: Mapping[str, str]) -> str:
     if kind == "env":
         return environ.get(name, "")
     if kind == "file":
-        return _text(Path(name)).strip()
+        return await read_in_time(repr(name), lambda: _text(Path(name)).strip())
     file, _, at = name.partition("#")
     path = Path(unquote(file))
+    return await read_in_time(repr(str(path)), lambda: _field(path, at))
+
+
+def _field(path: Path, at: str) -> str:
     value = fields.value_at(parse(_text(path), path), tuple(unquote(step) for step in at.split("/")))
     if not isinstance(value, str):
         raise ConfigError(f"{path}: the field {unquote(at).replace('/', '.')!r} is gone: write it again or log in.")

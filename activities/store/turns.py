@@ -76,10 +76,15 @@ async def open_turn(journal: Journal) -> TurnRow | None:
 
 async def turn_status(journal: Journal, turn: TurnId) -> TurnStatus:
     """Raises StaleFence for another session's turn."""
-    row = await journal.row(_QUERIES.status, turn=turn, session=journal.session)
-    if row is None:
-        raise StaleFence(f"Session {journal.session!r} has no turn {turn!r}.")
-    return status_of_row(row)
+    return await read_status(journal, journal.session, turn)
+
+
+async def read_status(reader: RowReader, session: SessionId, turn: TurnId) -> TurnStatus:
+    """The same, without a lock."""
+    found = await reader.rows(_QUERIES.status, turn=turn, session=session)
+    if not found:
+        raise StaleFence(f"Session {session!r} has no turn {turn!r}.")
+    return status_of_row(found[0])
 
 
 async def why_over(journal: Journal, turn: TurnId) -> str | None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import re
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
@@ -14,7 +15,7 @@ from temporalio.api.failure.v1 import Failure
 from temporalio.converter import DataConverter
 
 from activities.model.retry_budget import RetryBudget
-from activities.store import deltas, events, faults, generations
+from activities.store import deltas, events, faults, generations, turns
 from activities.store.deltas import DeltaRow
 from tests.activities.conftest import Arm
 from tests.activities.model.model_rig import Open
@@ -124,6 +125,29 @@ async def test_an_attempt_that_outlived_its_turn_stores_nothing(open_model: Open
         (tmp_path / "gate").touch()
         assert await late == StepResult(finish=FINISH_STOPPED)
         assert await model.parts() == []
+
+
+async def test_a_file_that_does_not_answer_holds_up_nothing_but_its_step(open_model: Open) -> None:
+    async with open_model(HELLO) as model:
+        model.log_in("")  # so that the key is looked up in the file of keys
+        keys = model.rig.project / "auth.json"
+        os.mkfifo(keys, 0o600)
+        step = asyncio.create_task(model.generate())
+        with await asyncio.to_thread(keys.open, "w") as writer:  # opens as the step does
+            await asyncio.wait_for(model.rig.prompt("And this?"), 10)
+            writer.write('{"scripted": {"type": "api", "key": "k"}}')
+        assert (await step).finish == "stop"
+
+
+async def test_an_attempt_asks_the_model_that_its_turn_has_got_meanwhile(open_model: Open) -> None:
+    async with open_model(ScriptedAnswer(text="Hello.", faults={1: Refuse(status=503)})) as model:
+        model.worker, request = model.started(), model.request()
+        await model.failure(request)
+        await model.rested()
+        async with model.rig.journal() as journal:
+            turns.change_model(journal, model.rig.turn, "scripted/other", "change")
+        await model.generate(request, attempt=2)
+        assert model.sent["model"] == "other"
 
 
 async def test_an_earlier_epoch_is_refused(open_model: Open) -> None:

@@ -41,8 +41,11 @@ def used_references(config: Config) -> frozenset[tuple[ReferenceKind, str]]:
             texts += model.headers.values()
             options += [model.options, *model.variants.values()]
     texts += [text for each in options for _, text in iter_texts(each)]
-    hits = chain.from_iterable(_REFERENCE.finditer(text) for text in texts if text)
-    return frozenset((cast(ReferenceKind, hit[1]), hit[2]) for hit in hits)
+    return frozenset(chain.from_iterable(references_of(text) for text in texts if text))
+
+
+def references_of(text: str) -> Iterator[tuple[ReferenceKind, str]]:
+    return ((cast(ReferenceKind, hit[1]), hit[2]) for hit in _REFERENCE.finditer(text))
 
 
 def iter_texts(value: JsonValue, at: FieldPath = ()) -> Iterator[tuple[FieldPath, str]]:

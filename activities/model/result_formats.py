@@ -1,7 +1,8 @@
 """Which models give a turn's result by their provider's own means: a text that it holds to the schema.
 
-They are offered the tool for it, too: a text without calls then is the result. Where a provider takes no schema beside
-tools (Groq; Ollama and Gemini 2.5, whose calls it would forbid), or none of this form, only the tool is left.
+They are offered the tool for it, too: a text without calls then is the result. Only the tool is left where a schema
+beside tools is refused (Groq: "Streaming and tool use are not currently supported with Structured Outputs"; Gemini 2.5)
+or forbids calls (Ollama's issue 8095), and where no page says that calls stay possible (Mistral, most of Bedrock's).
 """
 
 import json
@@ -32,6 +33,11 @@ _ROWS: Final = tuple(
             r"anthropic:anthropic",
             r"claude-(opus|sonnet|haiku)-(4[-.]([5-9]|\d\d)|[5-9]|\d\d)(?!\d)|claude-(fable|mythos)-",
         ),
+        # xAI, "Structured Outputs with Tools": "only available for supported Grok 4 family models"
+        (r"(chat|responses):xai", r"grok-4"),
+        # AWS, "Get validated JSON results from models" and "Claude Messages: structured outputs". Not Claude Haiku 4.5,
+        # which refuses a schema in some accounts (vercel/ai 19988), nor later ones, of which AWS's page says nothing
+        (r"bedrock:bedrock", r"claude-(sonnet-4-5|opus-4-[56])(?!\d)"),
         # Google, "Structured outputs with tools": "Gemini 3 series models", functions included
         (r"gemini:(gemini|vertex_ai)", r"gemini-([3-9]|\d\d)(?!.*image)"),
     )

@@ -20,6 +20,7 @@ from tests.providers.double_outputs import Answer, Call, Rule, Text, Thought, cu
 from tests.providers.event_stream_frames import KIND, event_frame, exception_frame
 from tests.providers.prompt_cache import Usage
 from tests.providers.provider_double import Disconnect, ProviderDouble, RefusedRequest, StreamPause, StreamPlan
+from tests.providers.schema_refusals import nodes
 from tests.providers.service_shapes import service_model, violations
 
 ACCESS_KEY: Final = "AKIALOCAL"
@@ -118,6 +119,11 @@ RULES: Final[Mapping[str, Rule]] = {
     ),
     "status": Rule(
         "messages.{}: the status of a tool's result is supported by Amazon Nova and Anthropic Claude only", _API
+    ),
+    "format": Rule(
+        "The model returned the following errors: output_config.format.schema: {}",
+        "the user guide, on structured output",
+        believed=True,
     ),
     "marks": Rule("A maximum of 4 blocks with cachePoint may be provided. Found {}.", _CACHING),
     "reasoning role": Rule(
@@ -222,6 +228,7 @@ class Bedrock:
         _calls(messages)
         if "toolConfig" not in body and any(_blocks(messages, "toolUse", "toolResult")):
             raise _broken("tool config")
+        _format(model, body)
         marks = json.dumps(body).count('"cachePoint"')
         if marks > _MARKS:
             raise _broken("marks", marks)
@@ -306,6 +313,20 @@ class Bedrock:
 def _broken(rule: str, *details: object) -> RefusedRequest:
     words = RULES[rule].words.format(*details)
     return refused(403 if rule in _CODES else 400, _CODES.get(rule, "ValidationException"), words)
+
+
+def _format(model: str, body: dict[str, Any]) -> None:
+    """A schema is text, and closes each object."""
+    if (config := body.get("outputConfig", {}).get("textFormat")) is None:
+        return
+    if model != CLAUDE:
+        raise _broken("format", "Extra inputs are not permitted")
+    try:
+        found = list(nodes(json.loads(config["structure"]["jsonSchema"]["schema"])))
+    except ValueError:
+        found = []
+    if not found or any(node.get("additionalProperties") is not False for node in found if "properties" in node):
+        raise _broken("format", "For 'object' type, 'additionalProperties' must be explicitly set to false")
 
 
 def _signed(request: web.Request, body: bytes) -> None:

@@ -87,6 +87,8 @@ class StrictChat(OpenAIChat):
         super().validate(body)
         if isinstance(choice := body.get("tool_choice", "auto"), str) and choice not in _CHOICES:
             raise self._refusal(f"tool_choice must be one of {', '.join(_CHOICES)}")
+        if self.vendor is Vendor.GROQ and "response_format" in body:
+            raise self._refusal("Streaming and tool use are not currently supported with Structured Outputs")
 
     def misfit(self, misfit: Misfit, body: dict[str, Any]) -> RefusedRequest:
         if misfit.reason:

@@ -131,6 +131,8 @@ def talk(*messages: Any, model: str = CLAUDE, tools: Any = TOOLS, **more: Any) -
     return model, {"messages": list(messages), **({"toolConfig": tools} if tools else {}), **more}
 
 
+_SCHEMA: Final = json.dumps({"type": "object", "properties": {}})
+OPEN_OBJECT: Final = {"textFormat": {"type": "json_schema", "structure": {"jsonSchema": {"schema": _SCHEMA}}}}
 WRONG: Final = {
     "signed": talk(user(HI)),
     "credential": talk(user(HI)),
@@ -152,6 +154,7 @@ WRONG: Final = {
     "document names": talk(user(HI, NAMED, NAMED)),
     "caching model": talk(user(HI, MARK), model=LLAMA),
     "status": talk(user(HI), assistant(CALL), user(FAILED), model=LLAMA),
+    "format": talk(user(HI), outputConfig=OPEN_OBJECT),
     "marks": talk(user(HI, MARK, HI, MARK, HI, MARK, HI, MARK, HI, MARK)),
     "reasoning role": talk(user(FORGED)),
     "reasoning model": talk(user(HI), assistant(FORGED), user(HI), model=NOVA),

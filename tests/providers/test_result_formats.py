@@ -7,10 +7,18 @@ from pydantic import JsonValue
 
 from activities.model.endpoint import Endpoint, Wire
 from activities.model.port import Finish
+from activities.model.request_json import encode_json
 from activities.model.result_formats import as_result, own_format
 from activities.model.stream import Answer
 from activities.model.wires.router import WireRouter
-from tests.providers import anthropic_messages, google_gemini, openai_chat, openai_responses
+from tests.providers import (
+    anthropic_messages,
+    bedrock_converse,
+    double_outputs,
+    google_gemini,
+    openai_chat,
+    openai_responses,
+)
 from tests.providers.double_requests import collect_answer, request
 from tests.providers.provider_double import serve_double
 from workflows.domain.messages import ReasoningPart, RequestedCall, TextPart
@@ -36,6 +44,14 @@ ULM = '{"city": "Ulm", "notes": []}'
         (Wire.CHAT, "openrouter/openai/gpt-5-mini", True),
         (Wire.CHAT, "openrouter/meta-llama/llama-3", False),
         (Wire.CHAT, "groq/openai/gpt-oss-120b", False),
+        (Wire.CHAT, "mistral/mistral-large-latest", False),
+        (Wire.CHAT, "xai/grok-4.3", True),
+        (Wire.RESPONSES, "xai/grok-4-1-fast", True),
+        (Wire.CHAT, "xai/grok-3-mini", False),
+        (Wire.BEDROCK, "bedrock/eu.anthropic.claude-sonnet-4-5-20250929-v1:0", True),
+        (Wire.BEDROCK, "bedrock/us.anthropic.claude-opus-4-6-v1", True),
+        (Wire.BEDROCK, "bedrock/us.anthropic.claude-haiku-4-5-20251001-v1:0", False),
+        (Wire.BEDROCK, "bedrock/amazon.nova-pro-v1:0", False),
         (Wire.ANTHROPIC, "anthropic/claude-sonnet-4-5-20250929", True),
         (Wire.ANTHROPIC, "anthropic/claude-opus-4-1", False),
         (Wire.GEMINI, "gemini/gemini-3.1-pro-preview", True),
@@ -71,7 +87,9 @@ async def test_each_wire_sends_the_schema_in_its_own_form(port: WireRouter) -> N
     chat = openai_chat.OpenAIChat(openai_chat.Answer((openai_chat.Text(ULM),)))
     claude = anthropic_messages.Anthropic(anthropic_messages.Answer((anthropic_messages.Text(ULM),)))
     gemini = google_gemini.Gemini(google_gemini.Answer((google_gemini.Text(ULM),)))
+    converse = bedrock_converse.Bedrock(double_outputs.Answer((double_outputs.Text(ULM),)))
     config = {"format": {"type": "json_schema", "schema": CITY}}
+    structure = {"jsonSchema": {"name": "result", "schema": encode_json(CITY).decode()}}
     cases: list[tuple[Any, Wire, str, str, str, dict[str, Any]]] = [
         (openai, Wire.RESPONSES, "openai/gpt-5", "/v1", openai_responses.KEY, {"text": {"format": strict}}),
         (
@@ -83,6 +101,14 @@ async def test_each_wire_sends_the_schema_in_its_own_form(port: WireRouter) -> N
             {"response_format": {"type": "json_schema", "json_schema": {k: strict[k] for k in list(strict)[1:]}}},
         ),
         (claude, Wire.ANTHROPIC, "anthropic/claude-sonnet-4-5", "", anthropic_messages.KEY, {"output_config": config}),
+        (
+            converse,
+            Wire.BEDROCK,
+            f"bedrock/{bedrock_converse.CLAUDE}",
+            "",
+            bedrock_converse.API_KEY,
+            {"outputConfig": {"textFormat": {"type": "json_schema", "structure": structure}}},
+        ),
         (
             gemini,
             Wire.GEMINI,

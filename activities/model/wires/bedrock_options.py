@@ -11,14 +11,14 @@ from activities.model.request_json import JsonDict, merge_options
 from activities.model.wires.anthropic_options import merge_message_options
 from activities.model.wires.chat_options import translatable
 
-_OTHERS: Final = "additionalModelRequestFields"  # of the model behind the service, in its own words
+OTHERS: Final = "additionalModelRequestFields"  # of the model behind the service, in its own words
 _LIMITS: Final = {  # of the chat protocol, of OpenCode's packages, of Anthropic → here
     **dict.fromkeys(("max_tokens", "max_completion_tokens"), "maxTokens"),
     **dict.fromkeys(("stop", "stop_sequences", "stopSequences"), "stopSequences"),
     **dict.fromkeys(("top_p", "topP"), "topP"),
     "temperature": "temperature",
 }
-_TOP: Final = ("guardrailConfig", "performanceConfig", "requestMetadata", "additionalModelResponseFieldPaths", _OTHERS)
+_TOP: Final = ("guardrailConfig", "performanceConfig", "requestMetadata", "additionalModelResponseFieldPaths", OTHERS)
 _PATHS: Final = {
     **{name: ("inferenceConfig", ours) for name, ours in _LIMITS.items()},
     **{name: (name,) for name in _TOP},
@@ -70,7 +70,7 @@ def converse_parameters(form: JsonDict, options: Mapping[str, JsonValue]) -> Jso
     """What `settle_options` made, as members of a request."""
     settled = {name: value for name, value in form.items() if name not in ("model", "tools")}
     extra = {"extra_body": options["extra_body"]} if "extra_body" in options else {}
-    return merge_options({}, {**settled, **extra}, _PATHS, default=(_OTHERS,))
+    return merge_options({}, {**settled, **extra}, _PATHS, default=(OTHERS,))
 
 
 def _thinking(model: str, named: dict[str, JsonValue], config: JsonValue) -> dict[str, Any]:

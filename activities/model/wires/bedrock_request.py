@@ -27,7 +27,7 @@ from activities.model.request_json import JsonDict, encode_body, encode_json, pa
 from activities.model.wires.anthropic_options import refuses_thoughts
 from activities.model.wires.anthropic_request import OPEN_TURNS
 from activities.model.wires.bedrock import REASONING
-from activities.model.wires.bedrock_options import Family, converse_parameters, family_of, settle_options
+from activities.model.wires.bedrock_options import OTHERS, Family, converse_parameters, family_of, settle_options
 from activities.model.wires.wire_request import WireRequest
 from workflows.domain.messages import ReasoningPart, RequestedCall, TextPart
 
@@ -88,6 +88,10 @@ def _parameters(request: ModelRequest, family: Family, form: JsonDict) -> JsonDi
     parameters = converse_parameters(form, request.options)
     if request.system.strip():
         parameters["system"] = [{"text": utf8_safe(request.system)}, *([_MARK] if family.caches else [])]
+    if request.format is not None and "output_config" not in parameters.get(OTHERS, {}):  # which has one of these, too
+        schema = {"name": "result", "schema": encode_json(request.format).decode()}
+        structure = {"type": "json_schema", "structure": {"jsonSchema": schema}}
+        parameters["outputConfig"] = {"textFormat": structure}
     if tools := _tools(request):
         choice = _TOOL_CHOICES.get(request.tool_choice or "")
         parameters["toolConfig"] = {"tools": tools} | ({"toolChoice": {choice: {}}} if choice else {})

@@ -38,11 +38,13 @@ from workflows.domain.events.budgets import BudgetSpent
 from workflows.domain.ids import AskId, Prefix, TurnId
 from workflows.domain.messages import AssistantMessage, Transcript
 from workflows.domain.permissions.replies import AskState
+from workflows.domain.state import TurnLimits
 from workflows.domain.wire import FINISH_LIMIT, FINISH_STOPPED, StepResult
 
 _POLL: Final = timedelta(seconds=2)  # until what others have reserved is looked at again
 _INSTRUCTIONS: Final = 10_000  # tokens of instructions and tools, until a provider has counted them
-_LONGEST_TITLE: Final = 180.0  # seconds: an attempt at one is over by then (workflows.policies.aside)
+_LONGEST_TITLE: Final = 180.0  # seconds: its attempt is over by then (workflows.policies), as is that of a step
+_LONGEST_STEP: Final = TurnLimits().model_timeout + 60.0
 _SHORTEST_WAIT: Final = 1.0  # seconds, of a day that is about to end
 _NO_TITLE: Final = "There is no budget left for a title."
 
@@ -119,7 +121,7 @@ async def reserve_step(
     attempt.version, attempt.reserved = journal.version_after, needed.sent if result is None else None
     await failpoint("budget.reserved")
     if isinstance(result, Full):
-        await reservations.charge_lost_titles(attempt.database, _LONGEST_TITLE)
+        await reservations.charge_lost(attempt.database, title=_LONGEST_TITLE, turn=_LONGEST_STEP)
         why = "what is left of the budget is reserved by other requests"
         raise ApplicationError(why, type="BudgetReserved", next_retry_delay=_POLL)
     return result

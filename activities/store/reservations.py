@@ -91,10 +91,10 @@ async def release_lost(journal: Journal, generation: GenerationId, turn: TurnId 
     return _reservations(await journal.rows(_QUERIES.release_lost, generation=generation, turn=turn))
 
 
-async def charge_lost_titles(database: Database, age: float) -> None:
-    """Count what requests that no turn waits for have reserved `age` seconds ago: their attempts are over, without a
-    word."""
-    for row in await database.rows(_QUERIES.lost_titles, age=age):
+async def charge_lost(database: Database, *, title: float, turn: float) -> None:
+    """Count what requests have used whose sessions are suspended, or that were reserved for so many seconds ago: they
+    are over, without a word. `title`: that no turn waits for."""
+    for row in await database.rows(_QUERIES.lost, title=title, turn=turn):
         with suppress(Conflict, NotFound):  # archived or deleted since, with its reservations
             async with session_journal(database, row["session"], WORKER) as journal:
                 lost = await release(journal, row["generation"])

@@ -23,9 +23,11 @@ RETURNING generation, budgets, day, purpose, sent_cost, sent_tokens, fence
 DELETE FROM reservation WHERE generation = %(generation)s OR turn = %(turn)s::text
 RETURNING generation, budgets, day, purpose, sent_cost, sent_tokens, fence
 
--- name: lost_titles
--- What was reserved so many seconds ago for requests that no turn waits for.
-SELECT session, generation FROM reservation WHERE turn IS NULL AND reserved_at < now() - make_interval(secs => %(age)s)
+-- name: lost
+-- Reservations of lost requests: no attempt takes so many seconds, and a suspended session makes none.
+SELECT r.session, r.generation FROM reservation r JOIN session s ON s.id = r.session
+WHERE s.suspension IS NOT NULL
+   OR r.reserved_at < now() - make_interval(secs => CASE WHEN r.turn IS NULL THEN %(title)s::float8 ELSE %(turn)s::float8 END)
 
 -- name: release_of_turn
 -- End the reservations of a turn's generations; what they were.

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from activities.mint import new_id
-from activities.store import budgets, generations, reconcile, reservations, retries
+from activities.store import budgets, generations, reconcile, reservations, retries, sessions, suspensions
 from activities.store.budgets import BudgetRow
+from activities.store.sessions import NewSession
 from tests.activities.conftest import Arm
 from tests.activities.model.model_rig import ModelRig, Open
-from tests.activities.rig import ActivityRig
+from tests.activities.rig import PERSON, ActivityRig
 from tests.activities.store.test_reconcile import is_due
 from worker.scripted.script import Drop, ScriptedAnswer, ScriptedUsage
 from workflows.domain.budget_question import scope_name
@@ -20,9 +21,10 @@ from workflows.domain.budgets import BudgetLimits, OnLimit, Scope, Usage, estima
 from workflows.domain.errors import Conflict
 from workflows.domain.events.budgets import BudgetNearlySpent, BudgetSpent, UsageEstimated
 from workflows.domain.generation import Generation, Purpose
-from workflows.domain.ids import AskId, GenerationId, Prefix, RetryId, TurnId
+from workflows.domain.ids import AskId, GenerationId, Prefix, RetryId, SessionId, TurnId
 from workflows.domain.permissions.replies import Reply
 from workflows.domain.questions import QuestionRequest
+from workflows.domain.suspension import SuspendCause, SuspendReason
 from workflows.domain.wire import FINISH_LIMIT, AskState, CloseReason, StepResult
 
 USAGE = ScriptedUsage(input=1000, output=100)
@@ -175,19 +177,19 @@ async def test_a_limit_of_cost_needs_a_price(open_model: Open) -> None:
         assert model.server.ledger.entries == []
 
 
-async def reserve_for(rig: ActivityRig, other: Generation, turn: TurnId | None) -> None:
-    """All that the session may use."""
+async def reserve_for(top: ActivityRig, rig: ActivityRig, other: Generation, turn: TurnId | None) -> None:
+    """All that the session at the `top` may use."""
     async with rig.journal() as journal:
         await generations.begin(journal, other, rig.fence())
         needed = estimate(40_000, 32_000, None)
-        reservations.reserve(journal, [rig.session], other, turn, rig.fence(), needed)
+        reservations.reserve(journal, [top.session], other, turn, rig.fence(), needed)
 
 
 async def test_a_request_waits_while_another_one_has_reserved_what_is_left(open_model: Open) -> None:
     async with open_model(HELLO) as model:
         rig = model.rig
         await limit(rig, tokens=50_000)
-        await reserve_for(rig, TITLE, None)
+        await reserve_for(rig, rig, TITLE, None)
         waits = await model.failure(request := model.request(limited=True))
         assert (waits.type, waits.next_retry_delay, waits.non_retryable) == (
             "BudgetReserved",
@@ -201,12 +203,32 @@ async def test_a_request_waits_while_another_one_has_reserved_what_is_left(open_
         assert (await model.generate(request, attempt=3)).finish == "stop"
 
 
+@pytest.mark.parametrize("suspended", [False, True])
+async def test_a_request_does_not_wait_for_a_lost_one_of_another_session(open_model: Open, suspended: bool) -> None:
+    async with open_model(HELLO) as model:
+        await limit(model.rig, tokens=50_000)
+        rig, below = model.rig, SessionId(new_id(Prefix.SESSION))
+        new = NewSession(id=below, directory=str(rig.project), title="", parent=rig.session)
+        await sessions.create(rig.database, new, PERSON)
+        child = ActivityRig(rig.database, rig.loader, rig.project, below)
+        await child.open_turn()
+        await reserve_for(rig, child, child.generation(1), child.turn)
+        await model.failure(request := model.request(limited=True))
+        if suspended:
+            async with child.journal() as journal:
+                await suspensions.suspend(journal, SuspendCause(reason=SuspendReason.RESTORED))
+        else:
+            await child.database.rows(b"UPDATE reservation SET reserved_at = now() - interval '70 minutes'")
+        await model.failure(request, attempt=2)
+        assert await estimates(child) == [40_000] and await left(child) == 0
+
+
 async def test_what_a_turn_has_reserved_for_a_lost_summary_does_not_hold_up_its_step(open_model: Open) -> None:
     async with open_model(HELLO) as model:
         rig = model.rig
         await limit(rig, tokens=50_000)
         summary = Generation(id=GenerationId(new_id(Prefix.GENERATION)), purpose=Purpose.COMPACTION)
-        await reserve_for(rig, summary, rig.turn)
+        await reserve_for(rig, rig, summary, rig.turn)
         assert (await model.generate(model.request(limited=True))).finish == "stop"
         assert await estimates(rig) == [40_000] and (await found(rig)).tokens == 41_100
 

@@ -1,8 +1,10 @@
 """Deleted messages: their contents are erased. Rows stay, with words in their place, and events still verify."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from activities.mint import new_id
+from activities.store.calls import todos
 from activities.store.database import dumps
 from activities.store.journal import Journal
 from activities.store.queries import Queries
@@ -30,13 +32,15 @@ async def erase(journal: Journal, message: MessageId) -> tuple[PartId, ...]:
     row = await journal.row(_QUERIES.find, session=journal.session, message=message)
     _check(journal, message, row)
     role = row["role"] if row else ""
-    calls = tuple(PartId(found["id"]) for found in await journal.rows(_QUERIES.calls, message=message))
+    found = await journal.rows(_QUERIES.calls, message=message)
+    calls = tuple(PartId(each["id"]) for each in found)
     journal.record(MessageDeleted(message=message, role=role, calls=calls))
     if role == "user":
         body = PromptContent(parts=(_words(),)).model_dump(mode="json", exclude_none=True)
         journal.write(_QUERIES.erase_prompt, message=message, body=dumps(body))
         journal.write(_QUERIES.erase_title, session=journal.session, message=message)
     if role == "assistant":
+        await _erase_todos(journal, [each["outcome"] for each in found])
         await _erase_answer(journal, message, calls)
     for imported in await journal.rows(_QUERIES.imported, message=message):
         journal.write(_QUERIES.erase_imported, message=message, body=dumps(_imported(message, imported["body"])))
@@ -58,6 +62,13 @@ def _check(journal: Journal, message: MessageId, row: dict[str, Any] | None) -> 
             f"Message {message!r} is needed by a turn that is open or about to begin: "
             f"`holdfast stop {journal.session}` stops it, and then it can be deleted."
         )
+
+
+async def _erase_todos(journal: Journal, outcomes: Sequence[Mapping[str, Any] | None]) -> None:
+    """If one of these calls has made the list as it is."""
+    listed = await todos(journal, journal.session)
+    if listed and any(outcome is not None and outcome["metadata"].get("todos") == listed for outcome in outcomes):
+        journal.write(_QUERIES.delete_todos, session=journal.session)
 
 
 async def _erase_answer(journal: Journal, message: MessageId, calls: tuple[PartId, ...]) -> None:

@@ -12,8 +12,8 @@ WHERE i.id = %(message)s AND i.session = %(session)s AND NOT EXISTS (SELECT FROM
   AND NOT EXISTS (SELECT FROM message WHERE id = %(message)s)
 
 -- name: calls
--- The calls of an answer, in order.
-SELECT c.id FROM message m JOIN call c ON c.turn = m.turn AND c.step = m.step WHERE m.id = %(message)s ORDER BY c.position
+-- The calls of an answer, in order, with their outcomes.
+SELECT c.id, c.outcome FROM message m JOIN call c ON c.turn = m.turn AND c.step = m.step WHERE m.id = %(message)s ORDER BY c.position
 
 -- name: asks
 -- The questions about calls.
@@ -53,6 +53,10 @@ WHERE id = %(ask)s
 -- name: erase_imported
 -- Replace what an import has of a message.
 UPDATE imported_message SET body = %(body)s, salt = '' WHERE id = %(message)s
+
+-- name: delete_todos
+-- Delete a session's list of things to do.
+DELETE FROM todo WHERE session = %(session)s
 
 -- name: delete_file_changes
 -- Delete what calls have changed in files.

@@ -52,6 +52,16 @@ async def test_an_answer_is_erased_with_what_its_calls_hold(rig: ActivityRig) ->
     assert (await overviews.get(rig.database, rig.session)).deleted_messages == 1
 
 
+async def test_the_list_of_things_to_do_goes_with_the_call_that_has_made_it(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    call = await rig.called("todowrite", todos=[{"content": "secret words", "status": "pending", "priority": "high"}])
+    await rig.run(call)
+    await rig.close()
+    await delete(rig, (await rig.row(call)).message)
+
+    assert "secret words" not in "".join((await filled(rig, [rig.session])).values())
+
+
 async def test_a_prompt_is_erased_but_not_before_its_turn_has_ended(rig: ActivityRig) -> None:
     await rig.open_turn()
     (prompt,) = await rig.database.rows(b"SELECT id FROM prompt")

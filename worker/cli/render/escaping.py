@@ -7,6 +7,7 @@ from typing import Final
 from workflows.domain.emoji import EMOJI_JOINER
 
 _BLANK: Final = "\N{OPEN BOX}"  # a blank that would go unnoticed
+_JOINER: Final = "\N{ZERO WIDTH JOINER}"
 _PADDING: Final = re.compile(r"(?<=\S) {16,}")
 _HOST: Final = re.compile(r"(?://(?:[^\s/@]*@)?|[\w.+-]@)([^\s/:?#'\"]+)")
 _DOTTED: Final = re.compile(r"[\w-]+(?:\.[\w-]+)+")  # a host, or a file
@@ -17,6 +18,22 @@ _SCRIPTS: Final = ("CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "FULLWIDTH", "MA
 def escape_prose(text: str) -> str:
     """Escape control, format and invisible characters; line breaks, tabs and blanks stay."""
     return _escape_text(text, "\n\t", blanks=True)
+
+
+class GrowingProse:
+    """Escapes a text that comes in pieces as `escape_prose` does the whole."""
+
+    def __init__(self) -> None:
+        self._before = ""  # what decides about a joiner behind it
+        self._joiner = ""  # whose right side is still to come
+
+    def append(self, piece: str) -> str:
+        text = self._joiner + piece
+        self._joiner = _JOINER if text.endswith(_JOINER) and len(self._before + text) > 1 else ""
+        text = text.removesuffix(self._joiner)
+        escaped = escape_prose(self._before + text)[len(escape_prose(self._before)) :]
+        self._before = (self._before + text)[-2:]
+        return escaped
 
 
 def escape_exact(text: str, *, lines: bool = False, tabs: bool = False) -> str:

@@ -190,7 +190,7 @@ class EventRenderer:
         self._show_cut()
         self._completed_sources.add(event.message)
         parts = (part_of(seen, sealed.part) for sealed in event.parts if sealed.kind in ("text", "reasoning"))
-        texts = ((part.type, escape_prose(part.text)) for part in parts if isinstance(part, TextPart | ReasoningPart))
+        texts = ((part.type, part.text) for part in parts if isinstance(part, TextPart | ReasoningPart))
         self.writer.finalize(render_answer(texts, self._new_answer()))
         if event.finish == FINISH_LENGTH:
             tokens = event.tokens.output + event.tokens.reasoning
@@ -246,7 +246,7 @@ class EventRenderer:
     def _on_piece(self, source: str, body: dict[str, JsonValue]) -> None:
         match body:
             case {"kind": "text" | "reasoning" as kind, "text": str(text), "part": int(part)}:
-                self.writer.stream(self._streamed.append(kind, part, escape_prose(text)))
+                self.writer.stream(self._streamed.append(kind, part, text))
                 growing = "answers" if text else WAITING
                 self._status_line.set_activity(growing if kind == "text" else THINKING)
             case {"kind": "call", "name": str(name)}:

@@ -1,7 +1,9 @@
-"""The text of a growing answer, with its reasoning if wanted."""
+"""The text of a growing answer, escaped, with its reasoning if wanted."""
 
 from collections.abc import Iterable
 from typing import Final, Literal
+
+from worker.cli.render.escaping import GrowingProse
 
 AnswerKind = Literal["text", "reasoning"]
 _HEAD: Final = "Thinking: "
@@ -15,9 +17,14 @@ class StreamedAnswer:
         self._quote = quote
         self._last: tuple[AnswerKind, int] | None = None
         self._line_begins = True
+        self._prose = GrowingProse()
 
     def append(self, kind: AnswerKind, part: int, text: str) -> str:
-        if not text or (kind == "reasoning" and not self._thinking):
+        if kind == "reasoning" and not self._thinking:
+            return ""
+        if self._last != (kind, part):
+            self._prose = GrowingProse()
+        if not (text := self._prose.append(text)):
             return ""
         gap = ""
         if self._last not in (None, (kind, part)):

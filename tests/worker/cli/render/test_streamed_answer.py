@@ -9,17 +9,18 @@ PARTS: list[tuple[AnswerKind, str]] = [
     ("text", "Hello.\n"),
     ("text", "You."),
     ("reasoning", "four"),
-    ("text", "End"),
+    ("text", "End \x1b 👩\u200d💻❤\ufe0f\u200d🔥 a\u200db \u200d"),
 ]
+END = "End \\x1b 👩\u200d💻❤\ufe0f\u200d🔥 a\\u200db "  # what a joiner at the end joins never comes
 
 
 def test_without_thinking_there_is_what_the_model_says() -> None:
-    assert render_answer(PARTS, StreamedAnswer(thinking=False, quote="> ")) == "Hello.\n\nYou.\nEnd"
+    assert render_answer(PARTS, StreamedAnswer(thinking=False, quote="> ")) == f"Hello.\n\nYou.\n{END}"
 
 
 def test_thoughts_are_quoted_line_by_line_and_stand_apart() -> None:
     assert render_answer(PARTS, StreamedAnswer(thinking=True, quote="> ")) == (
-        "> Thinking: One\n> two\n\n> three\n\nHello.\n\nYou.\n\n> Thinking: four\n\nEnd"
+        f"> Thinking: One\n> two\n\n> three\n\nHello.\n\nYou.\n\n> Thinking: four\n\n{END}"
     )
 
 

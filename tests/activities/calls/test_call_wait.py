@@ -82,6 +82,8 @@ async def test_the_first_of_two_pokes_counts_and_the_second_is_told(rig: Activit
         await person(rig).poke("deploy", "v3 is live")
 
     assert (poked.session, poked.calls) == (rig.session, (call,))
+    (ended,) = [each async for each in events.after(rig.database, rig.session) if isinstance(each.event, WaitEnded)]
+    assert ended.actor == PERSON
     assert (await rig.signals())[-1] == (WakeKind.SETTLED, call)
     await rig.run(call)
     assert (await rig.output(call)).startswith("Poked by tester@here at ")

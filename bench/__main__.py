@@ -16,6 +16,7 @@ from bench import (
     compacted_turn,
     cpu,
     failpoint_cost,
+    heals,
     history,
     memory,
     model_wires,
@@ -124,6 +125,7 @@ GROUPS: Final[dict[str, tuple[str, Measurement]]] = {
     "sweep": ("what a sweep costs the database beside many sessions", _on_testbed(sweep.measure_sweep)),
     "opencode": ("OpenCode from npm on the same machine", _opencode),
     "resume": ("a killed worker", _on_testbed(resume_time.measure_resume)),
+    "heals": ("sessions that have lost a signal, a run or Temporal's file", lambda _: heals.measure_heals()),
     "thousand": ("1,000 steps of one session", _thousand),
     "constant": ("200 and 1,000 steps that hardly add to the context that they begin with", _constant),
     "compacted": (

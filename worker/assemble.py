@@ -18,6 +18,7 @@ from activities.calls.subagent import Deliver
 from activities.error_boundary import ErrorBoundaryInterceptor
 from activities.model.answer import AnswerStream
 from activities.model.attempt import Attempts
+from activities.model.change_summarizer import ChangeSummarizer
 from activities.model.compact import Compactor
 from activities.model.endpoints import EndpointResolver
 from activities.model.generate import Model
@@ -92,6 +93,7 @@ def build_activities(
         model.generate,
         Compactor(attempts, answers, endpoints, model.views.transcripts).compact,
         Titler(aside_attempts, answers, endpoints).title,
+        ChangeSummarizer(aside_attempts, answers, endpoints, model.views.transcripts).summarize,
         AskActivities(database).open,
         calls.run,
         calls.refuse,

@@ -44,6 +44,7 @@ from worker.schedules_client import SchedulesClient
 from worker.session_reader import SessionReader
 from worker.settings import Settings
 from worker.stack.state_file import Endpoints
+from worker.summaries_client import SummariesClient
 from worker.titles_client import TitlesClient
 from worker.waits_client import WaitsClient
 from workflows.domain import titles
@@ -123,6 +124,7 @@ class SessionClient:
         self.deletions = DeletionsClient(holdfast.database, holdfast.settings, actor)
         self.archives = ArchivesClient(self.sessions, holdfast.settings)
         self.titles = TitlesClient(holdfast.database, actor, holdfast.deliver)
+        self.summaries = SummariesClient(holdfast.database, actor, holdfast.deliver)
         self.schedules = SchedulesClient(holdfast.database, holdfast.settings, actor, holdfast.deliver)
         self.waits = WaitsClient(holdfast.database, actor, holdfast.deliver)
 

@@ -7,10 +7,10 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from activities.store import compactions, copies, events, model_answers, summaries, transcript, turns
+from activities.store import change_summaries, compactions, copies, events, model_answers, summaries, transcript, turns
 from worker.api.events import EventWithContents, PublishedDelta, Verification
 from worker.api.mapping import from_row, from_rows
-from worker.api.messages import ImportedInfo, MessageDetails, SummaryDetails
+from worker.api.messages import ChangeSummary, ImportedInfo, MessageDetails, SummaryDetails
 from worker.api.sessions import UnfinishedTurn
 from worker.session_reader import SessionReader
 from worker.session_watcher import SessionWatcher, read_events
@@ -52,6 +52,12 @@ class RecordReader:
         await self.sessions.require_contents(session)
         found = await compactions.newest(self.database, session)
         return None if found is None else await model_answers.read_text(self.database, found.generation)
+
+    async def change_summary(self, session: SessionId) -> ChangeSummary | None:
+        """The newest one of what the session has changed, if a person has asked for it. Raises NotFound, Conflict."""
+        await self.sessions.require_contents(session)
+        found = await change_summaries.newest(self.database, session)
+        return None if found is None else from_row(ChangeSummary, found)
 
     async def sent(self, session: SessionId, choice: RequestChoice) -> SentRequest:
         """What a model was sent, built again from the records. Raises NotFound, Conflict."""

@@ -1,13 +1,16 @@
 """AsideWorkflow: side work of a session, such as asking for its title."""
 
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError
 
+from activities.model.change_summarizer import ChangeSummarizer
 from activities.model.titler import Titler
 from workflows import policies
 from workflows.domain import ids
+from workflows.domain.generation import Purpose
 from workflows.domain.state import Aside
 
 
@@ -17,7 +20,8 @@ class AsideWorkflow:
 
     @workflow.run
     async def run(self, aside: Aside) -> None:
+        is_summary = aside.request.purpose is Purpose.SUMMARY
+        activity: Callable[..., Awaitable[None]] = ChangeSummarizer.summarize if is_summary else Titler.title
+        doing = "sum up what was changed" if is_summary else "name the session"
         with suppress(ActivityError):
-            await workflow.execute_activity_method(
-                Titler.title, aside.request, **policies.aside(aside.limits, "name the session")
-            )
+            await workflow.execute_activity_method(activity, aside.request, **policies.aside(aside.limits, doing))

@@ -14,20 +14,20 @@ from activities.session.turns import TurnActivities
 from workflows import policies
 from workflows.activity_failures import has_type, is_stale
 from workflows.domain import ids, search_attributes
-from workflows.domain.agents.built_in import TITLE
 from workflows.domain.behaviour import TITLES
 from workflows.domain.errors import NotFound, ReloadDue
+from workflows.domain.generation import Purpose
 from workflows.domain.ids import GenerationId, SessionId
 from workflows.domain.state import Aside, SessionState
 from workflows.domain.wire import (
     WAKE,
+    AsideRequest,
     CloseReason,
     CloseRequest,
     CloseResult,
     LoadRequest,
     LoadResult,
     Request,
-    TitleRequest,
     Wake,
     WakeKind,
 )
@@ -112,12 +112,12 @@ class SessionRuntime:
                 if await _signal_if_running(child):
                     return
 
-    def start_aside(self, generation: GenerationId) -> None:
+    def start_aside(self, generation: GenerationId, purpose: Purpose = Purpose.TITLE) -> None:
         """Ask beside the session. Nothing waits for it, here or in a later run: what becomes of it is in the rows."""
-        asyncio.ensure_future(self._start_aside(generation)).add_done_callback(_consume_exception)
+        asyncio.ensure_future(self._start_aside(generation, purpose)).add_done_callback(_consume_exception)
 
-    async def _start_aside(self, generation: GenerationId) -> None:
-        request = TitleRequest(**self.fence(), generation=generation)
+    async def _start_aside(self, generation: GenerationId, purpose: Purpose) -> None:
+        request = AsideRequest(**self.fence(), generation=generation, purpose=purpose)
         handle = await workflow.start_child_workflow(  # raises if it runs already
             ids.ASIDE_TYPE,
             Aside(request=request, limits=self.state.limits),
@@ -126,7 +126,7 @@ class SessionRuntime:
             parent_close_policy=workflow.ParentClosePolicy.ABANDON,
             cancellation_type=workflow.ChildWorkflowCancellationType.ABANDON,
             search_attributes=_child_search_attributes(
-                workflow.info().typed_search_attributes, self.state.session, TITLE.name
+                workflow.info().typed_search_attributes, self.state.session, purpose.value
             ),
         )
         handle.add_done_callback(_consume_exception)

@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import suppress
+from typing import Final
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, is_cancelled_exception
@@ -9,10 +10,13 @@ from temporalio.exceptions import ActivityError, is_cancelled_exception
 from workflows.domain import ids
 from workflows.domain.behaviour import require_known
 from workflows.domain.errors import ReloadDue
+from workflows.domain.generation import Purpose
 from workflows.domain.state import SessionState
 from workflows.domain.wire import WAKE, CloseReason, Wake, WakeKind
 from workflows.runtime import SessionRuntime
 from workflows.turn import Turn
+
+_ASIDES: Final = {WakeKind.TITLE: Purpose.TITLE, WakeKind.SUMMARY: Purpose.SUMMARY}
 
 
 @workflow.defn(name=ids.WORKFLOW_TYPE)
@@ -45,8 +49,8 @@ class SessionWorkflow:
     @workflow.signal(name=WAKE)
     def wake(self, wake: Wake) -> None:
         self.state.wake(wake)
-        if wake.kind is WakeKind.TITLE:
-            self.runtime.start_aside(ids.GenerationId(wake.subject))
+        if (purpose := _ASIDES.get(wake.kind)) is not None:
+            self.runtime.start_aside(ids.GenerationId(wake.subject), purpose)
 
     async def end(self) -> None:
         """End the session with its open turn, as its rows have it."""

@@ -59,11 +59,23 @@ def compaction_request(head: Transcript, room: int, focus: str = "") -> str:
     )
     wish = render_prompt("compaction/focus", focus=escape_tags(focus)) if focus else ""
     others = len(render_prompt("compaction/request", earlier=known, focus=wish, conversation=""))
-    text = _fitting([block for entry in head for block in _blocks(entry)], max(room - others, room // 4))
+    text = _fitting(head, max(room - others, room // 4))
     return render_prompt("compaction/request", earlier=known, focus=wish, conversation=text)
 
 
-def _fitting(blocks: Sequence[_Block], room: int) -> str:
+def change_request(conversation: Transcript, room: int) -> str:
+    """Asks what was changed in a conversation, as `compaction_request` shows it. `room`: characters of the request."""
+    first = conversation[0]
+    known = (
+        render_prompt("summary/earlier", summary=escape_tags(first.text)) if isinstance(first, ContextSummary) else ""
+    )
+    others = len(render_prompt("summary/request", earlier=known, conversation=""))
+    text = _fitting(conversation, max(room - others, room // 4))
+    return render_prompt("summary/request", earlier=known, conversation=text)
+
+
+def _fitting(conversation: Transcript, room: int) -> str:
+    blocks = [block for entry in conversation for block in _blocks(entry)]
     whole = [block.render() for block in blocks]
     if sum(map(len, whole)) <= room:
         return "\n\n".join(whole)

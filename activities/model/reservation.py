@@ -46,7 +46,6 @@ _INSTRUCTIONS: Final = 10_000  # tokens of instructions and tools, until a provi
 _LONGEST_TITLE: Final = 180.0  # seconds: its attempt is over by then (workflows.policies), as is that of a step
 _LONGEST_STEP: Final = TurnLimits().model_timeout + 60.0
 _SHORTEST_WAIT: Final = 1.0  # seconds, of a day that is about to end
-_NO_TITLE: Final = "There is no budget left for a title."
 
 
 async def reserve(
@@ -66,9 +65,9 @@ async def reserve(
         await failpoint("budget.reserved")
 
 
-async def reserve_title(attempt: Attempt, known: Sequence[BudgetLimits], model: ResolvedModel, context: int) -> None:
-    """For `context` tokens. Raises ApplicationError as `reserve`, and where a limit leaves no room: a title is worth no
-    question."""
+async def reserve_aside(attempt: Attempt, known: Sequence[BudgetLimits], model: ResolvedModel, context: int) -> None:
+    """For `context` tokens of side work. Raises ApplicationError as `reserve`, and where a limit leaves no room: it is
+    worth no question."""
     if known:
         _require_price(known, model)
         async with attempt.finishing_journal() as journal:
@@ -81,7 +80,7 @@ async def reserve_title(attempt: Attempt, known: Sequence[BudgetLimits], model: 
                 ids = _ids([limit.budget for limit in found])
                 reservations.reserve(journal, ids, attempt.generation, None, attempt.fence, needed)
         if not fits:
-            raise model_failed(_NO_TITLE)
+            raise model_failed(f"There is no budget left for a {attempt.generation.purpose}.")
         attempt.version, attempt.reserved = journal.version_after, needed.sent
         await failpoint("budget.reserved")
 

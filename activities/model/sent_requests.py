@@ -4,6 +4,7 @@ import asyncio
 from typing import NamedTuple
 
 from activities.model import sent_pieces, unsent_contents
+from activities.model.change_summarizer import change_messages
 from activities.model.compact import compaction_messages
 from activities.model.endpoint import Endpoint
 from activities.model.input_messages import convert_entries
@@ -20,10 +21,11 @@ from activities.store.transcript_cache import read_context
 from activities.store.turn_configs import TurnConfigCache
 from activities.tools.toolset import Toolsets
 from workflows.domain.agents.agent import Agent
-from workflows.domain.agents.built_in import COMPACTION, TITLE
+from workflows.domain.agents.built_in import COMPACTION, SUMMARY, TITLE
 from workflows.domain.config.agent_selection import hidden_agent
 from workflows.domain.context.prune import cleared_calls
 from workflows.domain.errors import Conflict, NotFound
+from workflows.domain.generation import Purpose
 from workflows.domain.ids import SessionId, TurnId
 from workflows.domain.messages import AssistantMessage, Transcript
 from workflows.domain.sent_request import LeftOut, RequestChoice, SentEntry, SentLayer, SentRequest, SentTool
@@ -66,6 +68,8 @@ class SentRequests:
         return _sent(self._session, found, made, rebuilt)
 
     async def _rebuild(self, found: AskedGeneration, form: RequestForm) -> _Rebuilt:
+        if form.compaction is not None and found.purpose is Purpose.SUMMARY:
+            return await self._change_summary(form, form.compaction)
         if form.compaction is not None:
             return await self._compaction(form, form.compaction)
         if found.turn is not None and found.step is not None:
@@ -105,6 +109,11 @@ class SentRequests:
         )
         agent = await self._hidden(COMPACTION, form)
         return _aside(form, agent, compaction_messages(agent, head, made.room, requests))
+
+    async def _change_summary(self, form: RequestForm, made: CompactionForm) -> _Rebuilt:
+        conversation = await self._context(form, StepNumber(self._turns[made.turn].number, made.step))
+        agent = await self._hidden(SUMMARY, form)
+        return _aside(form, agent, change_messages(agent, conversation, made.room))
 
     async def _title(self, form: RequestForm) -> _Rebuilt:
         texts = await prompts.texts(self._reader, self._session)

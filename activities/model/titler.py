@@ -12,7 +12,7 @@ from activities.model.compaction_prompt import escape_tags
 from activities.model.context_split import estimate_text
 from activities.model.endpoints import EndpointResolver
 from activities.model.port import SystemInput, UserInput
-from activities.model.reservation import reserve_title
+from activities.model.reservation import reserve_aside
 from activities.model.system_prompt import agent_prompt
 from activities.store import budgets, prompts, titles, turns
 from activities.store.attempts import RequestForm
@@ -26,7 +26,7 @@ from workflows.domain.config.config import Config
 from workflows.domain.generation import Generation, Purpose
 from workflows.domain.ids import TurnId
 from workflows.domain.titles import title_of_answer
-from workflows.domain.wire import TitleRequest
+from workflows.domain.wire import AsideRequest
 
 MAX_CHARS: Final = 20_000  # of what the person has written; a small model takes it
 _INSTRUCTIONS: Final = 1_000  # tokens
@@ -51,8 +51,8 @@ class Titler:
         self.endpoints = endpoints
 
     @activity.defn(name="holdfast.model.title")
-    async def title(self, request: TitleRequest) -> None:
-        """Raises as `AnswerStream.get` and `reserve_title`."""
+    async def title(self, request: AsideRequest) -> None:
+        """Raises as `AnswerStream.get` and `reserve_aside`."""
         generation = Generation(id=request.generation, purpose=Purpose.TITLE)
         async with self.attempts.start(request, generation) as attempt:
             view = await self.begin(request, attempt)
@@ -62,14 +62,14 @@ class Titler:
             named = agent.model or view.config.small_model or view.turn.model
             model = await self.endpoints.resolve(named, view.config, agent=agent)
             context = _INSTRUCTIONS + estimate_text("".join(view.texts)[:MAX_CHARS])
-            await reserve_title(attempt, view.limits, model, context)
+            await reserve_aside(attempt, view.limits, model, context)
             question = model.request(title_messages(agent, view.texts))
             form = RequestForm(model=model.name, release=self.attempts.release, turn=view.id, prompts=len(view.texts))
             await attempt.record_request(question, form)
             answer = await self.answers.get(attempt, model, question, agent.name)
             await attempt.store(answer.model_copy(update={"title": title_of_answer(answer.text)}))
 
-    async def begin(self, request: TitleRequest, attempt: Attempt) -> _View | None:
+    async def begin(self, request: AsideRequest, attempt: Attempt) -> _View | None:
         """None: nothing is to be asked any more. Raises as `Attempt.begin`."""
         async with attempt.registration() as journal:
             turn = await titles.requested_for(journal, request.generation)

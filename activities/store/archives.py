@@ -41,6 +41,7 @@ TABLES: Final = {
     "generation": _BY_SESSION,
     "attempt": b"generation IN (SELECT id FROM generation WHERE session = ANY(%(sessions)s))",
     "title_request": _BY_SESSION,
+    "change_summary": _BY_SESSION,
     "message": _BY_SESSION,
     "compaction": _BY_SESSION,
     "compaction_try": _BY_SESSION,

@@ -3,9 +3,9 @@
 from typing import Final
 
 from activities.store import notes
+from activities.store.aside_requests import turn_to_ask_about
 from activities.store.journal import Journal
 from activities.store.queries import Queries
-from workflows.domain.errors import Conflict
 from workflows.domain.events.sessions import SessionTitled, TitleRequested
 from workflows.domain.ids import GenerationId, NoteId, TurnId, title_id
 from workflows.domain.titles import wants_title
@@ -32,15 +32,8 @@ def settle(journal: Journal, generation: GenerationId, title: str | None) -> Non
 
 async def ask(journal: Journal, generation: GenerationId) -> None:
     """A person wants a title of the model. Raises Conflict for a session that has had no turn, or takes none now."""
-    newest = await journal.row(_QUERIES.newest_turn, session=journal.session)
     name_it = f"`holdfast title {journal.session} TEXT` names it."
-    if journal.ended:
-        raise Conflict(f"Session {journal.session!r} has ended: no model is asked any more. {name_it}")
-    if journal.suspension is not None:
-        raise Conflict(f"Session {journal.session!r} is suspended: no model is asked until it is resumed. {name_it}")
-    if newest is None:
-        raise Conflict(f"Session {journal.session!r} has not begun: there is nothing to name yet. {name_it}")
-    _request(journal, generation, newest["id"])
+    _request(journal, generation, await turn_to_ask_about(journal, "there is nothing to name yet", name_it))
     journal.record(TitleRequested(generation=generation))
     journal.notify(WakeKind.TITLE, generation)
 

@@ -11,7 +11,7 @@ from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 from activities.caller_check import CallerCheckInterceptor
 from activities.store.database import Database
 from workflows.domain.ids import GenerationId, ScheduleId, SessionId, TurnId
-from workflows.domain.wire import FiringRequest, LoadRequest, TitleRequest
+from workflows.domain.wire import AsideRequest, FiringRequest, LoadRequest
 
 REQUEST = LoadRequest(session=SessionId("ses_1"), epoch=1, sequence=1, turn=TurnId("trn_1"))
 
@@ -41,7 +41,7 @@ async def test_the_sessions_own_workflow_is_served(database: Database) -> None:
 
 
 async def test_side_work_is_served_for_its_own_generation_alone(database: Database) -> None:
-    title = TitleRequest(session=SessionId("ses_1"), epoch=1, sequence=1, generation=GenerationId("gen_1"))
+    title = AsideRequest(session=SessionId("ses_1"), epoch=1, sequence=1, generation=GenerationId("gen_1"))
     assert await called(database, "aside/ses_1/gen_1", "holdfast.aside", title) == 1
     for workflow_id, workflow_type, request in (
         ("aside/ses_1/gen_2", "holdfast.aside", title),

@@ -92,6 +92,14 @@ class AcceptedTitle(Value):
     delivered: bool
 
 
+class AcceptedSummary(Value):
+    """`generation`: whose answer is to sum up what the session has changed; `delivered` as above."""
+
+    session: SessionId
+    generation: GenerationId
+    delivered: bool
+
+
 class AcceptedStop(Value):
     """Its turn (None: none was open) and the prompts that it withdrew."""
 

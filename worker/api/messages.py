@@ -4,7 +4,7 @@ from datetime import datetime
 
 from pydantic import JsonValue
 
-from workflows.domain.ids import MessageId, PartId
+from workflows.domain.ids import GenerationId, MessageId, PartId
 from workflows.domain.messages import AnswerMetadata, Message, StoredPart
 from workflows.domain.value import Value
 
@@ -37,6 +37,16 @@ class MessageDetails(Value):
     variant: str | None
     text_parts: tuple[PartId, ...]
     call_times: dict[PartId, CallTimes]
+
+
+class ChangeSummary(Value):
+    """What a model says that a session has changed. `number`: of its newest turn when a person asked for it; `prompt`:
+    the newest one then."""
+
+    generation: GenerationId
+    number: int
+    prompt: MessageId | None
+    text: str
 
 
 class SummaryPart(Value):

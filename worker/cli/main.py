@@ -43,6 +43,7 @@ COMMAND_SECTIONS: Final = {
         "poke": CommandEntry("poke", "Tell an agent that waits for TOKEN that it has come."),
         "resume": CommandEntry("resume", "Let a suspended session continue, as things are now."),
         "title": CommandEntry("title", "Name a session; without TEXT, have the model name it anew."),
+        "summary": CommandEntry("summary", "Have a model say what a session has changed."),
         "fork": CommandEntry("fork", "Begin another session with the messages of one."),
         "stop": CommandEntry("sessions", "Stop a session's turn."),
         "end": CommandEntry("sessions", "End a session for good."),

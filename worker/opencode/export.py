@@ -13,11 +13,19 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from worker.api.messages import CallTimes, ImportedInfo, MessageDetails, SummaryDetails
+from worker.api.messages import CallTimes, ChangeSummary, ImportedInfo, MessageDetails, SummaryDetails
 from worker.api.sessions import Overview, Totals, UnfinishedTurn
 from worker.opencode import compaction_shapes, shapes
 from worker.opencode.compaction_shapes import Position
-from worker.opencode.exported_shapes import AssistantInfo, DiffSummary, ExportedMessage, Paths, SessionInfo, UserInfo
+from worker.opencode.exported_shapes import (
+    AssistantInfo,
+    DiffSummary,
+    ExportedMessage,
+    MessageSummary,
+    Paths,
+    SessionInfo,
+    UserInfo,
+)
 from worker.opencode.shapes import ErrorShape, PartShape, SpanShape, TimesShape
 from workflows.domain import ids, messages, usage
 from workflows.domain.close_reason import CloseReason
@@ -28,13 +36,14 @@ from workflows.domain.messages import AssistantMessage, UserMessage
 @dataclass
 class Exporter:
     """Each unfinished turn in `cut_short` becomes a message with its error; each of the `summaries` three: that it was
-    asked for, the summary, and what told the model to go on."""
+    asked for, the summary, and what told the model to go on. `changes` stands at its prompt."""
 
     overview: Overview
     worktree: str
     cut_short: Sequence[UnfinishedTurn] = ()
     imported: ImportedInfo | None = None
     summaries: Sequence[SummaryDetails] = ()
+    changes: ChangeSummary | None = None
     _prompt: MessageId = MessageId("")
     _since: datetime | None = None
     _tails: dict[MessageId, MessageId] = field(default_factory=dict)
@@ -167,9 +176,13 @@ class Exporter:
             model=shapes.model_shape(details.model, details.variant),
             system=message.system,
             format=shapes.output_format_shape(message.format) if message.format else None,
+            summary=self._changes_at(message.id),
         )
         parts = [shapes.prompt_part_shape(info.session_id, info.id, *each) for each in enumerate(message.parts)]
         return ExportedMessage(info=info, parts=tuple(parts))
+
+    def _changes_at(self, prompt: MessageId) -> MessageSummary | None:
+        return MessageSummary(body=self.changes.text) if self.changes and self.changes.prompt == prompt else None
 
     def _assistant(self, message: AssistantMessage, details: MessageDetails) -> ExportedMessage:
         body = message.body

@@ -40,6 +40,13 @@ class SessionInfo(Shape):
     time: TimesShape
 
 
+class MessageSummary(Shape):
+    """What a model says that was changed up to a prompt's turn; the differences of files are not written."""
+
+    body: str
+    diffs: tuple[JsonValue, ...] = ()
+
+
 class UserInfo(Shape):
     id: MessageId
     session_id: SessionId
@@ -49,6 +56,7 @@ class UserInfo(Shape):
     model: ModelShape
     system: str | None = None
     format: OutputFormatShape | None = None
+    summary: MessageSummary | None = None
 
 
 class Paths(Shape):

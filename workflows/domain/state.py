@@ -13,11 +13,11 @@ from workflows.domain.step_flaw import StepFlaw
 from workflows.domain.value import Value, WireValue
 from workflows.domain.wire import (
     FINISH_STOPPED,
+    AsideRequest,
     CloseReason,
     LoadResult,
     OpenTurn,
     StepResult,
-    TitleRequest,
     Wake,
     WakeKind,
 )
@@ -50,7 +50,7 @@ class TurnLimits(Value):
 class Aside(WireValue):
     """Side work of a session, as its workflow gets it."""
 
-    request: TitleRequest
+    request: AsideRequest
     limits: TurnLimits = TurnLimits()
 
 

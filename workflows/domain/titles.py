@@ -39,11 +39,16 @@ def first_line(prompt: str) -> str:
 
 def title_of_answer(answer: str) -> str | None:
     """None: the model gave none."""
-    lines = (replace_unprintable(line).strip() for line in _THOUGHTS.sub("", answer).splitlines())
+    lines = (replace_unprintable(line).strip() for line in without_thoughts(answer).splitlines())
     title = next((line for line in lines if line), None)
     if title is None or len(title) <= MAX_TITLE_CHARS:
         return title
     return title[: MAX_TITLE_CHARS - 3] + "..."
+
+
+def without_thoughts(answer: str) -> str:
+    """Some models write them into the text."""
+    return _THOUGHTS.sub("", answer)
 
 
 def validate_title(text: str) -> str:

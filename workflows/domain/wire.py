@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from workflows.domain.close_reason import CloseReason as CloseReason
+from workflows.domain.generation import Purpose
 from workflows.domain.ids import (
     ASIDE_TYPE,
     WORKFLOW_TYPE,
@@ -73,14 +74,15 @@ class FiringRequest(WireValue):
 
 
 class WakeKind(StrEnum):
-    """What came. WORK: a prompt or retry; SETTLED: the end of a subagent or of a wait on purpose; TITLE: a person wants
-    one; REFRESH: only that the rows have to be read."""
+    """What came. WORK: a prompt or retry; SETTLED: the end of a subagent or of a wait on purpose; TITLE, SUMMARY: a
+    person wants one; REFRESH: only that the rows have to be read."""
 
     WORK = "work"
     ANSWER = "answer"
     STOP = "stop"
     SETTLED = "settled"
     TITLE = "title"
+    SUMMARY = "summary"
     RESUME = "resume"
     REFRESH = "refresh"
 
@@ -225,10 +227,11 @@ class OutgrowResult(WireValue):
     ask: AskId | None = None
 
 
-class TitleRequest(Request):
-    """Side work, by a workflow of its own."""
+class AsideRequest(Request):
+    """Side work, by a workflow of its own: what the answer of a generation is for."""
 
     generation: GenerationId
+    purpose: Purpose = Purpose.TITLE
 
     @property
     def caller(self) -> Caller:

@@ -215,6 +215,14 @@ CREATE TABLE title_request (                        -- titles that a model is to
 );
 CREATE INDEX title_request_session ON title_request (session);
 
+CREATE TABLE change_summary (                       -- what people want a model to say of a session's changes
+    generation text PRIMARY KEY,                    -- whose answer holds it
+    session    text NOT NULL REFERENCES session,
+    turn       text NOT NULL REFERENCES turn,       -- whose configuration and model count
+    author     text NOT NULL
+);
+CREATE INDEX change_summary_session ON change_summary (session);
+
 CREATE TABLE message (                              -- committed answers of the model
     id         text PRIMARY KEY,
     session    text        NOT NULL REFERENCES session,
@@ -515,7 +523,7 @@ CREATE UNIQUE INDEX schedule_record_prompt ON schedule_record (prompt) WHERE pro
 CREATE TABLE outbox (                               -- signals still to be sent: written with the row that each is about
     id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     session    text        NOT NULL,                -- no foreign key: it would lock the session, which may be a parent
-    kind       text        NOT NULL CHECK (kind IN ('work', 'answer', 'stop', 'settled', 'title', 'resume', 'refresh')),
+    kind       text        NOT NULL CHECK (kind IN ('work', 'answer', 'stop', 'settled', 'title', 'summary', 'resume', 'refresh')),
     subject    text        NOT NULL,                -- id of that row
     turn       text,                                -- that a stop names
     created_at timestamptz NOT NULL DEFAULT now(),

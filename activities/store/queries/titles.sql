@@ -8,10 +8,6 @@ SELECT parent IS NOT NULL AS subagent, default_title IS NULL AS titled,
        (SELECT count(*) FROM work WHERE work.session = session.id AND kind = 'prompt' AND state = 'taken') AS prompts
 FROM session WHERE id = %(session)s
 
--- name: newest_turn
--- The newest turn of a session.
-SELECT id FROM turn WHERE session = %(session)s ORDER BY number DESC LIMIT 1
-
 -- name: request
 -- Request a title of a model.
 INSERT INTO title_request (generation, session, turn, author)

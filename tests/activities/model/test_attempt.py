@@ -24,7 +24,7 @@ from worker.scripted.script import Refuse, ScriptedAnswer, ScriptedCall
 from workflows.domain.events.generations import MessageCompleted, ModelRetry
 from workflows.domain.generation import Generation, Purpose
 from workflows.domain.ids import GenerationId, Prefix, SessionId, answer_id
-from workflows.domain.wire import Fence, TitleRequest
+from workflows.domain.wire import AsideRequest, Fence
 
 TITLE = ScriptedAnswer(text="A fine title", faults={1: Refuse(status=503)})
 
@@ -36,11 +36,11 @@ class TitleRig:
         self.model = model
         self.generation = generation
 
-    def request(self) -> TitleRequest:
+    def request(self) -> AsideRequest:
         """As it is scheduled again: with the next sequence number."""
-        return TitleRequest(**self.model.rig.request_fields(), generation=self.generation)
+        return AsideRequest(**self.model.rig.request_fields(), generation=self.generation)
 
-    async def ask(self, request: TitleRequest | None = None, attempt: int = 1) -> str:
+    async def ask(self, request: AsideRequest | None = None, attempt: int = 1) -> str:
         """Ask in a newly started worker; the session's title then."""
         rig, adapter = self.model.rig, self.model.adapter
         endpoints = EndpointResolver(Keys(rig.project / "auth.json"), {}, adapter)
@@ -122,7 +122,7 @@ async def test_watchers_see_a_step_grow_and_not_a_title(open_model: Open) -> Non
 
 
 async def test_an_accepted_answer_is_read_although_the_database_is_away() -> None:
-    request = TitleRequest(session=SessionId("ses_1"), epoch=1, sequence=1, generation=GenerationId("gen_1"))
+    request = AsideRequest(session=SessionId("ses_1"), epoch=1, sequence=1, generation=GenerationId("gen_1"))
     generation = Generation(id=request.generation, purpose=Purpose.TITLE)
 
     async def accept() -> None:

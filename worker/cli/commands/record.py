@@ -95,7 +95,8 @@ async def export(settings: Settings, session: str) -> None:
         records = client.records
         unfinished, imported = await records.unfinished_turns(overview.id), await records.imported(overview.id)
         summaries = await records.summaries(overview.id)
-        exporter = Exporter(overview, str(root or directory), unfinished, imported, summaries)
+        changes = await records.change_summary(overview.id)
+        exporter = Exporter(overview, str(root or directory), unfinished, imported, summaries, changes)
         totals, compacting = (
             await client.sessions.totals(overview.id),
             await client.sessions.compacting_since(overview.id),

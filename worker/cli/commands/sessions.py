@@ -7,6 +7,8 @@ from typing import Any
 import click
 
 from worker.api.accepted import AcceptedStop
+from worker.api.messages import ChangeSummary
+from worker.api.sessions import Overview
 from worker.cli import completers, confirmation, filter_options, id_lookup, other_sessions
 from worker.cli.command_support import async_command, open_client, print_note
 from worker.cli.filter_options import session_filter
@@ -18,6 +20,7 @@ from worker.cli.render.formatting import pluralize
 from worker.cli.render.session_status import describe_session
 from worker.cli.render.wrap import wrap_text
 from worker.cli.request_choice import parse_request_choice
+from worker.client import SessionClient
 from worker.settings import Settings
 from workflows.domain.errors import UsageError
 from workflows.domain.sent_request import SentRequest
@@ -61,7 +64,7 @@ def sessions(context: click.Context, /, limit: int | None, all_: bool, as_json: 
     is_flag=False,
     flag_value="",
     help="What its model was sent: at the newest step, STEP of its turn (4), or TURN.STEP (2.4); for `compaction`, "
-    "`title`, or a generation (gen_…).",
+    "`title`, `summary`, or a generation (gen_…).",
 )
 @click.option("--json", "as_json", is_flag=True, help="As a JSON object.")
 @async_command
@@ -94,13 +97,23 @@ async def show(settings: Settings, session: str, summary: bool, prompt: str | No
         asks = await client.inbox.asks(session=overview.id) if overview.asks and not as_json else []
         changes = (await client.sessions.totals(overview.id)).changes
         budgets = await client.sessions.budgets(overview.id)
+        said = await _change_summary(client, overview)
     if as_json:
-        more = {"changes": changes.model_dump(), "budgets": [each.model_dump(mode="json") for each in budgets]}
+        more: dict[str, Any] = {"changes": changes.model_dump()}
+        more |= {"budgets": [each.model_dump(mode="json") for each in budgets]}
+        more |= {"change_summary": said.model_dump() if said is not None else None}
         click.echo(json.dumps(overview.model_dump(mode="json") | more, indent=2))
         return
     rows = [*describe_session(overview, changes, datetime.now(UTC), asks[0].id if asks else None)]
     rows += [f"  {describe_budget(budget)}" for budget in budgets]
+    rows += [f"  Changes, up to turn {said.number}: {escape_prose(said.text)}"] if said is not None else []
     print_rows(each for row in rows for each in wrap_text(row, terminal_columns(), 2))
+
+
+async def _change_summary(client: SessionClient, overview: Overview) -> ChangeSummary | None:
+    if overview.archive is not None or overview.status == "deleted":
+        return None
+    return await client.records.change_summary(overview.id)
 
 
 def _print_request(sent: SentRequest, as_json: bool) -> None:

@@ -15,11 +15,11 @@ from worker.cli.render.event_contents import (
 )
 from worker.cli.render.formatting import format_rule
 from worker.cli.render.wait_text import wait_sentence
-from worker.stored_contents import note_of
+from worker.stored_contents import note_of, part_of
 from workflows.domain.events.asks import AnswerNotRun, AnswerRefused, AskAnswered, AskClosed, AskReopened
 from workflows.domain.events.compactions import CompactionAccepted, CompactionWithdrawn
 from workflows.domain.events.event import Event
-from workflows.domain.events.generations import ContextCompacted, ContextPruned, PauseEnded
+from workflows.domain.events.generations import ContextCompacted, ContextPruned, MessageCompleted, PauseEnded
 from workflows.domain.events.grants import GrantMade, GrantRevoked
 from workflows.domain.events.prompts import PromptAccepted, PromptWithdrawn
 from workflows.domain.events.sessions import (
@@ -29,14 +29,19 @@ from workflows.domain.events.sessions import (
     SessionRefreshed,
     SessionRestarted,
     SessionTitled,
+    SummaryRequested,
     SuspensionEnded,
     TitleRequested,
 )
 from workflows.domain.events.stops import StopAccepted
 from workflows.domain.events.tasks import TaskStarted
 from workflows.domain.events.turns import RetryAccepted, RetryWithdrawn
+from workflows.domain.generation import Purpose
+from workflows.domain.messages import TextPart
+from workflows.domain.titles import without_thoughts
 
 DIM: Final = "dim"
+_SUMMARY: Final = 1_000  # characters
 Sentence: TypeAlias = tuple[str, str | None]  # and its style
 
 
@@ -47,6 +52,7 @@ def find_sentence(event: Event, seen: EventWithContents) -> Sentence | None:
         or _context_sentence(event, seen)
         or _deletion_sentence(event, seen)
         or _session_sentence(event, seen)
+        or _aside_sentence(event, seen)
         or _turn_sentence(event, seen)
         or _ask_sentence(event, seen)
         or wait_sentence(event, seen)
@@ -81,14 +87,25 @@ def _session_sentence(event: Event, seen: EventWithContents) -> Sentence | None:
             return f"The session still did not go on: it is started anew ({event.restarts}).", "yellow"
         case SessionEnded():
             return f"The session has ended: {one_line(event.reason)}.", None
+        case SessionConfigured():
+            return f"The next turns go by the configuration of {actor_of(seen)}'s shell.", None
+    return None
+
+
+def _aside_sentence(event: Event, seen: EventWithContents) -> Sentence | None:
+    match event:
         case TitleRequested():
             return f"{actor_of(seen)} wants another title.", None
+        case SummaryRequested():
+            return f"{actor_of(seen)} wants a summary of what was changed.", None
+        case MessageCompleted(purpose=Purpose.SUMMARY):
+            texts = [part_of(seen, sealed.part) for sealed in event.parts if sealed.kind == "text"]
+            said = " ".join(part.text for part in texts if isinstance(part, TextPart))
+            return f"Changes: {one_line(without_thoughts(said), _SUMMARY)}", DIM
         case SessionTitled(generation=None):
             return f"Named by {actor_of(seen)}: {one_line(note_of(seen, event.note))}", None
         case SessionTitled():
             return f"Named: {one_line(note_of(seen, event.note))}", DIM
-        case SessionConfigured():
-            return f"The next turns go by the configuration of {actor_of(seen)}'s shell.", None
     return None
 
 

@@ -40,9 +40,7 @@ GENERAL: Final = Agent(
 )
 COMPACTION: Final = Agent(name="compaction", mode=AgentMode.PRIMARY, hidden=True, prompt_file="compaction")
 TITLE: Final = Agent(name="title", mode=AgentMode.PRIMARY, hidden=True, prompt_file="title", temperature=0.5)
-SUMMARY: Final = Agent(
-    name="summary", mode=AgentMode.PRIMARY, hidden=True, prompt_file="summary"
-)  # kept, as in OpenCode: nothing asks it
+SUMMARY: Final = Agent(name="summary", mode=AgentMode.PRIMARY, hidden=True, prompt_file="summary")
 BUILT_IN: Final = {agent.name: agent for agent in (BUILD, EXPLORE, GENERAL)}
 
 # Asked by Holdfast alone, without tools: nobody can choose them.

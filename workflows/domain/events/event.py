@@ -45,6 +45,7 @@ from workflows.domain.events.sessions import (
     SessionRestarted,
     SessionSuspended,
     SessionTitled,
+    SummaryRequested,
     SuspensionEnded,
     TitleRequested,
 )
@@ -63,6 +64,7 @@ Event: TypeAlias = Annotated[
     | SessionImported
     | MessageCopied
     | TitleRequested
+    | SummaryRequested
     | SessionEnded
     | SessionDeleted
     | MessageDeleted

@@ -44,6 +44,13 @@ class TitleRequested(Value):
     generation: GenerationId
 
 
+class SummaryRequested(Value):
+    """A person wants the model to sum up what was changed: the answer of `generation` does."""
+
+    type: Literal["summary.requested"] = "summary.requested"
+    generation: GenerationId
+
+
 class SessionEnded(Value):
     type: Literal["session.ended"] = "session.ended"
     reason: str

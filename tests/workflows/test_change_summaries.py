@@ -1,0 +1,72 @@
+"""A summary of what a session has changed: asked for by a person alone, beside its turns."""
+
+import json
+from typing import Final
+
+import pytest
+
+from tests.histories.history_scenarios import WRITE
+from tests.worker.cli.conftest import OpenHarness, shell
+from worker.scripted.script import Refuse, Script, ScriptedAnswer, ScriptedUsage
+from workflows.domain.errors import Conflict
+from workflows.domain.generation import Purpose
+from workflows.domain.sent_request import RequestChoice
+
+DONE: Final = ScriptedAnswer(text="Done.", usage=ScriptedUsage(input=100, output=10))
+SAID: Final = ScriptedAnswer(
+    text="<think>What was it?</think>\n\nI added a.txt, which says hello.", usage=ScriptedUsage(input=20, output=5)
+)
+
+
+async def test_a_person_has_the_changes_summed_up_and_everything_shows_it(open_harness: OpenHarness) -> None:
+    scripts = {"default": Script(answers=(WRITE, DONE, DONE), auxiliary_answer=SAID)}
+    async with open_harness(scripts=scripts) as harness:
+        harness.configure_person(model={}, small_model="scripted/small")
+        session, person = await harness.start_session("Say hello."), shell(harness)
+        early = await person.run("summary", session)
+        async with harness.running_worker():
+            await harness.ended(session)
+            asked = await person.run("summary", session)
+            sent = await harness.client.records.sent(session, RequestChoice(purpose=Purpose.SUMMARY))
+            await harness.client.prompt(session, "Thanks.")
+            await harness.ended(session, 2)
+        shown, told = await person.run("sessions", "show", session), await person.run("log", session, "--events")
+        as_json = json.loads((await person.run("sessions", "show", session, "--json")).out)
+        exported = json.loads((await person.run("export", session)).out)["messages"]
+        totals, verified = await harness.client.sessions.totals(session), await harness.client.records.verify(session)
+        entries = len(harness.model.ledger.entries)
+        await harness.client.end(session)
+        with pytest.raises(Conflict, match="has ended: no model is asked any more.$"):
+            await harness.client.summaries.ask(session)
+
+    text = "I added a.txt, which says hello."
+    assert early.code == 6 and "has not begun: nothing was changed yet" in early.err
+    assert (asked.code, asked.out) == (0, f"{text}\n") and entries == 4
+    request = str(sent.conversation[-1].messages[0]["content"])
+    assert sent.as_sent and sent.model == "scripted/small" and "[User]: Say hello." in request
+    assert "[Assistant tool call]: write(" in request and request.endswith("[Assistant]: Done.\n</conversation>")
+    assert f"Changes, up to turn 1: {text}" in shown.out and as_json["change_summary"]["text"] == text
+    assert "summary.requested" in told.out and verified.problem is None
+    assert [each["info"].get("summary") for each in exported if each["info"]["role"] == "user"] == [
+        {"body": text, "diffs": []},
+        None,
+    ]
+    assert (totals.steps, totals.tokens.output) == (3, 35)
+
+
+async def test_a_summary_that_its_provider_refuses_is_given_up_and_nothing_else_fails(
+    open_harness: OpenHarness,
+) -> None:
+    failing = SAID.model_copy(update={"faults": dict.fromkeys(range(1, 9), Refuse(status=400))})
+    scripts = {"default": Script(answers=(DONE, DONE), auxiliary_answer=failing)}
+    async with open_harness(scripts=scripts) as harness, harness.running_worker():
+        session = await harness.start_session("Say hello.")
+        await harness.ended(session)
+        asked = await harness.client.summaries.ask(session)
+        beside = harness.temporal.get_workflow_handle(f"aside/{session}/{asked.generation}")
+        await harness.until(session, lambda event: event.type == "summary.requested")
+        await harness.client.prompt(session, "Again.")
+        ended = await harness.ended(session, 2)
+        await beside.result()
+        found = await harness.client.records.change_summary(session)
+    assert found is None and ended.model_dump()["reason"] == "done"

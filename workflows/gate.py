@@ -7,7 +7,7 @@ from workflows import policies
 from workflows.domain import ids
 from workflows.domain.open_call import CallPhase, OpenCall
 from workflows.domain.permissions.verdicts import Allow, Ask, verdict
-from workflows.domain.state import TurnState
+from workflows.domain.turn_state import TurnState
 from workflows.domain.wire import AskRequest, AskResult, AskState
 from workflows.runtime import SessionRuntime
 

@@ -18,7 +18,7 @@ from workflows.domain.behaviour import COMPACTION_WAITS, COMPACTS, DAYS, LIMITS,
 from workflows.domain.errors import ReloadDue
 from workflows.domain.moves import Compact, Generate, Move, Outgrow, Settle, next_move
 from workflows.domain.open_call import CallPhase, CallResult, CallResultState, OpenCall
-from workflows.domain.state import TurnState
+from workflows.domain.turn_state import TurnState
 from workflows.domain.wire import (
     FINISH_FULL,
     FINISH_LIMIT,

@@ -10,7 +10,7 @@ from activities.model.prompt_shortening import shorten_prompts, unanswered_promp
 from workflows.domain.config.config import Compaction
 from workflows.domain.ids import MessageId
 from workflows.domain.messages import Transcript
-from workflows.domain.state import MAX_COMPACTIONS
+from workflows.domain.turn_state import MAX_COMPACTIONS
 
 UNKNOWN_WINDOW: Final = 32_000  # tokens: of a model without a known limit that has refused a request as too long
 

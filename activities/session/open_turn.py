@@ -39,9 +39,9 @@ from activities.tools.invalid import INVALID
 from workflows.domain.agents.built_in import TITLE
 from workflows.domain.config.agent_selection import is_disabled
 from workflows.domain.open_call import OpenCall
-from workflows.domain.state import MAX_COMPACTIONS
 from workflows.domain.step_flaw import find_flaw
 from workflows.domain.suspension import find_directory_change
+from workflows.domain.turn_state import MAX_COMPACTIONS
 from workflows.domain.wire import LoadRequest, LoadResult, OpenTurn, StepResult
 
 NO_MODEL: Final = (

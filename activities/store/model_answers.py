@@ -19,7 +19,7 @@ from workflows.domain.generation import Generation, Purpose
 from workflows.domain.ids import GenerationId, MessageId, PartId, TurnId, answer_id
 from workflows.domain.messages import FINISH_LENGTH, AnswerMetadata, StoredPart, TextPart
 from workflows.domain.permissions.grants import Grant
-from workflows.domain.state import MAX_CONTINUATIONS
+from workflows.domain.turn_state import MAX_CONTINUATIONS
 from workflows.domain.value import Value
 
 _QUERIES: Final = Queries("model_answers")

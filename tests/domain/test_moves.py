@@ -3,8 +3,8 @@
 from workflows.domain.ids import PartId, TurnId
 from workflows.domain.moves import Compact, Generate, Outgrow, Settle, next_move
 from workflows.domain.open_call import CallResult, CallResultState, OpenCall
-from workflows.domain.state import MAX_COMPACTIONS, MAX_CONTINUATIONS, MAX_EMPTY_ANSWERS, TurnState
 from workflows.domain.step_flaw import StepFlaw
+from workflows.domain.turn_state import MAX_COMPACTIONS, MAX_CONTINUATIONS, MAX_EMPTY_ANSWERS, TurnState
 from workflows.domain.wire import CloseReason, StepResult
 
 CALL = OpenCall(id=PartId("prt_1"), tool="read", loop_digest="d")

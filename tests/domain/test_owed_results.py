@@ -5,8 +5,8 @@ from workflows.domain.ids import PartId
 from workflows.domain.moves import Generate, Settle, next_move
 from workflows.domain.open_call import CallResult, CallResultState, OpenCall
 from workflows.domain.output_format import STRUCTURED_OUTPUT
-from workflows.domain.state import MAX_EMPTY_ANSWERS, TurnState
 from workflows.domain.step_flaw import StepFlaw
+from workflows.domain.turn_state import MAX_EMPTY_ANSWERS, TurnState
 from workflows.domain.wire import FINISH_STOPPED, CloseReason, StepResult
 
 GIVE = OpenCall(id=PartId("prt_2"), tool=STRUCTURED_OUTPUT, loop_digest="s")

@@ -7,7 +7,8 @@ from workflows.domain.open_call import CallPhase, CallResult, CallResultState, O
 from workflows.domain.permissions.findings import Finding
 from workflows.domain.permissions.loop_guard import GUARD_REQUEST
 from workflows.domain.permissions.rules import Action
-from workflows.domain.state import SessionState, TurnState
+from workflows.domain.state import SessionState
+from workflows.domain.turn_state import TurnState
 from workflows.domain.wire import (
     FINISH_STOPPED,
     CloseReason,

@@ -4,8 +4,8 @@ import pytest
 
 from workflows.domain.ids import TurnId
 from workflows.domain.moves import Generate, next_move
-from workflows.domain.state import MAX_EMPTY_ANSWERS, TurnState
 from workflows.domain.step_flaw import StepFlaw, find_flaw
+from workflows.domain.turn_state import MAX_EMPTY_ANSWERS, TurnState
 from workflows.domain.wire import CloseReason, StepResult
 
 

@@ -7,7 +7,7 @@ from worker.scripted.script import ScriptedAnswer, ScriptedCall
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import SessionId
 from workflows.domain.sent_request import RequestChoice
-from workflows.domain.state import MAX_CONTINUATIONS
+from workflows.domain.turn_state import MAX_CONTINUATIONS
 
 
 def cut(text: str = "", *tools: ScriptedCall, reasoning: str = "") -> ScriptedAnswer:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from workflows.domain.state import MAX_CONTINUATIONS, MAX_EMPTY_ANSWERS, TurnState
+from workflows.domain.turn_state import MAX_CONTINUATIONS, MAX_EMPTY_ANSWERS, TurnState
 from workflows.domain.wire import FINISH_STOPPED
 
 

@@ -1,7 +1,7 @@
 """Which model is asked for a summary, and how long its request is."""
 
 from activities.model.compaction_plan import summariser, summary_room
-from workflows.domain.state import MAX_COMPACTIONS
+from workflows.domain.turn_state import MAX_COMPACTIONS
 
 LAST = MAX_COMPACTIONS - 1
 

@@ -9,7 +9,7 @@ from activities.store.model_answers import NewAnswer
 from tests.activities.rig import BODY, ActivityRig
 from workflows.domain.generation import Generation, Purpose
 from workflows.domain.ids import GenerationId, MessageId, Prefix, answer_id
-from workflows.domain.state import MAX_COMPACTIONS
+from workflows.domain.turn_state import MAX_COMPACTIONS
 
 
 async def answered(rig: ActivityRig) -> MessageId:

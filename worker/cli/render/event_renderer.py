@@ -17,7 +17,7 @@ from worker.cli.render.collapse import OUTPUT_LIMIT, collapse
 from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.event_contents import call_of, describe_schedule_prompt, instructions_of, prompt_of
 from worker.cli.render.event_sentences import DIM, find_sentence
-from worker.cli.render.formatting import format_upcoming
+from worker.cli.render.formatting import format_upcoming, pluralize
 from worker.cli.render.session_origin import origin_rows
 from worker.cli.render.session_status import retry_hint
 from worker.cli.render.status_line import THINKING, WAITING, StatusLine
@@ -110,7 +110,7 @@ class EventRenderer:
         """A newer attempt replaces an older one."""
         if delta.source in self._completed_sources or not self.writer.live:
             return
-        self._show_cut()
+        self._show_cut(", and continued")
         attempt = tuple(int(number) for number in delta.attempt.split("-"))
         known = self._attempts.setdefault(delta.source, attempt)
         if attempt < known:
@@ -180,21 +180,21 @@ class EventRenderer:
         attempt = f" (attempt {event.attempt})" if event.attempt else ""
         self._print(f"{when}{attempt}: {message}", "yellow")
 
-    def _show_cut(self) -> None:
+    def _show_cut(self, continued: str = "") -> None:
         """The turn goes on behind an answer that was cut."""
         if self._cut is not None:
-            self._print(f"… cut at {self._cut}, and continued", DIM)
+            self._print(f"… cut at {self._cut}{continued}", DIM)
         self._cut = None
 
     def _show_answer(self, event: MessageCompleted, seen: EventWithContents) -> None:
-        self._show_cut()
+        self._show_cut(", and continued")
         self._completed_sources.add(event.message)
         parts = (part_of(seen, sealed.part) for sealed in event.parts if sealed.kind in ("text", "reasoning"))
         texts = ((part.type, part.text) for part in parts if isinstance(part, TextPart | ReasoningPart))
         self.writer.finalize(render_answer(texts, self._new_answer()))
         if event.finish == FINISH_LENGTH:
             tokens = event.tokens.output + event.tokens.reasoning
-            self._cut = f"{tokens:,} tokens" if tokens else "its limit"
+            self._cut = pluralize(tokens, "token") if tokens else "its limit"
         self._streamed = self._new_answer()
 
     def _show_queued_prompt(self, event: PromptAccepted, seen: EventWithContents) -> None:

@@ -7,10 +7,20 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from activities.store import change_summaries, compactions, copies, events, model_answers, summaries, transcript, turns
+from activities.store import (
+    change_summaries,
+    compactions,
+    copies,
+    events,
+    model_answers,
+    step_failures,
+    summaries,
+    transcript,
+    turns,
+)
 from worker.api.events import EventWithContents, PublishedDelta, Verification
 from worker.api.mapping import from_row, from_rows
-from worker.api.messages import ChangeSummary, ImportedInfo, MessageDetails, SummaryDetails
+from worker.api.messages import ChangeSummary, ImportedInfo, MessageDetails, StepFailure, SummaryDetails
 from worker.api.sessions import UnfinishedTurn
 from worker.session_reader import SessionReader
 from worker.session_watcher import SessionWatcher, read_events
@@ -80,6 +90,10 @@ class RecordReader:
     async def summaries(self, session: SessionId) -> list[SummaryDetails]:
         """Of its compactions, the oldest first."""
         return from_rows(SummaryDetails, await summaries.of_session(self.database, session))
+
+    async def failures(self, session: SessionId) -> list[StepFailure]:
+        """Of its steps' attempts, the oldest first."""
+        return from_rows(StepFailure, await step_failures.of_session(self.database, session))
 
     async def imported(self, session: SessionId) -> ImportedInfo | None:
         """What an import says of the session; None if it is none."""

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from pydantic import JsonValue
 
-from workflows.domain.ids import GenerationId, MessageId, PartId
+from workflows.domain.ids import GenerationId, MessageId, PartId, TurnId
 from workflows.domain.messages import AnswerMetadata, Message, StoredPart
 from workflows.domain.value import Value
 
@@ -47,6 +47,18 @@ class ChangeSummary(Value):
     number: int
     prompt: MessageId | None
     text: str
+
+
+class StepFailure(Value):
+    """A provider has failed this `attempt` at a step, with an HTTP status or "network" (`kind`) and a message, and was
+    asked again."""
+
+    turn: TurnId
+    step: int
+    attempt: int
+    kind: str
+    message: str
+    at: datetime
 
 
 class SummaryPart(Value):

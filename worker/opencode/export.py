@@ -1,7 +1,7 @@
 """A session as one JSON document, in OpenCode's shapes."""
 
 import json
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from worker.api.messages import CallTimes, ChangeSummary, ImportedInfo, MessageDetails, SummaryDetails
+from worker.api.messages import CallTimes, ChangeSummary, ImportedInfo, MessageDetails, StepFailure, SummaryDetails
 from worker.api.sessions import Overview, Totals, UnfinishedTurn
 from worker.opencode import compaction_shapes, shapes
 from worker.opencode.compaction_shapes import Position
@@ -29,14 +29,15 @@ from worker.opencode.exported_shapes import (
 from worker.opencode.shapes import ErrorShape, PartShape, SpanShape, TimesShape
 from workflows.domain import ids, messages, usage
 from workflows.domain.close_reason import CloseReason
-from workflows.domain.ids import MessageId, Prefix
+from workflows.domain.ids import MessageId, Prefix, TurnId
 from workflows.domain.messages import AssistantMessage, UserMessage
 
 
 @dataclass
 class Exporter:
     """Each unfinished turn in `cut_short` becomes a message with its error; each of the `summaries` three: that it was
-    asked for, the summary, and what told the model to go on. `changes` stands at its prompt."""
+    asked for, the summary, and what told the model to go on; each of the `failures` a part of its step's answer.
+    `changes` stands at its prompt."""
 
     overview: Overview
     worktree: str
@@ -44,10 +45,16 @@ class Exporter:
     imported: ImportedInfo | None = None
     summaries: Sequence[SummaryDetails] = ()
     changes: ChangeSummary | None = None
+    failures: Sequence[StepFailure] = ()
     _prompt: MessageId = MessageId("")
     _since: datetime | None = None
     _tails: dict[MessageId, MessageId] = field(default_factory=dict)
+    _failed: dict[tuple[TurnId, int], list[StepFailure]] = field(default_factory=lambda: defaultdict(list))
     _known: set[MessageId] = field(default_factory=set)  # written as they were imported
+
+    def __post_init__(self) -> None:
+        for each in self.failures:
+            self._failed[each.turn, each.step].append(each)
 
     async def document(
         self,
@@ -207,7 +214,12 @@ class Exporter:
         session = self.overview.id
         begin = shapes.step_start_shape(session, message.id)
         end = shapes.step_finish_shape(session, message.id, body, max(each.id for each in (begin, *parts)))
-        return ExportedMessage(info=info, parts=(begin, *parts, end))
+        return ExportedMessage(info=info, parts=(begin, *self._retries(message), *parts, end))
+
+    def _retries(self, message: AssistantMessage) -> Iterator[PartShape]:
+        for place, each in enumerate(self._failed[message.turn, message.step], 1):
+            at = shapes.milliseconds(each.at)
+            yield shapes.retry_shape(self.overview.id, message.id, place, each.attempt, each.kind, each.message, at)
 
     def _failure(self, turn: UnfinishedTurn) -> Iterator[ExportedMessage]:
         """No row, but a stable id."""

@@ -135,6 +135,26 @@ class StepFinishShape(PartShape):
     tokens: TokensShape
 
 
+class ApiErrorDataShape(Shape):
+    message: str
+    status_code: int | None = None
+    is_retryable: bool = True
+
+
+class ApiErrorShape(Shape):
+    name: str = "APIError"
+    data: ApiErrorDataShape
+
+
+class RetryShape(PartShape):
+    """An attempt at the answer that a provider has failed."""
+
+    type: str = "retry"
+    attempt: int
+    error: ApiErrorShape
+    time: TimesShape
+
+
 class OutputFormatShape(Shape):
     type: str
     schema_: dict[str, JsonValue] = Field(alias="schema")
@@ -163,6 +183,21 @@ def text_shape(
     return TextShape(id=id, session_id=session, message_id=message, type=part.type, text=part.text, time=time)
 
 
+def retry_shape(
+    session: SessionId, message: MessageId, place: int, attempt: int, kind: str, text: str, at: int
+) -> RetryShape:
+    """It has no row: its id is behind the step's start, at its `place`. `kind`: an HTTP status, or another word."""
+    status = int(kind) if kind.isdecimal() else None
+    return RetryShape(
+        id=_id_behind(PartId(f"prt_{message[4:]}"), place),
+        session_id=session,
+        message_id=message,
+        attempt=attempt,
+        error=ApiErrorShape(data=ApiErrorDataShape(message=text, status_code=status)),
+        time=TimesShape(created=at),
+    )
+
+
 def step_finish_shape(
     session: SessionId, message: MessageId, answer: AnswerMetadata | MessageCompleted, last: PartId
 ) -> StepFinishShape:
@@ -177,9 +212,9 @@ def step_finish_shape(
     )
 
 
-def _id_behind(part: PartId) -> PartId:
+def _id_behind(part: PartId, distance: int = 1) -> PartId:
     """Stable, as its part has no row; clients sort by ids."""
-    return PartId(f"prt_{int(part[4:16], 16) + 1:012x}{part[16:]}")
+    return PartId(f"prt_{int(part[4:16], 16) + distance:012x}{part[16:]}")
 
 
 def tokens_shape(usage_tokens: usage.Tokens) -> TokensShape:

@@ -94,9 +94,9 @@ async def export(settings: Settings, session: str) -> None:
         project = await worktree.project_id(root, directory)
         records = client.records
         unfinished, imported = await records.unfinished_turns(overview.id), await records.imported(overview.id)
-        summaries = await records.summaries(overview.id)
+        summaries, failures = await records.summaries(overview.id), await records.failures(overview.id)
         changes = await records.change_summary(overview.id)
-        exporter = Exporter(overview, str(root or directory), unfinished, imported, summaries, changes)
+        exporter = Exporter(overview, str(root or directory), unfinished, imported, summaries, changes, failures)
         totals, compacting = (
             await client.sessions.totals(overview.id),
             await client.sessions.compacting_since(overview.id),

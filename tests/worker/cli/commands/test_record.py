@@ -66,7 +66,9 @@ async def test_the_log_as_json_has_records_with_their_contents(open_harness: Ope
 
 
 async def test_an_export_has_opencodes_shapes(open_harness: OpenHarness) -> None:
-    async with open_harness(READ, BROKEN, DONE) as harness, harness.running_worker():
+    busy = {times: Refuse(status=503, headers={"retry-after-ms": "1"}) for times in (1, 2)}
+    answers = READ, BROKEN, DONE.model_copy(update={"faults": busy})
+    async with open_harness(*answers) as harness, harness.running_worker():
         harness.file("a.txt", "hello\n")
         session = await harness.start_session("look")
         await harness.ended(session)
@@ -90,7 +92,11 @@ async def test_an_export_has_opencodes_shapes(open_harness: OpenHarness) -> None
     assert called["status"] == "completed" and called["time"]["end"] >= called["time"]["start"]
     begun, ended = first["info"]["time"]["created"], first["info"]["time"]["completed"]
     assert begun < called["time"]["start"] <= called["time"]["end"] <= ended <= second["info"]["time"]["created"]
-    assert second["parts"][1]["state"]["status"] == "error" and last["parts"][1]["text"] == "It says hello."
+    _, *retries, said, _ = last["parts"]
+    assert second["parts"][1]["state"]["status"] == "error" and said["text"] == "It says hello."
+    assert [(each["type"], each["attempt"]) for each in retries] == [("retry", 1), ("retry", 2)]
+    assert (retries[0]["error"]["name"], retries[0]["error"]["data"]["statusCode"]) == ("APIError", 503)
+    assert retries[0]["time"]["created"] <= retries[1]["time"]["created"] <= said["time"]["start"]
     assert "parentID" not in document["info"] and not any("error" in each["info"] for each in document["messages"])
     ids = [part["id"] for message in document["messages"] for part in message["parts"]]
     assert ids == sorted(set(ids))

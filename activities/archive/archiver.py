@@ -4,7 +4,8 @@ import asyncio
 import hashlib
 import logging
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
 from itertools import groupby
@@ -94,7 +95,8 @@ class Archiver:
         archived = ArchiveLocation(file=str(path), sha256=await asyncio.to_thread(_digest, path), at=now)
         calls = await archives.remove(self.database, which, before, archived)
         await failpoint("archive.removed", which.session)
-        await asyncio.to_thread(remove_call_files, self.data, calls)
+        for failure in await asyncio.to_thread(remove_call_files, self.data, calls):
+            _LOG.warning("a file of an archived call stays, and is removed by age: %s", failure)
         _LOG.info("archived %s in %s", which.session, path)
         return path
 
@@ -124,8 +126,14 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def remove_call_files(data: Path, calls: Sequence[PartId]) -> None:
-    """Of calls whose rows are gone. Files that remain after a crash are removed by age."""
+def remove_call_files(data: Path, calls: Iterable[PartId]) -> list[str]:
+    """Of calls whose rows are gone. Returns why some stay; those that remain after a crash are removed by age."""
+    failures = []
     for call in calls:
-        shutil.rmtree(data / "calls" / call, ignore_errors=True)
-        (data / "tool-output" / f"tool_{call}").unlink(missing_ok=True)
+        try:
+            with suppress(FileNotFoundError):
+                shutil.rmtree(data / "calls" / call)
+            (data / "tool-output" / f"tool_{call}").unlink(missing_ok=True)
+        except OSError as error:
+            failures.append(str(error))
+    return failures

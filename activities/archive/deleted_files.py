@@ -38,10 +38,7 @@ async def remove_deleted_archives(database: Database, data: Path) -> list[Path]:
 def _remove(data: Path, calls: Sequence[PartId]) -> tuple[list[PartId], list[str]]:
     done, failures = list[PartId](), list[str]()
     for call in calls:
-        try:
-            remove_call_files(data, [call])
-        except OSError as error:
-            failures.append(str(error))
-        else:
-            done.append(call)
+        failed = remove_call_files(data, [call])
+        failures += failed
+        done += [] if failed else [call]
     return done, failures

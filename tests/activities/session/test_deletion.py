@@ -124,14 +124,19 @@ async def test_a_step_that_fails_does_not_stop_the_others(family: Family) -> Non
     await family.rest()
     stuck = data_of(rig) / "tool-output" / f"tool_{family.calls[-1]}"
     stuck.mkdir(parents=True)  # no file can be removed there
+    spool = data_of(rig) / "calls" / family.calls[0]
+    spool.parent.mkdir()
+    spool.write_text("no directory")  # nor a directory here
     report = await delete(rig)
     assert report.deleted == tuple(reversed(family.ids))
-    (failure,) = report.failures
-    assert "tried again" in failure and str(stuck) in failure
+    assert len(report.failures) == 2 and all("tried again" in failure for failure in report.failures)
+    assert str(stuck) in "".join(report.failures) and spool.exists()
     stuck.rmdir()
+    spool.unlink()
     stuck.write_text("all of it")
+    spool.mkdir()
     await maintain(rig, data_of(rig))
-    assert not stuck.exists()
+    assert not stuck.exists() and not spool.exists()
 
 
 async def test_what_a_session_that_begins_just_now_shares_stays(rig: ActivityRig) -> None:

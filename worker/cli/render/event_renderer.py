@@ -23,7 +23,7 @@ from worker.cli.render.session_status import retry_hint
 from worker.cli.render.status_line import THINKING, WAITING, StatusLine
 from worker.cli.render.streamed_answer import StreamedAnswer, render_answer
 from worker.cli.render.styles import joined, styled
-from worker.cli.render.terminal_writer import TerminalWriter
+from worker.cli.render.terminal_writer import OVER_NOTE, TerminalWriter
 from worker.cli.render.wrap import wrap_text
 from worker.stored_contents import note_of, part_of
 from workflows.domain.events.asks import AskRaised
@@ -158,7 +158,7 @@ class EventRenderer:
         self._print(f"? {label} needs an answer ({event.ask})", "yellow")
 
     def _end_turn(self, event: TurnEnded, seen: EventWithContents) -> None:
-        self._restart_answer()
+        self._drop_answer()
         self._working = False
         if event.note is None and self._cut is not None:
             self._print(
@@ -256,6 +256,11 @@ class EventRenderer:
 
     def _restart_answer(self) -> None:
         self.writer.retract()
+        self._streamed = self._new_answer()
+
+    def _drop_answer(self) -> None:
+        """Its turn is over: it does not begin again."""
+        self.writer.retract(OVER_NOTE)
         self._streamed = self._new_answer()
 
     def _label(self, seen: EventWithContents, name: PartId, less: int = 0) -> str:

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from rich.live import Live
     from rich.text import Text
 
-_INTERRUPTED_NOTE: Final = "(That answer was interrupted and does not count; it begins again.)"
+_AGAIN_NOTE: Final = "(That answer was interrupted and does not count; it begins again.)"
+OVER_NOTE: Final = "(That answer was interrupted and does not count.)"
+_INCOMPLETE_NOTE: Final = "(Pieces of that answer were lost on the way; here is all of it.)"
 
 
 class TerminalWriter:
@@ -62,18 +64,18 @@ class TerminalWriter:
                 click.echo(whole.removesuffix("\n"))
             return
         if not whole.startswith(self._grown[: self._done]):
-            self.retract()
+            self.retract(_INCOMPLETE_NOTE)
         self._grown = whole
         rows = self._finished_blocks(last=True)
         self._begin()
         self._draw(rows)
 
-    def retract(self) -> None:
+    def retract(self, note: str = _AGAIN_NOTE) -> None:
         """The last block vanishes; a note declares void what was written of the answer before."""
         void = self._has_rows
         self._begin()
         if void:
-            self._draw([styled(each, "dim") for each in wrap_text(_INTERRUPTED_NOTE, self.columns)])
+            self._draw([styled(each, "dim") for each in wrap_text(note, self.columns)])
         elif self.live:
             self._draw()
 

@@ -188,6 +188,23 @@ def test_pieces_of_an_older_attempt_or_a_finished_answer_are_not_shown(live: Eve
     assert printed(capsys).strip() == "new one"
 
 
+@pytest.mark.parametrize(
+    ("event", "note"),
+    [
+        (TurnEnded(turn=TURN, reason="stopped"), "(That answer was interrupted and does not count.)"),
+        (completed(), "(Pieces of that answer were lost on the way; here is all of it.)"),
+    ],
+)
+def test_a_note_says_what_becomes_of_an_answer_that_was_shown_in_part(
+    live: EventRenderer, capsys: Capture, event: Event, note: str
+) -> None:
+    live.on_delta(piece("one\n\nthree\n\nfour"))
+    live.writer.draw()
+    live.on_event(seen(event, prt_2={"type": "text", "text": "one\n\ntwo\n\nthree"}))
+
+    assert note in printed(capsys)
+
+
 def test_a_newer_attempt_takes_the_older_ones_place(live: EventRenderer, capsys: Capture) -> None:
     live.on_delta(piece("one"))
     live.writer.draw()

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 _AGAIN_NOTE: Final = "(That answer was interrupted and does not count; it begins again.)"
+_LEAST_MARGIN: Final = 8  # columns
 OVER_NOTE: Final = "(That answer was interrupted and does not count.)"
 _INCOMPLETE_NOTE: Final = "(Pieces of that answer were lost on the way; here is all of it.)"
 
@@ -140,7 +141,7 @@ class TerminalWriter:
 
 
 class MarginWriter(TerminalWriter):
-    """Writes whole rows behind a margin: a subagent's name, a time."""
+    """Writes whole rows behind a margin: a subagent's name, a time. A long one is cut: rows need the most room."""
 
     def __init__(self, writer: TerminalWriter, margin: str) -> None:
         super().__init__(live=False)
@@ -150,10 +151,15 @@ class MarginWriter(TerminalWriter):
     @property
     def columns(self) -> int | None:
         room = self._writer.columns
-        return None if room is None else room - display_width(self.margin) - 3
+        return None if room is None else room - display_width(self._cut_margin) - 3
+
+    @property
+    def _cut_margin(self) -> str:
+        room = self._writer.columns
+        return self.margin if room is None else str(clip(self.margin, max(room // 3, _LEAST_MARGIN)))
 
     def write_line(self, row: Row = "") -> None:
-        self._writer.write_line(joined(styled(f"{self.margin} │", "dim"), " ", row))
+        self._writer.write_line(joined(styled(f"{self._cut_margin} │", "dim"), " ", row))
 
     def finalize(self, whole: str) -> None:
         for row in wrap_text(whole.rstrip("\n"), self.columns) if whole else []:

@@ -58,14 +58,17 @@ def test_two_subagents_of_one_agent_have_different_names(capsys: Capture) -> Non
     ]
 
 
-def test_a_long_answer_of_a_subagent_stays_behind_its_name(capsys: Capture) -> None:
+@pytest.mark.parametrize("name", ["general", "general › " + "x" * 70])
+def test_a_long_answer_of_a_subagent_stays_behind_its_name(capsys: Capture, name: str) -> None:
     writer = TerminalWriter(live=True)
-    MarginWriter(writer, "general").finalize("so it is " * 40 + "x" * 100)
+    MarginWriter(writer, name).finalize("so it is " * 40 + "x" * 100)
     writer.set_footer()
 
     rows = [row for row in click.unstyle(capsys.readouterr().out).splitlines() if row]  # and some that were erased
     assert writer.columns is not None
-    assert len(rows) > 5 and all(row.startswith("general │ ") and display_width(row) <= writer.columns for row in rows)
+    assert len(rows) > 5 and all(
+        row.startswith("general ") and " │ " in row and display_width(row) <= writer.columns for row in rows
+    )
 
 
 def test_the_name_of_an_agent_can_do_nothing_to_the_terminal(capsys: Capture) -> None:

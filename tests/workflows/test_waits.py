@@ -69,7 +69,7 @@ async def test_waits_of_one_step_are_shown_outlive_the_worker_and_end_each_by_it
     assert [each["subject"]["name"] for each in overview["waits"]] == ["deploy", "a.txt"]
     assert f"1 prompt waits for its end: holdfast wake {session}" in sent.err
     assert unknown.code == 6 and f"Waited for: deploy ({session})" in unknown.err
-    assert poked.out == f"Poked: {session} goes on.\n" and again.code == 6 and "was poked by" in again.err
+    assert poked.out == f"Poked: {session}\n" and again.code == 6 and "was poked by" in again.err
     assert "waits for a poke: deploy" in log.out and ": v2 is live" in log.out
 
 

@@ -27,6 +27,6 @@ async def poke(settings: Settings, token: str, message: str | None, session: str
     async with open_client(settings, with_worker=True) as client:
         named = await id_lookup.find_session(client, session) if session else None
         poked = await client.waits.poke(token, message, session=named)
-    click.echo(poked.model_dump_json() if as_json else f"Poked: {poked.session} goes on.")
+    click.echo(poked.model_dump_json() if as_json else f"Poked: {poked.session}")  # it may wait for more
     if not poked.delivered:
         print_note("The engine cannot be reached just now; the poke is recorded, and counts when it is back.")

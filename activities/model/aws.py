@@ -157,7 +157,7 @@ def _given(sign_in: AwsSignIn) -> _Credentials | None:
 def _sign(prepared: WireRequest, credentials: _Credentials, region: str) -> WireRequest:
     request = import_extra(EXTRA, "botocore.awsrequest").AWSRequest("POST", prepared.url, data=prepared.body)
     import_extra(EXTRA, "botocore.auth").SigV4Auth(credentials, _SERVICE, region).add_auth(request)
-    return WireRequest(prepared.url, {**prepared.headers, **dict(request.headers.items())}, prepared.body)
+    return WireRequest(prepared.url, {**prepared.headers, **dict(request.headers.items())}, prepared.pieces)
 
 
 def _new_session(profile: str | None, region: str | None) -> Any:

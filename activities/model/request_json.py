@@ -3,13 +3,14 @@
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, TypeAlias
 
 from pydantic import JsonValue
 from pydantic_core import to_json
 
 JsonDict: TypeAlias = dict[str, Any]
+_LARGE: Final = 2**16  # bytes of a piece
 
 
 def utf8_safe(text: str) -> str:
@@ -31,8 +32,8 @@ class EncodedJson(bytes):
     """JSON that is ready to be a member of a body."""
 
 
-def encode_body(name: str, encoded: Iterable[bytes], others: JsonDict) -> bytes:
-    """A body of several members; the values of the list `name` are encoded already, and perhaps other members."""
+def encode_body(name: str, encoded: Iterable[bytes], others: JsonDict) -> tuple[bytes, ...]:
+    """The pieces of a body; the values of its list `name` are encoded already, and perhaps other members."""
     pieces, between = [b'{"%b":[' % name.encode()], b""
     for each in encoded:
         pieces += (between, each)
@@ -40,7 +41,21 @@ def encode_body(name: str, encoded: Iterable[bytes], others: JsonDict) -> bytes:
     pieces.append(b"],")
     for member in [member for member, value in others.items() if isinstance(value, EncodedJson)]:
         pieces += (b'"%b":' % member.encode(), others.pop(member), b",")
-    return b"".join((*pieces, to_json(others)[1:]))  # one join: a copy of megabytes costs time
+    pieces.append(to_json(others)[1:])
+    return tuple(_join_small(pieces))
+
+
+def _join_small(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Large ones stay as they are: copying a conversation into new memory costs as much as sending it."""
+    small: list[bytes] = []
+    for piece in pieces:
+        if len(piece) < _LARGE:
+            small.append(piece)
+            continue
+        yield b"".join(small)
+        yield piece
+        small.clear()
+    yield b"".join(small)
 
 
 def merge_options(

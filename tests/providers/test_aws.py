@@ -265,7 +265,7 @@ async def test_a_look_up_that_takes_too_long_says_what_to_do(tmp_path: Path) -> 
     endpoint = Endpoint(model=f"bedrock/{CLAUDE}", wire=Wire.BEDROCK, aws=sign_in)
 
     with pytest.raises(ModelError, match="aws sts get-caller-identity --profile hung") as caught:
-        await AwsProfiles({}, timeout=0.2).authorize(endpoint, WireRequest("https://x.example.com", {}, b"{}"))
+        await AwsProfiles({}, timeout=0.2).authorize(endpoint, WireRequest("https://x.example.com", {}, (b"{}",)))
 
     assert isinstance(classify(caught.value.failure), Retry)
 

@@ -53,26 +53,26 @@ class AnswerReader(ABC):
         """What these events add, up to the answer's end or to a failure, such as a malformed event."""
         added: list[PartDelta] = []
         try:
-            for event in events:
-                self._read(event, added)
-                if self.ended:
-                    break
+            self._read(events, added)
         except ModelError as failure:
             return added, failure
         return added, None
 
-    def _read(self, event: Any, added: list[PartDelta]) -> None:
-        try:
-            for each in self.events(event):
-                added.append(each)
-                self._length += len(each.arguments) + 1 if isinstance(each, ToolCallDelta) else len(each.text)
-        except _MALFORMED as error:
-            message = f"The provider sent something that is no piece of an answer ({error})"
-            raise self.failure(message, retryable=True, begun=True, quote=repr(event)) from error
-        if self._length > MAX_ANSWER_CHARS:
-            raise self.failure(
-                f"The provider sent more than {MAX_ANSWER_CHARS:,} characters as one answer.", retryable=False
-            )
+    def _read(self, events: Iterable[Any], added: list[PartDelta]) -> None:
+        for event in events:
+            try:
+                for each in self.events(event):
+                    added.append(each)
+                    self._length += len(each.arguments) + 1 if isinstance(each, ToolCallDelta) else len(each.text)
+            except _MALFORMED as error:
+                message = f"The provider sent something that is no piece of an answer ({error})"
+                raise self.failure(message, retryable=True, begun=True, quote=repr(event)) from error
+            if self._length > MAX_ANSWER_CHARS:
+                raise self.failure(
+                    f"The provider sent more than {MAX_ANSWER_CHARS:,} characters as one answer.", retryable=False
+                )
+            if self.ended:
+                return
 
     def finish(self) -> Finished:
         """The end of the answer. Raises ModelError for a stream that stopped before."""

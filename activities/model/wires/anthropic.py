@@ -30,7 +30,12 @@ class AnthropicReader(AnswerReader):
         if event.get("type") != "content_block_delta":
             return self._others(event)
         index, delta = event["index"], event["delta"]
-        return (self._text(index, delta),) if delta["type"] == "text_delta" else self._delta(index, delta)
+        if delta["type"] != "text_delta":
+            return self._delta(index, delta)
+        text = require_text(delta["text"]) or ""
+        if (begun := self._texts.pop(index, "")) and not text.startswith(begun):
+            text = begun + text
+        return (TextDelta(text),)
 
     def _others(self, event: Any) -> Iterator[PartDelta]:
         match event.get("type"):
@@ -65,10 +70,6 @@ class AnthropicReader(AnswerReader):
             case "tool_use":
                 self._inputs[index] = arguments_text(block.get("input") or "")
                 yield ToolCallDelta(index, require_text(block.get("id")), require_text(block["name"]), "")
-
-    def _text(self, index: int, delta: dict[str, Any]) -> TextDelta:
-        text, begun = require_text(delta["text"]) or "", self._texts.pop(index, "")
-        return TextDelta(text if text.startswith(begun) else begun + text)
 
     def _delta(self, index: int, delta: dict[str, Any]) -> Iterator[PartDelta]:
         match delta["type"]:

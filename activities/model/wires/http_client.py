@@ -59,12 +59,12 @@ class BodyReleasingClient(httpx.AsyncClient):
     httpx links requests and responses in reference cycles: megabytes would wait for the garbage collector.
     """
 
-    def build_post(self, url: str, headers: Mapping[str, str], content: bytes) -> httpx.Request:
+    def build_post(self, url: str, headers: Mapping[str, str], body: tuple[bytes, ...]) -> httpx.Request:
         """A request that can let go of its body: `build_request` would wrap that. `headers`: by names in lower case."""
         address = httpx.URL(url)
-        host, length = address.netloc.decode("ascii"), str(len(content))
+        host, length = address.netloc.decode("ascii"), str(sum(map(len, body)))
         named = {"host": host, **self._usual_headers, **headers, "content-length": length}
-        return httpx.Request("POST", address, headers=named, cookies=self.cookies, stream=_ReleasableBody(content))
+        return httpx.Request("POST", address, headers=named, cookies=self.cookies, stream=_ReleasableBody(body))
 
     @cached_property
     def _usual_headers(self) -> Mapping[str, str]:
@@ -73,7 +73,7 @@ class BodyReleasingClient(httpx.AsyncClient):
     async def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
         if isinstance(request.stream, _ReleasableBody):
             return await self._send(request, request.stream, options)
-        body = _ReleasableBody(await request.aread())
+        body = _ReleasableBody((await request.aread(),))
         headers = [(name, value) for name, value in request.headers.raw if not name.lower().startswith(_OF_LIBRARY)]
         released = httpx.Request(
             request.method, request.url, headers=headers, stream=body, extensions=request.extensions
@@ -92,14 +92,15 @@ class BodyReleasingClient(httpx.AsyncClient):
 class _ReleasableBody(httpx.AsyncByteStream):
     """Can be sent until released."""
 
-    def __init__(self, content: bytes) -> None:
-        self._content = content
+    def __init__(self, pieces: tuple[bytes, ...]) -> None:
+        self._pieces = pieces
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        yield self._content
+        for piece in self._pieces:
+            yield piece
 
     def release(self) -> None:
-        self._content = b""
+        self._pieces = ()
 
 
 class Connections:

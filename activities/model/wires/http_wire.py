@@ -74,7 +74,7 @@ class HttpWire:
             own = request_headers(request.endpoint)
             named = (*_JSON.items(), *session_header(request.session).items(), *prepared.headers.items(), *own.items())
             headers = {name.lower(): value for name, value in named}
-            http_request = client.build_post(prepared.url, headers, prepared.body)
+            http_request = client.build_post(prepared.url, headers, prepared.pieces)
         with exchange.translate_errors(provider):
             return await timeouts.await_headers(provider, client.send(http_request, stream=True))
 

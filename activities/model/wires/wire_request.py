@@ -5,8 +5,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class WireRequest:
-    """A request as sent."""
+    """A request as sent; `pieces`: of its body."""
 
     url: str
     headers: dict[str, str]
-    body: bytes
+    pieces: tuple[bytes, ...]
+
+    @property
+    def body(self) -> bytes:
+        return b"".join(self.pieces)

@@ -44,6 +44,18 @@ async def test_a_body_is_sent_whole_and_not_kept(address: str) -> None:
     assert (response.content, kept) == (BODY, b"")
 
 
+async def test_a_body_in_pieces_is_sent_whole_by_the_request_that_was_built(address: str) -> None:
+    connections = Connections({})
+    client = connections.client()
+
+    request = client.build_post(f"{address}/new", {"host": "named.example"}, (BODY[:6], BODY[6:]))
+    response = await client.send(request)
+    await connections.close()
+
+    assert (response.content, response.request) == (BODY, request)
+    assert request.headers["host"] == "named.example" and request.headers["content-length"] == str(len(BODY))
+
+
 async def test_a_client_follows_no_redirect(address: str) -> None:
     connections = Connections({})
 

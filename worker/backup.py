@@ -11,7 +11,7 @@ import shlex
 import shutil
 import tarfile
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -20,7 +20,7 @@ from typing import Final, Literal
 
 from pydantic import ValidationError
 
-from activities.store import events, sessions
+from activities.store import events, schedule_records, schedules, sessions
 from activities.store.database import Database
 from activities.store.migrate import drop_empty_schema, migrate
 from worker.backup_tree import BackupTree, DirectoryEstimate
@@ -149,13 +149,20 @@ def is_backup(file: Path) -> bool:
 
 async def _verify(url: str, report: Report) -> None:
     async with Database(url, size=1) as database:
-        verified = [await events.verify(database, each.id) for each in await sessions.unarchived(database)]
-    for each in verified:
-        if each.problem is not None:
-            report(f"{each.session}: {each.problem}")
-    report(
-        f"Sessions that came back: {len(verified)}. Chains that are whole: {sum(v.problem is None for v in verified)}."
-    )
+        logs = [await events.verify(database, each.id) for each in await sessions.unarchived(database)]
+        known = await schedules.list_all(database, include_over=True)
+        records = [found for each in known if (found := await schedule_records.verify(database, each.id)) is not None]
+    _report_chains(report, "Sessions", {each.session: each.problem for each in logs})
+    if records:
+        _report_chains(report, "Schedules", {each.schedule: each.problem for each in records})
+
+
+def _report_chains(report: Report, what: str, problems: Mapping[str, str | None]) -> None:
+    for name, problem in problems.items():
+        if problem is not None:
+            report(f"{name}: {problem}")
+    whole = sum(problem is None for problem in problems.values())
+    report(f"{what} that came back: {len(problems)}. Chains that are whole: {whole}.")
 
 
 def _set_temporal_aside(settings: Settings, report: Report) -> None:

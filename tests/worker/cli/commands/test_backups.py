@@ -47,6 +47,7 @@ async def test_a_backup_makes_a_home_whose_sessions_are_whole_and_whose_asks_can
             await engines.report_alive(
                 harness.database, EngineIdentity(namespace="lost", target="a Temporal that is lost, too")
             )
+            await shell(harness).run("run", "-m", "scripted/model", "--at", "2031-02-03T04:05Z", "Sweep.")
             made = await shell(harness).run("backup", "--workspaces", "--yes", str(tmp_path))
         file = Path(made.out.strip())
         await harness.workflow(asking).terminate("its database is lost")
@@ -65,7 +66,8 @@ async def test_a_backup_makes_a_home_whose_sessions_are_whole_and_whose_asks_can
                 content = (harness.project / "a.txt").read_text()
 
     assert made.code == 0 and file.parent == tmp_path and oct(file.stat().st_mode)[-3:] == "600"
-    assert restored.code == 0 and "came back: 2. Chains that are whole: 2." in restored.err
+    assert restored.code == 0 and "Sessions that came back: 2. Chains that are whole: 2." in restored.err
+    assert "Schedules that came back: 1. Chains that are whole: 1." in restored.err
     assert "It comes from a backup, and was at work" in shown.out
     assert (answered.code, resumed.code, content) == (0, 0, "written")
     assert [each.code for each in verified] == [0, 0]

@@ -1,8 +1,10 @@
-"""Normalises addresses, as people write them or copy them from a provider's page, for the wires."""
+"""Checks and normalises addresses, as people write them or copy them from a provider's page, for the wires."""
 
 import re
 from typing import Final
 from urllib.parse import urlsplit
+
+from workflows.domain.errors import UsageError
 
 _CHAT: Final = r"/chat/completions"
 _ENDINGS: Final = {  # protocol → possible endings after the address with which its wire begins; all others: _CHAT
@@ -14,6 +16,20 @@ _ENDINGS: Final = {  # protocol → possible endings after the address with whic
     "ollama_chat": r"/api(/chat)?|/v1(/chat/completions)?",
 }
 _VERSION: Final = re.compile(r"/v\d[^/]*$")
+
+
+def check_address(field: str, address: str) -> str:
+    """Strip surrounding blanks. Raises UsageError for an invalid address, without quoting it."""
+    address = address.strip()
+    try:
+        parts = urlsplit(address)
+        fine = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0 and len(address.split()) == 1
+    except ValueError:
+        fine = False
+    if not fine:
+        form = "https://host/path or http://host:port/path"
+        raise UsageError(f"{field} is no address: write it as {form}. Nothing was sent.")
+    return address
 
 
 def normalise_address(protocol: str, address: str) -> str:

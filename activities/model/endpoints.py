@@ -3,11 +3,10 @@
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Final, Literal
-from urllib.parse import urlsplit
 
 from pydantic import JsonValue, SecretStr
 
-from activities.model.addresses import normalise_address
+from activities.model.addresses import check_address, normalise_address
 from activities.model.aws import place_on_aws
 from activities.model.azure import AZURE, resource_address, with_version
 from activities.model.bedrock_regions import BEDROCK
@@ -178,12 +177,12 @@ class EndpointResolver:
         provider = provider_named(id)
         resolved = await resolve_all(configured.options.model_dump(), self.environment)
         options = ProviderOptions.model_validate(resolved)
-        own = _check_address(f"provider.{id}.options.baseURL", options.base_url) if options.base_url else None
+        own = check_address(f"provider.{id}.options.baseURL", options.base_url) if options.base_url else None
         protocol = protocol_of(id, configured, own)
         if protocol == BEDROCK and options.endpoint:
-            own = _check_address(f"provider.{id}.options.endpoint", options.endpoint)
+            own = check_address(f"provider.{id}.options.endpoint", options.endpoint)
         if own is None and protocol == AZURE:
-            own = _check_address(*resource_address(id, options, self.environment))
+            own = check_address(*resource_address(id, options, self.environment))
         base_url = normalise_address(protocol, own) if own else _address(provider, protocol, configured)
         if base_url and protocol == AZURE:
             base_url = with_version(base_url, options)
@@ -264,20 +263,6 @@ def _resolved_secrets(written: JsonValue, resolved: JsonValue) -> Iterator[Secre
 
 def _login_command(provider: KnownProvider) -> str:
     return f"`holdfast auth login {provider.id}`"
-
-
-def _check_address(field: str, address: str) -> str:
-    """Strip surrounding blanks. Raises UsageError for an invalid address, without quoting it."""
-    address = address.strip()
-    try:
-        parts = urlsplit(address)
-        fine = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0 and len(address.split()) == 1
-    except ValueError:
-        fine = False
-    if not fine:
-        form = "https://host/path or http://host:port/path"
-        raise UsageError(f"{field} is no address: write it as {form}. Nothing was sent.")
-    return address
 
 
 def protocol_of(id: str, configured: Provider, base_url: str | None) -> str:

@@ -35,6 +35,7 @@ from workflows.domain.budgets import (
     unknown_price_text,
 )
 from workflows.domain.events.budgets import BudgetSpent
+from workflows.domain.generation import Purpose
 from workflows.domain.ids import AskId, Prefix, TurnId
 from workflows.domain.messages import AssistantMessage, Transcript
 from workflows.domain.permissions.replies import AskState
@@ -43,8 +44,7 @@ from workflows.domain.wire import FINISH_LIMIT, FINISH_STOPPED, StepResult
 
 _POLL: Final = timedelta(seconds=2)  # until what others have reserved is looked at again
 _INSTRUCTIONS: Final = 10_000  # tokens of instructions and tools, until a provider has counted them
-_LONGEST_TITLE: Final = 180.0  # seconds: its attempt is over by then (workflows.policies), as is that of a step
-_LONGEST_STEP: Final = TurnLimits().model_timeout + 60.0
+_LONGEST_ATTEMPT: Final = TurnLimits().model_timeout + 60.0  # seconds: then it is over (workflows.policies)
 _SHORTEST_WAIT: Final = 1.0  # seconds, of a day that is about to end
 
 
@@ -120,7 +120,7 @@ async def reserve_step(
     attempt.version, attempt.reserved = journal.version_after, needed.sent if result is None else None
     await failpoint("budget.reserved")
     if isinstance(result, Full):
-        await reservations.charge_lost(attempt.database, title=_LONGEST_TITLE, turn=_LONGEST_STEP)
+        await reservations.charge_lost(attempt.database, _LONGEST_ATTEMPT)
         why = "what is left of the budget is reserved by other requests"
         raise ApplicationError(why, type="BudgetReserved", next_retry_delay=_POLL)
     return result
@@ -136,7 +136,8 @@ class _Limit(NamedTuple):
 async def _lock(journal: Journal, attempt: Attempt) -> list[_Limit]:
     rows = await budgets.lock(journal)
     await failpoint("budget.locked")
-    others = await reservations.of_others(journal, _ids(rows), attempt.generation.id)
+    is_title = attempt.generation.purpose is Purpose.TITLE  # for which no step waits
+    others = await reservations.of_others(journal, _ids(rows), attempt.generation.id, titles=is_title)
     # a day that has just turned has no reservations yet
     reserved = [Usage() if row.turned else others.get(row.id, Usage()) for row in rows]
     return [_Limit(row, room(row.limits, row.used, held)) for row, held in zip(rows, reserved, strict=True)]

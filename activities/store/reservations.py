@@ -48,10 +48,10 @@ async def of_asides(reader: RowReader, quiet: float) -> list[AsideReservation]:
 
 
 async def of_others(
-    reader: RowReader, budgets: Sequence[str], generation: GenerationId | None = None
+    reader: RowReader, budgets: Sequence[str], generation: GenerationId | None = None, *, titles: bool = True
 ) -> Mapping[str, Usage]:
-    """What other generations have reserved, by budget."""
-    rows = await reader.rows(_QUERIES.of_others, budgets=list(budgets), generation=generation)
+    """What other generations have reserved, by budget; with `titles`, or without."""
+    rows = await reader.rows(_QUERIES.of_others, budgets=list(budgets), generation=generation, titles=titles)
     return {row.pop("budget"): Usage(**row) for row in rows}
 
 
@@ -91,10 +91,10 @@ async def release_lost(journal: Journal, generation: GenerationId, turn: TurnId 
     return _reservations(await journal.rows(_QUERIES.release_lost, generation=generation, turn=turn))
 
 
-async def charge_lost(database: Database, *, title: float, turn: float) -> None:
-    """Count what requests have used whose sessions are suspended, or that were reserved for so many seconds ago: they
-    are over, without a word. `title`: that no turn waits for."""
-    for row in await database.rows(_QUERIES.lost, title=title, turn=turn):
+async def charge_lost(database: Database, age: float) -> None:
+    """Count what requests have used whose sessions are suspended, or that were reserved for `age` seconds ago: they are
+    over, without a word."""
+    for row in await database.rows(_QUERIES.lost, age=age):
         with suppress(Conflict, NotFound):  # archived or deleted since, with its reservations
             async with session_journal(database, row["session"], WORKER) as journal:
                 lost = await release(journal, row["generation"])

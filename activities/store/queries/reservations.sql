@@ -1,9 +1,10 @@
 -- name: of_others
--- What all but one generation have reserved of budgets; of a day's, on that day.
+-- What all but one generation have reserved of budgets, with or without titles; of a day's, on that day.
 SELECT b.id AS budget, coalesce(sum(r.cost), 0) AS cost, coalesce(sum(r.tokens), 0)::bigint AS tokens,
        count(*) FILTER (WHERE r.purpose = 'step') AS steps
 FROM reservation r JOIN budget b ON b.id = ANY(r.budgets) AND (b.day IS NULL OR b.day = r.day)
 WHERE b.id = ANY(%(budgets)s) AND r.generation IS DISTINCT FROM %(generation)s::text
+  AND (%(titles)s::boolean OR r.purpose <> 'title')
 GROUP BY b.id
 
 -- name: reserve
@@ -27,7 +28,7 @@ RETURNING generation, budgets, day, purpose, sent_cost, sent_tokens, fence
 -- Reservations of lost requests: no attempt takes so many seconds, and a suspended session makes none.
 SELECT r.session, r.generation FROM reservation r JOIN session s ON s.id = r.session
 WHERE s.suspension IS NOT NULL
-   OR r.reserved_at < now() - make_interval(secs => CASE WHEN r.turn IS NULL THEN %(title)s::float8 ELSE %(turn)s::float8 END)
+   OR r.reserved_at < now() - make_interval(secs => %(age)s)
 
 -- name: release_of_turn
 -- End the reservations of a turn's generations; what they were.

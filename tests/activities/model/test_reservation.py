@@ -29,6 +29,7 @@ from workflows.domain.wire import FINISH_LIMIT, AskState, CloseReason, StepResul
 
 USAGE = ScriptedUsage(input=1000, output=100)
 HELLO = ScriptedAnswer(text="Hello.", usage=USAGE)
+CHILD = "gen_000000000002AAAAAAAAAAAAAA"
 TITLE = Generation(id=GenerationId("gen_000000000001AAAAAAAAAAAAAA"), purpose=Purpose.TITLE)
 
 
@@ -185,26 +186,19 @@ async def reserve_for(top: ActivityRig, rig: ActivityRig, other: Generation, tur
         reservations.reserve(journal, [top.session], other, turn, rig.fence(), needed)
 
 
-async def test_a_request_waits_while_another_one_has_reserved_what_is_left(open_model: Open) -> None:
-    async with open_model(HELLO) as model:
-        rig = model.rig
-        await limit(rig, tokens=50_000)
-        await reserve_for(rig, rig, TITLE, None)
-        waits = await model.failure(request := model.request(limited=True))
-        assert (waits.type, waits.next_retry_delay, waits.non_retryable) == (
-            "BudgetReserved",
-            timedelta(seconds=2),
-            False,
-        )
-        await rig.database.rows(b"UPDATE reservation SET reserved_at = now() - interval '4 minutes'")
-        await model.failure(request, attempt=2)  # the title's attempt has ended without a word
-        assert await estimates(rig) == [40_000] and await left(rig) == 0
-        await limit(rig, tokens=90_000)
-        assert (await model.generate(request, attempt=3)).finish == "stop"
+async def end_request(child: ActivityRig, how: str) -> None:
+    """A step of a subagent's, which has reserved all."""
+    async with child.journal() as journal:
+        if how == "answered":
+            await reservations.release(journal, child.generation(1, CHILD).id)
+        if how == "suspended":
+            await suspensions.suspend(journal, SuspendCause(reason=SuspendReason.RESTORED))
+    if how == "lost":
+        await child.database.rows(b"UPDATE reservation SET reserved_at = now() - interval '70 minutes'")
 
 
-@pytest.mark.parametrize("suspended", [False, True])
-async def test_a_request_does_not_wait_for_a_lost_one_of_another_session(open_model: Open, suspended: bool) -> None:
+@pytest.mark.parametrize("how", ["answered", "suspended", "lost"])
+async def test_a_request_waits_while_another_one_has_reserved_what_is_left(open_model: Open, how: str) -> None:
     async with open_model(HELLO) as model:
         await limit(model.rig, tokens=50_000)
         rig, below = model.rig, SessionId(new_id(Prefix.SESSION))
@@ -212,15 +206,22 @@ async def test_a_request_does_not_wait_for_a_lost_one_of_another_session(open_mo
         await sessions.create(rig.database, new, PERSON)
         child = ActivityRig(rig.database, rig.loader, rig.project, below)
         await child.open_turn()
-        await reserve_for(rig, child, child.generation(1), child.turn)
-        await model.failure(request := model.request(limited=True))
-        if suspended:
-            async with child.journal() as journal:
-                await suspensions.suspend(journal, SuspendCause(reason=SuspendReason.RESTORED))
-        else:
-            await child.database.rows(b"UPDATE reservation SET reserved_at = now() - interval '70 minutes'")
-        await model.failure(request, attempt=2)
-        assert await estimates(child) == [40_000] and await left(child) == 0
+        await reserve_for(rig, child, child.generation(1, CHILD), child.turn)
+        waits = await model.failure(request := model.request(limited=True))
+        assert (waits.type, waits.next_retry_delay) == ("BudgetReserved", timedelta(seconds=2))
+        assert not waits.non_retryable and await left(child) == 1
+        await end_request(child, how)
+        if how != "answered":
+            await model.failure(request, attempt=2)  # finds what was lost
+        assert (await model.generate(request, attempt=3)).finish == "stop"
+        assert await estimates(child) == ([] if how == "answered" else [40_000]) and await left(child) == 0
+
+
+async def test_no_step_waits_for_a_title(open_model: Open) -> None:
+    async with open_model(HELLO) as model:
+        await limit(model.rig, tokens=50_000)
+        await reserve_for(model.rig, model.rig, TITLE, None)
+        assert (await model.generate(model.request(limited=True))).finish == "stop" and await left(model.rig) == 1
 
 
 async def test_what_a_turn_has_reserved_for_a_lost_summary_does_not_hold_up_its_step(open_model: Open) -> None:

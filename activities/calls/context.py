@@ -9,6 +9,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from activities.calls import outcomes
+from activities.calls.call_prompt import queue_prompt
 from activities.calls.call_wait import CallWait
 from activities.calls.effect import CallEffect
 from activities.calls.outcomes import Settlement
@@ -89,6 +90,7 @@ class CallContextFactory:
             environment=tool_environment(environment.environment, turn.workspace, call.id),
             progress=progress,
             answers=partial(asks.answers_to, self.database, call.id),
+            queue_prompt=partial(queue_prompt, self.database, call, fence),
             fence=partial(calls.require_claim, self.database, call.id, fence),
             subagent=CallSubagent(self.database, self.deliver, call, fence),
             wait=CallWait(self.database, call, fence),

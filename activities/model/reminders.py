@@ -11,6 +11,7 @@ from pydantic import JsonValue
 
 from activities.store.database import dumps
 from prompts import render_prompt
+from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.ids import TurnId
 from workflows.domain.messages import (
     AssistantMessage,
@@ -22,6 +23,8 @@ from workflows.domain.messages import (
     ToolPart,
     Transcript,
 )
+from workflows.domain.permissions import permission_keys
+from workflows.domain.permissions.rules import is_denied_by_default
 
 
 def due_reminders(
@@ -39,6 +42,17 @@ def due_reminders(
     if owing is None and not prompted and _ends_cut(transcript):
         names.append(ReminderName.CUT)
     return *due, *(Reminder(name=name, text=render_prompt(f"reminders/{name}")) for name in names)
+
+
+def mode_reminder(transcript: Transcript, config: TurnConfig) -> Iterator[Reminder]:
+    """That a turn only plans, or that it does so no more and may edit: once, until the other is due."""
+    newest = _newest(transcript, ReminderName.PLAN_MODE, ReminderName.PLAN_LEFT)
+    planning = newest is not None and newest.name is ReminderName.PLAN_MODE
+    if config.agent.only_plans and not planning:
+        yield Reminder(name=ReminderName.PLAN_MODE, text=render_prompt("reminders/plan_mode"))
+    elif planning and not config.agent.only_plans and not is_denied_by_default(permission_keys.EDIT, config.rules):
+        text = render_prompt("reminders/plan_left", agent=config.agent.name)
+        yield Reminder(name=ReminderName.PLAN_LEFT, text=text)
 
 
 def reminders_of_summary(transcript: Transcript, todos: Sequence[JsonValue], *, prompted: bool) -> Iterator[Reminder]:
@@ -76,6 +90,6 @@ def _ends_cut(transcript: Transcript) -> bool:
     return isinstance(newest, AssistantMessage) and newest.is_cut
 
 
-def _newest(transcript: Transcript, name: ReminderName) -> Reminder | None:
+def _newest(transcript: Transcript, *names: ReminderName) -> Reminder | None:
     steps = (entry for entry in reversed(transcript) if isinstance(entry, StepReminders))
-    return next((each for step in steps for each in step.reminders if each.name is name), None)
+    return next((each for step in steps for each in step.reminders if each.name in names), None)

@@ -7,7 +7,7 @@ from datetime import date
 
 from activities.model.attempt import Attempt
 from activities.model.context_fill import answers_of, begins_anew
-from activities.model.reminders import due_reminders, reminders_of_summary
+from activities.model.reminders import due_reminders, mode_reminder, reminders_of_summary
 from activities.model.request_memory import RequestMemory
 from activities.store import calls, generations, prompts, prunings, step_rows, turns
 from activities.store.generations import BackoffPending, Suspended, TurnOver
@@ -18,7 +18,7 @@ from activities.store.transcript_cache import TranscriptCache
 from workflows.domain.budgets import BudgetLimits
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.context.prune import cleared_calls
-from workflows.domain.ids import PartId, TurnId
+from workflows.domain.ids import PartId
 from workflows.domain.messages import Reminder, Transcript
 from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.wire import FINISH_LIMIT, FINISH_STOPPED, FINISH_SUSPENDED, GenerateRequest, StepResult
@@ -78,8 +78,7 @@ class StepViews:
         if last is not None and request.step >= last and not request.text_only:
             return StepResult(finish=FINISH_LIMIT, last_step=last)
         config = await turns.turn_config(journal, attempt.turn_status.turn_config)
-        owing = request.turn if config.format is not None else None
-        due = await self.due_reminders(request, attempt, journal, transcript, prompted=bool(steered), owing=owing)
+        due = await self.due_reminders(request, attempt, journal, transcript, config, prompted=bool(steered))
         for prompt in steered:
             prompts.take(journal, prompt, request.turn, request.step)
         reminded = _remind(journal, attempt, due)
@@ -110,9 +109,9 @@ class StepViews:
         attempt: Attempt,
         journal: Journal,
         transcript: Transcript,
+        config: TurnConfig,
         *,
         prompted: bool,
-        owing: TurnId | None,
     ) -> tuple[Reminder, ...]:
         """Of the step's first request, of the first one behind a summary, or of one that a spent budget has made the
         last."""
@@ -120,7 +119,11 @@ class StepViews:
         untold = attempt.status.reminders_seal is None and (anew or request.text_only)
         if attempt.status.fence is not None and not untold:
             return ()
-        due = due_reminders(transcript, self.today(), text_only=request.text_only, owing=owing, prompted=prompted)
+        owing = request.turn if config.format is not None else None
+        due = (
+            *mode_reminder(transcript, config),
+            *due_reminders(transcript, self.today(), text_only=request.text_only, owing=owing, prompted=prompted),
+        )
         if not anew:
             return due
         todos = await calls.todos(journal, request.session)

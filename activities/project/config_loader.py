@@ -13,7 +13,7 @@ from activities.project.instructions import MAX_INSTRUCTION_BYTES, instruction_u
 from activities.project.prompt_files import read_prompts
 from activities.project.unsupported import ignored_files, unfetched_organisations
 from workflows.domain.agents.agent import Agent
-from workflows.domain.agents.built_in import BUILD, HIDDEN, NOT_BUILT, RESERVED, agent_named
+from workflows.domain.agents.built_in import BUILD, HIDDEN, RESERVED, agent_named
 from workflows.domain.agents.delegation import Delegation
 from workflows.domain.config.agent_selection import (
     available_agents,
@@ -150,7 +150,13 @@ def _own_default(own: Config) -> str:
 def rules_of(agent: str, config: Config, workspace: Workspace) -> Ruleset:
     """An agent's rules: built-in, the user's, its own (opencode.md 2.1)."""
     own = _configured_rules(agent, config, workspace)
-    return defaults.agent_rules(agent_named(agent).rules, own, data=workspace.data, temporary=workspace.temporary)
+    return defaults.agent_rules(
+        agent_named(agent).rules,
+        own,
+        data=workspace.data,
+        data_from_root=workspace.relative(workspace.data),
+        temporary=workspace.temporary,
+    )
 
 
 def _configured_rules(agent: str, config: Config, workspace: Workspace) -> Ruleset:
@@ -175,9 +181,6 @@ def _warnings(layers: Sequence[ConfigLayer], settings: Config, home: str) -> Ite
             yield f"{layer.file}: the reference in {'.'.join(path)!r} is not looked up: it counts as it is written."
         for key, line in layer.duplicate_keys:
             yield f"{layer.file}:{line}: the key {key!r} stands here a second time: only the last one counts."
-        named = layer.tree.get("agent")
-        for name in sorted(NOT_BUILT.intersection(named if isinstance(named, dict) else ())):
-            yield f"{layer.file}: the agent {name!r} is not supported yet: its settings are ignored."
     yield from _replaced_denials([layer for layer in layers if layer.trusted])
     yield from _shadowed_rules(settings, home)
 

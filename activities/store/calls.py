@@ -83,7 +83,7 @@ class CallRow(Value):
     def revised(self, plan: Plan | None) -> "CallRow":
         """With another plan, for which earlier answers do not hold."""
         digest = plan.effect.digest if plan else None
-        return self.model_copy(update={"plan": plan, "digest": digest, "revision": self.revision + 1})
+        return self.model_copy(update=dict(plan=plan, digest=digest, revision=self.revision + 1))
 
     @property
     def short_digest(self) -> str | None:
@@ -112,8 +112,8 @@ def prepare(journal: Journal, call: CallRow) -> None:
     arguments = seal(call.arguments)
     columns = {name: getattr(call, name) for name in _PREPARED_COLUMNS}
     display = Json(call.display.model_dump(mode="json", exclude_defaults=True))
-    sealed = {"arguments": arguments.content, "salt": arguments.salt, "plan": _plan_json(call.plan)}
-    journal.write(_QUERIES.prepare, **columns, **sealed, display=display)
+    sealed = {"arguments": arguments.content, "salt": arguments.salt}
+    journal.write(_QUERIES.prepare, **columns, **sealed, plan=_plan_json(call.plan), display=display)
     journal.record(
         CallPrepared(
             call=call.id,

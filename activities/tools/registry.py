@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from activities.tools.agent_switch import AgentSwitchTool
 from activities.tools.bash import BashTool
 from activities.tools.built_in_tool import BuiltInTool
 from activities.tools.edit.edit import EditTool
@@ -14,6 +15,7 @@ from activities.tools.task import TaskTool
 from activities.tools.todo import TodoWriteTool
 from activities.tools.wait import WaitTool
 from activities.tools.write import WriteTool
+from workflows.domain.agents.built_in import BUILD, PLAN
 
 TOOLS: Final[dict[str, BuiltInTool[Any]]] = {
     tool.name: tool
@@ -29,5 +31,7 @@ TOOLS: Final[dict[str, BuiltInTool[Any]]] = {
         TodoWriteTool(),
         TaskTool(),
         WaitTool(),
+        AgentSwitchTool("plan_enter", PLAN, "Make a plan first, with nothing changed meanwhile?"),
+        AgentSwitchTool("plan_exit", BUILD, "Leave plan mode, and carry this out?"),
     )
 }

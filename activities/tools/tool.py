@@ -19,6 +19,7 @@ from workflows.domain.errors import OutcomeUnknown
 from workflows.domain.ids import PartId, SessionId
 from workflows.domain.messages import SessionChange
 from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.prompt import Prompt
 from workflows.domain.questions import Answers
 from workflows.domain.tool_offer import ToolOffer
 from workflows.domain.usage import Cost
@@ -128,7 +129,8 @@ class Waiting(Value):
 @dataclass(frozen=True)
 class ToolContext:
     """`environment`: all variables of a program that the tool starts (security.md 10.1). `progress` shows live metadata
-    (`title`, `metadata`); updates may be lost. `answers`: a person's, to the call's questions. `fence`: call it
+    (`title`, `metadata`); updates may be lost. `answers`: a person's, to the call's questions. `queue_prompt`: one
+    for a later turn of the session, once for a call. `fence`: call it
     directly before an irrevocable step (rename, start of a program); raises StaleFence when a later attempt has taken
     over."""
 
@@ -139,6 +141,7 @@ class ToolContext:
     environment: dict[str, str]
     progress: Callable[[dict[str, JsonValue]], Awaitable[None]]
     answers: Callable[[], Awaitable[Answers | None]]
+    queue_prompt: Callable[[Prompt], Awaitable[None]]
     fence: Callable[[], Awaitable[None]]
     subagent: SubagentHandle
     wait: WaitHandle

@@ -264,7 +264,7 @@ async def some(client: SessionClient, session: SessionId, after: int, count: int
     return numbers
 
 
-@pytest.mark.parametrize("name", ["explore", "plan", "nope"])
+@pytest.mark.parametrize("name", ["explore", "title", "nope"])
 async def test_no_session_begins_for_an_agent_that_people_may_not_choose(harness: Harness, name: str) -> None:
     with pytest.raises(UsageError, match=f"{name!r}.*Available agents: build"):
         await harness.client.start(str(harness.project), Prompt.of_text("Hello.", agent=name))
@@ -305,11 +305,11 @@ async def test_instructions_that_a_prompt_cannot_have_are_refused(alone: Session
     assert await alone.sessions.list_recent() == []
 
 
-@pytest.mark.parametrize("name", ["explore", "plan", "coder", "nope"])
+@pytest.mark.parametrize("name", ["explore", "title", "coder", "nope"])
 async def test_a_prompt_for_an_agent_that_cannot_work_here_is_refused(harness: Harness, name: str) -> None:
     harness.configure(agent={"coder": {"disable": True}, "tester": {}})
     session = (await harness.client.start(str(harness.project), "Hello.")).session
-    with pytest.raises(UsageError, match=f"{name!r}.*Available agents: build, tester."):
+    with pytest.raises(UsageError, match=f"{name!r}.*Available agents: build, plan, tester."):
         await harness.client.prompt(session, Prompt.of_text("Go on.", agent=name))
 
     assert await types(harness.client, session) == ["session.created", "prompt.accepted"]

@@ -242,7 +242,7 @@ async def test_a_rejection_ends_the_subagents_turn_and_not_its_parents(open_harn
     ("agent", "why"),
     [
         ("nobody", "Unknown agent type: nobody is not a valid agent type"),
-        ("plan", "Unknown agent type: plan is not a valid agent type"),
+        ("plan", "The agent plan is no subagent: it works for people only"),
         ("build", "The agent build is no subagent: it works for people only"),
     ],
 )
@@ -251,7 +251,7 @@ async def test_an_agent_that_takes_no_work_is_refused_without_an_ask(open_harnes
         open_harness(scripts=delegation_scripts(delegates("child", agent=agent), DONE)) as harness,
         harness.running_worker(),
     ):
-        harness.configure(permission={"task": "ask"}, agent={"plan": {"mode": "all"}, "build": {"mode": "all"}})
+        harness.configure(permission={"task": "ask"}, agent={"plan": {"mode": "primary"}, "build": {"mode": "all"}})
         session = await harness.start_session("Find it.")
         await harness.ended(session)
         (call,) = await tasks(harness, session)

@@ -45,7 +45,7 @@ class PlanRequest:
 def encode_result(result: Plan | ToolError) -> bytes:
     if isinstance(result, ToolError):
         return _encode_line({"refused": str(result)})
-    return _encode_line({"plan": result.model_dump(mode="json")})
+    return _encode_line({"planned": result.model_dump(mode="json")})
 
 
 def encode_failure(error: Exception) -> bytes:
@@ -59,7 +59,7 @@ def decode_result(line: bytes) -> Plan:
         raise ToolError(message["refused"])
     if "failed" in message:
         raise CheckFailed(message["failed"])
-    return Plan.model_validate(message["plan"])
+    return Plan.model_validate(message["planned"])
 
 
 def _encode_line(message: Any) -> bytes:

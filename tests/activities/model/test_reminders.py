@@ -4,20 +4,27 @@ from datetime import UTC, date, datetime
 
 from pydantic import JsonValue
 
-from activities.model.reminders import due_reminders, is_asked_again, reminders_of_summary
+from activities.model.reminders import due_reminders, is_asked_again, mode_reminder, reminders_of_summary
+from workflows.domain.agents.agent import Agent
+from workflows.domain.agents.built_in import BUILD, PLAN
+from workflows.domain.config.config import Config
+from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.ids import GenerationId, MessageId, TurnId
 from workflows.domain.messages import (
     AnswerMetadata,
     AssistantMessage,
     ContextSummary,
+    Reminder,
     ReminderName,
     StepReminders,
     TextPart,
     Transcript,
     UserMessage,
 )
+from workflows.domain.permissions.rules import Action, Rule, Ruleset
 from workflows.domain.usage import Tokens
 
+ALLOWED = (Rule(permission="*", pattern="*", action=Action.ALLOW),)
 TODAY = date(2026, 1, 31)
 TURN = TurnId("trn_1")
 AT = datetime(2026, 1, 31, tzinfo=UTC)
@@ -77,3 +84,23 @@ def test_behind_a_summary_the_model_is_told_to_go_on_unless_somebody_says_how() 
     assert [each.name for each in alone] == [ReminderName.CONTINUE, ReminderName.TODOS]
     assert [each.name for each in prompted] == [ReminderName.TODOS] and '"content":"count"' in prompted[0].text
     assert list(reminders_of_summary((summary,), [], prompted=True)) == []
+
+
+def test_plan_mode_is_told_once_and_its_end_once_to_an_agent_that_may_edit() -> None:
+    def told(agent: Agent, *transcript: StepReminders, rules: Ruleset = ALLOWED) -> list[Reminder]:
+        config = TurnConfig(directory="/", worktree=None, config=Config(), rules=rules, agent=agent)
+        return [*mode_reminder(transcript, config)]
+
+    def step_of(*reminders: Reminder) -> StepReminders:
+        return StepReminders(id=GenerationId("gen_1"), turn=TurnId("trn_1"), step=1, reminders=reminders)
+
+    (begun,) = told(PLAN)
+    planning = step_of(begun)
+    (left,) = told(BUILD, planning)
+
+    assert (begun.name, left.name) == (ReminderName.PLAN_MODE, ReminderName.PLAN_LEFT)
+    assert "changed from plan to build" in left.text and "no longer in read-only mode" in left.text
+    assert "may edit files and run commands" in left.text and len(left.text.splitlines()) <= 5
+    assert told(BUILD) == told(PLAN, planning) == told(BUILD, planning, step_of(left)) == []
+    assert told(BUILD, planning, rules=(Rule(permission="edit", pattern="*", action=Action.DENY),)) == []
+    assert told(PLAN, planning, step_of(left)) == [begun]

@@ -24,7 +24,7 @@ def denied(permission: str, pattern: str = "*") -> Rule:
 
 def test_all_tools_are_offered_in_the_order_of_their_names_but_invalid() -> None:
     names = list(offers())
-    assert names == sorted(TOOLS.keys() - {"invalid"})
+    assert names == sorted(TOOLS.keys() - {"invalid", "plan_exit"})  # the last: to the agent plan
 
 
 def test_an_offer_says_what_the_tool_is_for_and_takes() -> None:

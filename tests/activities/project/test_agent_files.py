@@ -49,7 +49,7 @@ async def test_an_agents_name_is_its_path_below_the_folder_or_what_it_says(proje
 
     found = await agents(project_home)
 
-    assert found.keys() - {"build", "explore", "general"} == {"a", "frontend/react", "deep", "other"}
+    assert found.keys() - {"build", "explore", "general", "plan"} == {"a", "frontend/react", "deep", "other"}
     assert (found["a"].mode, found["deep"].mode) == (AgentMode.ALL, AgentMode.PRIMARY)
 
 
@@ -109,7 +109,7 @@ async def test_a_file_that_cannot_be_used_is_refused_alone(
 
     (refused,) = turn_config.refused_agents
     assert refused.why.startswith(f"{file}:{line}: ") and problem in refused.why
-    assert {each.name for each in turn_config.delegation.agents} == {"build", "explore", "general", "good"}
+    assert {each.name for each in turn_config.delegation.agents} == {"build", "explore", "general", "good", "plan"}
 
 
 async def test_what_cannot_be_read_as_text_is_refused(project_home: ProjectHome) -> None:
@@ -136,7 +136,9 @@ async def test_no_agent_works_without_what_its_broken_file_may_deny(project_home
     project_home.write("opencode.json", '{"agent": {"coder": {}, "x": {}}}', under=project_home.config)
 
     for role in (Role(), Role("build")):
-        with pytest.raises(UnknownAgent, match=rf"'build' cannot be used\. .*{name}:\d+: .*Available agents: coder"):
+        with pytest.raises(
+            UnknownAgent, match=rf"'build' cannot be used\. .*{name}:\d+: .*Available agents: coder, plan"
+        ):
             await project_home.load(role=role)
     assert (await project_home.load(role=Role("coder"))).agent.name == "coder"
 
@@ -144,7 +146,7 @@ async def test_no_agent_works_without_what_its_broken_file_may_deny(project_home
 async def test_more_files_than_are_read_stop_the_run(project_home: ProjectHome) -> None:
     for number in range(MAX_AGENT_FILES):
         project_home.write(f".opencode/agent/{number}.md", "P")
-    assert len(await agents(project_home)) == MAX_AGENT_FILES + 3
+    assert len(await agents(project_home)) == MAX_AGENT_FILES + 4
 
     project_home.write(".opencode/agents/one-more.md", REVIEWER)
     with pytest.raises(ConfigError, match="at most 500 files of agents"):

@@ -10,7 +10,7 @@ from activities.project.config_loader import Role
 from tests.activities.project.project_home import ProjectHome
 from tests.cases import Case, assert_matches, load
 from workflows.domain.agents.agent import Agent
-from workflows.domain.agents.built_in import BUILT_IN
+from workflows.domain.agents.built_in import BUILT_IN, HIDDEN
 from workflows.domain.errors import UsageError
 from workflows.domain.permissions.rules import evaluate
 
@@ -54,7 +54,7 @@ def _shown(agent: Agent) -> dict[str, Any]:
 
 async def _names(_: Case, project_home: ProjectHome) -> list[str]:
     turn_config = await project_home.load()
-    names = sorted(agent.name for agent in turn_config.delegation.agents)
+    names = sorted([*HIDDEN, *(agent.name for agent in turn_config.delegation.agents)])
     return sorted(names, key=lambda name: name != turn_config.agent.name)
 
 

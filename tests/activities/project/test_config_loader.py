@@ -175,23 +175,11 @@ async def test_a_wrong_file_stops_the_loading(project_home: ProjectHome) -> None
         await project_home.load()
 
 
-async def test_settings_for_an_agent_that_is_not_supported_are_named_and_make_no_agent(
-    project_home: ProjectHome,
-) -> None:
-    file = project_home.write("opencode.json", '{"agent": {"plan": {"model": "a/b", "permission": {"bash": "allow"}}}}')
-
-    turn_config = await project_home.load()
-
-    assert turn_config.warnings == (f"{file}: the agent 'plan' is not supported yet: its settings are ignored.",)
-    assert [agent.name for agent in turn_config.delegation.agents] == ["build", "explore", "general"]
-    assert turn_config.untrusted_fields == ()
-
-
 async def test_an_agent_that_people_may_not_choose_works_below_a_session_only(project_home: ProjectHome) -> None:
     below = await project_home.load(role=Role("explore", ancestors=1))
 
     assert below.agent.name == "explore"
-    for name in ("explore", "plan", "nope"):
+    for name in ("explore", "title", "nope"):
         with pytest.raises(UnknownAgent, match=name):
             await project_home.load(role=Role(name))
 

@@ -126,14 +126,14 @@ async def test_a_retry_keeps_the_variant_with_the_model_and_may_name_another(rig
     assert found == ["high", "low", None] and opened == ["high", "high", "high", "low", "high", None]
 
 
-@pytest.mark.parametrize("agent", ["reviewer", "explore", "plan", "nope"])
+@pytest.mark.parametrize("agent", ["reviewer", "explore", "title", "nope"])
 async def test_an_agent_that_cannot_work_any_more_fails_the_turn_that_it_was_named_for(
     rig: ActivityRig, agent: str
 ) -> None:
     rig.file("opencode.json", json.dumps({"agent": {"reviewer": {"disable": True}, "tester": {}}}))
     await rig.prompt(agent=agent, model="scripted/model")
     turn = await loaded(rig)
-    assert turn.error is not None and agent in turn.error and "Available agents: build, tester." in turn.error
+    assert turn.error is not None and agent in turn.error and "Available agents: build, plan, tester." in turn.error
     (opened,) = [event for event in await rig.events() if isinstance(event, TurnOpened)]
     assert opened.agent == agent
 

@@ -27,6 +27,7 @@ from tests.activities.tools.tool_calls import NoDelegate, NoWait
 from tests.cases import Case, load, text
 from workflows.domain.errors import OutcomeUnknown, StaleFence, ToolError
 from workflows.domain.ids import PartId, SessionId
+from workflows.domain.prompt import Prompt
 
 CALL = PartId(f"prt_test{os.environ.get('PYTEST_XDIST_WORKER', '')}")  # processes are found by it, also those beside us
 EFFECT = 'echo "effect $$" >> ../ledger'
@@ -52,6 +53,9 @@ class BashRig:
         async def no_answers() -> None:
             return None
 
+        async def no_prompt(prompt: Prompt) -> None:
+            raise AssertionError("a command sends no prompt")
+
         return ToolContext(
             session=SessionId("ses_test"),
             call=CALL,
@@ -60,6 +64,7 @@ class BashRig:
             environment=tool_environment({"PATH": "/usr/bin:/bin"}, self.workspace, CALL),
             progress=progress,
             answers=no_answers,
+            queue_prompt=no_prompt,
             fence=fence,
             subagent=NoDelegate(),
             wait=NoWait(),

@@ -7,6 +7,7 @@ import pytest
 from activities.tools.built_in_tool import parameters_schema
 from activities.tools.registry import TOOLS
 from workflows.domain.agents.agent import Agent
+from workflows.domain.agents.built_in import BUILD, PLAN
 from workflows.domain.agents.delegation import Delegation
 from workflows.domain.config.config import Config
 from workflows.domain.config.turn_config import TurnConfig
@@ -17,14 +18,22 @@ OFFERED = sorted(set(TOOLS) - {"invalid"})
 
 
 def test_the_table_names_each_tool_as_it_names_itself() -> None:
-    assert OFFERED == ["bash", "edit", "glob", "grep", "question", "read", "task", "todowrite", "wait", "write"]
+    by_themselves = ["bash", "edit", "glob", "grep", "plan_enter", "plan_exit", "question", "read"]
+    assert [*by_themselves, "task", "todowrite", "wait", "write"] == OFFERED
     assert all(tool.name == name for name, tool in TOOLS.items())
 
 
 @pytest.mark.parametrize("name", OFFERED)
 def test_a_description_names_every_argument(name: str) -> None:
-    delegation = Delegation(agents=(Agent(name="x", description="y"),))
-    turn = TurnConfig(directory="/", worktree=None, config=Config(), rules=ALLOWED, delegation=delegation)
+    agent = Agent(name="x", description="y")
+    turn = TurnConfig(
+        directory="/",
+        worktree=None,
+        config=Config(),
+        rules=ALLOWED,
+        agent=agent,
+        delegation=Delegation(agents=(agent, BUILD, PLAN)),
+    )
     offer = TOOLS[name].offer(turn)
     assert offer is not None
     assert all(f"`{field}`" in offer.description or name == "bash" for field in offer.parameters["properties"])  # type: ignore[union-attr]

@@ -62,6 +62,7 @@ def make_context(workspace: Workspace, *, turn: TurnContext | None = None, **oth
         "environment": {},
         "progress": do_nothing,
         "answers": do_nothing,
+        "queue_prompt": do_nothing,
         "fence": do_nothing,
         "subagent": NoDelegate(),
         "wait": NoWait(),

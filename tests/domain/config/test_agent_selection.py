@@ -14,6 +14,7 @@ def test_the_built_in_agents_are_sorted_by_name() -> None:
         ("build", AgentMode.PRIMARY),
         ("explore", AgentMode.SUBAGENT),
         ("general", AgentMode.SUBAGENT),
+        ("plan", AgentMode.PRIMARY),
     ]
 
 
@@ -43,9 +44,11 @@ def test_a_disabled_agent_is_left_out() -> None:
 
 
 def test_a_configuration_cannot_define_an_agent_of_a_reserved_name() -> None:
-    config = Config.model_validate({"agent": {name: {"mode": "all"} for name in ("plan", "title", "summary", "mine")}})
+    config = Config.model_validate(
+        {"agent": {name: {"mode": "all"} for name in ("compaction", "title", "summary", "mine")}}
+    )
 
-    assert [*available_agents(config)] == ["build", "explore", "general", "mine"]
+    assert [*available_agents(config)] == ["build", "explore", "general", "mine", "plan"]
 
 
 def test_an_agent_whose_file_is_refused_does_not_exist_and_says_why() -> None:
@@ -53,9 +56,9 @@ def test_an_agent_whose_file_is_refused_does_not_exist_and_says_why() -> None:
 
     known = available_agents(Config.model_validate({"agent": {"x": {}, "y": {}}}), None, refused)
 
-    assert [*known] == ["explore", "general", "y"]
+    assert [*known] == ["explore", "general", "plan", "y"]
     check_readable("y", refused, known)
-    with pytest.raises(UnknownAgent, match=r"'build' cannot be used\. /a/x\.md:2: wrong\. Available agents: y\."):
+    with pytest.raises(UnknownAgent, match=r"'build' cannot be used\. /a/x\.md:2: wrong\. Available agents: plan, y\."):
         check_readable("build", refused, known)
 
 
@@ -78,25 +81,26 @@ def test_the_default_agent_is_the_configured_one_else_build_else_the_first_visib
     [
         ("nope", "not found"),
         ("explore", "is a subagent: it works for other agents only"),
-        ("plan", "is not supported yet"),
         ("title", "is hidden"),
         ("secret", "is hidden"),
     ],
 )
 def test_a_default_agent_that_cannot_work_is_refused_with_the_names_to_choose_from(name: str, problem: str) -> None:
-    with pytest.raises(UnknownAgent, match=rf'default agent "{name}" {problem}\. Available agents: build, coder\.$'):
+    with pytest.raises(
+        UnknownAgent, match=rf'default agent "{name}" {problem}\. Available agents: build, coder, plan\.$'
+    ):
         default(default_agent=name, agent={"coder": {}, "secret": {"hidden": True}})
 
 
 def test_without_a_visible_agent_there_is_no_default() -> None:
     with pytest.raises(UnknownAgent, match=r"no primary visible agent found\. Available agents: none\.$"):
-        default(agent={"build": {"disable": True}})
+        default(agent={"build": {"disable": True}, "plan": {"disable": True}})
 
 
-@pytest.mark.parametrize("name", ["nope", "explore", "plan", "compaction", "title", "summary"])
+@pytest.mark.parametrize("name", ["nope", "explore", "compaction", "title", "summary"])
 def test_people_cannot_select_a_subagent_or_a_reserved_name(name: str) -> None:
     known = available_agents(Config.model_validate({"agent": {"coder": {"hidden": True}}}))
 
     assert select_agent("coder", known).name == "coder"
-    with pytest.raises(UnknownAgent, match=rf"{name!r}.* Available agents: build\.$"):
+    with pytest.raises(UnknownAgent, match=rf"{name!r}.* Available agents: build, plan\.$"):
         select_agent(name, known)

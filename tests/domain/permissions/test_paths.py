@@ -63,6 +63,11 @@ def test_another_directory_may_be_saved() -> None:
         "/ws/proj/sub/.git/hooks/pre-commit",
         "/ws/proj/opencode.json",
         "/ws/proj/.opencode/agents/a.md",
+        "/ws/proj/.opencode/plans/AGENTS.md",
+        "/ws/proj/.opencode/plans/sub/a.md",
+        "/ws/proj/.opencode/plans/a.sh",
+        "/ws/proj/.git/.opencode/plans/a.md",
+        "/ws/.opencode/x/.opencode/plans/a.md",
         "/ws/proj/sub/AGENTS.md",
         "/ws/proj/.github/workflows/ci.yml",
         "/ws/proj/.yarnrc.yml",
@@ -74,6 +79,11 @@ def test_another_directory_may_be_saved() -> None:
 )
 def test_protected_paths(path: str) -> None:
     assert is_protected(Path(path), HOME)
+
+
+@pytest.mark.parametrize("path", ["/ws/proj/.opencode/plans/a.md", "/ws/proj/sub/.opencode/plan/b.MD"])
+def test_a_plan_is_no_configuration(path: str) -> None:
+    assert not is_protected(Path(path), HOME)
 
 
 @pytest.mark.parametrize(

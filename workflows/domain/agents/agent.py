@@ -20,7 +20,7 @@ class Agent(Value):
     """`variant`: of any model that has one of this name. `options` go to the model, over its own. `prompt`: of the
     configuration, else of `prompt_file` in `prompts/agents/`, else `prompts/system/base.md`. `rules` come after those
     of every agent and before the configuration's. `named_permissions`: those that its settings in the user's own files
-    name. `display_name` and `color` are for people."""
+    name. `only_plans`: it is reminded that it changes nothing. `display_name` and `color` are for people."""
 
     name: str
     display_name: str | None = None
@@ -35,6 +35,7 @@ class Agent(Value):
     steps: int | None = None
     prompt: str | None = None
     prompt_file: str | None = None
+    only_plans: bool = False
     rules: Ruleset = ()
     named_permissions: tuple[str, ...] = ()
     hidden: bool = False

@@ -14,6 +14,20 @@ BUILD: Final = Agent(
         Rule(permission="plan_enter", pattern="*", action=Action.ALLOW),
     ),
 )
+_PLAN_FILES: Final = (".opencode/plan/*.md", ".opencode/plans/*.md", "{data_from_root}/plans/*.md")
+PLAN: Final = Agent(
+    name="plan",
+    mode=AgentMode.PRIMARY,
+    only_plans=True,
+    rules=(
+        *(Rule(permission=name, pattern="*", action=Action.ALLOW) for name in ("question", "plan_exit")),
+        Rule(permission="task", pattern="general", action=Action.DENY),
+        Rule(permission="external_directory", pattern="{data}/plans/*", action=Action.ALLOW),
+        # Where all edits are denied, a command that is not known to only read asks.
+        Rule(permission="edit", pattern="*", action=Action.DENY),
+        *(Rule(permission="edit", pattern=pattern, action=Action.ALLOW) for pattern in _PLAN_FILES),
+    ),
+)
 EXPLORE: Final = Agent(
     name="explore",
     mode=AgentMode.SUBAGENT,
@@ -41,15 +55,12 @@ GENERAL: Final = Agent(
 COMPACTION: Final = Agent(name="compaction", mode=AgentMode.PRIMARY, hidden=True, prompt_file="compaction")
 TITLE: Final = Agent(name="title", mode=AgentMode.PRIMARY, hidden=True, prompt_file="title", temperature=0.5)
 SUMMARY: Final = Agent(name="summary", mode=AgentMode.PRIMARY, hidden=True, prompt_file="summary")
-BUILT_IN: Final = {agent.name: agent for agent in (BUILD, EXPLORE, GENERAL)}
+BUILT_IN: Final = {agent.name: agent for agent in (BUILD, EXPLORE, GENERAL, PLAN)}
 
 # Asked by Holdfast alone, without tools: nobody can choose them.
 HIDDEN: Final = {agent.name: agent for agent in (COMPACTION, SUMMARY, TITLE)}
 
-# Agents of OpenCode that are not built yet. No configuration may define such a name: its settings were written for a
-# narrower agent than a new one is.
-NOT_BUILT: Final = frozenset({"plan"})
-RESERVED: Final = NOT_BUILT | HIDDEN.keys()
+RESERVED: Final = frozenset(HIDDEN)
 
 
 def agent_named(name: str) -> Agent:

@@ -84,6 +84,4 @@ def visible_names(known: Mapping[str, Agent]) -> list[str]:
 def _why_unavailable(name: str, known: Mapping[str, Agent]) -> str:
     if name in known:
         return "is hidden" if known[name].selectable else "is a subagent: it works for other agents only"
-    if name in HIDDEN:
-        return "is hidden"
-    return "is not supported yet" if name in RESERVED else "not found"
+    return "is hidden" if name in HIDDEN else "not found"

@@ -1,7 +1,8 @@
 """The rules of every agent before any configuration (opencode.md 1.1). `{data}` is Holdfast's data directory,
-`{temporary}` the host's temporary directory."""
+`{data_from_root}` the same as paths of edits name it, `{temporary}` the host's temporary directory."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import reduce
 from pathlib import Path
 from typing import Final
 
@@ -28,15 +29,18 @@ DEFAULT_RULES: Final[Ruleset] = (
 _SPOOLS: Final = Rule(permission="external_directory", pattern="{data}/tool-output/*", action=Action.ALLOW)
 
 
-def agent_rules(built_in: Ruleset, own: Iterable[Rule], *, data: Path, temporary: Path) -> Ruleset:
+def agent_rules(
+    built_in: Ruleset, own: Iterable[Rule], *, data: Path, temporary: Path, data_from_root: str | None = None
+) -> Ruleset:
     """`built_in`, then `own` (the user's, then the agent's), and the allow of complete outputs' spools, unless `own`
     denies exactly those."""
-    own, spools = tuple(own), _fill(_SPOOLS, data, temporary)
-    rules = (*(_fill(rule, data, temporary) for rule in (*DEFAULT_RULES, *built_in)), *own)
+    places = {"{data}": str(data), "{data_from_root}": data_from_root or str(data), "{temporary}": str(temporary)}
+    own, spools = tuple(own), _fill(_SPOOLS, places)
+    rules = (*(_fill(rule, places) for rule in (*DEFAULT_RULES, *built_in)), *own)
     denied = any(rule.pattern == spools.pattern and rule.action is Action.DENY for rule in own)
     return rules if denied else (*rules, spools)
 
 
-def _fill(rule: Rule, data: Path, temporary: Path) -> Rule:
-    pattern = rule.pattern.replace("{data}", str(data)).replace("{temporary}", str(temporary))
+def _fill(rule: Rule, places: Mapping[str, str]) -> Rule:
+    pattern = reduce(lambda text, place: text.replace(place, places[place]), places, rule.pattern)
     return rule if pattern == rule.pattern else rule.model_copy(update={"pattern": pattern})

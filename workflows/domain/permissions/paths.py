@@ -19,6 +19,8 @@ _FILES: Final = """.git .gitattributes .gitmodules opencode.json opencode.jsonc 
 _DIRECTORIES: Final = ".git .opencode .claude .vscode .idea .husky .ssh"
 _PROTECTED_FILES: Final = frozenset(_FILES.split())
 _PROTECTED_DIRECTORIES: Final = frozenset(_DIRECTORIES.split())
+_CONFIGURATION: Final = ".opencode"
+_PLAN_FILE: Final = re.compile(r".*/\.opencode/plans?/[^/]+\.md", re.DOTALL)  # read by people and models, not by us
 _PROTECTED_SYSTEM: Final = ("/etc/cron*", "/etc/profile*", "/etc/bash*", "/etc/zsh*", "/var/spool/cron")
 
 
@@ -60,6 +62,8 @@ def ungrantable_patterns(directories: Iterable[Path], *, directory: Path, home: 
 def is_protected(path: PurePath, home: PurePath) -> bool:
     """Whether writing this resolved path asks even where edits are allowed; it need not exist."""
     names = [part.casefold() for part in path.parts]
+    if _PLAN_FILE.fullmatch("/".join(names)) and names.count(_CONFIGURATION) == 1:
+        names.remove(_CONFIGURATION)
     places = [*path.parents, path]
     return (
         any(_is_one_of(name, _PROTECTED_DIRECTORIES) for name in names)

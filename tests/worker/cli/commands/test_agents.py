@@ -23,7 +23,7 @@ async def test_a_pipe_gets_a_row_for_each_visible_agent_and_its_origin(bare: Com
     ended = await configured(bare).run("agents")
     every = json.loads((await bare.run("agents", "list", "--all", "--json")).out)
 
-    assert [row.split()[0] for row in ended.out.splitlines()] == ["build", "explore", "general", "reviewer"]
+    assert [row.split()[0] for row in ended.out.splitlines()] == ["build", "explore", "general", "plan", "reviewer"]
     assert "built-in, ~/.config/opencode/opencode.json" in ended.out and ".opencode/agent/reviewer.md" in ended.out
     assert "Refused: " in ended.err and "agent/bad.md:2: the field 'mode' is wrong" in ended.err
     assert [each["name"] for each in every if each["hidden"]] == ["compaction", "secret", "summary", "title"]

@@ -88,19 +88,19 @@ async def test_a_prompt_is_written_in_the_editor_and_one_that_is_not_saved_does_
     assert (left.code, written.code, session.title) == (2, 0, "written by hand")
 
 
-@pytest.mark.parametrize("name", ["plan", "explore", "nope"])
+@pytest.mark.parametrize("name", ["title", "explore", "nope"])
 async def test_an_agent_that_people_may_not_choose_is_refused_and_nothing_starts(
     open_harness: OpenHarness, name: str
 ) -> None:
     async with open_harness(HELLO) as harness:
-        harness.configure(agent={"coder": {}, "plan": {"model": "scripted/model"}})
+        harness.configure(agent={"coder": {}})
         ended = await shell(harness).run("run", *MODEL, "--agent", name, "hello")
         harness.configure(default_agent=name, agent={"coder": {}})
         by_default = await shell(harness).run("run", *MODEL, "hello")
         begun = await harness.client.sessions.list_recent()
 
     for refused in (ended, by_default):
-        assert refused.code == 2 and name in refused.err and "Available agents: build, coder." in refused.err
+        assert refused.code == 2 and name in refused.err and "Available agents: build, coder, plan." in refused.err
     assert f'default agent "{name}" ' in by_default.err and begun == []
 
 

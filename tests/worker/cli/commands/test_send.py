@@ -65,7 +65,7 @@ async def test_a_prompt_for_another_agent_opens_a_turn_under_its_rules(open_harn
         verified = await shell(harness).run("log", session, "--verify")
 
     assert [each.code for each in refused] == [2, 2] and sent.code == 0, sent.err
-    assert all("Available agents: build, reviewer." in each.err for each in refused)
+    assert all("Available agents: build, plan, reviewer." in each.err for each in refused)
     assert not written_by_reviewer and (harness.project / "a.txt").exists()
     agents = [(each["info"]["role"], each["info"]["agent"]) for each in exported["messages"]]
     assert agents == [

@@ -29,11 +29,12 @@ class GeminiReader(AnswerReader):
         self._calls = 0
 
     def events(self, event: Any) -> list[PartDelta]:
-        self.raise_reported(event, "candidates", "promptFeedback", "usageMetadata")
+        if not (candidates := event.get("candidates")) or "error" in event:
+            self.raise_reported(event, "candidates", "promptFeedback", "usageMetadata")
         self.usage = event.get("usageMetadata") or self.usage
         if (feedback := event.get("promptFeedback")) and feedback.get("blockReason"):
             self.finish_reason = Finish.CONTENT_FILTER
-        candidate = first_choice(event.get("candidates"))
+        candidate = first_choice(candidates)
         if candidate is None:
             return []
         added: list[PartDelta] = []

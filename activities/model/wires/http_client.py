@@ -3,7 +3,7 @@
 import logging
 import ssl
 from collections.abc import AsyncIterator, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Final, TypeVar
 
 import httpx
@@ -53,6 +53,11 @@ def _trust_extra(trusted: ssl.SSLContext, file: str | None) -> None:
         _LOG.warning("%s is ignored: %r: %s", EXTRA_AUTHORITIES, file, error.strerror or error)
 
 
+@lru_cache(maxsize=256)
+def _parse_address(url: str) -> httpx.URL:
+    return httpx.URL(url)
+
+
 class BodyReleasingClient(httpx.AsyncClient):
     """Keeps a request's body only until the response's headers arrive, and sends no library's own headers.
 
@@ -61,7 +66,7 @@ class BodyReleasingClient(httpx.AsyncClient):
 
     def build_post(self, url: str, headers: Mapping[str, str], body: tuple[bytes, ...]) -> httpx.Request:
         """A request that can let go of its body: `build_request` would wrap that. `headers`: by names in lower case."""
-        address = httpx.URL(url)
+        address = _parse_address(url)
         host, length = address.netloc.decode("ascii"), str(sum(map(len, body)))
         named = {"host": host, **self._usual_headers, **headers, "content-length": length}
         return httpx.Request("POST", address, headers=named, cookies=self.cookies, stream=_ReleasableBody(body))

@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import httpx
@@ -41,10 +42,14 @@ class HttpWire:
     splitter: Callable[[str], Splitter] = EventSplitter
     authorize: Callable[[Endpoint, WireRequest], Awaitable[WireRequest]] = _as_prepared
 
+    @cached_property
+    def _with_pauses(self) -> StreamTimeouts:
+        return self.timeouts.with_pauses()
+
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[ModelEvent], None]:
         """See `ModelPort.stream`."""
         endpoint = request.endpoint
-        usual = self.timeouts.with_pauses() if endpoint.provider in _OWN_SERVERS else self.timeouts
+        usual = self._with_pauses if endpoint.provider in _OWN_SERVERS else self.timeouts
         timeouts = usual.configured(endpoint.silence)
         reader = self.reader(endpoint.provider)
         response, splitter = await self._send(request, timeouts), self.splitter(endpoint.provider)

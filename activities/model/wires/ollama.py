@@ -18,14 +18,16 @@ class OllamaReader(AnswerReader):
         self._calls = 0
 
     def events(self, event: Any) -> list[PartDelta]:
-        self.raise_reported(event, "done")
+        if "done" not in event or "error" in event:
+            self.raise_reported(event, "done")
         message = event.get("message") or {}
         added: list[PartDelta] = []
         if thought := require_text(message.get("thinking")):
             added.append(ReasoningDelta(thought))
         if content := require_text(message.get("content")):
             added.append(TextDelta(content))
-        added += map(self._call, message.get("tool_calls") or ())
+        if calls := message.get("tool_calls"):
+            added += map(self._call, calls)
         if event.get("done"):
             self._end(event)
         return added

@@ -83,10 +83,15 @@ class Keys:
     def _read(self) -> dict[str, StoredKey]:
         """Raises UsageError when others may read the file, or it is damaged."""
         try:
-            with self.path.open("rb") as file:
-                mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
-                if mode & 0o077:
-                    raise UsageError(f"Others can read the keys in {str(self.path)!r} (mode {mode:04o}): chmod 600 it.")
+            # A pipe would hold up whoever redacts a text: O_NONBLOCK opens it at once.
+            with os.fdopen(os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+                mode = os.fstat(file.fileno()).st_mode
+                if stat.S_IMODE(mode) & 0o077:
+                    raise UsageError(
+                        f"Others can read the keys in {str(self.path)!r} (mode {stat.S_IMODE(mode):04o}): chmod 600 it."
+                    )
+                if not stat.S_ISREG(mode):
+                    raise UsageError(f"{str(self.path)!r} is no regular file: remove it, and log in again.")
                 return _entries.validate_json(file.read())
         except FileNotFoundError:
             return {}

@@ -127,16 +127,20 @@ async def test_an_attempt_that_outlived_its_turn_stores_nothing(open_model: Open
         assert await model.parts() == []
 
 
-async def test_a_file_that_does_not_answer_holds_up_nothing_but_its_step(open_model: Open) -> None:
+async def test_a_file_that_does_not_answer_holds_up_nothing_but_its_step(
+    open_model: Open, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    keys = tmp_path / ".local/share/opencode/auth.json"  # another program's, looked at where there is no key
+    keys.parent.mkdir(parents=True)
+    os.mkfifo(keys)
     async with open_model(HELLO) as model:
-        model.log_in("")  # so that the key is looked up in the file of keys
-        keys = model.rig.project / "auth.json"
-        os.mkfifo(keys, 0o600)
-        step = asyncio.create_task(model.generate())
-        with await asyncio.to_thread(keys.open, "w") as writer:  # opens as the step does
+        async with model.rig.journal() as journal:
+            turns.change_model(journal, model.rig.turn, "openai/gpt-5", "change")
+        step = asyncio.create_task(model.failure())
+        with await asyncio.to_thread(keys.open, "w"):  # opens as the step does
             await asyncio.wait_for(model.rig.prompt("And this?"), 10)
-            writer.write('{"scripted": {"type": "api", "key": "k"}}')
-        assert (await step).finish == "stop"
+        assert "There is no key for 'openai'" in (await step).message
 
 
 async def test_an_attempt_asks_the_model_that_its_turn_has_got_meanwhile(open_model: Open) -> None:

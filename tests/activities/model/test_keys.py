@@ -70,6 +70,14 @@ def test_a_file_that_others_may_open_is_refused_with_the_way_out(keys: Keys, mod
         keys.get("openai")
 
 
+def test_a_pipe_in_place_of_the_file_is_refused_at_once(keys: Keys) -> None:
+    keys.path.parent.mkdir(parents=True)
+    os.mkfifo(keys.path, 0o600)
+
+    with pytest.raises(UsageError, match="no regular file"):
+        keys.get("openai")
+
+
 @pytest.mark.parametrize("content", ["{", '{"openai": "sk-secret"}', '{"openai": {"type": "api"}}'])
 def test_a_damaged_file_is_refused_without_showing_it(keys: Keys, content: str) -> None:
     keys.set("openai", "sk-1")

@@ -140,7 +140,7 @@ class EventLines:
     def _on_message_completed(self, seen: EventWithContents, event: MessageCompleted, at: int) -> None:
         session, message = seen.record.session, event.message
         self._end_step(session)
-        self._message = message
+        self._message, self._last = message, PartId("")
         self._add_part("step_start", at, shapes.step_start_shape(session, message))
         for sealed in event.parts:
             part = part_of(seen, sealed.part)

@@ -1,0 +1,35 @@
+"""A session's events as JSON lines."""
+
+from itertools import pairwise
+
+from tests.worker.cli.render.test_event_renderer import seen
+from worker.opencode.event_lines import EventLines
+from workflows.domain.events.generations import MessageCompleted, PartSeal
+from workflows.domain.events.turns import TurnEnded
+from workflows.domain.ids import GenerationId, MessageId, PartId, TurnId
+from workflows.domain.usage import Tokens
+
+TURN = TurnId("trn_1")
+
+
+def completed(moment: str) -> MessageCompleted:
+    tail = f"{moment:0>12}AAAAAAAAAAAAAA"
+    return MessageCompleted(
+        generation=GenerationId(f"gen_{tail}"),
+        message=MessageId(f"msg_{tail}"),
+        turn=TURN,
+        step=1,
+        finish="stop",
+        tokens=Tokens(),
+        cost="0",
+        parts=(PartSeal(part=PartId(f"prt_{tail[:-1]}B"), kind="text", seal=""),),
+    )
+
+
+def test_each_step_has_an_end_of_its_own_though_the_clock_was_set_back() -> None:
+    lines = EventLines()
+    events = (completed("9"), completed("3"), TurnEnded(turn=TURN, reason="done"))
+    shown = [line for event in events for line in lines.of_event(seen(event)) if line.part is not None]
+    ends = [line.part for line in shown if line.type == "step_finish" and line.part is not None]
+    assert [end.message_id[4:16] for end in ends] == ["000000000009", "000000000003"]
+    assert all(one.id != two.id and one.id > two.id for one, two in pairwise(ends))

@@ -2,6 +2,8 @@
 
 import asyncio
 import logging
+from functools import partial
+from itertools import chain
 from typing import Final
 
 from temporalio.client import Client, WorkflowExecutionDescription, WorkflowExecutionStatus
@@ -11,9 +13,10 @@ from activities.session.reconcile import repair, settle_aside
 from activities.store import reconcile, reservations, sessions
 from activities.store.database import Database
 from activities.store.reconcile import DueSession
+from activities.store.reservations import AsideReservation
 from worker.outbox import SignalSender, workflow_id
-from workflows.domain.errors import Conflict, Unavailable
-from workflows.domain.ids import SessionId, aside_id
+from workflows.domain.errors import Unavailable
+from workflows.domain.ids import aside_id
 from workflows.domain.repairs import Repair
 
 _BUDGET: Final = 1.0  # seconds of one pass: signals wait behind it
@@ -25,7 +28,8 @@ _LOG: Final = logging.getLogger("holdfast.reconcile")
 class Reconciler:
     """Repairs what a lost signal or a broken run leaves undone: rows, not signals, are what is due.
 
-    Compares sessions that have not moved for `period` seconds with their runs, once per period.
+    Compares sessions that have not moved for `period` seconds with their runs, once per period, and what
+    requests beside turns have reserved with their workflows.
     """
 
     def __init__(self, database: Database, client: Client, sender: SignalSender, period: float) -> None:
@@ -33,37 +37,37 @@ class Reconciler:
         self.client = client
         self.sender = sender
         self.period = period
-        self._checked: dict[SessionId, float] = {}  # by the event loop's clock
+        self._checked: dict[str, float] = {}  # by the event loop's clock
 
     async def reconcile(self) -> None:
         """One short pass; the next one goes on. Raises Unavailable."""
         await reconcile.clear_stuck(self.database, self.period)
-        await self.settle_asides()
         clock = asyncio.get_running_loop().time
         began = clock()
-        self._checked = {session: at for session, at in self._checked.items() if at > began - self.period}
-        for due in await reconcile.due(self.database, self.period):
-            if due.session in self._checked:
+        self._checked = {id: at for id, at in self._checked.items() if at > began - self.period}
+        due = await reconcile.due(self.database, self.period)
+        held = await reservations.of_asides(self.database, self.period)
+        checks = {each.session: partial(self.check, each) for each in due}
+        settlements = {each.generation: partial(self.settle, each) for each in held}
+        for id, compare in chain(checks.items(), settlements.items()):
+            if id in self._checked:
                 continue
             if clock() - began > _BUDGET:
                 break
-            self._checked[due.session] = clock()
+            self._checked[id] = clock()
             try:
-                await self.check(due)
+                await compare()
             except Unavailable as error:
-                _LOG.info("session %s is not compared with its run: %s", due.session, error)
-            except Exception:  # one session must not delay the others
-                _LOG.exception("session %s is not compared with its run", due.session)
+                _LOG.info("%s is not compared with its run: %s", id, error)
+            except Exception:  # one must not delay the others
+                _LOG.exception("%s is not compared with its run", id)
 
-    async def settle_asides(self) -> None:
-        """Settle what requests beside turns have reserved whose workflows are over: none of their activities lives."""
-        for held in await reservations.of_asides(self.database, self.period):
-            try:
-                run = await self.describe_run(aside_id(held.session, held.generation))
-                if run is None and await settle_aside(self.database, held):
-                    _LOG.info("the reservation of %s is settled: nothing asks for it any more", held.generation)
-            except (Unavailable, Conflict) as error:
-                _LOG.info("the reservation of %s is not settled yet: %s", held.generation, error)
+    async def settle(self, held: AsideReservation) -> None:
+        """Settle what a request beside turns has reserved, if its workflow is over: no activity of it goes on. Raises
+        Unavailable."""
+        run = await self.describe_run(aside_id(held.session, held.generation))
+        if run is None and await settle_aside(self.database, held):
+            _LOG.info("the reservation of %s is settled: nothing asks for it any more", held.generation)
 
     async def check(self, due: DueSession) -> None:
         """Repair the session, unless its run is about to do something. Raises Unavailable."""

@@ -184,11 +184,11 @@ async def test_what_an_ended_aside_had_reserved_is_counted_and_freed(open_harnes
             await wait_for_file(gate)
         sender = SignalSender(harness.database, harness.temporal, harness.settings)
         reconciler = Reconciler(harness.database, harness.temporal, sender, period=0)
-        await reconciler.settle_asides()
+        await reconciler.reconcile()
         (before,) = await budgets.of_session(harness.database, session)
         running = await reservations.of_asides(harness.database, 0)
         await (await aside(harness, session)).terminate()
-        await reconciler.settle_asides()
+        await reconciler.reconcile()
         (after,) = await budgets.of_session(harness.database, session)
         left = await reservations.of_asides(harness.database, 0)
         (estimated,) = [event for event in await harness.events(session) if isinstance(event, UsageEstimated)]

@@ -15,18 +15,21 @@ from workflows.domain.permissions.findings import Finding, evaluate_request
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import Action, Ruleset, rules_about
 from workflows.domain.permissions.wildcard import matches
+from workflows.domain.skills import Skill
 
 
 @dataclass(frozen=True)
 class TurnContext:
     """`rules`: of the turn's agent and session; they also hide files from searches. `delegation`: the agents that it
-    may hand work to. `limits`: of a call's output for the model. `format`: of the result that the turn owes."""
+    may hand work to. `limits`: of a call's output for the model. `format`: of the result that the turn owes. `skills`:
+    of its directory."""
 
     workspace: Workspace
     rules: Ruleset = ()
     delegation: Delegation = Delegation()
     limits: OutputLimits = OutputLimits()
     format: OutputFormat | None = None
+    skills: tuple[Skill, ...] = ()
 
     @classmethod
     def from_config(cls, workspace: Workspace, turn_config: TurnConfig) -> "TurnContext":
@@ -36,6 +39,7 @@ class TurnContext:
             delegation=turn_config.delegation,
             limits=OutputLimits.model_validate(turn_config.config.tool_output.model_dump(exclude_none=True)),
             format=turn_config.format,
+            skills=turn_config.skills,
         )
 
     @cached_property

@@ -72,7 +72,6 @@ UNPLAYED: Final[Mapping[str, str]] = {
     "commands_template": "commands come later",
     "filter_compacted": "a context begins at its newest summary by a row, not by a walk over messages",
     "patch": "the tool apply_patch comes later",
-    "skills": "skills come later",
     "ssrf": "the tool webfetch comes later",
     "ssrf_benign": "the tool webfetch comes later",
 }

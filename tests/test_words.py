@@ -25,7 +25,7 @@ SHARED_MODULES: Final = {  # one noun, seen by several rooms
         "reconcile",
         "turns",
     ),
-    *("run", "schedules", "statistics", "stops", "task", "tasks", "titles", "waits"),
+    *("run", "schedules", "skills", "statistics", "stops", "task", "tasks", "titles", "waits"),
 }
 PRIVATE_WORDS: Final = {
     *("beside", "chapter", "chores", "docket", "doubt", "errand", "gauge", "handover", "heard"),

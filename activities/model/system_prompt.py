@@ -1,5 +1,6 @@
 """The system prompt's layers in order (opencode.md 6.1, 6.3, 6.4)."""
 
+import html
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -7,6 +8,7 @@ import prompts
 from activities.project.instructions import MAX_INSTRUCTION_BYTES
 from workflows.domain.agents.agent import Agent
 from workflows.domain.config.turn_config import Instruction, TurnConfig
+from workflows.domain.skills import Skill, usable_skills
 
 
 class SystemLayer(NamedTuple):
@@ -41,6 +43,8 @@ def system_layers(
     yield SystemLayer("environment", _environment(turn_config, model, platform))
     for each in turn_config.instructions:
         yield SystemLayer(f"instructions {each.path}", _instruction(each))
+    if listed := [each for each in usable_skills(turn_config.skills, turn_config.rules) if each.description]:
+        yield SystemLayer("skills", prompts.render_prompt("system/skills", skills="\n".join(map(_skill, listed))))
     if of_prompt is not None:
         yield SystemLayer("instructions of the prompt", of_prompt)
 
@@ -63,6 +67,13 @@ def _environment(turn_config: TurnConfig, model: str, platform: str) -> str:
         git="yes" if turn_config.worktree else "no",
         platform=platform,
     )
+
+
+def _skill(skill: Skill) -> str:
+    """On a line of its own, whatever its texts hold."""
+    texts = {"name": skill.name, "description": skill.description or "", "location": skill.file}
+    inner = "".join(f"<{tag}>{html.escape(text, quote=False)}</{tag}>" for tag, text in texts.items())
+    return f"<skill>{inner}</skill>"
 
 
 def _instruction(instruction: Instruction) -> str:

@@ -1,6 +1,5 @@
 """Agents in Markdown files (opencode.md 1.3)."""
 
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,20 +7,19 @@ from typing import Final, NamedTuple
 
 from pydantic import JsonValue
 
-from activities.files.safe_open import open_file
 from activities.files.workspace import Workspace
 from activities.project import frontmatter
 from activities.project.config_checks import check_fields
 from activities.project.config_references import detach_from_file
 from activities.project.folder_scan import MAX_ENTRIES, FolderScan
 from activities.project.frontmatter import MarkdownFile
+from activities.project.markdown_text import read_text, shown_path
 from workflows.domain.agents.agent import AgentMode
 from workflows.domain.agents.refused_agent import RefusedAgent
 from workflows.domain.config.fields import JsonObject
 from workflows.domain.config.merge import ConfigLayer, normalize_field_names, normalize_permissions
-from workflows.domain.errors import ConfigError, ToolError
+from workflows.domain.errors import ConfigError
 
-MAX_AGENT_BYTES: Final = 64 * 1024  # of one file
 MAX_AGENT_FILES: Final = 500  # of one directory of configuration
 _NAME: Final = re.compile(r"^[\"']?name[\"']?[ \t]*:[ \t]*[\"']?(.+?)[\"']?\s*$", re.MULTILINE)
 
@@ -51,42 +49,24 @@ def read_agent_files(configuration: Path, *, trusted: bool, workspace: Workspace
             count += 1
             if count > MAX_AGENT_FILES:
                 raise ConfigError(f"{configuration}: at most {MAX_AGENT_FILES} files of agents are read: remove some.")
-            name = _shown(path.relative_to(above).with_suffix(""))
+            name = shown_path(path.relative_to(above).with_suffix(""))
             yield _read_layer(path, name, mode, trusted, workspace)
     if scan.unreadable is not None:
-        raise ConfigError(f"{_shown(scan.unreadable)}: this folder of agents cannot be read.")
+        raise ConfigError(f"{shown_path(scan.unreadable)}: this folder of agents cannot be read.")
     if scan.first_unread is not None:
         raise ConfigError(
-            f"{_shown(scan.first_unread)}: folders of agents hold at most {MAX_ENTRIES:,} entries: remove some."
+            f"{shown_path(scan.first_unread)}: folders of agents hold at most {MAX_ENTRIES:,} entries: remove some."
         )
 
 
 def _read_layer(path: Path, name: str, mode: AgentMode | None, trusted: bool, workspace: Workspace) -> ConfigLayer:
-    file, text = _shown(path), ""
+    file, text = shown_path(path), ""
     try:
-        text = _read_text(path, file, None if trusted else workspace.root)
+        text = read_text(path, None if trusted else workspace.root)
         return _layer(frontmatter.parse(text, Path(file)), Path(file), name, mode, trusted, workspace.home)
     except ConfigError as error:
         refused = RefusedAgent(names=(name, *_names_in(text)), why=str(error))
         return ConfigLayer(file=file, trusted=trusted, tree={}, markdown=True, refused=refused)
-
-
-def _read_text(path: Path, file: str, within: Path | None) -> str:
-    """`within`: where a link in a foreign repository may lead."""
-    try:
-        real = path.resolve(strict=True)
-        if within is not None and not real.is_relative_to(within):
-            raise ConfigError(f"{file}: it is a link that leads out of the project.")
-        with open_file(real) as opened:
-            content = opened.read(MAX_AGENT_BYTES + 1)
-    except (ToolError, OSError, RuntimeError) as error:
-        raise ConfigError(f"{file}: it cannot be read: {error}") from error
-    if len(content) > MAX_AGENT_BYTES:
-        raise ConfigError(f"{file}: a file of an agent has at most {MAX_AGENT_BYTES // 1024} KiB.")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{file}: it is not UTF-8 text: write it again in that encoding.") from error
 
 
 def _layer(
@@ -117,8 +97,3 @@ def _names_in(text: str) -> Iterator[str]:
     """What a file that cannot be used may have named its agent."""
     if (hit := _NAME.search(text[: frontmatter.MAX_HEAD_CHARS])) is not None:
         yield hit[1]
-
-
-def _shown(path: Path) -> str:
-    """A name may hold bytes that no row and no terminal takes."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")

@@ -1,7 +1,7 @@
 """Reads and judges everything that a directory determines: the turn configuration."""
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -11,6 +11,7 @@ from activities.project.config_files import read_layers
 from activities.project.config_origins import ConfigOrigins
 from activities.project.instructions import MAX_INSTRUCTION_BYTES, instruction_urls, read_instructions
 from activities.project.prompt_files import read_prompts
+from activities.project.skill_files import find_skills, skill_rules
 from activities.project.unsupported import ignored_files, unfetched_organisations
 from workflows.domain.agents.agent import Agent
 from workflows.domain.agents.built_in import BUILD, HIDDEN, RESERVED, agent_named
@@ -73,9 +74,11 @@ def _load_turn_config(workspace: Workspace, sources: ConfigSources, managed: Pat
     managed_config = Config.model_validate(merge_files(layer.tree for layer in layers if layer.managed))
     managed_model = managed_config.agent.get(agent.name, AgentSettings()).model or managed_config.model
     instructions, outside = read_instructions(workspace, layers, sources)
+    found = find_skills(workspace, layers, sources)
     ignored, scan_warnings = ignored_files(workspace, sources)
     limited_rules = rules.apply_ceiling(
-        _configured_rules(agent.name, managed_config, workspace), rules_of(agent.name, settings, workspace)
+        _configured_rules(agent.name, managed_config, workspace),
+        rules_of(agent.name, settings, workspace, skill_rules(found.skills.values(), workspace)),
     )
     return TurnConfig(
         directory=str(workspace.directory),
@@ -89,7 +92,8 @@ def _load_turn_config(workspace: Workspace, sources: ConfigSources, managed: Pat
             agents=tuple(map(_without_prompt, known.values())), ancestors=role.ancestors, limit=settings.subagent_depth
         ),
         instructions=instructions,
-        untrusted_fields=(*untrusted_fields, *outside_prompts, *outside),
+        skills=found.sorted(),
+        untrusted_fields=(*untrusted_fields, *outside_prompts, *outside, *found.untrusted),
         unsupported_fields=(*_unsupported_fields(files), *unfetched_organisations(workspace)),
         ignored=ignored,
         refused_agents=refused,
@@ -97,6 +101,7 @@ def _load_turn_config(workspace: Workspace, sources: ConfigSources, managed: Pat
             *prompt_warnings,
             *_warnings(files, settings, str(workspace.home)),
             *_shortened_warnings(instructions),
+            *found.warnings,
             *scan_warnings,
         ),
     )
@@ -147,11 +152,11 @@ def _own_default(own: Config) -> str:
         return own.default_agent or BUILD.name
 
 
-def rules_of(agent: str, config: Config, workspace: Workspace) -> Ruleset:
-    """An agent's rules: built-in, the user's, its own (opencode.md 2.1)."""
+def rules_of(agent: str, config: Config, workspace: Workspace, of_skills: Iterable[Rule] = ()) -> Ruleset:
+    """An agent's rules: built-in, the user's, its own (opencode.md 2.1). `of_skills`: of the folders of skills."""
     own = _configured_rules(agent, config, workspace)
     return defaults.agent_rules(
-        agent_named(agent).rules,
+        (*of_skills, *agent_named(agent).rules),
         own,
         data=workspace.data,
         data_from_root=workspace.relative(workspace.data),

@@ -36,6 +36,8 @@ def read_sources(environ: Mapping[str, str], *, home: Path, folder: Path) -> Con
         disable_project_config=_is_on(environ, "OPENCODE_DISABLE_PROJECT_CONFIG"),
         disable_claude_code=_is_on(environ, "OPENCODE_DISABLE_CLAUDE_CODE"),
         disable_claude_code_prompt=_is_on(environ, "OPENCODE_DISABLE_CLAUDE_CODE_PROMPT"),
+        disable_claude_code_skills=_is_on(environ, "OPENCODE_DISABLE_CLAUDE_CODE_SKILLS"),
+        disable_external_skills=_is_on(environ, "OPENCODE_DISABLE_EXTERNAL_SKILLS"),
     )
 
 

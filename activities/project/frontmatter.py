@@ -20,6 +20,7 @@ _CACHED: Final = 512  # files: each turn of a directory reads the same ones
 _BEGIN: Final = re.compile(r"\s*---[ \t]*\r?\n")
 _END: Final = re.compile(r"^---[ \t]*\r?$", re.MULTILINE)
 _PLAIN_FIELD: Final = re.compile(r"([A-Za-z_]\w*)[ \t]*:[ \t]*(?![\"'|>{\[])(\S.*?)\s*", re.ASCII)
+_NO_TEXT: Final = re.compile(r"[\0\ud800-\udfff]")
 _TAG: Final = "tag:yaml.org,2002:"
 
 
@@ -140,11 +141,18 @@ def _value(node: yaml.Node) -> JsonValue:
     if isinstance(node, yaml.SequenceNode) and node.tag == _TAG + "seq":
         return [_value(each) for each in node.value]
     if isinstance(node, yaml.ScalarNode) and node.tag == _TAG + "str":
-        return str(node.value)
+        return _text(node)
     known = _SCALARS.get(node.tag.removeprefix(_TAG))
     if known is None or not isinstance(node, yaml.ScalarNode):
         raise _error(f"the tag {node.tag} is not read", node)
     return known[1](node.value)
+
+
+def _text(node: yaml.ScalarNode) -> str:
+    """Escapes may stand for what no row takes."""
+    if _NO_TEXT.search(node.value):
+        raise _error("it holds a NUL, or half of a character", node)
+    return str(node.value)
 
 
 def _mapping(node: yaml.MappingNode) -> JsonObject:
@@ -154,7 +162,7 @@ def _mapping(node: yaml.MappingNode) -> JsonObject:
     for key, value in node.value:
         if not isinstance(key, yaml.ScalarNode):
             raise _error("a key is a word", key)
-        if key.value in found:
+        if _text(key) in found:
             raise _error(f"the key {key.value!r} stands here a second time", key)
         found[key.value] = _value(value)
     return found

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from activities.files.workspace import Workspace
-from activities.project.config_files import directories_to_root, project_config_folders, user_config_folders
+from activities.project.config_files import project_config_folders, user_config_folders
 from activities.project.folder_scan import MAX_ENTRIES, FolderScan
 from activities.project.jsonc import read_text
 from workflows.domain.config.sources import ConfigSources
@@ -16,7 +16,7 @@ from workflows.domain.errors import ConfigError
 _MAX_NAMED: Final = 5  # files of one folder
 
 _CUT_WARNING: Final = (
-    f"The folders of commands, skills, tools and plugins hold more than {MAX_ENTRIES:,} entries: some in {{folder}} "
+    f"The folders of commands, tools and plugins hold more than {MAX_ENTRIES:,} entries: some in {{folder}} "
     "and in those after it are not named here. None of them has an effect."
 )
 
@@ -28,12 +28,10 @@ class _FileKind(NamedTuple):
     deep: bool = True
 
 
-_SKILLS: Final = _FileKind("skill", ("skill", "skills"), ("SKILL.md",))
 _KINDS: Final = (
     _FileKind("command", ("command", "commands"), (".md",)),
     _FileKind("tool", ("tool", "tools"), (".js", ".ts"), deep=False),
     _FileKind("plugin", ("plugin", "plugins"), (".js", ".ts"), deep=False),
-    _SKILLS,
 )
 
 
@@ -49,9 +47,6 @@ def _find_ignored(scan: FolderScan, workspace: Workspace, sources: ConfigSources
     for folder in dict.fromkeys([*own, *project_config_folders(workspace, sources)]):
         for kind in _KINDS:
             yield from _find_kind(scan, kind, (folder / name for name in kind.folders))
-    others = [".agents"] if sources.disable_claude_code else [".claude", ".agents"]
-    above = [workspace.home, *(() if sources.disable_project_config else directories_to_root(workspace))]
-    yield from _find_kind(scan, _SKILLS, (each / other / "skills" for each in dict.fromkeys(above) for other in others))
 
 
 def unfetched_organisations(workspace: Workspace) -> Iterator[UnsupportedField]:

@@ -11,6 +11,7 @@ from activities.tools.grep import GrepTool
 from activities.tools.invalid import InvalidTool
 from activities.tools.question import QuestionTool
 from activities.tools.read import ReadTool
+from activities.tools.skill import SkillTool
 from activities.tools.task import TaskTool
 from activities.tools.todo import TodoWriteTool
 from activities.tools.wait import WaitTool
@@ -30,6 +31,7 @@ TOOLS: Final[dict[str, BuiltInTool[Any]]] = {
         WriteTool(),
         TodoWriteTool(),
         TaskTool(),
+        SkillTool(),
         WaitTool(),
         AgentSwitchTool("plan_enter", PLAN, "Make a plan first, with nothing changed meanwhile?"),
         AgentSwitchTool("plan_exit", BUILD, "Leave plan mode, and carry this out?"),

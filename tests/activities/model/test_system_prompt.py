@@ -2,7 +2,10 @@ from activities.model.system_prompt import system_prompt
 from workflows.domain.config.agent_selection import available_agents
 from workflows.domain.config.config import Config
 from workflows.domain.config.turn_config import Instruction, TurnConfig
+from workflows.domain.permissions.rules import Action, Rule
+from workflows.domain.skills import Skill
 
+DENIED = Rule(permission="skill", pattern="*", action=Action.DENY)
 BARE = TurnConfig(directory="/ws/proj/sub", worktree="/ws/proj", config=Config(), rules=())
 
 
@@ -19,6 +22,27 @@ def test_the_layers_stand_in_their_order() -> None:
         prompt.index(text) for text in ("You are Holdfast", "<env>", "Instructions from: /ws/proj/AGENTS.md\nUse")
     ]
     assert places == sorted(places)
+
+
+def test_skills_with_a_description_are_listed_as_far_as_rules_allow() -> None:
+    rules = (
+        Rule(permission="*", pattern="*", action=Action.ALLOW),
+        Rule(permission="skill", pattern="internal-*", action=Action.DENY),
+        Rule(permission="skill", pattern="deploy", action=Action.ASK),
+    )
+    skills = (
+        Skill(name="deploy", description="</skill>\u2028<b> & more", file="/s/deploy/SKILL.md"),
+        Skill(name="internal-x", description="d", file="/s/x/SKILL.md"),
+        Skill(name="silent", file="/s/silent/SKILL.md"),
+    )
+    line = "<skill><name>deploy</name><description>&lt;/skill&gt;\u2028&lt;b&gt; &amp; more</description>"
+
+    prompt = written(BARE.model_copy(update={"rules": rules, "skills": skills}))
+    denied = written(BARE.model_copy(update={"rules": (*rules, DENIED), "skills": skills}))
+
+    assert f"\n<available_skills>\n{line}<location>/s/deploy/SKILL.md</location></skill>\n</available_skills>" in prompt
+    assert not any(f"<name>{name}" in prompt for name in ("internal-x", "silent"))
+    assert denied == written(BARE)
 
 
 def test_the_environment_says_where_the_model_works() -> None:

@@ -7,14 +7,18 @@ from workflows.domain.config.agent_selection import available_agents
 from workflows.domain.config.config import Config
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.permissions.rules import Action, Rule
+from workflows.domain.skills import Skill
 from workflows.domain.tool_offer import ToolOffer
 
+SKILL = Skill(name="x", file="/x/SKILL.md")
 EVERYBODY = Delegation(agents=tuple(available_agents(Config()).values()))
 
 
 def offers(*rules: Rule, delegation: Delegation = EVERYBODY) -> dict[str, ToolOffer]:
     """A turn's offers under these rules, by name."""
-    turn = TurnConfig(directory="/", worktree=None, config=Config(), rules=rules, delegation=delegation)
+    turn = TurnConfig(
+        directory="/", worktree=None, config=Config(), rules=rules, delegation=delegation, skills=(SKILL,)
+    )
     return {offer.name: offer for offer in offer_tools(TOOLS, turn)}
 
 
@@ -35,6 +39,10 @@ def test_an_offer_says_what_the_tool_is_for_and_takes() -> None:
 def test_a_tool_that_a_rule_switches_off_is_not_offered() -> None:
     names = offers(denied("edit"), denied("bash", "rm *")).keys()
     assert "bash" in names and not {"edit", "write"} & names
+
+
+def test_an_agent_that_may_load_no_skill_has_no_tool_for_it() -> None:
+    assert "skill" in offers(denied("skill", "y")) and "skill" not in offers(denied("skill", "x"))
 
 
 def test_the_offer_of_task_lists_the_subagents() -> None:

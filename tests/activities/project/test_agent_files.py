@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from activities.project.agent_files import MAX_AGENT_BYTES, MAX_AGENT_FILES
+from activities.project.agent_files import MAX_AGENT_FILES
 from activities.project.config_loader import PRIMARY_ROLE, Role
 from activities.project.folder_scan import MAX_ENTRIES
+from activities.project.markdown_text import MAX_MARKDOWN_BYTES
 from tests.activities.project.project_home import ProjectHome
 from workflows.domain.agents.agent import Agent, AgentMode
 from workflows.domain.errors import ConfigError, UnknownAgent
@@ -97,6 +98,7 @@ async def test_a_project_loosens_nothing_by_a_file_of_an_agent(project_home: Pro
         ("---\npermission:\n  bash:\n    ls: maybe\n---\nP", 4, "the field 'permission.bash.ls' is wrong"),
         ("---\ncolor: mauve\n---\nP", 2, "a color is #RRGGBB"),
         ("---\nname: [a]\n---\nP", 2, "the field 'name' is wrong"),
+        ('---\nmode: all\ndescription: "\\ud800"\n---\nP', 3, "half of a character"),
     ],
 )
 async def test_a_file_that_cannot_be_used_is_refused_alone(
@@ -113,9 +115,10 @@ async def test_a_file_that_cannot_be_used_is_refused_alone(
 
 
 async def test_what_cannot_be_read_as_text_is_refused(project_home: ProjectHome) -> None:
-    folder = project_home.write(".opencode/agent/long.md", "x" * (MAX_AGENT_BYTES + 1)).parent
-    project_home.write(".opencode/agent/full.md", "x" * MAX_AGENT_BYTES)
+    folder = project_home.write(".opencode/agent/long.md", "x" * (MAX_MARKDOWN_BYTES + 1)).parent
+    project_home.write(".opencode/agent/full.md", "x" * MAX_MARKDOWN_BYTES)
     (folder / "bytes.md").write_bytes(b"\xff\xfe")
+    (folder / "nul.md").write_bytes(b"P\0")
     os.mkfifo(folder / "pipe.md")
     (folder / "device.md").symlink_to("/dev/zero")
     (folder / "gone.md").symlink_to("/nowhere")
@@ -125,7 +128,7 @@ async def test_what_cannot_be_read_as_text_is_refused(project_home: ProjectHome)
     turn_config = await project_home.load()
 
     names = {name for each in turn_config.refused_agents for name in each.names}
-    assert names == {"long", "bytes", "pipe", "device", "gone", "secret"}
+    assert names == {"long", "bytes", "nul", "pipe", "device", "gone", "secret"}
     assert "s3cret" not in turn_config.model_dump_json()
     assert {"full", "odd\\xff"} <= {each.name for each in turn_config.delegation.agents}
 

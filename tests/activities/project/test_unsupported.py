@@ -10,7 +10,7 @@ from tests.polling import WAIT_TIMEOUT
 
 NAMES = (
     *("command/c.md", "commands/x/c.md"),
-    *("skill/s/SKILL.md", "skills/x/s/SKILL.md", "tool/t.ts", "tools/t.js", "plugin/p.js", "plugins/p.ts"),
+    *("tool/t.ts", "tools/t.js", "plugin/p.js", "plugins/p.ts"),
 )
 
 
@@ -37,22 +37,6 @@ async def test_files_that_opencode_reads_are_named_in_every_configuration_folder
     found = await ignored(project_home, "sub", OPENCODE_CONFIG_DIR=str(named))
 
     assert [each.partition(" ")[2] for each in found] == [str(file) for file in files]
-
-
-async def test_skills_of_other_agents_are_named_from_the_project_and_from_home(project_home: ProjectHome) -> None:
-    files = [
-        project_home.write(f"{other}/skills/x/SKILL.md", "", under=folder)
-        for folder in (project_home.home, project_home.project / "sub", project_home.project)
-        for other in (".claude", ".agents")
-    ]
-
-    assert await ignored(project_home, "sub") == [f"skill {file}" for file in files]
-    assert await ignored(project_home, "sub", OPENCODE_DISABLE_CLAUDE_CODE="1") == [
-        f"skill {each}" for each in files[1::2]
-    ]
-    assert await ignored(project_home, "sub", OPENCODE_DISABLE_PROJECT_CONFIG="1") == [
-        f"skill {each}" for each in files[:2]
-    ]
 
 
 async def test_many_files_are_counted_and_the_first_ones_named(project_home: ProjectHome) -> None:

@@ -12,6 +12,7 @@ from workflows.domain.agents.delegation import Delegation
 from workflows.domain.config.config import Config
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.permissions.rules import Action, Rule
+from workflows.domain.skills import Skill
 
 ALLOWED = (Rule(permission="*", pattern="*", action=Action.ALLOW),)
 OFFERED = sorted(set(TOOLS) - {"invalid"})
@@ -19,7 +20,7 @@ OFFERED = sorted(set(TOOLS) - {"invalid"})
 
 def test_the_table_names_each_tool_as_it_names_itself() -> None:
     by_themselves = ["bash", "edit", "glob", "grep", "plan_enter", "plan_exit", "question", "read"]
-    assert [*by_themselves, "task", "todowrite", "wait", "write"] == OFFERED
+    assert [*by_themselves, "skill", "task", "todowrite", "wait", "write"] == OFFERED
     assert all(tool.name == name for name, tool in TOOLS.items())
 
 
@@ -33,6 +34,7 @@ def test_a_description_names_every_argument(name: str) -> None:
         rules=ALLOWED,
         agent=agent,
         delegation=Delegation(agents=(agent, BUILD, PLAN)),
+        skills=(Skill(name="x", file="/x/SKILL.md"),),
     )
     offer = TOOLS[name].offer(turn)
     assert offer is not None

@@ -194,6 +194,12 @@ class ToolOutput(Section):
     max_bytes: PositiveInt | None = None
 
 
+class SkillSettings(Section):
+    """`paths`: more folders with skills."""
+
+    paths: tuple[str, ...] = ()
+
+
 class Experimental(Section):
     """`primary_tools`: those that no subagent has."""
 
@@ -267,6 +273,7 @@ class Config(Section):
     small_model: PrintableName | None = None
     default_agent: str | None = None
     instructions: tuple[str, ...] = ()
+    skills: SkillSettings = SkillSettings()
     permission: PermissionSettings = {}
     tools: dict[str, bool] = {}
     provider: dict[str, Provider] = {}

@@ -44,7 +44,7 @@ AGENT_FIELDS: Final = frozenset(path[2] for path in SUPPORTED_FIELDS if path[:2]
 
 _UNSUPPORTED_FIELDS: Final = field_paths(
     """attachment autoshare autoupdate command disabled_providers enabled_providers enterprise
-    formatter layout logLevel lsp mcp plugin references server share shell skills snapshot username
+    formatter layout logLevel lsp mcp plugin references server share shell snapshot username
     watcher"""
 )
 

@@ -13,7 +13,7 @@ from workflows.domain.permissions.permission_keys import current_key
 from workflows.domain.value import Value
 
 # Lists that later files add to: a project's could take a limit away otherwise.
-_JOINED: Final[tuple[FieldPath, ...]] = (("instructions",), ("experimental", "primary_tools"))
+_JOINED: Final[tuple[FieldPath, ...]] = (("instructions",), ("skills", "paths"), ("experimental", "primary_tools"))
 
 
 class ConfigLayer(Value):

@@ -17,6 +17,8 @@ _VARIABLES: Final = {  # field: variable
     "disable_project_config": "OPENCODE_DISABLE_PROJECT_CONFIG",
     "disable_claude_code": "OPENCODE_DISABLE_CLAUDE_CODE",
     "disable_claude_code_prompt": "OPENCODE_DISABLE_CLAUDE_CODE_PROMPT",
+    "disable_claude_code_skills": "OPENCODE_DISABLE_CLAUDE_CODE_SKILLS",
+    "disable_external_skills": "OPENCODE_DISABLE_EXTERNAL_SKILLS",
 }
 
 
@@ -34,6 +36,8 @@ class ConfigSources(Value):
     disable_project_config: bool = False
     disable_claude_code: bool = False
     disable_claude_code_prompt: bool = False
+    disable_claude_code_skills: bool = False
+    disable_external_skills: bool = False
 
     @property
     def digest(self) -> str:

@@ -35,7 +35,7 @@ _UNRESTRICTED: Final = field_paths(
     compaction default_agent experimental.continue_loop_on_deny experimental.primary_tools
     instructions model small_model
     provider.*.models.*.attachment provider.*.models.*.name provider.*.models.*.reasoning
-    provider.*.models.*.temperature provider.*.models.*.tool_call provider.*.name tool_output username"""
+    provider.*.models.*.temperature provider.*.models.*.tool_call provider.*.name skills.paths tool_output username"""
 )
 _ENDPOINT: Final = (
     "endpoints, keys, options, prices, limits and names of models are read only from your own configuration"

@@ -11,6 +11,7 @@ from workflows.domain.config.trust import UntrustedField
 from workflows.domain.ids import Prefix, TurnConfigId
 from workflows.domain.output_format import OutputFormat
 from workflows.domain.permissions.rules import Ruleset
+from workflows.domain.skills import Skill
 from workflows.domain.value import Value
 
 
@@ -42,7 +43,7 @@ class TurnConfig(Value):
     `config` keeps its references, so it holds no value of a variable or key file. `rules`: of `agent` and the session.
     `home`: of the person who started the session (None: the worker's own). `model_is_managed`: no flag changes it.
     `format`: of the result that the turn owes, as its prompt says. Of the configured prompts, it holds that of `agent`
-    and those of agents that Holdfast asks itself. The last five are for that person.
+    and those of agents that Holdfast asks itself. `skills`: all of them, by name. The last five are for that person.
     """
 
     directory: str
@@ -55,6 +56,7 @@ class TurnConfig(Value):
     delegation: Delegation = Delegation()
     format: OutputFormat | None = None
     instructions: tuple[Instruction, ...] = ()
+    skills: tuple[Skill, ...] = ()
     untrusted_fields: tuple[UntrustedField, ...] = ()
     unsupported_fields: tuple[UnsupportedField, ...] = ()
     ignored: tuple[IgnoredFiles, ...] = ()

@@ -16,7 +16,7 @@ _ENVIRONMENT_EXAMPLE: Final = ".env.example"
 _FILES: Final = """.git .gitattributes .gitmodules opencode.json opencode.jsonc agents.md claude.md .mcp.json
     .gitlab-ci.yml .envrc .npmrc .pypirc .pre-commit-config.yaml .bashrc .bash_profile .bash_login .bash_logout
     .bash_aliases .profile .zshrc .zshenv .zprofile .zlogin .zlogout .kshrc .cshrc .tcshrc .login .inputrc .gitconfig"""
-_DIRECTORIES: Final = ".git .opencode .claude .vscode .idea .husky .ssh"
+_DIRECTORIES: Final = ".git .opencode .claude .agents .vscode .idea .husky .ssh"
 _PROTECTED_FILES: Final = frozenset(_FILES.split())
 _PROTECTED_DIRECTORIES: Final = frozenset(_DIRECTORIES.split())
 _CONFIGURATION: Final = ".opencode"

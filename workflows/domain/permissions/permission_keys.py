@@ -7,6 +7,7 @@ EDIT: Final = "edit"
 EXTERNAL_DIRECTORY: Final = "external_directory"
 LIST: Final = "list"
 READ: Final = "read"
+SKILL: Final = "skill"
 TASK: Final = "task"
 TODOWRITE: Final = "todowrite"
 

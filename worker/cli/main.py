@@ -73,6 +73,7 @@ COMMAND_SECTIONS: Final = {
         "logs": CommandEntry("stack", "Show the logs of the stack's processes."),
         "auth": CommandEntry("auth", "Keep the keys of model providers."),
         "agents": CommandEntry("agents", "List the agents that can work here, or show one."),
+        "skills": CommandEntry("skills", "List the skills that an agent can load here."),
         "models": CommandEntry("models", "List the models that can be chosen here."),
     },
     "More": {

@@ -3,13 +3,13 @@
 import json
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from pathlib import Path
 from typing import Any, Final
 
 from activities.redact import Redactor
 from worker.cli.agent_listing import AgentDetails, ListedAgent
 from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.formatting import pluralize
+from worker.cli.render.short_files import short_file
 from worker.cli.render.styles import Row, joined, styled
 from worker.cli.render.text_table import format_table
 from worker.cli.render.wrap import wrap_text
@@ -61,7 +61,7 @@ def _rule_rows(details: AgentDetails, max_columns: int | None) -> Iterator[Row]:
     """Below the file of each; aligned over all of them."""
     width = max(len(escape_exact(rule.permission)) for rule, _ in details.rules)
     for file, found in groupby(details.rules, lambda each: each[1]):
-        yield from wrap_text(_BUILT_IN if file is None else _short(file), max_columns)
+        yield from wrap_text(_BUILT_IN if file is None else short_file(file), max_columns)
         cells = [
             (
                 styled(f"  {rule.action.value:<5}", _STYLES[rule.action]),
@@ -108,7 +108,7 @@ def _facts(details: AgentDetails) -> Iterator[str]:
     yield f"{named}{hidden}{_mode(agent)}"
     if agent.description:
         yield escape_prose(" ".join(agent.description.split()))
-    files = ", ".join(map(_short, details.listed.files))
+    files = ", ".join(map(short_file, details.listed.files))
     yield (
         (f"{_BUILT_IN}, changed by {files}" if files else _BUILT_IN) if details.listed.is_built_in else f"from {files}"
     )
@@ -138,7 +138,7 @@ def _model(details: AgentDetails) -> str:
 
 
 def _origin(listed: ListedAgent) -> str:
-    names = [*([_BUILT_IN] if listed.is_built_in else []), *map(_short, reversed(listed.files))]
+    names = [*([_BUILT_IN] if listed.is_built_in else []), *map(short_file, reversed(listed.files))]
     more = f" and {len(names) - 2} more" if len(names) > 2 else ""
     return ", ".join(names[:2]) + more
 
@@ -146,12 +146,3 @@ def _origin(listed: ListedAgent) -> str:
 def _subject(rule: Rule) -> str:
     but = f" but for {pluralize(len(rule.unless), 'exception')}" if rule.unless else ""
     return escape_exact(rule.pattern) + but
-
-
-def _short(file: str) -> str:
-    """Below the current directory, or the home."""
-    path = Path(file)
-    for base, prefix in ((Path.cwd(), ""), (Path.home(), "~/")):
-        if path.is_relative_to(base):
-            return escape_exact(prefix + str(path.relative_to(base)))
-    return escape_exact(file)

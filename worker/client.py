@@ -38,7 +38,7 @@ from worker.copies_client import CopiesClient
 from worker.deletions_client import DeletionsClient
 from worker.grants_client import GrantsClient
 from worker.inbox_reader import InboxReader, door_database
-from worker.prompt_check import check_length, validate_prompt
+from worker.prompt_check import check_length, check_subtasks, validate_prompt
 from worker.record_reader import RecordReader
 from worker.schedules_client import SchedulesClient
 from worker.session_reader import SessionReader
@@ -180,23 +180,27 @@ class SessionClient:
         be asked, and a variant that it lacks, fail the turn.
         """
         message = validate_prompt(message)
-        if message.agent is not None:
-            await self._check_agent(session, message.agent, sources, turn_config)
+        if message.agent is not None or message.subtasks:
+            await self._check_agents(session, message, sources, turn_config)
         return await self._accept(session, message, prompt, sources, limits)
 
-    async def _check_agent(
-        self, session: SessionId, agent: str, sources: ConfigSources | None, turn_config: TurnConfig | None
+    async def _check_agents(
+        self, session: SessionId, message: Prompt, sources: ConfigSources | None, turn_config: TurnConfig | None
     ) -> None:
-        """Raises UsageError for an agent that cannot work in the session; on another host, its turn fails."""
+        """Raises UsageError for agents that cannot work in the session; on another host, turn or call fails."""
         from worker.project_config import Role, load_project_config  # only if an agent is named
 
         origin = await sessions.origin(self.database, session)
+        agent = message.agent or origin.agent
         if origin.ancestors and agent != origin.agent:
             raise UsageError(f"Session {session!r} is a subagent's: it works as {origin.agent!r} only.")
-        known = turn_config is not None and turn_config.agent.name == agent
-        if origin.host == self.settings.host and not known:
+        if origin.host != self.settings.host:
+            return
+        if turn_config is None or turn_config.agent.name != agent:
             role = Role(agent, origin.rules, origin.ancestors)
-            await load_project_config(self.settings, Path(origin.directory), role, sources or origin.sources)
+            where = Path(origin.directory)
+            turn_config = await load_project_config(self.settings, where, role, sources or origin.sources)
+        check_subtasks(message, turn_config)
 
     async def _accept(
         self,

@@ -3,15 +3,17 @@
 from typing import Final
 
 from activities.tools.json_schema import check_schema
+from workflows.domain.agents.agent import AgentMode
+from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import UsageError
-from workflows.domain.messages import AgentPart, FilePart, SubtaskPart
+from workflows.domain.messages import AgentPart, FilePart
 from workflows.domain.prompt import Prompt
 
 MAX_PROMPT_CHARS: Final = 1_000_000
+MAX_SUBTASKS: Final = 20
 _UNSUPPORTED_PARTS: Final = {
     FilePart: "Files in prompts are not supported yet: name the file's path in the text, and the agent reads it.",
     AgentPart: "Mentions of agents are not supported yet: say in the text which subagent is to be given the work.",
-    SubtaskPart: "Subtasks in prompts are not supported yet: say in the text which subagent is to do what.",
 }
 
 
@@ -25,9 +27,27 @@ def validate_prompt(prompt: Prompt | str) -> Prompt:
     if prompt.system is not None:
         validate_system(prompt.system)
     validate_text(prompt.text)
+    if len(prompt.subtasks) > MAX_SUBTASKS:
+        raise UsageError(f"The prompt has {len(prompt.subtasks)} subtasks, {MAX_SUBTASKS} are the most: send several.")
+    for subtask in prompt.subtasks.values():
+        if not subtask.prompt.strip():
+            raise UsageError(f"The subtask for {subtask.agent!r} is empty: say what the subagent is to do.")
     if prompt.format is not None:
         check_schema(prompt.format.json_schema)
     return prompt
+
+
+def check_subtasks(prompt: Prompt, turn_config: TurnConfig) -> None:
+    """Raises UsageError for one that no subagent can do in such a turn."""
+    delegation = turn_config.delegation
+    known = [agent.name for agent in delegation.agents if agent.mode is not AgentMode.PRIMARY]
+    for subtask in prompt.subtasks.values():
+        if delegation.too_deep:
+            raise UsageError(
+                f"No subagent can work for this session: `subagent_depth` in the configuration is {delegation.limit}."
+            )
+        if subtask.agent not in known:
+            raise UsageError(f"There is no subagent {subtask.agent!r}. Subagents here: {', '.join(known)}.")
 
 
 def validate_text(text: str) -> str:

@@ -5,12 +5,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, TypeAlias
 
-from activities.calls.permissions import loop_guard_request
-from activities.store import asks, calls, grants, turns
+from activities.calls.permissions import call_findings, loop_guard_request
+from activities.store import asks, calls, grants, prompts, turns
 from activities.store.asks import AskRow
 from activities.store.calls import CachedEvidence, CallRow
 from activities.store.journal import Journal
 from activities.store.turns import TurnStatus
+from workflows.domain.call_display import DisplayKind
 from workflows.domain.effects import Plan
 from workflows.domain.errors import StaleFence, ToolError, VersionConflict
 from workflows.domain.events.asks import SignalWithoutAnswer
@@ -78,10 +79,11 @@ class ClaimEvidence:
     live: tuple[Grant, ...]
     asks: list[AskRow]
     loop_guarded: bool
+    author: str | None = None  # of the prompt that has asked for the call
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
-        return tuple(evaluate_request(request, self.rules, self.live) for request in self.call.asks)
+        return call_findings(self.call, self.rules, self.live)
 
     @property
     def rejection(self) -> AskRow | None:
@@ -123,9 +125,15 @@ class ClaimEvidence:
         if self.loop_guarded:
             due[GUARD_REQUEST] = evaluate_request(loop_guard_request(self.call), self.rules, self.live)
         answers = {ask.request: ask for ask in self.asks if ask.allowed}
-        made = [_decision_on(finding, answers.get(index)) for index, finding in sorted(due.items())]
+        made = [self._decision_on(index, finding, answers.get(index)) for index, finding in sorted(due.items())]
         found = tuple(decision for decision in made if decision is not None)
         return found if len(found) == len(made) else None
+
+    def _decision_on(self, index: int, finding: Finding, answer: AskRow | None) -> RecordedDecision | None:
+        prompt = self.call.ordered_by
+        if prompt is None or index == GUARD_REQUEST:
+            return _decision_on(finding, answer)
+        return RecordedDecision(permission=finding.permission, by="prompt", prompt=prompt, author=self.author)
 
 
 async def claim(
@@ -154,8 +162,10 @@ async def claim(
     if over or plan is None:
         return _TURN_OVER
     rules = (await turns.turn_config(journal, turn_status.turn_config)).rules
-    known = asks.relevant_to(known, call)
-    evidence = ClaimEvidence(call, turn_status.turn_config, rules, live, known, request.loop_guarded)
+    known, author = asks.relevant_to(known, call), await _who_ordered(journal, call)
+    if author is None:  # the row alone proves nothing
+        call = call.model_copy(update={"ordered_by": None})
+    evidence = ClaimEvidence(call, turn_status.turn_config, rules, live, known, request.loop_guarded, author)
     return _write(journal, evidence, decide(evidence, plan), fence, machine)
 
 
@@ -172,7 +182,7 @@ async def claim_unchanged(
 
     Raises VersionConflict otherwise: the revocation of another session's grant changes only that session's log.
     """
-    if cached is None or plan is None or journal.ended or journal.suspension is not None:
+    if cached is None or plan is None or call.ordered_by is not None or journal.ended or journal.suspension is not None:
         raise VersionConflict
     rules = (await turns.turn_config(journal, cached.turn_config)).rules
     evidence = ClaimEvidence(call, cached.turn_config, rules, cached.live, [], request.loop_guarded)
@@ -254,6 +264,17 @@ def _reclaim(
         return _TURN_OVER
     calls.reclaim(journal, call, fence, turn_status.turn_config)
     return Claimed(call, needs_recovery=True)
+
+
+async def _who_ordered(journal: Journal, call: CallRow) -> str | None:
+    """Who has asked for just this call by a prompt, as its content and the log say."""
+    if call.ordered_by is None or call.ordered_part is None:
+        return None
+    author, subtask = await asyncio.gather(
+        prompts.author(journal, call.ordered_by), prompts.subtask(journal, call.ordered_by, call.ordered_part)
+    )
+    delegates = call.display.kind is DisplayKind.DELEGATE
+    return author if delegates and subtask is not None and call.arguments == subtask.arguments else None
 
 
 def _decision_on(finding: Finding, answer: AskRow | None) -> RecordedDecision | None:

@@ -32,7 +32,7 @@ class PermissionEvaluator:
 
     def findings(self, call: CallRow) -> tuple[Finding, ...]:
         """One finding per request of the plan; none when planning failed: the run reports why."""
-        return tuple(evaluate_request(request, self.rules, self.live) for request in call.asks)
+        return call_findings(call, self.rules, self.live)
 
     def guard(self, call: CallRow) -> Finding:
         return evaluate_request(loop_guard_request(call), self.rules, self.live)
@@ -55,6 +55,15 @@ class PermissionEvaluator:
             gave_result=call.gave_result,
             cut=is_cut(call.tool, call.arguments),
         )
+
+
+def call_findings(call: CallRow, rules: Ruleset, live: tuple[Grant, ...]) -> tuple[Finding, ...]:
+    """One for each request. A person who has asked for the call itself is not asked again; a deny holds."""
+    found = (evaluate_request(request, rules, live) for request in call.asks)
+    if call.ordered_by is None:
+        return tuple(found)
+    allowed = {"action": Action.ALLOW, "grant": None}
+    return tuple(each.model_copy(update=allowed) if each.action is Action.ASK else each for each in found)
 
 
 def file_key_of(call: CallRow) -> str | None:

@@ -19,9 +19,11 @@ from activities.model.port import ModelRequest
 from activities.model.reservation import reserve_step
 from activities.model.retry_budget import ProviderPause
 from activities.model.step_request import StepRequests
-from activities.model.step_view import CommittedStep, StepView, StepViews
+from activities.model.step_view import CommittedStep, StepView, StepViews, SubtaskStep
+from activities.model.subtask_step import subtask_answer
 from activities.project.project_loader import ProjectLoader
 from activities.store import attempts, compactions, turns
+from activities.store.calls import is_ordered
 from activities.store.generations import BackoffPending, TurnOver
 from activities.store.journal import Journal
 from activities.store.lru_cache import LruCache
@@ -101,6 +103,8 @@ class Model:
         step = Generation(id=request.generation, purpose=Purpose.STEP, turn=request.turn, step=request.step)
         async with self.attempts.start(request, step) as attempt:
             match begun := await self.begin(request, attempt):
+                case SubtaskStep():
+                    return await self.begin_subtask(request, attempt, begun)
                 case BackoffPending():
                     raise rest_of_pause(begun)
                 case UsageError():
@@ -125,9 +129,19 @@ class Model:
             return StepResult(finish=FINISH_STOPPED)
         return self.step_result(request, stored, config.rules)
 
+    async def begin_subtask(self, request: GenerateRequest, attempt: Attempt, step: SubtaskStep) -> StepResult:
+        """Its answer is stored as a model's is: once, with the decision still to come."""
+        config = step.turn_config
+        context = self.loader.turn_context(config.directory, config)
+        preparer = CallPreparer(request, attempt.generation.message, self.toolsets.of(config), context, self.planner)
+        stored = await attempt.store(await subtask_answer(preparer, step.subtask, attempt.turn_status))
+        if isinstance(stored, TurnOver):
+            return StepResult(finish=FINISH_STOPPED)
+        return self.step_result(request, stored, config.rules)
+
     async def begin(
         self, request: GenerateRequest, attempt: Attempt
-    ) -> _Begun | CommittedStep | StepResult | BackoffPending | UsageError:
+    ) -> _Begun | SubtaskStep | CommittedStep | StepResult | BackoffPending | UsageError:
         """Register the attempt with the digest of its request; else why the model is not to be asked. An error in the
         configuration is returned, as the attempt is registered all the same."""
         database = self.attempts.database
@@ -150,7 +164,7 @@ class Model:
 
     async def register(
         self, request: GenerateRequest, attempt: Attempt, asked: TurnStatus, model: ResolvedModel | UsageError
-    ) -> _Begun | CommittedStep | StepResult | BackoffPending | UsageError:
+    ) -> _Begun | SubtaskStep | CommittedStep | StepResult | BackoffPending | UsageError:
         """`model`: of the turn as it was when `asked`; raises _TurnChanged if it has another one now."""
         async with attempt.registration() as journal:
             view = await self.views.begin(journal, request, attempt)
@@ -187,7 +201,7 @@ class Model:
         return StepResult(
             finish=answer.body.finish,
             calls=tuple(evaluator.open_call(row, self.describe) for row in answer.calls),
-            has_text=answer.has_text if request.text_only else None,
+            has_text=answer.has_text if request.text_only and not is_ordered(answer.calls) else None,
             flaw=find_flaw(answer.body.finish, text=answer.has_text, calls=bool(answer.calls)),
             cut=answer.is_cut,
         )

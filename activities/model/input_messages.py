@@ -18,6 +18,7 @@ from workflows.domain.messages import (
     ReminderName,
     RequestedCall,
     StepReminders,
+    SubtaskPart,
     TextPart,
     ToolPart,
     Transcript,
@@ -118,6 +119,8 @@ def _text(entry: UserMessage | StepReminders) -> str:
     if isinstance(entry, StepReminders):
         return entry.text
     text = shown_text(entry)
+    if any(isinstance(part, SubtaskPart) for part in entry.parts):
+        text = "\n\n".join(filter(None, (text, render_prompt("reminders/subtask"))))
     return render_prompt("reminders/steered", text=text) if entry.steered else text
 
 

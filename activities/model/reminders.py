@@ -28,13 +28,20 @@ from workflows.domain.permissions.rules import is_denied_by_default
 
 
 def due_reminders(
-    transcript: Transcript, today: date, *, text_only: bool, owing: TurnId | None = None, prompted: bool = False
+    transcript: Transcript,
+    today: date,
+    *,
+    text_only: bool,
+    owing: TurnId | None = None,
+    prompted: bool = False,
+    reports: bool = False,
 ) -> tuple[Reminder, ...]:
-    """The date, where the conversation has none or another; that no tools are left; that this turn is `owing` a result,
-    at its begin and after each answer in text; and that the answer of another was cut, unless a prompt follows it."""
+    """The date, where the conversation has none or another; that the model `reports` of a command's subtasks; that no
+    tools are left; that this turn is `owing` a result, at its begin and after each answer in text; and that the answer
+    of another was cut, unless a prompt follows it."""
     current = Reminder(name=ReminderName.DATE, text=render_prompt("reminders/date", date=today.isoformat()))
     due = [] if current == _newest(transcript, ReminderName.DATE) else [current]
-    names: list[ReminderName] = []
+    names = [ReminderName.SUBTASK_DONE] if reports else []
     if text_only:
         names.append(ReminderName.LAST_STEP if owing is None else ReminderName.LAST_STEP_STRUCTURED_OUTPUT)
     elif owing is not None and _awaits_reminder(transcript, owing):

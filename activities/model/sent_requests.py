@@ -62,6 +62,8 @@ class SentRequests:
         made, self._turns = await asyncio.gather(
             attempts.of_generation(self._reader, found.id), attempts.turns(self._reader, self._session)
         )
+        if not made and found.answer is not None:
+            raise Conflict(f"No model was asked at this step of {self._session!r}: a prompt has begun its call.")
         if not made:
             raise Conflict(f"{found.id!r} of {self._session!r} has ended before its request was made.")
         rebuilt = await self._rebuild(found, made[-1].form)

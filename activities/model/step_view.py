@@ -14,6 +14,7 @@ from activities.store.generations import BackoffPending, Suspended, TurnOver
 from activities.store.journal import Journal
 from activities.store.model_answers import StoredAnswer
 from activities.store.prunings import PruningRow
+from activities.store.step_rows import OrderedSubtask
 from activities.store.transcript_cache import TranscriptCache
 from workflows.domain.budgets import BudgetLimits
 from workflows.domain.config.turn_config import TurnConfig
@@ -43,6 +44,14 @@ class StepView:
 
 
 @dataclass(frozen=True)
+class SubtaskStep:
+    """No model is asked: a prompt has a subtask that comes first."""
+
+    subtask: OrderedSubtask
+    turn_config: TurnConfig
+
+
+@dataclass(frozen=True)
 class CommittedStep:
     """An earlier attempt has stored the step's answer; `rules`: of its turn."""
 
@@ -59,7 +68,7 @@ class StepViews:
 
     async def begin(
         self, journal: Journal, request: GenerateRequest, attempt: Attempt
-    ) -> StepView | CommittedStep | StepResult | BackoffPending:
+    ) -> StepView | SubtaskStep | CommittedStep | StepResult | BackoffPending:
         """Register the attempt, take the steered prompts, and read the view; else why the model is not to be asked.
 
         A step's reminders are recorded before its first request: a retry sends the same.
@@ -70,7 +79,7 @@ class StepViews:
             attempt.begin(journal),
             prompts.steered(journal),
             self.transcripts.read(journal, request.session),
-            step_rows.read(journal, request.session, request.turn),
+            step_rows.read(journal, request.session, request.turn, request.step),
         )
         if begun is not None:
             return await _not_asked(journal, request, begun)
@@ -78,7 +87,11 @@ class StepViews:
         if last is not None and request.step >= last and not request.text_only:
             return StepResult(finish=FINISH_LIMIT, last_step=last)
         config = await turns.turn_config(journal, attempt.turn_status.turn_config)
-        due = await self.due_reminders(request, attempt, journal, transcript, config, prompted=bool(steered))
+        if row.subtask is not None:
+            return SubtaskStep(row.subtask, config)
+        due = await self.due_reminders(
+            request, attempt, journal, transcript, config, prompted=bool(steered), reports=row.reports
+        )
         for prompt in steered:
             prompts.take(journal, prompt, request.turn, request.step)
         reminded = _remind(journal, attempt, due)
@@ -112,6 +125,7 @@ class StepViews:
         config: TurnConfig,
         *,
         prompted: bool,
+        reports: bool,
     ) -> tuple[Reminder, ...]:
         """Of the step's first request, of the first one behind a summary, or of one that a spent budget has made the
         last."""
@@ -120,9 +134,10 @@ class StepViews:
         if attempt.status.fence is not None and not untold:
             return ()
         owing = request.turn if config.format is not None else None
+        told = {"text_only": request.text_only, "prompted": prompted, "reports": reports}
         due = (
             *mode_reminder(transcript, config),
-            *due_reminders(transcript, self.today(), text_only=request.text_only, owing=owing, prompted=prompted),
+            *due_reminders(transcript, self.today(), owing=owing, **told),
         )
         if not anew:
             return due

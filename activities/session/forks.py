@@ -137,7 +137,7 @@ class _Copy:
         return self._prompts.setdefault(origin, MessageId(new_id(Prefix.MESSAGE)))
 
     async def _copy_answer(self, message: AssistantMessage, row: MessageRow, reminders: list[Any]) -> None:
-        shown = await copies.displays(self._batch, message.id)
+        known = await copies.calls(self._batch, message.id)
         calls, parts = [], []
         for position, part in enumerate(message.parts):
             id = PartId(new_id(Prefix.PART))
@@ -148,7 +148,9 @@ class _Copy:
                     state, outcome = outcomes.not_copied()
                     ended = {"state": state, "outcome": outcome, "settled_at": datetime.now(UTC)}
                 named = part.model_dump(include={"provider_id", "tool", "arguments"})
-                more = {"display": shown[part.id], "claimed_at": times.claimed, **ended}
+                more = {**known[part.id], "claimed_at": times.claimed, **ended}
+                if (ordered_by := more["ordered_by"]) is not None:
+                    more["ordered_by"] = self._prompt_id(ordered_by)
                 calls.append(CopiedCall(id=id, position=position, **named, **more))
             else:
                 parts.append(CopiedPart(id=id, position=position, body=part))

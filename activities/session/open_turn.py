@@ -165,7 +165,8 @@ async def read_open_turn(journal: Journal, turn: TurnRow, describe: CallDescribe
     prepared = await asyncio.gather(*(resume_call(journal, row, evaluator, describe) for row in rows))
     last = found.turn_status.last_step if found.turn_status is not None else None
     limit = min(filter(None, (turn_config.agent.steps, last)), default=None)
-    answer = await read_answer(journal, found, prepared, text_only=limit is not None and turn.step >= limit)
+    text_only = limit is not None and turn.step >= limit and not calls.is_ordered(rows)
+    answer = await read_answer(journal, found, prepared, text_only=text_only)
     return OpenTurn(
         id=turn.id,
         number=turn.number,

@@ -32,12 +32,13 @@ _QUERIES: Final = Queries("calls")
 
 _PREPARED_COLUMNS: Final = (
     *("id", "session", "turn", "step", "message", "position", "provider_id", "tool", "recovery", "digest"),
-    "loop_digest",
+    *("loop_digest", "ordered_by", "ordered_part"),
 )
 
 
 class CallRow(Value):
-    """A row of the ledger. `plan` is None when planning failed: the claim plans again and reports the error."""
+    """A row of the ledger. `plan` is None when planning failed: the claim plans again and reports the error.
+    `ordered_by`: the prompt whose `ordered_part` it is, a subtask; None: a model has asked for it."""
 
     id: PartId
     session: SessionId
@@ -53,6 +54,8 @@ class CallRow(Value):
     plan: Plan | None
     digest: str | None
     loop_digest: str
+    ordered_by: MessageId | None = None
+    ordered_part: int | None = None
     revision: int = 0
     state: CallState = CallState.PREPARED
     fence: Fence | None = None
@@ -88,6 +91,11 @@ class CallRow(Value):
     @property
     def short_digest(self) -> str | None:
         return self.digest[:EFFECT_DIGITS] if self.digest else None
+
+
+def is_ordered(calls: Sequence[CallRow]) -> bool:
+    """Whether a prompt has asked for them, no model: no last step refuses them."""
+    return any(call.ordered_by is not None for call in calls)
 
 
 class CallEnvironment(Value):

@@ -53,8 +53,9 @@ async def prompts(reader: RowReader, session: SessionId) -> dict[MessageId, dict
     return {row.pop("id"): row for row in await reader.rows(_QUERIES.prompts, session=session)}
 
 
-async def displays(reader: RowReader, message: MessageId) -> dict[PartId, dict[str, JsonValue]]:
-    return {row["id"]: row["display"] for row in await reader.rows(_QUERIES.displays, messages=[message])}
+async def calls(reader: RowReader, message: MessageId) -> dict[PartId, dict[str, Any]]:
+    """How people see each call of a message, and which prompt's subtask it is."""
+    return {row.pop("id"): row for row in await reader.rows(_QUERIES.calls, messages=[message])}
 
 
 async def reminders(reader: RowReader, session: SessionId) -> dict[GenerationId, list[JsonValue]]:
@@ -146,7 +147,7 @@ def _write_part(journal: Journal, message: MessageId, part: CopiedPart) -> PartS
 
 def _write_call(journal: Journal, answer: CopiedAnswer, call: CopiedCall) -> list[PartSeal]:
     arguments, outcome = seal(call.arguments), seal(call.outcome.model_dump(mode="json"))
-    row = call.model_dump(include={"id", "position", "provider_id", "tool", "state", "claimed_at", "settled_at"})
+    row = call.model_dump(exclude={"arguments", "outcome", "display"})
     journal.write(
         _QUERIES.insert_call,
         session=journal.session,

@@ -116,6 +116,7 @@ class ChainCheck:
         self.shortened: dict[MessageId, int] = {}
         self.deleted = False
         self._answers: dict[AskId, EventRecord] = {}
+        self._prompts: dict[MessageId, str] = {}  # authors
 
     def add(self, row: dict[str, Any], contents: dict[str, str]) -> EventRecord | None:
         """The event of the next row; None after a problem. `contents`: the recomputed seals."""
@@ -154,6 +155,11 @@ class ChainCheck:
                         f"event {record.seq} (call.claimed): nothing in the log explains that {decision.author!r} "
                         f"allowed {record.event.call} by {decision.ask}"
                     )
+                if decision.by == "prompt" and not self._was_ordered(decision):
+                    return (
+                        f"event {record.seq} (call.claimed): nothing in the log explains that {decision.author!r} "
+                        f"asked for {record.event.call} by the prompt {decision.prompt}"
+                    )
         return None
 
     def _remember(self, record: EventRecord) -> None:
@@ -161,6 +167,8 @@ class ChainCheck:
         match record.event:
             case AskAnswered(ask=ask):
                 self._answers[ask] = record
+            case PromptAccepted(prompt=prompt):
+                self._prompts[prompt] = record.actor.subject
             case ContextCompacted(generation=generation):
                 self.summaries[answer_id(generation)] = record.event
             case MessageCopied(message=message, role="summary"):
@@ -169,6 +177,9 @@ class ChainCheck:
                 self.deleted = True
             case PromptShortened(prompt=prompt, shown=shown):
                 self.shortened[prompt] = shown
+
+    def _was_ordered(self, decision: RecordedDecision) -> bool:
+        return decision.prompt is not None and self._prompts.get(decision.prompt) == decision.author
 
     def _explains(self, decision: RecordedDecision, claim: CallClaimed) -> bool:
         """An answer to the loop guard holds for any effect of the call."""

@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Final
 
 from activities.store import tasks, work
+from activities.store.events import parse_record
 from activities.store.journal import Journal, seal
 from activities.store.queries import Queries
 from activities.store.statements import RowReader
@@ -11,6 +12,7 @@ from activities.store.work import TurnRequest, WorkItem, WorkKind
 from workflows.domain.errors import Conflict
 from workflows.domain.events.prompts import PromptAccepted, PromptTaken, PromptWithdrawn
 from workflows.domain.ids import MessageId, PartId, ScheduleId, SessionId, TurnId
+from workflows.domain.messages import SubtaskPart
 from workflows.domain.prompt import Prompt, PromptContent, PromptMode
 
 _QUERIES: Final = Queries("prompts")
@@ -69,6 +71,22 @@ async def system(reader: RowReader, prompt: MessageId | None) -> str | None:
     return PromptContent.model_validate(rows[0]["body"]).system if rows else None
 
 
+async def subtask(reader: RowReader, prompt: MessageId, place: int) -> SubtaskPart | None:
+    """The one at this place among the parts of a prompt, unless that is deleted."""
+    rows = await reader.rows(_QUERIES.body, id=prompt)
+    return PromptContent.model_validate(rows[0]["body"]).subtasks.get(place) if rows else None
+
+
+async def author(journal: Journal, prompt: MessageId) -> str | None:
+    """Who has sent a prompt that a turn of the session has taken; None if the log does not say so."""
+    row = await journal.row(_QUERIES.acceptance, id=prompt, session=journal.session)
+    if row is None:
+        return None
+    record = parse_record(bytes(row["canonical"]))
+    accepted = isinstance(record.event, PromptAccepted) and record.event.prompt == prompt
+    return record.actor.subject if accepted else None
+
+
 async def request_turn(journal: Journal, item: WorkItem) -> TurnRequest | None:
     """Withdraws a subagent's prompt whose call is over: the call's end may have missed it."""
     (row,) = await journal.rows(_QUERIES.turn_request, id=item.id)
@@ -78,7 +96,7 @@ async def request_turn(journal: Journal, item: WorkItem) -> TurnRequest | None:
     named = {name: row[name] for name in ("agent", "model", "variant")}
     # not in SQL: PostgreSQL cannot look into a body with NUL or a lone surrogate
     content = PromptContent.model_validate(row["body"])
-    instructed_by = MessageId(item.id) if content.system is not None else None
+    instructed_by = MessageId(item.id) if content.system is not None or content.subtasks else None
     return TurnRequest(item=item, format=content.format, limits=content.limits, instructed_by=instructed_by, **named)
 
 

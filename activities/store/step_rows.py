@@ -6,32 +6,53 @@ from activities.store.prunings import PruningRow
 from activities.store.queries import Queries
 from activities.store.statements import RowReader
 from workflows.domain.budgets import BudgetLimits
-from workflows.domain.ids import SessionId, TurnId
+from workflows.domain.ids import MessageId, SessionId, TurnId
+from workflows.domain.messages import SubtaskPart
 from workflows.domain.prompt import PromptContent
 from workflows.domain.value import Value
 
 _QUERIES: Final = Queries("step_rows")
 
 
+class OrderedSubtask(Value):
+    """A subtask of a prompt, by its place among the parts."""
+
+    prompt: MessageId
+    place: int
+    task: SubtaskPart
+
+
 class StepRow(Value):
     """`pruning`: the newest. `compacts`: a person wants the context to be shorter first. `limits`: of the budgets that
-    count it. `system`: the turn's own instructions."""
+    count it. `system`: the turn's own instructions. `subtask`: the last one that a prompt has and no step has begun;
+    `reports`: the step before has begun the last of a slash command's."""
 
     pruning: PruningRow | None
     compacts: bool
     limits: tuple[BudgetLimits, ...]
     system: str | None
+    subtask: OrderedSubtask | None
+    reports: bool
 
 
-async def read(reader: RowReader, session: SessionId, turn: TurnId) -> StepRow:
+async def read(reader: RowReader, session: SessionId, turn: TurnId, step: int) -> StepRow:
     """In one statement: each step asks."""
     (row,) = await reader.rows(_QUERIES.of_step, session=session, turn=turn)
+    # not in SQL: PostgreSQL cannot look into a body with NUL or a lone surrogate
+    own = None if row["instructions"] is None else PromptContent.model_validate(row["instructions"])
+    subtasks = {} if own is None else own.subtasks
+    left = [
+        OrderedSubtask(prompt=row["instructed_by"], place=place, task=task)
+        for place, task in subtasks.items()
+        if place not in row["begun"]
+    ]
     return StepRow(
         pruning=None if row["call"] is None else _pruning(row),
         compacts=row["compacts"],
         limits=tuple(map(BudgetLimits.model_validate_json, row["limits"])),
-        # not in SQL: PostgreSQL cannot look into a body with NUL or a lone surrogate
-        system=None if row["instructions"] is None else PromptContent.model_validate(row["instructions"]).system,
+        system=own.system if own else None,
+        subtask=left[-1] if left else None,
+        reports=not left and row["begun_at"] == step - 1 and any(task.command for task in subtasks.values()),
     )
 
 

@@ -27,6 +27,7 @@ from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import PartId
 from workflows.domain.messages import CallState, ToolPart, UserMessage
 from workflows.domain.permissions.replies import Reply
+from workflows.domain.prompt import PromptContent
 
 _UNASKED: Final = ("invalid", "todowrite")  # tools without an effect outside the session need no ask
 LIVENESS: Final = timedelta(seconds=5)  # beyond the heartbeat's timeout, after a fault has healed
@@ -86,7 +87,8 @@ def conversation(session: SessionRecords, trial: TrialRecords) -> Iterator[str]:
     accepted = [event.prompt for event in session.events if isinstance(event, PromptAccepted)]
     if sorted(message.id for message in shown) != sorted(taken):
         yield f"prompts taken {taken}, prompts in the transcript {[message.id for message in shown]}"
-    yield from (f"prompt {each.id} was changed" for each in shown if each.text != texts.get(each.id))
+    written = {message.id: PromptContent(parts=message.parts).text for message in shown}
+    yield from (f"prompt {id} was changed" for id, text in written.items() if text != texts.get(id))
     if session.resting and sorted(taken + withdrawn) != sorted(accepted):
         yield f"prompts accepted {accepted}, taken {taken}, withdrawn {withdrawn}"
 

@@ -61,6 +61,7 @@ class RecordingClient:
         text: str,
         programs: Path,
         *,
+        subtask: str | None = None,
         session: SessionId | None = None,
         prompt: MessageId | None = None,
     ) -> SessionId:
@@ -70,7 +71,7 @@ class RecordingClient:
         search = {"PATH": f"{programs}:/usr/bin:/bin"}
         start = self.client.start(
             str(project),
-            Prompt.of_text(text, model="scripted/model"),
+            Prompt.of_text(text, subtask=subtask, model="scripted/model"),
             session=session,
             prompt=MessageId(sent.id),
             environment=search,

@@ -70,6 +70,23 @@ async def test_row_10_a_call_has_one_subagent_wherever_its_worker_dies(open_tria
     assert trial.effects.count("one") == 1 and len(trial.harness.model.ledger.entries) == 4
 
 
+async def test_row_10_a_subtask_of_a_prompt_begins_once_wherever_its_worker_dies(open_trial: Open) -> None:
+    """As its step is registered and stored, as its call is claimed, and as its subagent is started."""
+    kills = ("model.registered:step@1", "model.committed:step@1", "tool.claimed@1", "task.started@1")
+    faults = ";".join(point.replace("@", "=kill9@") for point in kills)
+    async with open_trial(scripts={**WORKS, DEFAULT_SCRIPT: Script(answers=(DONE, DONE))}) as trial:
+        trial.effects.release("one")
+        session = await trial.start_session("[[script:child]] Do it.", subtask="general")
+        for _ in kills:
+            worker = await trial.worker(faults=faults)
+            await worker.killed()
+        await trial.worker()
+        call = await trial.ended_call(session)
+        events = [event.type for event in await trial.harness.events(session)]
+    assert call.state is CallState.DONE and events.count("task.started") == events.count("call.prepared") == 1
+    assert trial.effects.count("one") == 1 and len(trial.harness.model.ledger.entries) == 3
+
+
 @pytest.mark.parametrize("asks", [False, True], ids=["running", "asking"])
 async def test_row_34_and_b15_a_stop_of_the_parent_ends_its_subagent_and_all_that_runs(
     open_trial: Open, asks: bool

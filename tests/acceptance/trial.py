@@ -60,10 +60,12 @@ class Trial:
     def recording_client(self) -> RecordingClient:
         return RecordingClient(self.harness.client, self.ledger)
 
-    async def start_session(self, text: str, recording_client: RecordingClient | None = None) -> SessionId:
+    async def start_session(
+        self, text: str, recording_client: RecordingClient | None = None, subtask: str | None = None
+    ) -> SessionId:
         """Start a session."""
         return await (recording_client or self.recording_client).start(
-            self.harness.project, text, self.effects.programs
+            self.harness.project, text, self.effects.programs, subtask=subtask
         )
 
     async def worker(self, faults: str = "", **ways: str) -> WorkerProcess:

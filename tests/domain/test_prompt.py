@@ -23,7 +23,7 @@ def test_parts_have_opencodes_forms() -> None:
 
     assert [type(part) for part in content.parts] == [TextPart, FilePart, AgentPart, SubtaskPart, TextPart]
     assert content.model_dump(mode="json", exclude_none=True) == {"parts": PARTS, "system": "Be brief."}
-    assert content.text == "Look at this.\n\nThen fix it."
+    assert content.text == "Look at this.\n\nWhere is it?\n\nThen fix it."
 
 
 @pytest.mark.parametrize("part", [{"type": "image"}, {"type": "file", "mime": "text/plain"}, {"text": "no type"}])

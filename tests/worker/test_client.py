@@ -22,7 +22,7 @@ from worker.stack.state_file import Endpoints
 from workflows.domain.errors import NotFound, UsageError
 from workflows.domain.events.prompts import PromptAccepted
 from workflows.domain.ids import AskId, GrantId, MessageId, SessionId, StopId
-from workflows.domain.messages import AgentPart, FilePart, SubtaskPart, TextPart
+from workflows.domain.messages import AgentPart, FilePart, TextPart
 from workflows.domain.permissions.replies import AskDecision, Reply
 from workflows.domain.prompt import Prompt, PromptMode
 from workflows.domain.session_filter import SessionFilter
@@ -278,7 +278,6 @@ UNSUPPORTED = {
         "name the file's path",
     ),
     "a mention": ({"parts": (AgentPart(name="explore"), TextPart(text="Go."))}, "say in the text which subagent"),
-    "a subtask": ({"parts": (SubtaskPart(agent="explore", description="d", prompt="p"),)}, "say in the text which"),
 }
 
 

@@ -23,6 +23,7 @@ from workflows.domain.value import Value
 
 class RunArguments(Value):
     text: str
+    subtask: str | None
     system: str | None
     model: str | None
     variant: str | None
@@ -38,6 +39,7 @@ class RunArguments(Value):
     def message(self) -> Prompt:
         return Prompt.of_text(
             self.text,
+            subtask=self.subtask,
             system=self.system,
             agent=self.agent,
             model=self.model,

@@ -25,6 +25,12 @@ C = TypeVar("C", bound=Callable[..., Any])
 
 _NO_CHANGE: Final = "The session looks for its configuration where this shell does already."
 
+subtask_option: Final = click.option(
+    "--subtask",
+    metavar="AGENT",
+    help="The prompt is a task for this subagent: it begins at once, without a question and without asking a model.",
+)
+
 config_option: Final = click.option(
     "--config",
     type=click.Choice(["here"]),

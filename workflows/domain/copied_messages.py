@@ -52,7 +52,7 @@ class CopiedPart(Value):
 
 
 class CopiedCall(Value):
-    """Settled."""
+    """Settled. `ordered_by`: the copy of the prompt whose subtask it is."""
 
     id: PartId
     position: int
@@ -60,6 +60,8 @@ class CopiedCall(Value):
     tool: str
     arguments: dict[str, JsonValue]
     display: dict[str, JsonValue] = {}
+    ordered_by: MessageId | None = None
+    ordered_part: int | None = None
     state: CallState
     outcome: Outcome
     claimed_at: datetime | None = None

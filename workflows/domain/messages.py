@@ -97,6 +97,11 @@ class SubtaskPart(Value):
     model: str | None = None
     command: str | None = None
 
+    @property
+    def arguments(self) -> dict[str, JsonValue]:
+        """Of the call of `task` that it becomes."""
+        return {"description": self.description, "prompt": self.prompt, "subagent_type": self.agent}
+
 
 class ReasoningPart(Value):
     """A provider's visible reasoning; `details` are its signatures, sent back unchanged."""
@@ -223,6 +228,7 @@ class ReminderName(StrEnum):
     TODOS = "todos"
     CUT = "cut"
     DATE = "date"
+    SUBTASK_DONE = "subtask_done"
     LAST_STEP = "last_step"
     STRUCTURED_OUTPUT = "structured_output"
     LAST_STEP_STRUCTURED_OUTPUT = "last_step_structured_output"

@@ -1,12 +1,14 @@
 """Prompts, one shape for all doors, subagents and rows (opencode.md 4.6)."""
 
 from enum import StrEnum
-from typing import Self
+from typing import Final, Self
 
 from workflows.domain.budgets import BudgetLimits
-from workflows.domain.messages import PromptPart, TextPart, join_texts
+from workflows.domain.messages import PromptPart, SubtaskPart, TextPart, join_texts
 from workflows.domain.output_format import OutputFormat
 from workflows.domain.value import Value
+
+_DESCRIBED: Final = 5  # words of a subtask's prompt
 
 
 class PromptMode(StrEnum):
@@ -18,7 +20,8 @@ class PromptMode(StrEnum):
 
 class PromptContent(Value):
     """A prompt as stored; events name it by its seal. `system`: instructions for its turn alone. `format`: of the
-    turn's result; `limits`: of what the turn may use. A prompt with one of these always opens a turn."""
+    turn's result; `limits`: of what the turn may use. A prompt with one of these, or with subtasks, always opens a
+    turn."""
 
     parts: tuple[PromptPart, ...]
     system: str | None = None
@@ -27,11 +30,19 @@ class PromptContent(Value):
 
     @property
     def opens_turn(self) -> bool:
-        return any(each is not None for each in (self.system, self.format, self.limits))
+        own = (self.system, self.format, self.limits)
+        return bool(self.subtasks) or any(each is not None for each in own)
+
+    @property
+    def subtasks(self) -> dict[int, SubtaskPart]:
+        """By their places among the parts."""
+        return {place: part for place, part in enumerate(self.parts) if isinstance(part, SubtaskPart)}
 
     @property
     def text(self) -> str:
-        return join_texts(self.parts)
+        """All that the person has written, for subagents too."""
+        written = (part.prompt if isinstance(part, SubtaskPart) else part for part in self.parts)
+        return join_texts(TextPart(text=part) if isinstance(part, str) else part for part in written)
 
 
 class Prompt(PromptContent):
@@ -47,6 +58,7 @@ class Prompt(PromptContent):
         cls,
         text: str,
         *,
+        subtask: str | None = None,
         system: str | None = None,
         agent: str | None = None,
         model: str | None = None,
@@ -55,7 +67,10 @@ class Prompt(PromptContent):
         format: OutputFormat | None = None,
         limits: BudgetLimits | None = None,
     ) -> Self:
-        parts = (TextPart(text=text),)
+        """`subtask`: the subagent whose work it is."""
+        parts: tuple[PromptPart, ...] = (TextPart(text=text),)
+        if subtask is not None:
+            parts = (SubtaskPart(agent=subtask, description=" ".join(text.split()[:_DESCRIBED]), prompt=text),)
         named = {"agent": agent, "model": model, "variant": variant, "mode": mode}
         return cls(parts=parts, system=system, format=format, limits=limits, **named)
 

@@ -88,7 +88,7 @@ CREATE TABLE turn (
     agent     text        NOT NULL,
     model     text        NOT NULL,
     variant   text,                                 -- as named for it, or by the session; none: the agent's
-    instructed_by text,                             -- the prompt whose instructions it has; no foreign key: it is younger
+    instructed_by text,                             -- the prompt with instructions or subtasks for it; no foreign key: it is younger
     state     text        NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'ended')),
     step      integer     NOT NULL DEFAULT 0,       -- the highest registered one
     last_step integer,                              -- that it may take, in text only: its budget is spent
@@ -307,6 +307,8 @@ CREATE TABLE call (                                 -- the ledger
     message      text        NOT NULL,              -- that of its turn and step
     provider_id  text        NOT NULL,
     tool         text        NOT NULL,
+    ordered_by   text REFERENCES prompt,            -- that has it as a subtask; none: a model has asked for it
+    ordered_part integer,                           -- the place of the subtask among the parts of that prompt
     arguments    json        NOT NULL,
     salt         bytea       NOT NULL,
     recovery     text        NOT NULL,
@@ -327,6 +329,7 @@ CREATE TABLE call (                                 -- the ledger
     UNIQUE (turn, step, position),
     FOREIGN KEY (turn, step) REFERENCES message (turn, step)
 );
+CREATE INDEX call_ordered_by ON call (ordered_by) WHERE ordered_by IS NOT NULL;
 
 CREATE INDEX call_session ON call (session);
 CREATE INDEX call_claimed ON call (id) WHERE state = 'claimed';

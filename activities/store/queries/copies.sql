@@ -13,9 +13,9 @@ FOR KEY SHARE
 SELECT p.id, p.mode, p.agent, p.model, p.variant, w.author FROM work w JOIN prompt p ON p.id = w.id
 WHERE w.session = %(session)s AND w.state = 'taken'
 
--- name: displays
--- How people see the calls of messages.
-SELECT id, display FROM call WHERE message = ANY(%(messages)s)
+-- name: calls
+-- How people see the calls of messages, and which prompts' subtasks they are.
+SELECT id, display, ordered_by, ordered_part FROM call WHERE message = ANY(%(messages)s)
 
 -- name: reminders
 -- The reminders of a session's steps.
@@ -66,10 +66,10 @@ SELECT %(id)s, %(session)s, id, %(turn)s, %(step)s, %(body)s, %(agent)s, %(model
 
 -- name: insert_call
 -- Copy a settled call.
-INSERT INTO call (id, session, turn, step, position, message, provider_id, tool, arguments, salt, recovery, display,
+INSERT INTO call (id, session, turn, step, position, message, provider_id, tool, ordered_by, ordered_part, arguments, salt, recovery, display,
                   loop_digest, state, outcome, outcome_salt, claimed_at, settled_at)
-VALUES (%(id)s, %(session)s, %(turn)s, %(step)s, %(position)s, %(message)s, %(provider_id)s, %(tool)s, %(arguments)s,
-        %(salt)s, 'once', %(display)s, '', %(state)s, %(outcome)s, %(outcome_salt)s, %(claimed_at)s, %(settled_at)s)
+VALUES (%(id)s, %(session)s, %(turn)s, %(step)s, %(position)s, %(message)s, %(provider_id)s, %(tool)s, %(ordered_by)s,
+        %(ordered_part)s, %(arguments)s, %(salt)s, 'once', %(display)s, '', %(state)s, %(outcome)s, %(outcome_salt)s, %(claimed_at)s, %(settled_at)s)
 
 -- name: insert_compaction
 -- Copy what a summary stands for.

@@ -18,6 +18,7 @@ from workflows.domain.actor import Actor
 from workflows.domain.events.asks import AskAnswered
 from workflows.domain.events.calls import CallClaimed, RecordedDecision
 from workflows.domain.events.event import Event
+from workflows.domain.events.prompts import PromptAccepted
 from workflows.domain.events.sessions import SessionEnded
 from workflows.domain.ids import AskId, MessageId, SessionId
 from workflows.domain.prompt import Prompt
@@ -99,7 +100,7 @@ async def test_a_watcher_is_woken_by_what_others_write(database: Database, sessi
     await asyncio.wait_for(waiting, 30)
 
 
-def claim(ask: str, **more: Any) -> CallClaimed:
+def claim(ask: str = "per_1", **more: Any) -> CallClaimed:
     decision = RecordedDecision(permission="edit", by="answer", ask=AskId(ask), author=ACTOR.subject)
     given = {"call": "prt_1", "fence": (1, 1, 1, 1), "digest": "d", "turn_config": "cfg_1", "decisions": (decision,)}
     return CallClaimed.model_validate(given | more)
@@ -109,6 +110,11 @@ def answered(ask: str, **more: Any) -> AskAnswered:
     return AskAnswered.model_validate({"ask": ask, "call": "prt_1", "reply": "once", "digest": "d"} | more)
 
 
+def ordered(prompt: str = "msg_1", author: str = ACTOR.subject) -> RecordedDecision:
+    return RecordedDecision(permission="task", by="prompt", prompt=MessageId(prompt), author=author)
+
+
+ORDER = PromptAccepted(prompt=MessageId("msg_1"), seal="s", mode="queue")
 GUARDED = RecordedDecision(permission="doom_loop", by="answer", ask=AskId("per_1"), author=ACTOR.subject)
 
 
@@ -123,6 +129,9 @@ GUARDED = RecordedDecision(permission="doom_loop", by="answer", ask=AskId("per_1
         ((answered("per_1", call="prt_2"), claim("per_1")), False),
         ((answered("per_1", digest="other"), claim("per_1")), False),
         ((answered("per_1", reply="reject"), claim("per_1")), False),
+        ((ORDER, claim(decisions=(ordered(),))), True),
+        ((ORDER, claim(decisions=(ordered(prompt="msg_2"),))), False),
+        ((ORDER, claim(decisions=(ordered(author="somebody@else"),))), False),
     ],
 )
 async def test_a_claim_that_no_answer_explains_is_named(

@@ -49,6 +49,7 @@ from workflows.domain.titles import validate_title
 )
 @click.option("-c", "--continue", "again", is_flag=True, help="Go on in the last session of this directory.")
 @session_preparation.config_option
+@session_preparation.subtask_option
 @prompt_input.system_option
 @click.option("--edit", is_flag=True, help="Write the prompt in your editor.")
 @click.option("--id", "identity", metavar="MSG", help="An id of your own: the same command again is the same task.")
@@ -76,6 +77,7 @@ async def run(
     session: str | None,
     again: bool,
     config: str | None,
+    subtask: str | None,
     system: str | None,
     edit: bool,
     identity: str | None,
@@ -105,11 +107,13 @@ async def run(
       holdfast run --schema summary.json "sum up the last week's commits" > summary
     """
     own, session = prompt_input.parse_prompt_id(identity), _session_argument(session, again, title)
-    typed = is_interactive() and not any((words, edit, own, detach, no_wait, as_json, schema, schedule, system))
+    typed = is_interactive() and not any(
+        (words, edit, own, detach, no_wait, as_json, schema, schedule, subtask, system)
+    )
     text = "" if typed else prompt_input.read_prompt(words, edit=edit)
     named = {"model": model, "variant": variant, "agent": agent, "title": title, "session": session, "config": config}
     read = {"system": prompt_input.read_system(system), "format": read_schema(schema)}
-    request = RunArguments(text=text, prompt=own, limits=limits, **read, **named)
+    request = RunArguments(text=text, subtask=subtask, prompt=own, limits=limits, **read, **named)
     turn_config = await load_config(settings, request) if session is None else None
     if schedule is not None:
         schedule.refuse_following({"--no-wait": no_wait, "--exit": exit_, "--thinking": thinking})

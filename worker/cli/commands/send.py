@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 import click
 
+from worker.api.sessions import Overview
 from worker.cli import completers, id_lookup, prompt_input, session_preparation
 from worker.cli.budget_options import ChosenLimits, budget_options
 from worker.cli.command_support import async_command, open_client, print_note
@@ -24,6 +25,7 @@ from workflows.domain.prompt import Prompt, PromptMode
 @session_preparation.variant_option
 @session_preparation.agent_option
 @session_preparation.config_option
+@session_preparation.subtask_option
 @prompt_input.system_option
 @click.option("--edit", is_flag=True, help="Write the prompt in your editor.")
 @click.option("--id", "identity", metavar="MSG", help="An id of your own: the same command again is the same prompt.")
@@ -39,6 +41,7 @@ async def send(
     variant: str | None,
     agent: str | None,
     config: str | None,
+    subtask: str | None,
     system: str | None,
     edit: bool,
     identity: str | None,
@@ -47,8 +50,8 @@ async def send(
 ) -> None:
     """Send a prompt to a session.
 
-    A turn that runs sees it at its next step, or, with --queue, another turn follows, as with --system or limits of a
-    turn. `-` stands for standard input.
+    A turn that runs sees it at its next step, or, with --queue, another turn follows, as with --subtask, --system or
+    limits of a turn. `-` stands for standard input.
 
     \b
     Examples:
@@ -65,6 +68,7 @@ async def send(
         mode = PromptMode.QUEUE if queue else PromptMode.STEER
         prompt = Prompt.of_text(
             text,
+            subtask=subtask,
             system=instructions,
             agent=agent,
             model=model,
@@ -85,10 +89,14 @@ async def send(
             session_preparation.report_joined_turn(overview, agent)
         blocked = await _describe_what_blocks(client, overview.id)
     click.echo(accepted.model_dump_json() if as_json else f"Accepted by {overview.id}.")
+    _print_notes(overview, blocked, delivered=accepted.delivered)
+
+
+def _print_notes(overview: Overview, blocked: str | None, *, delivered: bool) -> None:
     suspension_text.print_suspension(overview)
     if blocked is not None:
         print_note(blocked)
-    if not accepted.delivered:
+    if not delivered:
         print_note("The engine cannot be reached just now; the prompt is recorded, and is taken when it is back.")
 
 

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from workflows.domain.ids import AskId, GrantId, PartId, TurnConfigId, TurnId
+from workflows.domain.ids import AskId, GrantId, MessageId, PartId, TurnConfigId, TurnId
 from workflows.domain.value import Value
 
 
@@ -27,13 +27,14 @@ class CallDrifted(Value):
 
 
 class RecordedDecision(Value):
-    """The rule, grant or answer that allowed one request."""
+    """The rule, grant or answer that allowed one request; or the prompt that has asked for the call itself."""
 
     permission: str
-    by: Literal["rule", "grant", "answer"]
+    by: Literal["rule", "grant", "answer", "prompt"]
     rule: int | None = None
     grant: GrantId | None = None
     ask: AskId | None = None
+    prompt: MessageId | None = None
     author: str | None = None
 
 

@@ -85,3 +85,28 @@ async def test_a_log_is_verified_together_with_those_of_its_subagents(open_harne
 
     assert whole.code == 0 and len(whole.out.splitlines()) == 2
     assert cut.code == 1 and f"of {child} is not the one" in cut.out
+
+
+async def test_a_subtask_begins_without_a_question_and_an_unknown_agent_begins_nothing(
+    open_harness: OpenHarness,
+) -> None:
+    scripts = delegation_scripts(DONE, DONE, one=(FOUND,))
+    async with open_harness(scripts=scripts) as harness, harness.running_worker():
+        harness.configure(permission={"task": "ask"})
+        person = shell(harness)
+        named = ("-m", "scripted/model", "--subtask")
+        unknown = await person.run("run", *named, "scout", "Where is it?")
+        ran = await person.run("run", *named, "explore", "[[script:one]] Where is it? Say the line.")
+        sent = await person.run("send", "last", *named, "scout", "Where is it?")
+        (session, _) = await harness.client.sessions.list_recent()
+        exported = json.loads((await person.run("export", session.id)).out)["messages"]
+        log = await person.run("log", session.id, "--events")
+
+    assert unknown.code == sent.code == 2
+    assert "There is no subagent 'scout'. Subagents here: explore, general." in unknown.err + sent.err
+    assert ran.code == 0, ran.err
+    assert "> [[script:one]] Where is it? Say the line." in ran.out and "All is done." in ran.out
+    assert session.title == "[[script:one]] Where is it? Say the line." and '"by":"prompt"' in log.out
+    (part,) = exported[0]["parts"]
+    assert part["type"] == "subtask" and part["description"] == "[[script:one]] Where is it? Say"
+    assert exported[1]["parts"][1]["tool"] == "task" and exported[1]["info"]["finish"] == "tool-calls"

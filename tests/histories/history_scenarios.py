@@ -167,6 +167,14 @@ async def titled(harness: Harness, gate: Path) -> SessionId:
     return session
 
 
+async def summed_up(harness: Harness, gate: Path) -> SessionId:
+    session = await whole_turn(harness, gate)
+    asked = await harness.client.summaries.ask(session)
+    await harness.until(session, lambda event: getattr(event, "generation", None) == asked.generation, 2)
+    await harness.workflow(session).result()
+    return session
+
+
 async def structured_output(harness: Harness, _: Path) -> SessionId:
     """An answer in text is corrected."""
     owing = OutputFormat(json_schema={"type": "object"})
@@ -357,6 +365,8 @@ def scenarios(gate: Path) -> dict[str, Scenario]:
         "paused": Scenario((LIMITED,), paused),
         "titled": Scenario((DONE,), titled, summary=DONE),
         "title_asked": Scenario((DONE,), titled, summary=DONE, workflow=asides),
+        "summed_up": Scenario((DONE,), summed_up, summary=DONE),
+        "summary_asked": Scenario((DONE,), summed_up, summary=DONE, workflow=asides),
         "scheduled": Scenario((), scheduled, workflow=scheduled_id),
         "steps_used_up": Scenario((WRITE, WRITE), steps_used_up),
         "structured_output": Scenario((DONE, GIVE), structured_output),

@@ -28,6 +28,7 @@ from workflows.domain.session_filter import SessionFilter
 
 _NAMED = 3  # sessions that share a directory
 _LISTED = 30  # sessions
+_SUMMARY = 1_000  # characters
 _SESSION = click.argument("session", shell_complete=completers.session)
 
 
@@ -106,7 +107,7 @@ async def show(settings: Settings, session: str, summary: bool, prompt: str | No
         return
     rows = [*describe_session(overview, changes, datetime.now(UTC), asks[0].id if asks else None)]
     rows += [f"  {describe_budget(budget)}" for budget in budgets]
-    rows += [f"  Changes, up to turn {said.number}: {escape_prose(said.text)}"] if said is not None else []
+    rows += [f"  Changes, up to turn {said.number}: {one_line(said.text, _SUMMARY)}"] if said is not None else []
     print_rows(each for row in rows for each in wrap_text(row, terminal_columns(), 2))
 
 

@@ -6,9 +6,9 @@ import click
 
 from worker.cli import completers
 from worker.cli.command_support import async_command, current_directory, print_note
+from worker.cli.config_remarks import find_config_remarks
 from worker.cli.render import skill_list
 from worker.cli.render.console import print_rows, terminal_columns
-from worker.cli.render.escaping import escape_prose
 from worker.project_config import Role, load_project_config
 from worker.settings import Settings
 from workflows.domain.skills import skill_action
@@ -38,5 +38,5 @@ async def skills(settings: Settings, agent: str | None, as_json: bool) -> None:
         print_rows(skill_list.render_skills(listed, terminal_columns()))
     else:
         print_note("There are no skills here: docs/skills.md says where they are looked for.")
-    for warning in turn_config.warnings:
-        print_note(f"Warning: {escape_prose(warning)}")
+    for remark in find_config_remarks(settings, turn_config):
+        print_note(remark)

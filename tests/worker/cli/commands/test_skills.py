@@ -4,7 +4,7 @@ import json
 
 from tests.worker.cli.conftest import CommandRunner
 
-RULES = {"permission": {"skill": {"*": "allow", "deploy": "ask", "internal-*": "deny"}}}
+RULES = {"permission": {"skill": {"deploy": "ask", "internal-*": "deny"}}, "skills": {"paths": ["/etc"]}}
 
 
 def with_skills(person: CommandRunner) -> CommandRunner:
@@ -34,12 +34,13 @@ async def test_a_pipe_gets_each_skill_with_what_the_rules_say(bare: CommandRunne
         ["pdf", "allow", "~/.claude/skills/pdf/SKILL.md"],
     ]
     assert "bad*/SKILL.md:2: the field 'name' is wrong" in ended.err
+    assert "Ignored from the project's configuration: skills.paths /etc of " in ended.err
     assert [(each["name"], each["action"]) for each in found][0] == ("deploy", "ask")
 
 
 async def test_the_list_fits_a_narrow_terminal(bare: CommandRunner) -> None:
     async with with_skills(bare).with_(COLUMNS="40").terminal("skills") as terminal:
-        rows = await terminal.until(r"(?s)deploy +ask.*Warning:")
+        rows = await terminal.until(r"(?s)deploy +ask.*pdf .*?\)")
         assert await terminal.ended() == 0
 
     assert max(map(len, rows[0].splitlines())) <= 40 and "models are not told" in " ".join(rows[0].split())

@@ -92,8 +92,8 @@ async def release_lost(journal: Journal, generation: GenerationId, turn: TurnId 
 
 
 async def charge_lost(database: Database, age: float) -> None:
-    """Count what requests have used whose sessions are suspended, or that were reserved for `age` seconds ago: they are
-    over, without a word."""
+    """Count what turns' requests have used whose sessions are suspended, or that were reserved for `age` seconds ago:
+    they are over, without a word. Asides are settled by reconcile."""
     for row in await database.rows(_QUERIES.lost, age=age):
         with suppress(Conflict, NotFound):  # archived or deleted since, with its reservations
             async with session_journal(database, row["session"], WORKER) as journal:

@@ -25,10 +25,9 @@ DELETE FROM reservation WHERE generation = %(generation)s OR turn = %(turn)s::te
 RETURNING generation, budgets, day, purpose, sent_cost, sent_tokens, fence
 
 -- name: lost
--- Reservations of lost requests: no attempt takes so many seconds, and a suspended session makes none.
+-- Reservations of turns' lost requests: no attempt takes so many seconds, and a suspended session makes none.
 SELECT r.session, r.generation FROM reservation r JOIN session s ON s.id = r.session
-WHERE s.suspension IS NOT NULL
-   OR r.reserved_at < now() - make_interval(secs => %(age)s)
+WHERE r.turn IS NOT NULL AND (s.suspension IS NOT NULL OR r.reserved_at < now() - make_interval(secs => %(age)s))
 
 -- name: release_of_turn
 -- End the reservations of a turn's generations; what they were.

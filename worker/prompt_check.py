@@ -11,6 +11,7 @@ from workflows.domain.prompt import Prompt
 
 MAX_PROMPT_CHARS: Final = 1_000_000
 MAX_SUBTASKS: Final = 20
+MAX_TOOLS: Final = 100
 _UNSUPPORTED_PARTS: Final = {
     FilePart: "Files in prompts are not supported yet: name the file's path in the text, and the agent reads it.",
     AgentPart: "Mentions of agents are not supported yet: say in the text which subagent is to be given the work.",
@@ -32,6 +33,8 @@ def validate_prompt(prompt: Prompt | str) -> Prompt:
     for subtask in prompt.subtasks.values():
         if not subtask.prompt.strip():
             raise UsageError(f"The subtask for {subtask.agent!r} is empty: say what the subagent is to do.")
+    if prompt.tools is not None and len(prompt.tools) > MAX_TOOLS:
+        raise UsageError(f"The prompt names {len(prompt.tools)} tools, {MAX_TOOLS} are the most: use globs.")
     if prompt.format is not None:
         check_schema(prompt.format.json_schema)
     return prompt

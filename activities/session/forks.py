@@ -117,7 +117,7 @@ class _Copy:
         copies.write_turn(self._journal, CopiedTurn(**copied))
 
     def _copy_prompt(self, message: UserMessage, named: dict[str, Any]) -> None:
-        content = PromptContent(parts=message.parts, system=message.system, format=message.format)
+        content = PromptContent(parts=message.parts, system=message.system, tools=message.tools, format=message.format)
         copies.write_prompt(
             self._journal,
             CopiedPrompt(

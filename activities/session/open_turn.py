@@ -116,7 +116,7 @@ async def find_turn(journal: Journal, describe: CallDescriber) -> LoadResult | T
 async def open_requested_turn(
     journal: Journal, request: LoadRequest, requested: TurnRequest, origin: Origin, directory_config: DirectoryConfig
 ) -> LoadResult:
-    turn_config = directory_config.turn_config.with_format(requested.format)
+    turn_config = directory_config.turn_config.of_prompt(requested.format, requested.tools)
     agent = requested.agent or origin.agent
     named = turn_config.named_model(requested.model, origin.model, other_agent=agent != origin.agent)
     variant = turn_config.named_variant(

@@ -93,11 +93,12 @@ async def request_turn(journal: Journal, item: WorkItem) -> TurnRequest | None:
     if row["call_over"]:
         withdraw_one(journal, item, "its call is over")
         return None
-    named = {name: row[name] for name in ("agent", "model", "variant")}
     # not in SQL: PostgreSQL cannot look into a body with NUL or a lone surrogate
     content = PromptContent.model_validate(row["body"])
     instructed_by = MessageId(item.id) if content.system is not None or content.subtasks else None
-    return TurnRequest(item=item, format=content.format, limits=content.limits, instructed_by=instructed_by, **named)
+    named = {name: row[name] for name in ("agent", "model", "variant")}
+    named |= {name: getattr(content, name) for name in ("tools", "format", "limits")}
+    return TurnRequest(item=item, instructed_by=instructed_by, **named)
 
 
 def begin_turn(journal: Journal, item: WorkItem, turn: TurnId) -> None:

@@ -54,7 +54,7 @@ async def request_turn(journal: Journal, item: WorkItem) -> TurnRequest:
     limits = await budgets.limits_of_turn(journal, retry.failed_turn)
     named = retry.model_dump(include={"agent", "model", "variant"})
     named["instructed_by"] = failed["instructed_by"]
-    return TurnRequest(item=item, format=config.format, limits=limits, retry=retry.retry, **named)
+    return TurnRequest(item=item, tools=config.tools, format=config.format, limits=limits, retry=retry.retry, **named)
 
 
 def withdraw(journal: Journal, item: WorkItem, reason: str) -> None:

@@ -180,6 +180,7 @@ def _user(row: dict[str, Any]) -> Message:
         step=row["step"],
         parts=content.parts,
         system=content.system,
+        tools=content.tools,
         shown=row["shown"],
         format=content.format,
         at=row["accepted_at"],

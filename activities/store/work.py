@@ -38,6 +38,7 @@ class TurnRequest(Value):
     agent: str | None
     model: str | None
     variant: str | None = None
+    tools: dict[str, bool] | None = None
     format: OutputFormat | None = None
     limits: BudgetLimits | None = None
     instructed_by: MessageId | None = None

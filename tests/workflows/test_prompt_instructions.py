@@ -5,6 +5,8 @@ from typing import Any, Final
 
 from tests.harness import Harness
 from tests.workflows.conftest import Open
+from worker.opencode.export import Exporter
+from worker.scripted.model_server import ReceivedRequest
 from worker.scripted.script import Refuse, ScriptedAnswer, ScriptedCall
 from workflows.domain.ids import SessionId
 from workflows.domain.prompt import Prompt
@@ -61,3 +63,31 @@ async def test_a_prompt_with_instructions_waits_for_a_turn_of_its_own(open_harne
             await harness.ended(session, 2)
             texts = [[layer.text for layer in (await sent(harness, session, turn)).layers] for turn in (1, 2)]
     assert [OWN in each for each in texts] == [False, True]
+
+
+async def test_tools_that_a_prompt_takes_away_are_neither_offered_nor_run_in_its_turn_and_its_retry(
+    open_harness: Open,
+) -> None:
+    async with open_harness(LOOK, REFUSED_ONCE, DONE, DONE) as harness, harness.running_worker():
+        tools = {"glob": False, "todo*": False, "write": False, "read": True}
+        session = (await harness.client.start(str(harness.project), prompt(tools=tools))).session
+        await harness.ended(session)
+        await harness.client.retry(session)
+        await harness.ended(session, 2)
+        limited = harness.model.last_request
+        await harness.client.prompt(session, prompt())
+        await harness.ended(session, 3)
+        free = harness.model.last_request
+        (call,) = await harness.database.rows(b"SELECT state, outcome FROM call")
+        records, overview = harness.client.records, await harness.client.sessions.get(session)
+        info = Exporter(overview, overview.directory).info(await harness.client.sessions.totals(session), "global", "1")
+        pieces = Exporter(overview, overview.directory).document(info, records.messages(session))
+        exported = json.loads("".join([piece async for piece in pieces]))["messages"]
+
+    def offered(request: ReceivedRequest | None) -> set[str]:
+        assert request is not None
+        return {tool["function"]["name"] for tool in request.body["tools"]}
+
+    assert offered(free) - offered(limited) == {"glob", "todowrite", "write", "edit"}
+    assert call["state"] == "refused" and "glob" in str(call["outcome"])
+    assert [each["info"].get("tools") for each in exported if each["info"]["role"] == "user"] == [tools, None]

@@ -98,7 +98,7 @@ async def start_session(client: SessionClient, request: RunArguments, turn_confi
         name=f"Session {accepted.session}",
         directory=str(directory),
         seq=0,
-        configuration=turn_config.with_format(request.format).id,
+        configuration=turn_config.of_prompt(request.format, None).id,
         accepted=accepted,
     )
 
@@ -144,7 +144,7 @@ async def _send_prompt(
         name=f"Session {overview.id}",
         directory=overview.directory,
         seq=0 if request.prompt else overview.seq,  # a prompt with an id may be an old one: its events come first
-        configuration=prepared.turn_config.with_format(request.format).id if prepared.turn_config else None,
+        configuration=prepared.turn_config.of_prompt(request.format, None).id if prepared.turn_config else None,
         accepted=accepted,
     )
 

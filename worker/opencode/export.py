@@ -182,6 +182,7 @@ class Exporter:
             agent=details.agent,
             model=shapes.model_shape(details.model, details.variant),
             system=message.system,
+            tools=message.tools,
             format=shapes.output_format_shape(message.format) if message.format else None,
             summary=self._changes_at(message.id),
         )

@@ -55,6 +55,7 @@ class UserInfo(Shape):
     agent: str
     model: ModelShape
     system: str | None = None
+    tools: dict[str, bool] | None = None
     format: OutputFormatShape | None = None
     summary: MessageSummary | None = None
 

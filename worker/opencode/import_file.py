@@ -67,6 +67,7 @@ class ForeignMessageInfo(Foreign):
     agent: str | None = None
     model: ForeignModel | None = None
     system: str | None = None
+    tools: dict[str, bool] | None = None
     parent_id: str | None = None
     provider_id: str | None = None
     model_id: str | None = None

@@ -147,7 +147,7 @@ class SessionImport:
             turn=TurnId(new_id(Prefix.TURN)),
             step=1,
             author=self._author,
-            content=PromptContent(parts=tuple(texts), system=message.info.system),
+            content=PromptContent(parts=tuple(texts), system=message.info.system, tools=message.info.tools),
             at=_moment(message.info.time.created),
         )
 

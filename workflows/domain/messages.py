@@ -163,7 +163,7 @@ class AnswerMetadata(Value):
 
 
 class UserMessage(Value):
-    """A taken prompt; `steered` when it came during its turn. `system`: its own instructions for the turn. `format`: of
+    """A taken prompt; `steered` when it came during its turn. `system`, `tools`: of the turn, as it says. `format`: of
     the turn's result. `shown`: how many characters a model reads of it, if not all."""
 
     role: Literal["user"] = "user"
@@ -172,6 +172,7 @@ class UserMessage(Value):
     step: int
     parts: tuple[PromptPart, ...]
     system: str | None = None
+    tools: dict[str, bool] | None = None
     shown: int | None = None
     format: OutputFormat | None = None
     at: datetime

@@ -19,18 +19,19 @@ class PromptMode(StrEnum):
 
 
 class PromptContent(Value):
-    """A prompt as stored; events name it by its seal. `system`: instructions for its turn alone. `format`: of the
-    turn's result; `limits`: of what the turn may use. A prompt with one of these, or with subtasks, always opens a
-    turn."""
+    """A prompt as stored; events name it by its seal. `system`: instructions for its turn alone. `tools`, names or
+    globs: those with false are denied to its turn, true changes nothing. `format`: of the turn's result; `limits`: of
+    what the turn may use. A prompt with one of these, or with subtasks, always opens a turn."""
 
     parts: tuple[PromptPart, ...]
     system: str | None = None
+    tools: dict[str, bool] | None = None
     format: OutputFormat | None = None
     limits: BudgetLimits | None = None
 
     @property
     def opens_turn(self) -> bool:
-        own = (self.system, self.format, self.limits)
+        own = (self.system, self.tools, self.format, self.limits)
         return bool(self.subtasks) or any(each is not None for each in own)
 
     @property
@@ -60,6 +61,7 @@ class Prompt(PromptContent):
         *,
         subtask: str | None = None,
         system: str | None = None,
+        tools: dict[str, bool] | None = None,
         agent: str | None = None,
         model: str | None = None,
         variant: str | None = None,
@@ -72,8 +74,8 @@ class Prompt(PromptContent):
         if subtask is not None:
             parts = (SubtaskPart(agent=subtask, description=" ".join(text.split()[:_DESCRIBED]), prompt=text),)
         named = {"agent": agent, "model": model, "variant": variant, "mode": mode}
-        return cls(parts=parts, system=system, format=format, limits=limits, **named)
+        return cls(parts=parts, system=system, tools=tools, format=format, limits=limits, **named)
 
     @property
     def content(self) -> PromptContent:
-        return PromptContent(parts=self.parts, system=self.system, format=self.format, limits=self.limits)
+        return PromptContent(**{name: getattr(self, name) for name in PromptContent.model_fields})

@@ -1,6 +1,7 @@
 """TurnConfig: a directory's configuration, frozen for a turn."""
 
 import hashlib
+from collections.abc import Mapping
 
 from workflows.domain.agents.agent import Agent
 from workflows.domain.agents.built_in import BUILD
@@ -10,7 +11,7 @@ from workflows.domain.config.config import Config
 from workflows.domain.config.trust import UntrustedField
 from workflows.domain.ids import Prefix, TurnConfigId
 from workflows.domain.output_format import OutputFormat
-from workflows.domain.permissions.rules import Ruleset
+from workflows.domain.permissions.rules import Ruleset, deny_tools
 from workflows.domain.skills import Skill
 from workflows.domain.value import Value
 
@@ -42,8 +43,9 @@ class TurnConfig(Value):
 
     `config` keeps its references, so it holds no value of a variable or key file. `rules`: of `agent` and the session.
     `home`: of the person who started the session (None: the worker's own). `model_is_managed`: no flag changes it.
-    `format`: of the result that the turn owes, as its prompt says. Of the configured prompts, it holds that of `agent`
-    and those of agents that Holdfast asks itself. `skills`: all of them, by name. The last five are for that person.
+    `format` (of the result that the turn owes) and `tools` are its prompt's; `rules` deny tools with false. Of the
+    configured prompts, it holds that of `agent` and those of agents that Holdfast asks itself. `skills`: all of
+    them, by name. The last five are for that person.
     """
 
     directory: str
@@ -55,6 +57,7 @@ class TurnConfig(Value):
     agent: Agent = BUILD
     delegation: Delegation = Delegation()
     format: OutputFormat | None = None
+    tools: dict[str, bool] | None = None
     instructions: tuple[Instruction, ...] = ()
     skills: tuple[Skill, ...] = ()
     untrusted_fields: tuple[UntrustedField, ...] = ()
@@ -79,8 +82,10 @@ class TurnConfig(Value):
         own_model = other_agent and self.agent.model is not None and model is None
         return variant or (None if own_model or model not in (None, of_session) else session_variant)
 
-    def with_format(self, format: OutputFormat | None) -> "TurnConfig":
-        return self.model_copy(update={"format": format})
+    def of_prompt(self, format: OutputFormat | None, tools: Mapping[str, bool] | None) -> "TurnConfig":
+        """Of the turn that a prompt with these opens. Its `tools` take away, and give nothing that rules do not."""
+        rules = (*self.rules, *deny_tools(tools or {}))
+        return self.model_copy(update={"format": format, "tools": tools, "rules": rules})
 
     @property
     def digest(self) -> str:

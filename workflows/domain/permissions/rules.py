@@ -80,6 +80,15 @@ def from_config(config: PermissionConfig, home: str) -> Ruleset:
     return tuple(chain.from_iterable(_rules_of_key(key, value, home) for key, value in config.items()))
 
 
+def deny_tools(tools: Mapping[str, bool]) -> Ruleset:
+    """Of those with false, names or globs, as in the table `tools` of a configuration."""
+    return tuple(
+        Rule(permission=permission_keys.current_key(name), pattern="*", action=Action.DENY)
+        for name, allowed in tools.items()
+        if not allowed
+    )
+
+
 def evaluate(permission: str, pattern: str, rules: Ruleset) -> Decision:
     """The last matching rule; none: ask."""
     for index in range(len(rules) - 1, -1, -1):

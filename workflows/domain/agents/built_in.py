@@ -9,6 +9,7 @@ from workflows.domain.permissions.rules import Action, Rule
 BUILD: Final = Agent(
     name="build",
     mode=AgentMode.PRIMARY,
+    description="Does the work with all tools, and asks where your rules say so. The default.",
     rules=(
         Rule(permission="question", pattern="*", action=Action.ALLOW),
         Rule(permission="plan_enter", pattern="*", action=Action.ALLOW),
@@ -18,6 +19,7 @@ _PLAN_FILES: Final = (".opencode/plan/*.md", ".opencode/plans/*.md", "{data_from
 PLAN: Final = Agent(
     name="plan",
     mode=AgentMode.PRIMARY,
+    description="Explores and plans; changes nothing but the file of its plan.",
     only_plans=True,
     rules=(
         *(Rule(permission=name, pattern="*", action=Action.ALLOW) for name in ("question", "plan_exit")),

@@ -21,7 +21,7 @@ from workflows.domain.config.merge import ConfigLayer, normalize_field_names, no
 from workflows.domain.errors import ConfigError
 
 MAX_AGENT_FILES: Final = 500  # of one directory of configuration
-_NAME: Final = re.compile(r"^[\"']?name[\"']?[ \t]*:[ \t]*[\"']?(.+?)[\"']?\s*$", re.MULTILINE)
+_NAME: Final = re.compile(r"^[\"']?name[\"']?[ \t]*:[ \t]*(\S.{0,200})", re.MULTILINE)
 
 
 class _Folder(NamedTuple):
@@ -96,4 +96,4 @@ def _with_prompt(tree: JsonObject, name: str, body: str) -> JsonObject:
 def _names_in(text: str) -> Iterator[str]:
     """What a file that cannot be used may have named its agent."""
     if (hit := _NAME.search(text[: frontmatter.MAX_HEAD_CHARS])) is not None:
-        yield hit[1]
+        yield hit[1].strip().strip("\"'")

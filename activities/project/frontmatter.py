@@ -19,7 +19,7 @@ MAX_HEAD_CHARS: Final = 32 * 1024  # YAML is read slowly
 _CACHED: Final = 512  # files: each turn of a directory reads the same ones
 _BEGIN: Final = re.compile(r"\s*---[ \t]*\r?\n")
 _END: Final = re.compile(r"^---[ \t]*\r?$", re.MULTILINE)
-_PLAIN_FIELD: Final = re.compile(r"([A-Za-z_]\w*)[ \t]*:[ \t]*(?![\"'|>{\[])(\S.*?)\s*", re.ASCII)
+_PLAIN_FIELD: Final = re.compile(r"([A-Za-z_]\w*)[ \t]*:[ \t]*(?![\"'|>{\[])(\S.*)", re.ASCII)
 _NO_TEXT: Final = re.compile(r"[\0\ud800-\udfff]")
 _TAG: Final = "tag:yaml.org,2002:"
 
@@ -63,7 +63,7 @@ def repair(head: str) -> str:
 
 
 def _repair_line(line: str) -> str:
-    field = _PLAIN_FIELD.fullmatch(line)
+    field = _PLAIN_FIELD.fullmatch(line.rstrip())  # by a pattern, long blanks would take quadratic time
     if field is None or ":" not in field[2]:
         return line
     return f"{field[1]}: '{field[2].replace(chr(39), chr(39) * 2)}'"

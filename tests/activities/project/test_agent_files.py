@@ -1,10 +1,11 @@
 import json
 import os
+import time
 from pathlib import Path
 
 import pytest
 
-from activities.project.agent_files import MAX_AGENT_FILES
+from activities.project.agent_files import MAX_AGENT_FILES, read_agent_files
 from activities.project.config_loader import PRIMARY_ROLE, Role
 from activities.project.folder_scan import MAX_ENTRIES
 from activities.project.markdown_text import MAX_MARKDOWN_BYTES
@@ -131,6 +132,27 @@ async def test_what_cannot_be_read_as_text_is_refused(project_home: ProjectHome)
     assert names == {"long", "bytes", "nul", "pipe", "device", "gone", "secret"}
     assert "s3cret" not in turn_config.model_dump_json()
     assert {"full", "odd\\xff"} <= {each.name for each in turn_config.delegation.agents}
+
+
+async def test_a_broken_file_is_judged_in_little_time(project_home: ProjectHome) -> None:
+    project_home.write(".opencode/agent/x.md", "---\nname: plan" + " " * 32_000 + "x\n")
+    begun = time.thread_time()
+
+    files = [*read_agent_files(project_home.project / ".opencode", trusted=False, workspace=project_home.workspace())]
+
+    assert time.thread_time() - begun < 1
+    assert [each.refused.names for each in files if each.refused] == [("x", "plan")]
+
+
+async def test_a_project_has_not_more_rules_than_can_be_judged(project_home: ProjectHome) -> None:
+    for file in range(6):
+        rules = "".join(f"    {file}-{number}/*: deny\n" for number in range(200))
+        project_home.write(f".opencode/agent/x{file}.md", f"---\npermission:\n  edit:\n{rules}---\nP")
+
+    turn_config = await project_home.load()
+
+    (held,) = turn_config.untrusted_fields
+    assert held.file.endswith("x5.md") and "more than 1,000 rules" in held.why
 
 
 @pytest.mark.parametrize("name", ["build.md", "x.md"])

@@ -1,3 +1,4 @@
+import time
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,16 @@ def test_what_is_wrong_in_a_head_is_named_with_its_line(head: str, line: int, pr
         parse(f"---\n{head}---\nP", FILE)
 
     assert str(caught.value).startswith(f"{FILE}:{line}: ") and problem in str(caught.value)
+
+
+def test_a_head_of_blanks_is_judged_at_once() -> None:
+    text = "---\nname: plan" + " " * (MAX_HEAD_CHARS - 100) + "x\na: [\n---\n"
+    begun = time.thread_time()
+
+    with pytest.raises(ConfigError, match="this is not YAML"):
+        parse(text, FILE)
+
+    assert time.thread_time() - begun < 1
 
 
 def test_a_head_without_an_end_is_refused() -> None:

@@ -27,6 +27,7 @@ from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.value import Value
 
 _MOST_RULES: Final = 200  # of one project file: checking them takes quadratic time
+_MOST_TOGETHER: Final = 1000  # of all files of a project: a repository could hold thousands
 
 # What a project's file may set; permissions are checked one by one.
 _UNRESTRICTED: Final = field_paths(
@@ -48,6 +49,7 @@ _STEPS: Final = "a limit of steps is raised by your own configuration only"
 _LOOSE: Final = "it would make something easier than your own rules and the built-in ones do"
 _ANY_AGENT: Final = "any"  # an agent without settings of its own
 _TOO_MANY: Final = f"it has more than {_MOST_RULES} rules, too many to judge"
+_TOO_MANY_TOGETHER: Final = f"this project's files have more than {_MOST_TOGETHER:,} rules, too many to judge"
 _PERMISSION_FIELDS: Final = field_paths("permission agent.*.permission tools agent.*.tools")  # or part of those already
 
 _OWN_ONLY: Final = {"subagent_depth": _DEPTH, "holdfast": _HOLDFAST}
@@ -130,15 +132,17 @@ def _split_harmless(layer: ConfigLayer, own: Config) -> tuple[JsonObject, list[U
 def _admit_permissions(
     merger: "_PermissionMerger", projects: Sequence[ConfigLayer], sections: Sequence[FieldPath]
 ) -> list[UntrustedField]:
-    held = []
+    held, judged = [], 0
     for layer in projects:
         named = _object(layer.tree.get("agent"))
         own = (section for section in sections if len(section) == 1 or section[1] in named)
         wanted = {section: _object(value_at(layer.tree, section)) for section in own}
-        many = sum(len(_patterns(value)) for each in wanted.values() for value in each.values()) > _MOST_RULES
+        count = sum(len(_patterns(value)) for each in wanted.values() for value in each.values())
+        many = _TOO_MANY if count > _MOST_RULES else _TOO_MANY_TOGETHER if judged + count > _MOST_TOGETHER else None
+        judged += 0 if many else count
         for section, permissions in wanted.items():
             if many and permissions:
-                held.append(_untrusted(layer, section, _TOO_MANY))
+                held.append(_untrusted(layer, section, many))
                 continue
             refused = [path for name, value in permissions.items() for path in merger.admit(section, name, value)]
             held += [_untrusted(layer, path, _LOOSE) for path in refused]

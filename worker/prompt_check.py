@@ -1,5 +1,6 @@
 """Checks prompts before a door accepts them."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from activities.tools.json_schema import check_schema
@@ -12,6 +13,7 @@ from workflows.domain.prompt import Prompt
 MAX_PROMPT_CHARS: Final = 1_000_000
 MAX_SUBTASKS: Final = 20
 MAX_TOOLS: Final = 100
+_MAX_TOOL_CHARS: Final = 200  # of a name or glob
 _UNSUPPORTED_PARTS: Final = {
     FilePart: "Files in prompts are not supported yet: name the file's path in the text, and the agent reads it.",
     AgentPart: "Mentions of agents are not supported yet: say in the text which subagent is to be given the work.",
@@ -33,8 +35,7 @@ def validate_prompt(prompt: Prompt | str) -> Prompt:
     for subtask in prompt.subtasks.values():
         if not subtask.prompt.strip():
             raise UsageError(f"The subtask for {subtask.agent!r} is empty: say what the subagent is to do.")
-    if prompt.tools is not None and len(prompt.tools) > MAX_TOOLS:
-        raise UsageError(f"The prompt names {len(prompt.tools)} tools, {MAX_TOOLS} are the most: use globs.")
+    validate_tools(prompt.tools or {})
     if prompt.format is not None:
         check_schema(prompt.format.json_schema)
     return prompt
@@ -69,6 +70,15 @@ def validate_system(text: str) -> str:
         )
     check_length("The prompt's own instructions", text)
     return text
+
+
+def validate_tools(tools: Mapping[str, bool]) -> None:
+    """Raises UsageError for what cannot name tools."""
+    if len(tools) > MAX_TOOLS:
+        raise UsageError(f"The prompt names {len(tools)} tools, {MAX_TOOLS} are the most: use globs.")
+    for name in tools:
+        if not name.isprintable() or not 0 < len(name) <= _MAX_TOOL_CHARS:
+            raise UsageError(f"{name[:50]!r} names no tool: a name has 1 to {_MAX_TOOL_CHARS} printable characters.")
 
 
 def check_length(what: str, text: str) -> None:

@@ -78,7 +78,7 @@ def _read_repaired(head: str, file: Path, above: int) -> tuple[JsonObject, dict[
             return _read(repair(head), above)
     except yaml.YAMLError as error:
         line, problem = _explain(error, head)
-        raise ConfigError(f"{file}:{above + line}: this is not YAML: {problem}.") from error
+        raise ConfigError(f"{file}:{above + line}: this is not YAML: {' '.join(problem.split())}.") from error
     except RecursionError as error:
         raise ConfigError(f"{file}:{above}: the fields are nested too deeply.") from error
 

@@ -1,6 +1,7 @@
 """The texts of Markdown files that a project may hold: agents, skills."""
 
 import os
+import re
 from pathlib import Path
 from typing import Final
 
@@ -8,6 +9,7 @@ from activities.files.safe_open import open_file
 from workflows.domain.errors import ConfigError, ToolError
 
 MAX_MARKDOWN_BYTES: Final = 64 * 1024  # of one file
+_CONTROL: Final = re.compile(r"[\0-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def read_text(path: Path, within: Path | None) -> str:
@@ -32,5 +34,6 @@ def read_text(path: Path, within: Path | None) -> str:
 
 
 def shown_path(path: Path) -> str:
-    """A name may hold bytes that no row and no terminal takes."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
+    """A name may hold bytes that no row and no terminal takes, and line breaks: what follows would look like ours."""
+    text = os.fsencode(path).decode("utf-8", "backslashreplace")
+    return _CONTROL.sub(lambda hit: hit[0].encode("unicode_escape").decode("ascii"), text)

@@ -103,7 +103,7 @@ def _add(path: Path, trusted: bool, workspace: Workspace, found: FoundSkills) ->
     try:
         name, description, _ = read_skill(path, None if trusted else workspace.root)
         if shown_path(path) != str(path):
-            raise ConfigError(f"{shown_path(path)}: its path is not UTF-8 text: rename it.")
+            raise ConfigError(f"{shown_path(path)}: its path holds a line break, or what is no UTF-8 text: rename it.")
     except ConfigError as error:
         found.warnings.append(str(error))
         return

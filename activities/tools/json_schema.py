@@ -4,6 +4,7 @@
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,6 +23,7 @@ _VALUES: Final = frozenset({"enum", "const", "default", "examples"})  # hold val
 _BY_NAME: Final = frozenset(  # hold schemas by names, which may be those of keywords
     {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"}
 )
+_HALF: Final = re.compile(r"[\ud800-\udfff]")
 _UNKNOWN: Final[Any] = object()
 _MOVING_REFERENCES: Final = ("$dynamicRef", "$recursiveRef")
 _SLOW_KEYWORDS: Final = frozenset({"$ref", "pattern", "patternProperties"})  # may take exponential time
@@ -39,6 +41,8 @@ def check_schema(schema: Schema) -> None:
         raise UsageError(f"The schema is nested deeper than {MAX_SCHEMA_DEPTH} levels: make it flatter.")
     if (size := len(json.dumps(schema))) > MAX_SCHEMA_CHARS:
         raise UsageError(f"The schema has {size:,} characters, {MAX_SCHEMA_CHARS:,} are the most: shorten it.")
+    if _HALF.search(json.dumps(schema, ensure_ascii=False)):
+        raise UsageError("The schema holds half of a character (a lone surrogate): leave it out.")
     for path, node in _nodes(schema, "#"):
         _check_references(schema, path, node)
     from jsonschema.exceptions import SchemaError  # start-up time

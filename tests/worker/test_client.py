@@ -63,6 +63,12 @@ def test_a_prompt_that_is_too_long_says_how_long_it_may_be() -> None:
         validate_prompt("x" * (MAX_PROMPT_CHARS + 1))
 
 
+@pytest.mark.parametrize("name", ["", "\ud800", "a\0", "x" * 201])
+def test_a_tool_that_a_prompt_takes_away_has_a_name(name: str) -> None:
+    with pytest.raises(UsageError, match="1 to 200 printable characters"):
+        validate_prompt(Prompt.of_text("Go.", tools={name: False}))
+
+
 async def test_a_prompt_is_accepted_while_temporal_is_away(alone: SessionClient) -> None:
     accepted = await alone.start("/p", "Hello.")
     assert not accepted.delivered

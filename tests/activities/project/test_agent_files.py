@@ -134,6 +134,17 @@ async def test_what_cannot_be_read_as_text_is_refused(project_home: ProjectHome)
     assert {"full", "odd\\xff"} <= {each.name for each in turn_config.delegation.agents}
 
 
+async def test_no_name_of_a_file_begins_a_line_of_its_own(project_home: ProjectHome) -> None:
+    project_home.write(".opencode/agent/a\nRefused: b.md", "---\n")
+    project_home.write(".opencode/skills/c\nd/SKILL.md", "---\nname: c\ndescription: d\n---\nBody")
+
+    turn_config = await project_home.load()
+    (refused,), (warning,) = turn_config.refused_agents, turn_config.warnings
+
+    assert "a\\nRefused: b.md:2: " in refused.why and "\n" not in refused.why
+    assert "c\\nd/SKILL.md: its path holds a line break" in warning and not turn_config.skills
+
+
 async def test_a_broken_file_is_judged_in_little_time(project_home: ProjectHome) -> None:
     project_home.write(".opencode/agent/x.md", "---\nname: plan" + " " * 32_000 + "x\n")
     begun = time.thread_time()

@@ -57,6 +57,7 @@ def test_fields_are_those_of_yaml_and_the_rest_is_the_body(text: str, fields: Js
         ("a: &x [1]\nb: *x\n", 3, "aliases are not read"),
         ("a: 1\nb: 2\na: 3\n", 4, "the key 'a' stands here a second time"),
         ("a: !!binary aGk=\n", 2, "the tag tag:yaml.org,2002:binary is not read"),
+        ("a: !b%0Ac d\n", 2, "the tag !b c is not read"),
         ("- a\n", 2, "these are no fields"),
         ("a: 1\nb: \x07\n", 3, "the character"),
         ("a: " + "[" * 5000 + "\n", 2, "nested too deeply"),

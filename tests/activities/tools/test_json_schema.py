@@ -40,6 +40,7 @@ def deep(levels: int) -> dict[str, Any]:
         ({"type": "object", "$schema": "https://example.com/draft"}, "unknown draft"),
         ({"type": "object", "allOf": [{"$ref": "#"}]}, "refers to itself without end"),
         (deep(40), "nested deeper than 32 levels"),
+        (of({"description": "\ud800"}), "half of a character"),
         (of({"description": "x" * MAX_SCHEMA_CHARS}), "50,000 are the most"),
     ],
 )

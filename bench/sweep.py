@@ -19,8 +19,8 @@ _ROUNDS: Final = 9
 _LIMIT: Final = 600.0  # seconds to write the sessions
 _SEED: Final = (
     "INSERT INTO turn_config (id, body) VALUES ('bench', '{}') ON CONFLICT DO NOTHING",
-    """INSERT INTO session (id, directory, title, agent, environment)
-    SELECT 'bench_' || n, '/', '', 'build', '{}' FROM generate_series(1, %(resting)s) AS n""",
+    """INSERT INTO session (id, directory, title, agent, began_as, environment)
+    SELECT 'bench_' || n, '/', '', 'build', 'build', '{}' FROM generate_series(1, %(resting)s) AS n""",
     """INSERT INTO session_head (session, head, moved_at)
     SELECT 'bench_' || n, '', now() - interval '1 hour' FROM generate_series(1, %(resting)s) AS n""",
     """INSERT INTO turn (id, session, number, turn_config, agent, model, step, state)

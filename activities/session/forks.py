@@ -49,13 +49,16 @@ async def fork_session(
         row = NewSession(
             id=new,
             **known.model_dump(include={"host", "directory", "worktree", "environment", "sources"}),
-            **({"agent": BUILD.name} if known.ancestors else known.model_dump(include={"agent", "model", "variant"})),
+            agent=BUILD.name if known.ancestors else known.began_as,
+            **(known.model_dump(include={"model", "variant"}) if not known.ancestors else {}),
             title=fork_title(known.title),
         )
         journal = await sessions.create_in(batch, database.turn_configs, row, actor)
         if journal is not None:
             journal.record(SessionForked(origin=origin, before=before, seq=end.seq, head=end.head.hex()))
-            await _Copy(batch, journal, origin, before).run()
+            agent = await _Copy(batch, journal, origin, before).run()
+            if agent is not None and not known.ancestors:
+                sessions.switch_agent(journal, agent)
             journal.append()
         return ForkedSession(session=new, title=row.title, messages=await copies.count(batch, new))
 
@@ -70,24 +73,26 @@ class _Copy:
         self._prompts: dict[MessageId, MessageId] = {}
         self._answers: dict[MessageId, MessageId] = {}
 
-    async def run(self) -> None:
-        """Page by page: a long session never fills memory."""
+    async def run(self) -> str | None:
+        """Page by page: a long session never fills memory. Returns the agent of the last turn."""
         await copies.lock_turn_configs(self._batch, self._origin)
         turns = await copies.turns(self._batch, self._origin)
         prompts = await copies.prompts(self._batch, self._origin)
         reminders = await copies.reminders(self._batch, self._origin)
-        cut = await self._cut()
+        cut, agent = await self._cut(), None
         async for row in self._messages():
             message = row.message
             if message.turn not in self._turns:
                 self._turns[message.turn] = TurnId(new_id(Prefix.TURN))
                 self._copy_turn(turns[message.turn], cut=message.turn == cut)
+                agent = turns[message.turn]["agent"]
             if isinstance(message, UserMessage):
                 self._copy_prompt(message, prompts[message.id])
             else:
                 generation = GenerationId(f"{Prefix.GENERATION}{message.id[3:]}")
                 await self._copy_answer(message, row, reminders.get(generation, []))
         await self._copy_summaries()
+        return agent
 
     async def _cut(self) -> TurnId | None:
         """The turn that loses its end. Raises NotFound."""

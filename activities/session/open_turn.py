@@ -76,11 +76,10 @@ class ProjectActivities:
         async with self.journal(request) as journal:
             found = await find_turn(journal, self.describe)
         while isinstance(found, TurnRequest):
-            agent = found.agent
             origin = await sessions.origin(self.database, request.session)
+            role = Role(found.agent or origin.agent, origin.rules, origin.ancestors)
             directory_now = await asyncio.to_thread(worktree.identify_directory, Path(origin.directory))
             suspend_cause = find_directory_change(origin.directory, origin.directory_identity, directory_now)
-            role = Role(agent or origin.agent, origin.rules, origin.ancestors)
             directory_config = await self.loader.try_load(origin.directory, origin.sources, role)
             async with self.journal(request) as journal:
                 found = await find_turn(journal, self.describe)
@@ -89,8 +88,9 @@ class ProjectActivities:
                 if suspend_cause is not None:
                     await suspensions.suspend(journal, suspend_cause)
                     return LoadResult(epoch=journal.give_out_epoch())
-                if found.agent == agent:  # else other work is the oldest now, for another agent
-                    return await open_requested_turn(journal, request, found, origin, directory_config)
+                known = await sessions.origin(journal, request.session)
+                if (found.agent or known.agent) == role.agent:  # else other work is the oldest now, for another agent
+                    return await open_requested_turn(journal, request, found, known, directory_config)
         return found
 
     def journal(self, request: LoadRequest) -> AbstractAsyncContextManager[Journal]:
@@ -118,9 +118,10 @@ async def open_requested_turn(
 ) -> LoadResult:
     turn_config = directory_config.turn_config.of_prompt(requested.format, requested.tools)
     agent = requested.agent or origin.agent
-    named = turn_config.named_model(requested.model, origin.model, other_agent=agent != origin.agent)
+    other_agent = agent != origin.began_as
+    named = turn_config.named_model(requested.model, origin.model, other_agent=other_agent)
     variant = turn_config.named_variant(
-        (requested.model, requested.variant), (origin.model, origin.variant), other_agent=agent != origin.agent
+        (requested.model, requested.variant), (origin.model, origin.variant), other_agent=other_agent
     )
     model = named or directory_config.model
     problem = directory_config.problem or (None if model else NO_MODEL)
@@ -135,6 +136,7 @@ async def open_requested_turn(
         instructed_by=requested.instructed_by,
         retry=requested.retry,
     )
+    sessions.switch_agent(journal, agent)
     work_kinds.take(journal, requested.item, turn.id)
     title = None
     if problem is None and not is_disabled(TITLE, turn_config.config):

@@ -63,7 +63,6 @@ class OverviewRow(Value):
     turn: TurnId | None
     number: int | None
     step: int | None
-    turn_agent: str | None
     turn_state: str | None
     reason: str | None
     error: str | None

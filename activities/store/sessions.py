@@ -72,7 +72,8 @@ class Location(Value):
 
 
 class Origin(Value):
-    """What a session was created with. `ancestors`: number of sessions above it; `sources`: the topmost one's."""
+    """What a session's turns are opened with. `agent`: its last turn's; `model` and `variant` were named for that which
+    it `began_as`. `ancestors`: number of sessions above it; `sources`: the topmost one's."""
 
     host: str | None = None
     directory: str
@@ -80,6 +81,7 @@ class Origin(Value):
     title: str = ""
     environment: dict[str, str]
     agent: str
+    began_as: str
     model: str | None
     variant: str | None = None
     rules: Ruleset = ()
@@ -195,6 +197,11 @@ async def configure(journal: Journal, sources: ConfigSources) -> tuple[str, ...]
         journal.write(_QUERIES.configure, session=journal.session, sources=_sources_json(sources))
         journal.record(SessionConfigured(variables=changed, sources=sources.digest))
     return changed
+
+
+def switch_agent(journal: Journal, agent: str) -> None:
+    """A prompt that names no agent is for this one from now on."""
+    journal.write(_QUERIES.switch_agent, session=journal.session, agent=agent)
 
 
 def save_directory_identity(journal: Journal, directory_identity: DirectoryIdentity | None) -> None:

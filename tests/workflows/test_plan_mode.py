@@ -26,7 +26,8 @@ async def test_an_approved_plan_is_carried_out_in_a_turn_of_the_agent_that_may_e
 ) -> None:
     planning = calls(write("a.txt"), write(".opencode/plans/p.md"), ("bash", {"command": "ls"}))
     texts = [ScriptedAnswer(text=text) for text in ("Approved.", "Written.")]
-    script = Script(answers=(planning, EXIT, texts[0], calls(write("a.txt")), texts[1]))
+    again = calls(write("b.txt"))
+    script = Script(answers=(planning, EXIT, texts[0], calls(write("a.txt")), texts[1], again, texts[1]))
     async with open_harness(scripts=script) as harness:
         async with harness.running_worker():
             prompt = Prompt.of_text("Plan it.", agent="plan", model="scripted/model")
@@ -35,10 +36,14 @@ async def test_an_approved_plan_is_carried_out_in_a_turn_of_the_agent_that_may_e
             if not restarted:
                 await harness.answer(ask, Reply.ANSWER, answers=(("Yes",),))
                 await harness.ended(session, 2)
+                await harness.client.prompt(session, "Write b.txt, too.")
+                await harness.ended(session, 3)
         if restarted:
             await harness.answer(ask, Reply.ANSWER, answers=(("Yes",),))
             async with harness.running_worker():
                 await harness.ended(session, 2)
+                await harness.client.prompt(session, "Write b.txt, too.")
+                await harness.ended(session, 3)
         assert harness.model.last_request is not None
         sent = str(harness.model.last_request.body["messages"])
         states = [(each.tool, each.state) for each in await harness.calls(session)]
@@ -50,6 +55,7 @@ async def test_an_approved_plan_is_carried_out_in_a_turn_of_the_agent_that_may_e
         ("write", CallState.DONE),
         ("bash", CallState.DONE),
         ("plan_exit", CallState.DONE),
+        ("write", CallState.DONE),
         ("write", CallState.DONE),
     ]
     assert plan == "x" and {"plan_enter", "write"} <= names and "plan_exit" not in names

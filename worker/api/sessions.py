@@ -64,7 +64,6 @@ class Overview(Value):
     turn: TurnId | None
     number: int | None
     step: int | None
-    turn_agent: str | None
     turn_state: str | None
     reason: str | None
     error: str | None
@@ -97,9 +96,11 @@ class Project(Value):
 
 
 class SessionOrigin(Value):
-    """What its turns are configured from. `ancestors`: how many sessions are above it; `sources`: the topmost one's."""
+    """What its turns are configured from. `agent`: its last turn's; `model` and `variant` were named for that which it
+    `began_as`. `ancestors`: how many sessions are above it; `sources`: the topmost one's."""
 
     agent: str
+    began_as: str
     model: str | None
     variant: str | None = None
     rules: Ruleset

@@ -42,7 +42,7 @@ class FollowOptions(Value):
     """How a session is followed after event `seq`.
 
     `turn`: its open turn. `no_wait`: end at a question. `stay_open`: on a terminal, ask for more prompts after a turn,
-    for `model`, `variant` and `agent`. `configuration`: the last one shown.
+    for `agent`, `model` and `variant` until another agent takes over. `configuration`: the last one shown.
     """
 
     seq: int = 0
@@ -90,6 +90,7 @@ class RunLoop(FollowLoop):
         self._untaken: set[AcceptedWork] = {accepted} if accepted is not None else set()  # without a turn
         self._turn = options.turn
         self._configuration = options.configuration
+        self._agent: str | None = None  # that has begun with the options' model
         self._stop: asyncio.Task[AcceptedStop] | None = None
         self._exit_code = ExitCode.DONE
         self._hint_printed = False
@@ -126,8 +127,18 @@ class RunLoop(FollowLoop):
                 self._print_note(f"Turn {event.number} works with another configuration: {event.turn_config}")
             self._configuration = event.turn_config
 
+    def _note_agent(self, event: Event) -> None:
+        if not isinstance(event, TurnOpened):
+            return
+        if self._agent is None and self._options.agent in (None, event.agent):
+            self._agent = event.agent
+            self._options = self._options.model_copy(update={"agent": None})  # it is the session's now
+        elif self._agent not in (None, event.agent):
+            self._options = self._options.model_copy(update={"model": None, "variant": None})
+
     async def _on_own_event(self, seen: EventWithContents) -> ExitCode | None:
         self._report_new_configuration(seen.record.event)
+        self._note_agent(seen.record.event)
         match event := seen.record.event:
             case (
                 PromptTaken(prompt=taken, turn=turn)

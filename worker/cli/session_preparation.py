@@ -41,7 +41,7 @@ agent_option: Final = click.option(
     "--agent",
     metavar="NAME",
     shell_complete=completers.agent,
-    help="The agent, if a turn begins with this prompt; without it, the session's.",
+    help="The agent, if a turn begins with this prompt; without it, that of the session's last turn.",
 )
 
 
@@ -110,7 +110,7 @@ async def prepare_session(
     role = Role(agent or origin.agent, origin.rules, origin.ancestors)
     turn_config = await load_project_config(client.settings, Path(overview.directory), role, here or origin.sources)
     needed = model is not None or variant is not None or overview.turn_state != "open"
-    named = turn_config.named_model(model, origin.model, other_agent=role.agent != origin.agent)
+    named = turn_config.named_model(model, origin.model, other_agent=role.agent != origin.began_as)
     chosen = config_remarks.choose_model(client.settings, turn_config, named) if needed else origin.model
     if model is not None and chosen == model:
         config_remarks.warn_of_unknown_model(client.settings, turn_config, model)
@@ -127,9 +127,9 @@ async def prepare_session(
 
 def report_joined_turn(overview: Overview, agent: str | None) -> None:
     """A prompt for this agent may join a turn of another one."""
-    if overview.turn_state == "open" and agent not in (None, overview.turn_agent):
+    if overview.turn_state == "open" and agent not in (None, overview.agent):
         print_note(
-            f"Turn {overview.number} is at work as {escape_exact(overview.turn_agent or '')}, and the prompt joins it. "
+            f"Turn {overview.number} is at work as {escape_exact(overview.agent)}, and the prompt joins it. "
             f"{escape_exact(agent or '')} works in a turn that begins with a prompt: send it with --queue."
         )
 

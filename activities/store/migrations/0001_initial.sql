@@ -10,7 +10,8 @@ CREATE TABLE session (
     worktree    text,                               -- of its project
     title       text        NOT NULL,               -- the first prompt's first line, until there is a better one
     default_title text,                             -- what OpenCode has until then; none: it has a title
-    agent       text        NOT NULL,
+    agent       text        NOT NULL,               -- the current one: its last turn's
+    began_as    text        NOT NULL,               -- the agent that it began with: model and variant were named for it
     model       text,
     variant     text,                               -- of its model; none: the agent's
     environment json        NOT NULL,               -- of the shell that started it: variables of the allow-list

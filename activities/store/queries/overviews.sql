@@ -12,7 +12,7 @@ WITH RECURSIVE root AS (
     WHERE %(id)s::text IS NULL AND s.status <> 'deleted'
 )
 SELECT s.id, s.parent, cardinality(tree.line) AS depth, s.host, s.directory, s.title, s.agent, s.status, s.stuck,
-       s.default_title, s.created_at, h.seq, h.updated_at, t.id AS turn, t.number, t.step, t.agent AS turn_agent,
+       s.default_title, s.created_at, h.seq, h.updated_at, t.id AS turn, t.number, t.step,
        coalesce(nullif(t.model, 'none'), s.model) AS model, t.state AS turn_state, t.reason, t.error,
        (SELECT count(*) FROM ask a WHERE a.session = s.id AND a.state = 'open') AS asks,
        work.prompts AS waiting, work.untaken,
@@ -50,14 +50,14 @@ SELECT count(*) AS count FROM session WHERE parent IS NULL AND status <> 'delete
 -- The sessions of people that match, or have a subagent's that does, the last changed first; how many there are.
 WITH RECURSIVE matching AS (
     SELECT s.id, s.parent FROM session s JOIN session_head h ON h.session = s.id
-    LEFT JOIN LATERAL (SELECT state, reason, agent FROM turn WHERE turn.session = s.id
+    LEFT JOIN LATERAL (SELECT state, reason FROM turn WHERE turn.session = s.id
                        ORDER BY number DESC LIMIT 1) t ON true
     WHERE s.status <> 'deleted' AND (%(directory)s::text IS NULL OR s.directory = %(directory)s)
       AND (%(below)s::text IS NULL OR starts_with(rtrim(s.directory, '/') || '/', %(below)s))
       AND (%(worktree)s::text IS NULL OR s.worktree = %(worktree)s)
       AND (num_nonnulls(%(directory)s::text, %(below)s::text, %(worktree)s::text) = 0
            OR s.host IS NOT DISTINCT FROM %(host)s)
-      AND (%(agents)s::text[] IS NULL OR coalesce(t.agent, s.agent) = ANY(%(agents)s))
+      AND (%(agents)s::text[] IS NULL OR s.agent = ANY(%(agents)s))
       AND (%(title)s::text IS NULL OR strpos(lower(s.title), lower(%(title)s)) > 0)
       AND (%(since)s::timestamptz IS NULL OR h.updated_at >= %(since)s)
       AND (%(states)s::text[] IS NULL OR CASE

@@ -1,10 +1,10 @@
 -- name: create
 -- Create a session and the head of its log; no row if it exists.
 WITH created AS (
-    INSERT INTO session (id, host, directory, worktree, title, default_title, agent, model, variant, environment,
-                         sources, parent, rules, schedule)
-    VALUES (%(id)s, %(host)s, %(directory)s, %(worktree)s, %(title)s, %(default_title)s, %(agent)s, %(model)s,
-            %(variant)s, %(environment)s, %(sources)s, %(parent)s, %(rules)s, %(schedule)s)
+    INSERT INTO session (id, host, directory, worktree, title, default_title, agent, began_as, model, variant,
+                         environment, sources, parent, rules, schedule)
+    VALUES (%(id)s, %(host)s, %(directory)s, %(worktree)s, %(title)s, %(default_title)s, %(agent)s, %(agent)s,
+            %(model)s, %(variant)s, %(environment)s, %(sources)s, %(parent)s, %(rules)s, %(schedule)s)
     ON CONFLICT (id) DO NOTHING
     RETURNING id
 )
@@ -34,7 +34,7 @@ WITH RECURSIVE line AS (
     UNION ALL
     SELECT s.parent, s.sources FROM session s JOIN line ON s.id = line.parent
 )
-SELECT host, directory, worktree, title, environment, agent, model, variant, rules, directory_identity,
+SELECT host, directory, worktree, title, environment, agent, began_as, model, variant, rules, directory_identity,
        (SELECT count(*) - 1 FROM line) AS ancestors,
        (SELECT sources FROM line WHERE parent IS NULL) AS sources
 FROM session WHERE id = %(session)s
@@ -46,6 +46,10 @@ UPDATE session SET sources = %(sources)s WHERE id = %(session)s
 -- name: save_directory_identity
 -- Record how a turn left the session's directory.
 UPDATE session SET directory_identity = %(directory_identity)s WHERE id = %(session)s
+
+-- name: switch_agent
+-- Make an agent the session's current one.
+UPDATE session SET agent = %(agent)s WHERE id = %(session)s AND agent <> %(agent)s
 
 -- name: set_rules
 -- Replace a subagent's own rules.

@@ -84,6 +84,21 @@ async def test_a_fork_copies_the_messages_and_its_log_explains_them(rig: Activit
     assert await forked(rig) == found
 
 
+async def test_a_fork_goes_on_with_the_agent_of_its_last_turn(rig: ActivityRig) -> None:
+    rig.file("opencode.json", '{"agent": {"reviewer": {}}}')
+    prompts = []
+    for agent in (None, "reviewer"):
+        prompts.append(await rig.prompt(agent=agent, model="scripted/model"))
+        turn = (await rig.load()).turn
+        assert turn is not None
+        rig.turn = turn.id
+        await rig.close()
+    for before, new in ((None, FORK), (prompts[1], SessionId("ses_cut"))):
+        await forked(rig, before, new)
+    found = [await sessions.origin(rig.database, each) for each in (FORK, SessionId("ses_cut"))]
+    assert [(each.agent, each.began_as) for each in found] == [("reviewer", "build"), ("build", "build")]
+
+
 async def unsettled(rig: ActivityRig) -> list[PartId]:
     async with rig.journal() as journal:
         return [call.id for call in await calls.unsettled(journal, rig.turn)]

@@ -11,7 +11,7 @@ from activities.calls import outcomes
 from activities.project.config_loader import PRIMARY_ROLE, Role
 from activities.project.project_loader import DirectoryConfig, ProjectLoader
 from activities.session.open_turn import NO_MODEL
-from activities.store import calls, retries, suspensions, turns
+from activities.store import calls, retries, sessions, suspensions, turns
 from activities.store.model_answers import NewAnswer, NewPart
 from tests.activities.rig import BODY, ActivityRig
 from workflows.domain.config.sources import ConfigSources
@@ -55,10 +55,12 @@ async def test_the_oldest_prompt_opens_the_turn_and_is_taken_at_its_first_step(r
 REVIEWER = {"reviewer": {"permission": {"edit": "deny"}, "model": "own/model", "steps": 3}}
 
 
-async def test_a_turn_is_opened_under_the_agent_that_its_prompt_names_else_the_sessions(rig: ActivityRig) -> None:
+async def test_a_turn_is_opened_under_the_agent_that_its_prompt_names_else_that_of_the_last_turn(
+    rig: ActivityRig,
+) -> None:
     rig.file("opencode.json", json.dumps({"model": "configured/model", "agent": REVIEWER}))
     found = []
-    for agent, model in (("reviewer", None), (None, None), ("reviewer", "scripted/model")):
+    for agent, model in (("reviewer", None), (None, None), ("build", None), ("reviewer", "scripted/model")):
         await rig.prompt(agent=agent, model=model)
         turn = await loaded(rig)
         rig.turn, rig.step = turn.id, 0
@@ -69,25 +71,28 @@ async def test_a_turn_is_opened_under_the_agent_that_its_prompt_names_else_the_s
     opened = [event for event in await rig.events() if isinstance(event, TurnOpened)]
     assert [(event.agent, event.model) for event in opened] == [
         ("reviewer", "own/model"),
+        ("reviewer", "own/model"),
         ("build", "configured/model"),
         ("reviewer", "scripted/model"),
     ]
     assert len({event.turn_config for event in opened}) == 2
     denied = [answer.calls[0].findings[0].action for _, answer, _ in found if answer is not None]
-    assert denied == [Action.DENY, Action.ALLOW, Action.DENY] and [steps for steps, *_ in found] == [3, None, 3]
+    assert denied == [Action.DENY, Action.DENY, Action.ALLOW, Action.DENY]
+    assert [steps for steps, *_ in found] == [3, 3, None, 3]
+    assert (await sessions.origin(rig.database, rig.session)).agent == "reviewer"
 
 
 async def test_the_sessions_own_model_yields_to_that_of_another_agent_only(rig: ActivityRig) -> None:
     await rig.database.rows(b"UPDATE session SET model = 'scripted/model'")
     agents = REVIEWER | {"build": {"model": "other/model"}, "tester": {}}
     rig.file("opencode.json", json.dumps({"model": "configured/model", "agent": agents}))
-    for agent in ("reviewer", "tester", "build", None):
+    for agent in ("reviewer", None, "tester", "build", None):
         await rig.prompt(agent=agent)
         rig.turn = (await loaded(rig)).id
         await rig.close()
 
     opened = [event.model for event in await rig.events() if isinstance(event, TurnOpened)]
-    assert opened == ["own/model", "scripted/model", "scripted/model", "scripted/model"]
+    assert opened == ["own/model", "own/model", "scripted/model", "scripted/model", "scripted/model"]
 
 
 async def test_a_turn_has_the_variant_that_is_named_else_the_sessions_with_the_sessions_model(rig: ActivityRig) -> None:

@@ -15,8 +15,8 @@ ASK_EDITS = {"permission": {"edit": "ask"}}
 MANY = 100_000
 RESTING = f"""
 WITH created AS (
-    INSERT INTO session (id, directory, title, agent, environment)
-    SELECT 'ses_' || n, '/', '', 'build', '{{}}' FROM generate_series(1, {MANY}) AS n RETURNING id
+    INSERT INTO session (id, directory, title, agent, began_as, environment)
+    SELECT 'ses_' || n, '/', '', 'build', 'build', '{{}}' FROM generate_series(1, {MANY}) AS n RETURNING id
 ), heads AS (
     INSERT INTO session_head (session, head) SELECT id, '' FROM created
 ), turns AS (

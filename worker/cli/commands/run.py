@@ -37,7 +37,7 @@ from workflows.domain.titles import validate_title
     "--agent",
     metavar="NAME",
     shell_complete=completers.agent,
-    help="The agent, instead of the configured one or the session's.",
+    help="The agent, instead of the configured one or that of the session's last turn.",
 )
 @click.option("--title", metavar="TEXT", help="How the new session is called; without it, the model names it.")
 @click.option(

@@ -68,7 +68,7 @@ class TurnConfig(Value):
 
     def named_model(self, model: str | None, of_session: str | None, *, other_agent: bool) -> str | None:
         """The model that the turn's work names, else the session's; None: this configuration's. An `other_agent` than
-        the session's brings its own model, if it has one (opencode.md 4.6)."""
+        the one that the session began with brings its own model, if it has one (opencode.md 4.6)."""
         if self.model_is_managed:
             return None
         return model or (None if other_agent and self.agent.model else of_session)

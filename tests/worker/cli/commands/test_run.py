@@ -104,7 +104,7 @@ async def test_an_agent_that_people_may_not_choose_is_refused_and_nothing_starts
     assert f'default agent "{name}" ' in by_default.err and begun == []
 
 
-async def test_a_session_keeps_its_agent_and_another_one_works_where_a_prompt_names_it(
+async def test_a_session_goes_on_with_the_agent_that_was_named_last(
     open_harness: OpenHarness,
 ) -> None:
     async with open_harness(TOUCH, HELLO, HELLO, TOUCH, HELLO) as harness, harness.running_worker():
@@ -114,12 +114,12 @@ async def test_a_session_keeps_its_agent_and_another_one_works_where_a_prompt_na
         ran_for_tester = (harness.project / "ran").exists()
         other = await shell(harness).run("run", "-s", "last", "--agent", "coder", "go")
         (session,) = await harness.client.sessions.list_recent()
-        harness.configure(agent={"tester": {"disable": True}})
+        harness.configure(agent={"coder": {"disable": True}})
         gone = [await shell(harness).run(*command, "go") for command in (("run", "-s", "last"), ("send", "last"))]
         (same,) = await harness.client.sessions.list_recent()
 
-    assert (tested.code, again.code, session.agent, ran_for_tester) == (0, 0, "tester", False)
-    assert (other.code, session.turn_agent, (harness.project / "ran").exists()) == (0, "coder", True), other.err
+    assert (tested.code, again.code, ran_for_tester) == (0, 0, False)
+    assert (other.code, session.agent, (harness.project / "ran").exists()) == (0, "coder", True), other.err
     assert [each.code for each in gone] == [2, 2] and (same.number, same.waiting) == (3, 0)
 
 

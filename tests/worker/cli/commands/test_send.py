@@ -49,18 +49,24 @@ async def test_a_model_without_a_provider_is_refused_by_every_door_before_anythi
     assert "There is no provider 'scripted'." in gone.err and events == after
 
 
-async def test_a_prompt_for_another_agent_opens_a_turn_under_its_rules(open_harness: OpenHarness) -> None:
+async def test_a_prompt_for_another_agent_opens_a_turn_under_its_rules_and_the_session_goes_on_with_it(
+    open_harness: OpenHarness,
+) -> None:
     write = ScriptedAnswer(tools=(ScriptedCall(name="write", arguments={"filePath": "a.txt", "content": "x"}),))
-    async with open_harness(HELLO, write, HELLO, write, HELLO) as harness, harness.running_worker():
+    async with open_harness(HELLO, HELLO, write, HELLO, write, HELLO) as harness, harness.running_worker():
         harness.configure(agent={"reviewer": {"permission": {"edit": "deny"}}})
         session = await harness.start_session("one")
         await harness.ended(session)
         refused = [await shell(harness).run("send", session, "--agent", name, "no") for name in ("explore", "nope")]
         sent = await shell(harness).run("send", session, "--agent", "reviewer", "review")
         await harness.ended(session, turns=2)
-        written_by_reviewer = (harness.project / "a.txt").exists()
         await shell(harness).run("send", session, "write")
         await harness.ended(session, turns=3)
+        written_by_reviewer = (harness.project / "a.txt").exists()
+        shown = await shell(harness).run("sessions", "show", session)
+        found = await shell(harness).run("sessions", "--agent", "reviewer", "--json")
+        await shell(harness).run("send", session, "--agent", "build", "write")
+        await harness.ended(session, turns=4)
         exported = json.loads((await shell(harness).run("export", session)).out)
         verified = await shell(harness).run("log", session, "--verify")
 
@@ -70,8 +76,12 @@ async def test_a_prompt_for_another_agent_opens_a_turn_under_its_rules(open_harn
     agents = [(each["info"]["role"], each["info"]["agent"]) for each in exported["messages"]]
     assert agents == [
         *(("user", "build"), ("assistant", "build")),
+        *(("user", "reviewer"), ("assistant", "reviewer")),
         *(("user", "reviewer"), ("assistant", "reviewer"), ("assistant", "reviewer")),
         *(("user", "build"), ("assistant", "build"), ("assistant", "build")),
+    ]
+    assert "  reviewer, scripted/model" in shown.out and [each["agent"] for each in json.loads(found.out)] == [
+        "reviewer"
     ]
     assert exported["info"]["agent"] == "build" and verified.code == 0 and "the chain is whole" in verified.out
 

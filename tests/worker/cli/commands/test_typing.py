@@ -7,6 +7,7 @@ from pathlib import Path
 from tests.harness import Harness
 from tests.worker.cli.conftest import CTRL_C, CTRL_D, CommandRunner, OpenHarness, PtySession, shell
 from worker.scripted.script import Hold, Refuse, ScriptedAnswer, ScriptedCall
+from workflows.domain.events.turns import TurnOpened
 from workflows.domain.ids import SessionId
 
 HELLO = ScriptedAnswer(text="Hello to you.")
@@ -188,3 +189,27 @@ async def test_a_stop_by_ctrl_c_or_a_command_asks_for_the_next_prompt_and_the_en
         code = await terminal.ended()
 
     assert code == 5 and session.number == 3
+
+
+async def test_what_is_typed_after_a_plan_is_for_the_agent_that_carries_it_out_with_its_model(
+    open_harness: OpenHarness,
+) -> None:
+    leave_plan = ScriptedAnswer(tools=(ScriptedCall(name="plan_exit", arguments={"summary": "Run it."}),))
+    async with open_harness(HELLO, leave_plan, HELLO, HELLO, TOUCH, HELLO) as harness, harness.running_worker():
+        harness.configure(agent={"build": {"model": "scripted/other"}})
+        async with shell(harness).terminal("run", *MODEL, "--agent", "plan", "how?") as terminal:
+            await terminal.until(INVITED)
+            terminal.type("go on\r")
+            await terminal.until("your answer / dismiss > $")
+            terminal.type("1\r")
+            await terminal.until("Turn 3 · build")
+            await terminal.until("Done in ")
+            terminal.type("now run it\r")
+            await terminal.until("✓.* bash  touch ran")
+            await terminal.until("Done in ")
+            code = await leave(terminal)
+        (session,) = await harness.client.sessions.list_recent()
+        opened = [(each.agent, each.model) for each in await harness.events(session.id) if isinstance(each, TurnOpened)]
+
+    asked, carried_out = ("plan", "scripted/model"), ("build", "scripted/other")
+    assert code == 0 and session.agent == "build" and opened == [asked, asked, carried_out, carried_out]

@@ -33,7 +33,6 @@ def session(number: int, title: str, depth: int = 0, directory: str = "/home/ada
         asks=0,
         waiting=0,
         untaken=0,
-        turn_agent=None,
         pause=None,
         suspension=None,
     )

@@ -12,6 +12,7 @@ from activities.calls.planner.planner import Planner
 from activities.tools.tool import P, Plan, Tool
 from activities.turn_context import TurnContext
 from workflows.domain.errors import CheckFailed, ToolError
+from workflows.domain.permissions.rules import is_switched_off
 
 _TIMEOUT: Final = 10.0  # seconds per call checked in this process
 _MAX_REASON_CHARS: Final = 300  # characters of a reason
@@ -35,6 +36,8 @@ async def plan_call(
             chosen_planner = planner if planner is not None and await tool.takes_long(params, turn) else None
             if chosen_planner is None:
                 plan = await tool.plan(params, turn)
+                if plan.questions:
+                    _check_may_ask(tool, turn)
                 return plan.model_copy(update={"quick": True}) if tool.quick else plan
         return await chosen_planner.plan(PlanRequest(tool.name, dict(arguments), turn))
     except ToolError:
@@ -46,3 +49,9 @@ async def plan_call(
     except Exception as error:  # the answer is paid for: nothing may prevent storing it
         _LOG.warning("a call of %s could not be checked", tool.name, exc_info=error)
         return tool.unchecked_plan(arguments, turn, f"{type(error).__name__}: {error}"[:_MAX_REASON_CHARS])
+
+
+def _check_may_ask(tool: Tool[P], turn: TurnContext) -> None:
+    """Raises ToolError: a model may call what it is not offered, and no other permission stands before a question."""
+    if turn.delegation.ancestors or is_switched_off(tool.permission, turn.rules):
+        raise ToolError(f"The tool {tool.name} is not available in this turn: go on without it.")

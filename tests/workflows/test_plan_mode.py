@@ -17,6 +17,7 @@ def write(name: str) -> tuple[str, dict[str, str]]:
     return "write", {"filePath": name, "content": "x"}
 
 
+ASKING = ScriptedAnswer(tools=(ScriptedCall(name="question", arguments={"questions": [{"question": "Why?"}]}),))
 EXIT = calls(("plan_exit", {"summary": "Write a.txt."}))
 
 
@@ -60,6 +61,24 @@ async def test_an_approved_plan_is_carried_out_in_a_turn_of_the_agent_that_may_e
     ]
     assert plan == "x" and {"plan_enter", "write"} <= names and "plan_exit" not in names
     assert sent.count("Plan mode: look") == sent.count("The mode has changed from plan to build") == 1
+
+
+@pytest.mark.parametrize(
+    ("asking", "tools"),
+    [(EXIT, None), (calls(("plan_enter", {"summary": "x"})), {"plan_enter": False}), (ASKING, {"question": False})],
+    ids=["not offered", "taken away", "question"],
+)
+async def test_nobody_is_asked_by_a_tool_that_the_turn_does_not_have(
+    open_harness: Open, asking: ScriptedAnswer, tools: dict[str, bool] | None
+) -> None:
+    script = Script(answers=(asking, ScriptedAnswer(text="Then not.")))
+    async with open_harness(scripts=script) as harness, harness.running_worker():
+        prompt = Prompt.of_text("Go.", model="scripted/model", tools=tools)
+        session = (await harness.client.start(str(harness.project), prompt)).session
+        await harness.ended(session)
+        (call,) = await harness.calls(session)
+    assert call.state is CallState.FAILED and call.outcome is not None
+    assert call.outcome.output.endswith("is not available in this turn: go on without it.")
 
 
 async def test_a_declined_plan_leaves_the_session_where_writing_is_denied_and_the_unknown_asks(

@@ -133,6 +133,8 @@ async def commit(journal: Journal, generation: Generation, fence: Fence, new: Ne
     if found.answer is not None:
         return await model_answers.read(journal, generation, found.answer)
     found.refuse_other(fence)
+    if found.id != generation.id:  # an attempt that has been lost, though it goes on
+        raise StaleFence(f"The context of {generation.id!r} was summed up meanwhile: its step is {found.id!r} now.")
     if found.ended or journal.ended:
         return TurnOver()
     if new.compaction is not None and await _comes_late(journal, new.compaction):

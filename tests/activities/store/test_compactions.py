@@ -7,6 +7,7 @@ from activities.store import compactions, events, generations
 from activities.store.compactions import CompactionTry, NewCompaction, NewFailure
 from activities.store.model_answers import NewAnswer
 from tests.activities.rig import BODY, ActivityRig
+from workflows.domain.errors import StaleFence
 from workflows.domain.generation import Generation, Purpose
 from workflows.domain.ids import GenerationId, MessageId, Prefix, answer_id
 from workflows.domain.turn_state import MAX_COMPACTIONS
@@ -51,6 +52,18 @@ async def test_a_summary_that_comes_after_its_turn_is_only_paid(rig: ActivityRig
     types = await rig.types()
     assert (found is None) == ends and types.count("context.compacted") == (not ends)
     assert types.count("message.completed") == 2 and answer_id(generation.id) != newest
+
+
+async def test_an_answer_to_the_context_before_a_summary_comes_too_late(rig: ActivityRig) -> None:
+    newest = await answered(rig)
+    step, fence = rig.generation(2), rig.fence()
+    async with rig.journal() as journal:
+        await generations.begin(journal, step, fence)
+    await store(rig, summary(rig, newest))
+
+    with pytest.raises(StaleFence, match="was summed up meanwhile"):
+        async with rig.journal() as journal:
+            await generations.commit(journal, step, fence, NewAnswer(body=BODY))
 
 
 async def test_a_changed_mark_is_found(rig: ActivityRig) -> None:

@@ -79,7 +79,7 @@ def _layer(
     if not isinstance(named, str):
         raise ConfigError(f"{file}:{found.locate(('name',))[1]}: the field 'name' is wrong: it is a text.")
     tree = normalize_permissions({"agent": {named: fields}})
-    check_fields(tree, file, lambda path: found.locate(path[2:]))  # without the agent that they are about
+    check_fields(tree, file, lambda path: found.locate([*path[2:], "name"]))  # without the agent: its key is its name
     tree = normalize_field_names(detach_from_file(tree, file, home))
     if found.body:
         tree = _with_prompt(tree, named, found.body)

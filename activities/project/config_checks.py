@@ -31,8 +31,11 @@ def check_fields(tree: JsonObject, file: Path, locate: Locate) -> None:
 
 
 def _error(file: Path, path: JsonPath, line: int, problem: str) -> ConfigError:
-    return ConfigError(f"{file}:{line}: the field {'.'.join(map(str, path))!r} is wrong: {problem}.")
+    field = f"the field {'.'.join(map(str, path))!r} is wrong: " if path else ""
+    return ConfigError(f"{file}:{line}: {field}{problem}.")
 
 
 def _describe(mistake: ErrorDetails) -> str:
+    if mistake["type"] == "value_error":
+        return str(mistake["ctx"]["error"])  # our words: its own message begins with "Value error"
     return "there is no such field" if mistake["type"] == "extra_forbidden" else mistake["msg"]

@@ -99,6 +99,7 @@ async def test_a_project_loosens_nothing_by_a_file_of_an_agent(project_home: Pro
         ("---\npermission:\n  bash:\n    ls: maybe\n---\nP", 4, "the field 'permission.bash.ls' is wrong"),
         ("---\ncolor: mauve\n---\nP", 2, "a color is #RRGGBB"),
         ("---\nname: [a]\n---\nP", 2, "the field 'name' is wrong"),
+        ('---\nmode: all\nname: "a\\e"\n---\nP', 3, "the field 'name' is wrong: an agent's name has"),
         ('---\nmode: all\ndescription: "\\ud800"\n---\nP', 3, "half of a character"),
     ],
 )

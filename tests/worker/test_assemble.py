@@ -35,7 +35,7 @@ def name(function: Callable[..., Any]) -> str:
 def test_every_activity_carries_the_projects_name(tmp_path: Path) -> None:
     made = build_activities(settings(tmp_path), Database("postgresql://nowhere"), WireRouter({}), nobody)
     names = [name(function) for function in made]
-    assert len(set(names)) == 10 and all(each.startswith("holdfast.") for each in names)
+    assert len(set(names)) == 11 and all(each.startswith("holdfast.") for each in names)
 
 
 @pytest.mark.parametrize(

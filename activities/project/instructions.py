@@ -100,7 +100,7 @@ def _matching(pattern: Path, workspace: Workspace, layer: ConfigLayer) -> Iterat
     for folder in (Path("/"),) if absolute else directories_to_root(workspace):
         try:
             yield from sorted(folder.glob(relative))
-        except (ValueError, IndexError) as error:
+        except (ValueError, IndexError, OSError) as error:
             raise ConfigError(f"{layer.file}: 'instructions' holds {str(pattern)!r}, no usable pattern.") from error
 
 

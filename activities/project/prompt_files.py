@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from activities.files.real_paths import real_path
 from activities.project.jsonc import read_text
 from workflows.domain.config.fields import FieldPath, value_at, with_value_at, without_path
 from workflows.domain.config.merge import ConfigLayer
@@ -67,8 +68,8 @@ class _Files:
         if kind != "file":  # a value of a variable would be stored with the turn
             self.variables.append(f"{{{kind}:{name}}}")
             return self.variables[-1]
-        file = Path(name)
-        if not (self.layer.trusted or Path(file.resolve()).is_relative_to(self.root)):
+        file = real_path(Path(name))
+        if not (self.layer.trusted or file.is_relative_to(self.root)):
             self.outside = True
             return ""
         text = read_text(file)

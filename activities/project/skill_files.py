@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from activities.files.real_paths import real_path
+from activities.files.real_paths import is_directory, real_path
 from activities.files.workspace import Workspace
 from activities.project import frontmatter
 from activities.project.config_files import directories_to_root, project_config_folders, user_config_folders
@@ -149,7 +149,7 @@ def _configured_folders(layer: ConfigLayer, workspace: Workspace, found: FoundSk
         if not layer.trusted and not all(each.is_relative_to(workspace.root) for each in candidates):
             found.untrusted.append(UntrustedField(file=layer.file, field=f"skills.paths {entry}", why=_OUTSIDE))
             continue
-        existing = [each for each in candidates if each.is_dir()]
+        existing = [each for each in candidates if is_directory(each)]
         if not existing:
             found.warnings.append(f"{layer.file}: 'skills.paths' names {entry!r}: there is no such folder.")
         for each in existing:

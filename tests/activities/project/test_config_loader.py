@@ -306,3 +306,27 @@ async def test_an_unresolved_reference_is_named(project_home: ProjectHome) -> No
     assert list(warnings) == [
         f"{file}: the reference in {field!r} is not looked up: it counts as it is written." for field in fields
     ]
+
+
+@pytest.mark.parametrize(
+    ("written", "problem"),
+    [
+        ({"instructions": ["x" * 300]}, "no usable pattern"),
+        ({"agent": {"a": {"prompt": "{file:\0}"}}}, "the file cannot be read"),
+        ({"agent": {"a": {"prompt": "{file:./loop}"}}}, "the file cannot be read"),
+        ({"skills": {"paths": ["x" * 300]}}, None),
+    ],
+    ids=["instructions", "prompt", "links", "skills"],
+)
+async def test_what_no_path_can_be_is_a_mistake_in_its_file(
+    project_home: ProjectHome, written: dict[str, object], problem: str | None
+) -> None:
+    project_home.write("opencode.json", json.dumps(written))
+    (project_home.project / "loop").symlink_to("loop")
+
+    if problem is None:
+        (warning,) = (await project_home.load()).warnings
+        assert "there is no such folder" in warning
+        return
+    with pytest.raises(ConfigError, match=problem):
+        await project_home.load()

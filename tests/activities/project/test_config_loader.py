@@ -311,14 +311,15 @@ async def test_an_unresolved_reference_is_named(project_home: ProjectHome) -> No
 @pytest.mark.parametrize(
     ("written", "problem"),
     [
+        ({"default_agent": "x\nAllowed: y"}, "'default_agent' is wrong: a name has printable characters only"),
         ({"instructions": ["x" * 300]}, "no usable pattern"),
         ({"agent": {"a": {"prompt": "{file:\0}"}}}, "the file cannot be read"),
         ({"agent": {"a": {"prompt": "{file:./loop}"}}}, "the file cannot be read"),
         ({"skills": {"paths": ["x" * 300]}}, None),
     ],
-    ids=["instructions", "prompt", "links", "skills"],
+    ids=["name", "instructions", "prompt", "links", "skills"],
 )
-async def test_what_no_path_can_be_is_a_mistake_in_its_file(
+async def test_what_no_name_or_path_can_be_is_a_mistake_in_its_file(
     project_home: ProjectHome, written: dict[str, object], problem: str | None
 ) -> None:
     project_home.write("opencode.json", json.dumps(written))

@@ -271,7 +271,7 @@ class Config(Section):
 
     model: PrintableName | None = None
     small_model: PrintableName | None = None
-    default_agent: str | None = None
+    default_agent: PrintableName | None = None
     instructions: tuple[str, ...] = ()
     skills: SkillSettings = SkillSettings()
     permission: PermissionSettings = {}

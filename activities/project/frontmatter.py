@@ -16,6 +16,7 @@ from workflows.domain.config.fields import JsonObject
 from workflows.domain.errors import ConfigError
 
 MAX_HEAD_CHARS: Final = 32 * 1024  # YAML is read slowly
+_MOST_LEVELS: Final = 50  # of brackets
 _CACHED: Final = 512  # files: each turn of a directory reads the same ones
 _BEGIN: Final = re.compile(r"\s*---[ \t]*\r?\n")
 _END: Final = re.compile(r"^---[ \t]*\r?$", re.MULTILINE)
@@ -112,6 +113,11 @@ class _Loader(yaml.SafeLoader):
     """Words as in YAML's core schema, by which OpenCode reads them: `no` and dates are texts."""
 
     yaml_implicit_resolvers = {}
+
+    def fetch_flow_collection_start(self, token: type[yaml.Token]) -> None:
+        if self.flow_level >= _MOST_LEVELS:  # Python's own limit comes late: each level makes all that follows slower
+            raise RecursionError
+        super().fetch_flow_collection_start(token)
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):  # a few of them can stand for gigabytes

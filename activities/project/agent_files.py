@@ -21,7 +21,8 @@ from workflows.domain.config.merge import ConfigLayer, normalize_field_names, no
 from workflows.domain.errors import ConfigError
 
 MAX_AGENT_FILES: Final = 500  # of one directory of configuration
-_NAME: Final = re.compile(r"^[\"']?name[\"']?[ \t]*:[ \t]*(\S.{0,200})", re.MULTILINE)
+_NAME: Final = re.compile(r"(?:^|[{,])[ \t]*[\"']?name[\"']?[ \t]*:[ \t]*(\S.{0,200})", re.MULTILINE)
+_BEHIND_NAME: Final = re.compile(r"[ \t]#|[,}]")
 
 
 class _Folder(NamedTuple):
@@ -60,12 +61,15 @@ def read_agent_files(configuration: Path, *, trusted: bool, workspace: Workspace
 
 
 def _read_layer(path: Path, name: str, mode: AgentMode | None, trusted: bool, workspace: Workspace) -> ConfigLayer:
-    file, text = shown_path(path), ""
+    file, text, found = shown_path(path), "", None
     try:
         text = read_text(path, None if trusted else workspace.root)
-        return _layer(frontmatter.parse(text, Path(file)), Path(file), name, mode, trusted, workspace.home)
+        found = frontmatter.parse(text, Path(file))
+        return _layer(found, Path(file), name, mode, trusted, workspace.home)
     except ConfigError as error:
-        refused = RefusedAgent(names=(name, *_names_in(text)), why=str(error))
+        named = _names_in(text) if found is None else (found.fields.get("name"),)
+        names = dict.fromkeys((name, *(each for each in named if isinstance(each, str) and each.isprintable())))
+        refused = RefusedAgent(names=tuple(names), why=str(error))
         return ConfigLayer(file=file, trusted=trusted, tree={}, markdown=True, refused=refused)
 
 
@@ -94,6 +98,6 @@ def _with_prompt(tree: JsonObject, name: str, body: str) -> JsonObject:
 
 
 def _names_in(text: str) -> Iterator[str]:
-    """What a file that cannot be used may have named its agent."""
+    """What a file whose fields cannot be read may have named its agent."""
     if (hit := _NAME.search(text[: frontmatter.MAX_HEAD_CHARS])) is not None:
-        yield hit[1].strip().strip("\"'")
+        yield from (each.strip().strip("\"'") for each in (hit[1], _BEHIND_NAME.split(hit[1])[0]))

@@ -146,6 +146,24 @@ async def test_no_name_of_a_file_begins_a_line_of_its_own(project_home: ProjectH
     assert "c\\nd/SKILL.md: its path holds a line break" in warning and not turn_config.skills
 
 
+@pytest.mark.parametrize(
+    "head",
+    [
+        "name: plan # ours\nmode: nonsense",
+        "{name: plan, mode: nonsense}",
+        '{mode: nonsense, "name": "plan"}',
+        "name: plan # ours\nmode: [",
+        "{mode: x, name: plan, permission: [",
+    ],
+)
+async def test_a_file_that_cannot_be_used_leaves_no_agent_of_its_name(project_home: ProjectHome, head: str) -> None:
+    project_home.write(".opencode/agent/x.md", f"---\n{head}\n---\nLook.\n")
+
+    (layer,) = read_agent_files(project_home.project / ".opencode", trusted=False, workspace=project_home.workspace())
+
+    assert layer.refused is not None and {"x", "plan"} <= set(layer.refused.names)
+
+
 async def test_a_broken_file_is_judged_in_little_time(project_home: ProjectHome) -> None:
     project_home.write(".opencode/agent/x.md", "---\nname: plan" + " " * 32_000 + "x\n")
     begun = time.thread_time()

@@ -5,8 +5,10 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import prompts
+from activities.model.base_prompt import base_prompt, prompt_family
 from activities.project.instructions import MAX_INSTRUCTION_BYTES
 from workflows.domain.agents.agent import Agent
+from workflows.domain.config.config import ProviderModel
 from workflows.domain.config.turn_config import Instruction, TurnConfig
 from workflows.domain.skills import Skill, usable_skills
 
@@ -37,9 +39,12 @@ def system_layers(
 ) -> Iterator[SystemLayer]:
     agent = turn_config.agent
     own = agent_prompt(agent)
-    yield SystemLayer(
-        f"prompt of the agent {agent.name}" if own else "base prompt", own or prompts.render_prompt("system/base")
-    )
+    if own:
+        yield SystemLayer(f"prompt of the agent {agent.name}", own)
+    else:
+        settings = _settings(turn_config, model)
+        family = prompt_family(model, settings.id if settings else None)
+        yield SystemLayer(f"base prompt for {family}" if family else "base prompt", base_prompt(family))
     yield SystemLayer("environment", _environment(turn_config, model, platform))
     for each in turn_config.instructions:
         yield SystemLayer(f"instructions {each.path}", _instruction(each))
@@ -55,18 +60,22 @@ def agent_prompt(agent: Agent) -> str:
 
 
 def _environment(turn_config: TurnConfig, model: str, platform: str) -> str:
-    provider, _, name = model.partition("/")
-    settings = turn_config.config.provider.get(provider)
-    known = settings.models.get(name) if settings else None
+    known = _settings(turn_config, model)
     return prompts.render_prompt(
         "system/environment",
-        name=(known and known.name) or name,
+        name=(known and known.name) or model.partition("/")[2],
         id=model,
         directory=turn_config.directory,
         root=turn_config.worktree or turn_config.directory,
         git="yes" if turn_config.worktree else "no",
         platform=platform,
     )
+
+
+def _settings(turn_config: TurnConfig, model: str) -> ProviderModel | None:
+    provider, _, name = model.partition("/")
+    settings = turn_config.config.provider.get(provider)
+    return settings.models.get(name) if settings else None
 
 
 def _skill(skill: Skill) -> str:

@@ -18,7 +18,7 @@ class AgentMode(StrEnum):
 
 class Agent(Value):
     """`variant`: of any model that has one of this name. `options` go to the model, over its own. `prompt`: of the
-    configuration, else of `prompt_file` in `prompts/agents/`, else `prompts/system/base.md`. `rules` come after those
+    configuration, else of `prompt_file` in `prompts/agents/`, else that of its model's family. `rules` come after those
     of every agent and before the configuration's. `named_permissions`: those that its settings in the user's own files
     name. `only_plans`: it is reminded that it changes nothing. `display_name` and `color` are for people."""
 

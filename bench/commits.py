@@ -13,7 +13,7 @@ from typing import Final
 
 from psycopg.conninfo import conninfo_to_dict
 
-from activities.mint import new_id
+from activities.new_ids import new_id
 from activities.store import sessions
 from activities.store.database import Database
 from activities.store.journal import WORKER

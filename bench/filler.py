@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from activities.mint import new_id
+from activities.new_ids import new_id
 from activities.project import worktree
 from activities.project.project_loader import built_in_config
 from activities.store import asks, calls, generations, prompts, sessions, turns

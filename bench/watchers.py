@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from activities.cancellation import cancel_and_wait
-from activities.mint import new_id
+from activities.new_ids import new_id
 from activities.store import sessions
 from activities.store.database import Database
 from activities.store.journal import WORKER

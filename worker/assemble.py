@@ -27,9 +27,9 @@ from activities.model.port import ModelPort
 from activities.model.retry_budget import RetryBudget
 from activities.model.titler import Titler
 from activities.session.asks import AskActivities
-from activities.session.firings import ScheduleActivities
 from activities.session.open_turn import ProjectActivities
 from activities.session.overflows import OverflowActivities
+from activities.session.scheduled_prompts import ScheduleActivities
 from activities.session.turns import TurnActivities
 from activities.stop_interceptor import StopInterceptor
 from activities.store.database import Database

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from activities.mint import new_id
+from activities.new_ids import new_id
 from activities.session import answers
 from activities.store import (
     budgets,

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
-from activities.mint import new_id
+from activities.new_ids import new_id
 from activities.store.database import Database
 from activities.store.sessions import NewSession
 from worker.api.accepted import AcceptedFork, ImportedFile

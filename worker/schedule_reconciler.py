@@ -5,7 +5,7 @@ import logging
 from contextlib import suppress
 from typing import Final
 
-from activities.session import firings
+from activities.session import scheduled_prompts
 from activities.store import schedules
 from activities.store.database import Database
 from activities.store.schedules import EngineSchedule
@@ -44,7 +44,7 @@ class ScheduleReconciler:
 
     async def fire(self, schedule: ScheduleId) -> None:
         try:
-            fired = await firings.fire(self.database, schedule)
+            fired = await scheduled_prompts.fire(self.database, schedule)
             if fired is not None:
                 _LOG.info("schedule %s has prompted session %s", schedule, fired.session)
                 with suppress(Unavailable):  # the next sweep sends its signal

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from zoneinfo import ZoneInfo
 
-from activities.mint import new_id
+from activities.new_ids import new_id
 from activities.store import overviews, schedule_records, schedules
 from activities.store.database import Database
 from activities.store.schedule_records import RecordKind, ScheduleRecordRow
@@ -154,10 +154,10 @@ class SchedulesClient:
     async def trigger(self, schedule: ScheduleId, *, prompt: MessageId | None = None) -> TriggeredPrompt:
         """Prompt now, as this person, whatever runs; its times stay. Idempotent with the caller's id. Raises NotFound,
         Conflict."""
-        from activities.session import firings  # few commands need it
+        from activities.session import scheduled_prompts  # few commands need it
 
         prompt = prompt or MessageId(new_id(Prefix.MESSAGE))
-        fired = await firings.trigger(self.database, schedule, prompt, self.actor)
+        fired = await scheduled_prompts.trigger(self.database, schedule, prompt, self.actor)
         return TriggeredPrompt(schedule=schedule, **fired._asdict(), delivered=await self.deliver(fired.session))
 
     async def delete(self, schedule: ScheduleId) -> None:

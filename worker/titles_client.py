@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 
-from activities.mint import new_id
+from activities.new_ids import new_id
 from activities.store import titles
 from activities.store.database import Database
 from activities.store.journal import session_journal

@@ -3,7 +3,7 @@
 from temporalio import workflow
 from temporalio.common import SearchAttributeKey
 
-from activities.session.firings import ScheduleActivities
+from activities.session.scheduled_prompts import ScheduleActivities
 from workflows import policies
 from workflows.domain import ids
 from workflows.domain.wire import FiringRequest

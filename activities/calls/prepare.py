@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from activities.calls.plan_call import plan_call
 from activities.calls.planner.planner import Planner
-from activities.mint import new_id
+from activities.new_ids import new_id
 from activities.store.calls import CallRow
 from activities.tools.invalid import INVALID
 from activities.tools.tool import Tool

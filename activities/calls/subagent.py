@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from activities.failpoints import failpoint
-from activities.mint import new_id
+from activities.new_ids import new_id
 from activities.store import calls, prompts, sessions, stops, tasks, transcript, turns
 from activities.store.calls import CallRow
 from activities.store.database import Database

@@ -7,7 +7,6 @@ from dataclasses import asdict
 from typing import TypeAlias
 
 from activities.failpoints import failpoint
-from activities.mint import new_id
 from activities.model.attempt import Attempt, model_failed
 from activities.model.deltas import DeltaBatch, DeltaBatcher
 from activities.model.endpoints import ResolvedModel
@@ -15,6 +14,7 @@ from activities.model.output_limit import is_bounded
 from activities.model.port import Finish, ModelPort, ModelRequest, RequestAccepted
 from activities.model.result_formats import as_result
 from activities.model.stream import Answer, AnswerAssembler, Delta, PartKind
+from activities.new_ids import new_id
 from activities.stop_interceptor import stop_requested
 from activities.store import deltas
 from activities.store.calls import CallRow

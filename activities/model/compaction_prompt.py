@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from activities.model.text_shares import share_out, shorten
+from activities.model.text_shortening import share_out, shorten
 from activities.store.database import dumps
 from prompts import render_prompt
 from workflows.domain.messages import (

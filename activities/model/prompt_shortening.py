@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from activities.model.text_shares import head_and_end, share_out
+from activities.model.text_shortening import head_and_end, share_out
 from prompts import render_prompt
 from workflows.domain.ids import MessageId
 from workflows.domain.messages import AssistantMessage, Transcript, UserMessage

@@ -8,11 +8,11 @@ from typing import Final, NamedTuple
 from temporalio.exceptions import ApplicationError
 
 from activities.failpoints import failpoint
-from activities.mint import new_id
 from activities.model.attempt import Attempt, model_failed
 from activities.model.context_split import estimate_tokens
 from activities.model.endpoints import ResolvedModel
 from activities.model.output_limit import DEFAULT_OUTPUT_LIMIT
+from activities.new_ids import new_id
 from activities.store import asks, budgets, generations, reservations
 from activities.store.asks import AskRow
 from activities.store.budgets import BudgetRow

@@ -22,7 +22,6 @@ class SchemaRules:
     default_type: str | None = None
 
 
-COMMON_RULES: Final = SchemaRules()
 # ai.google.dev/gemini-api/docs/structured-output#json_schema_support; texts only: OpenCode's transform
 _GEMINI: Final = SchemaRules(
     keywords=frozenset({"minimum", "maximum", "minItems", "maxItems", "default"}), text_values=True
@@ -41,4 +40,4 @@ _FAMILIES: Final = (
 def rules_for(endpoint: Endpoint) -> SchemaRules:
     """By the wire, and by the model's name: many providers serve a family."""
     name = f"{endpoint.wire}/{endpoint.model}/{endpoint.behind}".lower()
-    return next((rules for pattern, rules in _FAMILIES if pattern.search(name)), COMMON_RULES)
+    return next((rules for pattern, rules in _FAMILIES if pattern.search(name)), SchemaRules())

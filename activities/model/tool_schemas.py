@@ -14,7 +14,7 @@ from typing import Any, Final
 from activities.model.endpoint import Endpoint
 from activities.model.request_json import JsonDict, encode_json, utf8_safe
 from activities.model.schema_draft import kinds_of, modern, value_kind
-from activities.model.schema_rules import COMMON_RULES, SchemaRules, rules_for
+from activities.model.schema_rules import SchemaRules, rules_for
 from workflows.domain.tool_offer import ToolOffer
 
 _LOG: Final = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ def clean_tools(endpoint: Endpoint, tools: tuple[ToolOffer, ...]) -> tuple[ToolO
     rules = rules_for(endpoint)
     cleaned = []
     for tool in tools:
-        offer, wrong = _clean_offer(tool.name, tool.description, _json_of(tool.parameters), rules)
+        offer, wrong = _clean_offer(tool.name, tool.description, encode_json(tool.parameters), rules)
         if wrong is None:
             cleaned.append(offer)
         else:
@@ -55,18 +55,6 @@ def clean_tools(endpoint: Endpoint, tools: tuple[ToolOffer, ...]) -> tuple[ToolO
                 "%s is not offered the tool %r: it refuses the parameter %r.", endpoint.model, tool.name, wrong
             )
     return tuple(cleaned)
-
-
-def clean_schema(schema: Mapping[str, Any], rules: SchemaRules = COMMON_RULES) -> JsonDict:
-    """The schema of an object; the result is shared."""
-    return _clean_offer("", "", _json_of(schema), rules)[0].parameters
-
-
-def _json_of(schema: Mapping[str, Any]) -> bytes:
-    try:
-        return encode_json(schema)
-    except RecursionError:  # nested a thousand times
-        return b"{}"
 
 
 @lru_cache(maxsize=512)  # a turn's tools are the same in each step

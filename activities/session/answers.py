@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from activities.mint import new_id
+from activities.new_ids import new_id
 from activities.store import asks, budgets, grants, stops, turns
 from activities.store.asks import AskAnswer, AskRow
 from activities.store.database import Database

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from activities.calls import outcomes
-from activities.mint import new_id
+from activities.new_ids import new_id
 from activities.store import copies, sessions, transcript
 from activities.store.database import Database
 from activities.store.journal import Journal, read_version

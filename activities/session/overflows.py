@@ -5,7 +5,7 @@ import asyncio
 from temporalio import activity
 
 from activities.fault_limit import count_faults
-from activities.mint import new_id
+from activities.new_ids import new_id
 from activities.store import asks, turns
 from activities.store.database import Database
 from activities.store.journal import WORKER, Journal, session_journal

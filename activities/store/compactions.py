@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
 
-from activities.mint import new_id
+from activities.new_ids import new_id
 from activities.store import compaction_requests, notes
 from activities.store.journal import Journal
 from activities.store.queries import Queries

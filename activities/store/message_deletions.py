@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from activities.mint import new_id
+from activities.new_ids import new_id
 from activities.store.calls import todos
 from activities.store.database import dumps
 from activities.store.journal import Journal

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from activities.mint import new_id
+from activities.new_ids import new_id
 from activities.store.database import Database
 from activities.store.journal import Journal
 from activities.store.queries import Queries

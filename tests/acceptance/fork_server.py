@@ -16,7 +16,7 @@ from typing import Final
 
 from activities.model.wires.router import WireRouter
 from worker.settings import process_environment
-from worker.stack.linux import parent_death_signal
+from worker.stack.orphaned_processes import parent_death_signal
 from workflows.domain.value import Value
 
 _WORKER: Final = "worker.serve"

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from activities.mint import new_id
+from activities.new_ids import new_id
 from worker.api.accepted import AcceptedAnswer, AcceptedPrompt, AcceptedStop
 from worker.client import SessionClient
 from workflows.domain.errors import HoldfastError, Unavailable

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from activities.mint import new_id
+from activities.new_ids import new_id
 from tests.acceptance.conftest import Open
 from tests.acceptance.database_proxy import DatabaseProxy, Interception
 from tests.acceptance.recording_client import RecordedRequest

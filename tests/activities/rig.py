@@ -16,7 +16,7 @@ from activities.calls.description import describe_nothing
 from activities.calls.effect import CallEffect
 from activities.calls.prepare import CallPreparer
 from activities.calls.run import ToolActivities
-from activities.mint import new_id
+from activities.new_ids import new_id
 from activities.project.project_loader import ProjectLoader
 from activities.session import answers
 from activities.session.answers import AnswerResult

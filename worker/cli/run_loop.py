@@ -4,7 +4,7 @@ import asyncio
 from contextlib import nullcontext
 from typing import Final, TypeAlias
 
-from activities.mint import new_id
+from activities.new_ids import new_id
 from worker.api.accepted import AcceptedStop
 from worker.api.events import EventWithContents
 from worker.cli import exit_codes

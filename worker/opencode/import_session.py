@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 from activities.calls import outcomes
-from activities.mint import new_id
+from activities.new_ids import new_id
 from worker.opencode.import_file import (
     FileMessage,
     ForeignCompaction,

@@ -15,7 +15,7 @@ from worker.stack.accounts import Account
 from worker.stack.binaries import postgres as binaries
 from worker.stack.binaries.postgres import PostgresBinaries
 from worker.stack.layout import Layout
-from worker.stack.linux import parent_death_signal
+from worker.stack.orphaned_processes import parent_death_signal
 from workflows.domain.errors import Unavailable, UsageError
 from workflows.domain.value import Value
 

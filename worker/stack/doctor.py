@@ -10,7 +10,7 @@ from typing import Final
 from activities.model.keys import Keys
 from activities.model.providers import PROVIDERS
 from activities.store import pg_server
-from worker import isolation
+from worker import isolation_notice
 from worker.settings import Settings
 from worker.stack import cluster, database_checks, external_servers, home, ports
 from worker.stack.binaries import postgres, temporal
@@ -225,7 +225,7 @@ _STACK_DOWN: Final = (Level.WARNING, "cannot be seen while the stack does not ru
 
 
 async def _isolation(settings: Settings) -> Diagnosis:
-    return Level.WARNING, isolation.NOTICE, isolation.REMEDY
+    return Level.WARNING, isolation_notice.NOTICE, isolation_notice.REMEDY
 
 
 _CHECKS: Final[dict[str, Check]] = {

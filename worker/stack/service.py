@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from worker.stack.linux import parent_death_signal
+from worker.stack.orphaned_processes import parent_death_signal
 from worker.stack.processes import ref
 from worker.stack.state_file import PartName, StackPart
 from workflows.domain.errors import HoldfastError

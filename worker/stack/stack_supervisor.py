@@ -12,8 +12,8 @@ from worker.settings import Settings
 from worker.stack import cluster, ports, processes, state_file
 from worker.stack.binaries import temporal as temporal_binary
 from worker.stack.layout import Layout
-from worker.stack.linux import adopt_orphans
 from worker.stack.log_rotation import rotate_logs
+from worker.stack.orphaned_processes import adopt_orphans
 from worker.stack.postgres import PostgresService
 from worker.stack.service import Service, ServiceSupervisor, start_process
 from worker.stack.state_file import RESTART_WORKER, START_WORKER, Endpoints, PartName, StackPart, StackPhase, StackState

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from worker import isolation
+from worker import isolation_notice
 from worker.settings import ResumePolicy, Settings
 from worker.stack import cluster, locks, processes, state_file
 from worker.stack.binaries import temporal as binaries
@@ -59,7 +59,7 @@ async def up(settings: Settings, report: Report, *, worker: bool = True, migrate
             await external_servers.register_attributes(settings, serving.endpoints)
             serving.supervisor.kill(START_WORKER)
             serving = await _wait_until(layout, serving.supervisor, _has_worker, settings.start_seconds)
-            report(f"{isolation.NOTICE} {isolation.REMEDY}")
+            report(f"{isolation_notice.NOTICE} {isolation_notice.REMEDY}")
     return _require_same_servers(settings, serving)
 
 

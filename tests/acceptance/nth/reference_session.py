@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from activities.failpoints import during_activity
-from activities.mint import new_id
+from activities.new_ids import new_id
 from tests.acceptance.effect_ledger import effect
 from tests.acceptance.outline import comparable
 from tests.acceptance.scenarios import EDIT, delegates, runs, send_until_accepted

@@ -11,7 +11,6 @@ from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError
 
 from activities.calls.description import describe_nothing
-from activities.mint import new_id
 from activities.model.answer import AnswerStream
 from activities.model.attempt import Attempts
 from activities.model.endpoints import EndpointResolver
@@ -19,6 +18,7 @@ from activities.model.generate import Model
 from activities.model.keys import Keys
 from activities.model.retry_budget import RetryBudget
 from activities.model.wires.router import WireRouter
+from activities.new_ids import new_id
 from activities.redact import Redactor
 from activities.store import transcript
 from activities.tools.registry import TOOLS

@@ -7,13 +7,13 @@ import pytest
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
-from activities.mint import new_id
 from activities.model.answer import AnswerStream
 from activities.model.attempt import Attempt, Attempts
 from activities.model.endpoints import EndpointResolver
 from activities.model.keys import Keys
 from activities.model.retry_budget import RetryBudget
 from activities.model.titler import Titler
+from activities.new_ids import new_id
 from activities.redact import Redactor
 from activities.store import events, overviews, sessions, titles
 from activities.store.database import Database

@@ -8,7 +8,7 @@ from activities.model.context_fill import context_tokens
 from activities.model.context_split import ContextSplit
 from activities.model.prompt_shortening import shown_text
 from activities.model.summary_check import find_summary_flaw
-from activities.model.text_shares import share_out, shorten
+from activities.model.text_shortening import share_out, shorten
 from activities.store.model_answers import NewAnswer, NewPart
 from tests.activities.model.test_hostile_conversation import answer, call, prompt, summary
 from workflows.domain.config.config import Compaction

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from activities.mint import new_id
+from activities.new_ids import new_id
 from activities.store import budgets, generations, reconcile, reservations, retries, sessions, suspensions
 from activities.store.budgets import BudgetRow
 from activities.store.sessions import NewSession

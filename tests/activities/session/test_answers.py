@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from activities.mint import new_id
+from activities.new_ids import new_id
 from activities.session import answers
 from activities.store import grants, sessions
 from activities.store.sessions import NewSession

@@ -2,7 +2,7 @@
 
 import pytest
 
-from activities.mint import new_id
+from activities.new_ids import new_id
 from activities.store import sessions
 from activities.store.database import Database
 from activities.store.sessions import NewSession

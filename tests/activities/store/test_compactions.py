@@ -2,7 +2,7 @@
 
 import pytest
 
-from activities.mint import new_id
+from activities.new_ids import new_id
 from activities.store import compactions, events, generations
 from activities.store.compactions import CompactionTry, NewCompaction, NewFailure
 from activities.store.model_answers import NewAnswer

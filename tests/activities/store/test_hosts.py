@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from activities.mint import new_id
+from activities.new_ids import new_id
 from activities.store import grants, hosts, overviews, sessions
 from activities.store.database import Database
 from activities.store.hosts import Host

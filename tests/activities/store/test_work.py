@@ -3,7 +3,7 @@
 import pytest
 from psycopg.errors import UniqueViolation
 
-from activities.mint import new_id
+from activities.new_ids import new_id
 from activities.store import prompts, retries, sessions, work, work_kinds
 from activities.store.journal import session_journal
 from activities.store.sessions import NewSession

@@ -1,4 +1,4 @@
-"""Divides a number of characters among texts."""
+"""Shortens texts: together they fit a number of characters."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""The isolation of agents' commands, in words: none yet (security.md 8, level 1)."""
+"""What a person is told of the isolation of agents' commands: there is none yet (security.md 8, level 1)."""
 
 from typing import Final
 

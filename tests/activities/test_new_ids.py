@@ -2,7 +2,7 @@
 
 import pytest
 
-from activities.mint import new_id
+from activities.new_ids import new_id
 from workflows.domain.ids import Prefix, is_id
 
 

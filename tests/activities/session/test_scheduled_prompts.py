@@ -7,7 +7,7 @@ from typing import Any, Final
 import pytest
 
 from activities.session.deletion import Deletion
-from activities.session.firings import fire, trigger
+from activities.session.scheduled_prompts import fire, trigger
 from activities.store import events, overviews, schedule_records, schedules, sessions
 from activities.store.journal import session_journal
 from activities.store.schedule_records import RecordKind

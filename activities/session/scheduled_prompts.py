@@ -1,4 +1,4 @@
-"""A schedule's moment: its prompt is accepted, once, as a door accepts it."""
+"""At a schedule's moment its prompt is accepted, once, as a door accepts it."""
 
 from contextlib import suppress
 from datetime import datetime
@@ -8,7 +8,7 @@ from temporalio import activity
 
 from activities.calls.subagent import Deliver
 from activities.failpoints import failpoint
-from activities.mint import new_id
+from activities.new_ids import new_id
 from activities.store import budgets, prompts, schedule_records, schedules, sessions
 from activities.store.database import Database
 from activities.store.journal import WORKER, Journal, announce

@@ -1,4 +1,4 @@
-"""Linux calls that make a supervisor's own `kill -9` harmless; no-ops elsewhere."""
+"""Linux calls that leave no process orphaned by a supervisor's own `kill -9`; no-ops elsewhere."""
 
 import ctypes
 import os

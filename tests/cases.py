@@ -77,7 +77,6 @@ UNPLAYED: Final[Mapping[str, str]] = {
 }
 
 UNPLAYED_OPERATIONS: Final[Mapping[tuple[str, str], str]] = {
-    ("markdown_refs", "file_references"): "references in prompts come later",
     ("markdown_refs", "shell_references"): "commands come later",
 }
 

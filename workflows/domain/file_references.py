@@ -1,0 +1,42 @@
+"""References in a text: `@src/a.py`, `@docs/`, `@~/notes.md`, `@explore` (opencode.md 4.6)."""
+
+import re
+from typing import Final
+
+from workflows.domain.value import Value
+
+# Not in a word or in code: `user@example.com` is none. A full stop or comma behind it is the sentence's.
+_REFERENCE: Final = re.compile(r"(?<![\w`])@(\.?(?:[^\s`,.]|\.(?=[^\s`,.]))*)")
+_LINES: Final = re.compile(r"(?P<path>.+)#L?(?P<first>\d{1,9})(?:-L?(?P<last>\d{1,9}))?", re.DOTALL)
+
+
+class FileReference(Value):
+    """What stands behind an `@`; `start` and `end`: its place in the text, with the `@`. It may be no file at all."""
+
+    path: str
+    start: int
+    end: int
+
+
+class LineRange(Value):
+    """Lines of a file, from 1, with the last."""
+
+    path: str
+    first: int
+    last: int
+
+
+def find_references(text: str) -> list[FileReference]:
+    """All of a text, in order."""
+    found = (FileReference(path=hit[1], start=hit.start(), end=hit.end()) for hit in _REFERENCE.finditer(text))
+    return [reference for reference in found if reference.path]
+
+
+def parse_lines(path: str) -> LineRange | None:
+    """`a.py#L10-20` and `a.py#10`, as editors write them; None: it names no lines."""
+    hit = _LINES.fullmatch(path)
+    if hit is None:
+        return None
+    first = max(int(hit["first"]), 1)
+    last = int(hit["last"]) if hit["last"] else first
+    return LineRange(path=hit["path"], first=min(first, max(last, 1)), last=max(first, last))

@@ -22,7 +22,8 @@ from workflows.domain.skills import Skill
 class TurnContext:
     """`rules`: of the turn's agent and session; they also hide files from searches. `delegation`: the agents that it
     may hand work to. `limits`: of a call's output for the model. `format`: of the result that the turn owes. `skills`:
-    of its directory."""
+    of its directory. `instruction_names`: the files that a read attaches, but for `instruction_files`, which the model
+    has been told."""
 
     workspace: Workspace
     rules: Ruleset = ()
@@ -30,6 +31,8 @@ class TurnContext:
     limits: OutputLimits = OutputLimits()
     format: OutputFormat | None = None
     skills: tuple[Skill, ...] = ()
+    instruction_names: tuple[str, ...] = ()
+    instruction_files: tuple[str, ...] = ()
 
     @classmethod
     def from_config(cls, workspace: Workspace, turn_config: TurnConfig) -> "TurnContext":
@@ -40,6 +43,8 @@ class TurnContext:
             limits=OutputLimits.model_validate(turn_config.config.tool_output.model_dump(exclude_none=True)),
             format=turn_config.format,
             skills=turn_config.skills,
+            instruction_names=turn_config.instruction_names,
+            instruction_files=tuple(each.path for each in turn_config.instructions),
         )
 
     @cached_property

@@ -106,11 +106,6 @@ NOT_BUILT: tuple[NotImplementedCase, ...] = (
         "MCP and webfetch come later",
     ),
     NotImplementedCase(
-        "instructions",
-        lambda case: bool(case.input.get("read_steps")) or "resolve" in case.input,
-        "instructions that are attached when a file is read come later",
-    ),
-    NotImplementedCase(
         "loop_flow",
         lambda case: '"subagent_type": "plan"' in json.dumps(case.input),
         "an agent that works for people takes no work from others: tests/workflows/test_subagents.py plays it",

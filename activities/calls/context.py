@@ -18,7 +18,7 @@ from activities.calls.subagent import CallSubagent, Deliver
 from activities.fault_limit import EXPECTED_ERRORS
 from activities.project.project_loader import ProjectLoader
 from activities.shell.environment import tool_environment
-from activities.store import asks, calls, deltas
+from activities.store import asks, attached_instructions, calls, deltas
 from activities.store.calls import CallEnvironment, CallRow
 from activities.store.database import Database
 from activities.store.deltas import Watchers
@@ -91,6 +91,7 @@ class CallContextFactory:
             progress=progress,
             answers=partial(asks.answers_to, self.database, call.id),
             queue_prompt=partial(queue_prompt, self.database, call, fence),
+            attach=partial(attached_instructions.claim, self.database, call.id, fence),
             fence=partial(calls.require_claim, self.database, call.id, fence),
             subagent=CallSubagent(self.database, self.deliver, call, fence),
             wait=CallWait(self.database, call, fence),

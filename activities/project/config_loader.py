@@ -9,7 +9,12 @@ from typing import Final
 from activities.files.workspace import Workspace
 from activities.project.config_files import read_layers
 from activities.project.config_origins import ConfigOrigins
-from activities.project.instructions import MAX_INSTRUCTION_BYTES, instruction_urls, read_instructions
+from activities.project.instructions import (
+    MAX_INSTRUCTION_BYTES,
+    instruction_urls,
+    project_names,
+    read_instructions,
+)
 from activities.project.prompt_files import read_prompts
 from activities.project.skill_files import find_skills, skill_rules
 from activities.project.unsupported import ignored_files, unfetched_organisations
@@ -92,6 +97,7 @@ def _load_turn_config(workspace: Workspace, sources: ConfigSources, managed: Pat
             agents=tuple(map(_without_prompt, known.values())), ancestors=role.ancestors, limit=settings.subagent_depth
         ),
         instructions=instructions,
+        instruction_names=project_names(sources),
         skills=found.sorted(),
         untrusted_fields=(*untrusted_fields, *outside_prompts, *outside, *found.untrusted),
         unsupported_fields=(*_unsupported_fields(files), *unfetched_organisations(workspace)),

@@ -33,29 +33,35 @@ def read_instructions(
 ) -> tuple[tuple[Instruction, ...], tuple[UntrustedField, ...]]:
     """The user's, the project's (nearest first), those named in `layers`; and what is ignored."""
     found = {candidate.path: candidate for candidate in reversed([*_candidates(workspace, layers, sources)])}
-    results = [
-        _read(candidate, workspace.root) for candidate in islice(reversed(found.values()), MAX_INSTRUCTION_FILES)
-    ]
+    first = islice(reversed(found.values()), MAX_INSTRUCTION_FILES)
+    results = [read_instruction(candidate, workspace.root) for candidate in first]
     if len(found) > MAX_INSTRUCTION_FILES:
-        first = [*reversed(found.values())][MAX_INSTRUCTION_FILES]
-        results.append(UntrustedField(file=first.named, field=f"instructions {first.path}", why=_MANY))
+        next_one = [*reversed(found.values())][MAX_INSTRUCTION_FILES]
+        results.append(UntrustedField(file=next_one.named, field=f"instructions {next_one.path}", why=_MANY))
     instructions = tuple(result for result in results if isinstance(result, Instruction) and result.text)
     return instructions, tuple(result for result in results if isinstance(result, UntrustedField))
 
 
 def _candidates(workspace: Workspace, layers: Iterable[ConfigLayer], sources: ConfigSources) -> Iterator[Candidate]:
-    claude = not (sources.disable_claude_code or sources.disable_claude_code_prompt)
     folder, *_, named = user_config_folders(workspace, sources)
     agents_folder, trusted = named if sources.directory else folder
     own = [(agents_folder / "AGENTS.md", trusted)]
-    own += [(workspace.home / ".claude" / "CLAUDE.md", True)] if claude else []
+    own += [(workspace.home / ".claude" / "CLAUDE.md", True)] if _reads_claude(sources) else []
     yield from islice((Candidate(path, known, str(path)) for path, known in own if path.is_file()), 1)
-    if not sources.disable_project_config:
-        yield from _project_candidates(
-            directories_to_root(workspace), ("AGENTS.md", *(["CLAUDE.md"] if claude else []), "CONTEXT.md")
-        )
+    yield from _project_candidates(directories_to_root(workspace), project_names(sources))
     for layer in layers:
         yield from _candidates_of_layer(layer, workspace)
+
+
+def project_names(sources: ConfigSources) -> tuple[str, ...]:
+    """What a project may call its files; of those in one place, the first counts."""
+    if sources.disable_project_config:
+        return ()
+    return ("AGENTS.md", *(["CLAUDE.md"] if _reads_claude(sources) else []), "CONTEXT.md")
+
+
+def _reads_claude(sources: ConfigSources) -> bool:
+    return not (sources.disable_claude_code or sources.disable_claude_code_prompt)
 
 
 def _project_candidates(folders: Sequence[Path], names: Iterable[str]) -> Iterator[Candidate]:
@@ -104,16 +110,18 @@ def _matching(pattern: Path, workspace: Workspace, layer: ConfigLayer) -> Iterat
             raise ConfigError(f"{layer.file}: 'instructions' holds {str(pattern)!r}, no usable pattern.") from error
 
 
-def _read(candidate: Candidate, root: Path) -> Instruction | UntrustedField | None:
-    """A link in a hostile repository may point anywhere."""
+def read_instruction(
+    candidate: Candidate, root: Path, limit: int = MAX_INSTRUCTION_BYTES
+) -> Instruction | UntrustedField:
+    """Its first bytes, or why it is not read: a link in a hostile repository may point anywhere."""
     path, field = candidate.path, f"instructions {candidate.path}"
     try:
         real = path.resolve()
         if not candidate.trusted and not real.is_relative_to(root):
             return UntrustedField(file=candidate.named, field=field, why=_OUTSIDE)
         with open_file(real) as file:
-            content = file.read(MAX_INSTRUCTION_BYTES + 1)
+            content = file.read(limit + 1)
     except (ToolError, OSError, RuntimeError, ValueError) as error:  # a loop of links, a name with a NUL
         return UntrustedField(file=candidate.named, field=field, why=str(error))
-    text = content[:MAX_INSTRUCTION_BYTES].decode("utf-8-sig", "replace").strip()
-    return Instruction(path=str(path), text=text, complete=len(content) <= MAX_INSTRUCTION_BYTES)
+    text = content[:limit].decode("utf-8-sig", "replace").strip()
+    return Instruction(path=str(path), text=text, complete=len(content) <= limit)

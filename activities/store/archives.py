@@ -51,6 +51,7 @@ TABLES: Final = {
     "call": _BY_SESSION,
     "pruning": _BY_SESSION,
     "file_change": _BY_SESSION,
+    "attached_instruction": _BY_SESSION,
     "task": _BY_SESSION,
     "wait": _BY_SESSION,
     "grant_": _BY_SESSION,

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 from psycopg.types.json import Json
 from pydantic import JsonValue
 
-from activities.store import model_answers
+from activities.store import attached_instructions, model_answers
 from activities.store.journal import Journal, seal
 from activities.store.queries import Queries
 from activities.store.statements import RowReader, Statements
@@ -18,7 +18,7 @@ from workflows.domain.events.generations import PartSeal
 from workflows.domain.events.prompts import PromptShortened
 from workflows.domain.generation import Purpose
 from workflows.domain.ids import GenerationId, MessageId, PartId, Prefix, SessionId, TurnId
-from workflows.domain.messages import AnswerMetadata
+from workflows.domain.messages import AnswerMetadata, CallState
 from workflows.domain.value import Value
 
 _QUERIES: Final = Queries("copies")
@@ -161,6 +161,8 @@ def _write_call(journal: Journal, answer: CopiedAnswer, call: CopiedCall) -> lis
         outcome_salt=outcome.salt,
         **row,
     )
+    if call.state is CallState.DONE:
+        attached_instructions.copy(journal, call.id, call.outcome.metadata.get("loaded"))
     return [
         PartSeal(part=call.id, kind="call", seal=arguments.seal),
         PartSeal(part=PartId(f"{call.id}/outcome"), kind="outcome", seal=outcome.seal),

@@ -16,6 +16,7 @@ from activities.files.safe_open import open_file
 from activities.files.workspace import Workspace
 from activities.tools.arguments import Params
 from activities.tools.built_in_tool import BuiltInTool
+from activities.tools.nested_instructions import attach_instructions
 from activities.tools.tool import Output, Plan, ToolContext
 from activities.turn_context import TurnContext
 from workflows.domain.call_display import CallDisplay, DisplayKind
@@ -59,7 +60,9 @@ class ReadTool(BuiltInTool[ReadParams]):
         )
 
     async def run(self, params: ReadParams, plan: Plan, context: ToolContext) -> Output:
-        return await asyncio.to_thread(_read, Path(plan.targets[0].path), params, context.workspace)
+        path = Path(plan.targets[0].path)
+        output = await asyncio.to_thread(_read, path, params, context.workspace)
+        return await attach_instructions(output, path, context)
 
 
 def _read(path: Path, params: ReadParams, workspace: Workspace) -> Output:

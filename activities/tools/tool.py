@@ -1,7 +1,7 @@
 """Tool: the interface of everything a model can call."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Generic, Protocol, TypeVar
@@ -130,7 +130,8 @@ class Waiting(Value):
 class ToolContext:
     """`environment`: all variables of a program that the tool starts (security.md 10.1). `progress` shows live metadata
     (`title`, `metadata`); updates may be lost. `answers`: a person's, to the call's questions. `queue_prompt`: one
-    for a later turn of the session, once for a call. `fence`: call it
+    for a later turn of the session, once for a call. `attach`: claims files of instructions for this call's result,
+    but for those that the session's context has. `fence`: call it
     directly before an irrevocable step (rename, start of a program); raises StaleFence when a later attempt has taken
     over."""
 
@@ -142,6 +143,7 @@ class ToolContext:
     progress: Callable[[dict[str, JsonValue]], Awaitable[None]]
     answers: Callable[[], Awaitable[Answers | None]]
     queue_prompt: Callable[[Prompt], Awaitable[None]]
+    attach: Callable[[Sequence[str]], Awaitable[frozenset[str]]]
     fence: Callable[[], Awaitable[None]]
     subagent: SubagentHandle
     wait: WaitHandle

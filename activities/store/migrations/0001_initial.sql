@@ -354,6 +354,14 @@ CREATE TABLE file_change (                          -- what a settled call has c
 );
 CREATE INDEX file_change_session ON file_change (session);
 
+CREATE TABLE attached_instruction (                 -- files of instructions that results of reads carry
+    session text NOT NULL REFERENCES session,
+    file    text NOT NULL,                          -- its path, as JSON
+    call    text NOT NULL REFERENCES call,          -- the last one that has claimed it
+    PRIMARY KEY (session, file)
+);
+CREATE INDEX attached_instruction_call ON attached_instruction (call);
+
 CREATE TABLE task (                                 -- a call that a subagent carries out in its own session
     call         text PRIMARY KEY REFERENCES call,
     session      text        NOT NULL REFERENCES session,   -- of the call

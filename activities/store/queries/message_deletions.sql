@@ -62,6 +62,10 @@ DELETE FROM todo WHERE session = %(session)s
 -- Delete what calls have changed in files.
 DELETE FROM file_change WHERE call = ANY(%(calls)s)
 
+-- name: delete_attached
+-- Forget which files of instructions the results of calls have carried.
+DELETE FROM attached_instruction WHERE call = ANY(%(calls)s)
+
 -- name: delete_waits
 -- Delete what calls have waited for, with the texts of pokes.
 WITH deleted AS (DELETE FROM wait WHERE call = ANY(%(calls)s) RETURNING call)

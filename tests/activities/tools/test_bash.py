@@ -23,7 +23,7 @@ from activities.shell.lease import CallDirectory, Process
 from activities.tools.bash import BashParams, BashTool, CommandLimits
 from activities.tools.tool import Output, Plan, ToolContext
 from activities.turn_context import TurnContext
-from tests.activities.tools.tool_calls import NoDelegate, NoWait
+from tests.activities.tools.tool_calls import NoDelegate, NoWait, attach_all
 from tests.cases import Case, load, text
 from workflows.domain.errors import OutcomeUnknown, StaleFence, ToolError
 from workflows.domain.ids import PartId, SessionId
@@ -65,6 +65,7 @@ class BashRig:
             progress=progress,
             answers=no_answers,
             queue_prompt=no_prompt,
+            attach=attach_all,
             fence=fence,
             subagent=NoDelegate(),
             wait=NoWait(),

@@ -1,5 +1,6 @@
 """Calls of tools in a scratch project, planned and run as the worker does, without a ledger."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,11 @@ async def do_nothing(*_: object) -> None:
     """A fence that accepts all; a watcher that ignores all."""
 
 
+async def attach_all(files: Sequence[str]) -> frozenset[str]:
+    """Of a context that has none."""
+    return frozenset(files)
+
+
 class NoDelegate:
     """A call that has no subagent."""
 
@@ -63,6 +69,7 @@ def make_context(workspace: Workspace, *, turn: TurnContext | None = None, **oth
         "progress": do_nothing,
         "answers": do_nothing,
         "queue_prompt": do_nothing,
+        "attach": attach_all,
         "fence": do_nothing,
         "subagent": NoDelegate(),
         "wait": NoWait(),

@@ -24,7 +24,7 @@ _MARKS: Final = {
     CallState.CANCELLED: ("–", "dim"),
     CallState.REFUSED: ("✗", "red"),
 }
-_LISTED: Final = 50  # todos
+_LISTED: Final = 50  # todos, files
 
 
 def mark_of(call: CallContent | None, state: str) -> Row:
@@ -32,11 +32,14 @@ def mark_of(call: CallContent | None, state: str) -> Row:
 
 
 def result_suffix(call: CallContent | None, state: str) -> str:
-    """A call's failure, or its subagent's cost."""
+    """A call's failure, its subagent's cost, or the files of instructions that a read has brought."""
     if (failure := _failure(call, state)) or state != CallState.DONE:
         return f" ({failure or state})"
-    metadata = call.outcome.metadata if call and call.outcome and call.display.kind is DisplayKind.DELEGATE else {}
-    if "cost" not in metadata:
+    metadata = call.outcome.metadata if call and call.outcome else {}
+    loaded = metadata.get("loaded")
+    if isinstance(loaded, list) and loaded:
+        return f" · with {', '.join(one_line(str(each)) for each in loaded[:_LISTED])}"
+    if call is None or call.display.kind is not DisplayKind.DELEGATE or "cost" not in metadata:
         return ""
     cost = Cost(dollars=Decimal(str(metadata["cost"] or 0)), unpriced=int(str(metadata.get("unpriced", 0))))
     return f" · {format_price(cost)}"

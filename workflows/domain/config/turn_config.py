@@ -44,8 +44,8 @@ class TurnConfig(Value):
     `config` keeps its references, so it holds no value of a variable or key file. `rules`: of `agent` and the session.
     `home`: of the person who started the session (None: the worker's own). `model_is_managed`: no flag changes it.
     `format` (of the result that the turn owes) and `tools` are its prompt's; `rules` deny tools with false. Of the
-    configured prompts, it holds that of `agent` and those of agents that Holdfast asks itself. `skills`: all of
-    them, by name. The last five are for that person.
+    configured prompts, it holds that of `agent` and those of agents that Holdfast asks itself. `instruction_names`: of
+    the files that a read attaches, in their order. `skills`: all of them, by name. The last five are for that person.
     """
 
     directory: str
@@ -59,6 +59,7 @@ class TurnConfig(Value):
     format: OutputFormat | None = None
     tools: dict[str, bool] | None = None
     instructions: tuple[Instruction, ...] = ()
+    instruction_names: tuple[str, ...] = ()
     skills: tuple[Skill, ...] = ()
     untrusted_fields: tuple[UntrustedField, ...] = ()
     unsupported_fields: tuple[UnsupportedField, ...] = ()

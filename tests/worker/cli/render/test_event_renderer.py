@@ -278,8 +278,10 @@ def test_a_quick_call_is_shown_once(renderer: EventRenderer, capsys: Capture) ->
     renderer.on_event(seen(prepared))
     renderer.on_event(seen(claimed))
     renderer.on_event(seen(finished(), prt_1=call("read", {"filePath": "a.txt"}, title="a.txt", output="1: x")))
+    loaded = call("read", {"filePath": "a.txt"}, title="a.txt", metadata={"loaded": ["/p/sub/AGENTS.md"]})
+    renderer.on_event(seen(finished(), prt_1=loaded))
 
-    assert printed(capsys) == "✓ read  a.txt\n"
+    assert printed(capsys) == "✓ read  a.txt\n✓ read  a.txt · with /p/sub/AGENTS.md\n"
 
 
 def test_a_change_shows_its_difference_unless_it_was_asked_about(renderer: EventRenderer, capsys: Capture) -> None:

@@ -47,11 +47,14 @@ END: Final = StepNumber(2**31 - 1, 2**31 - 1)
 
 
 class CallTimesRow(Value):
-    """When a call was claimed and settled, and its result cleared from the context, if they were."""
+    """When a call was claimed and settled, and its result cleared from the context, if they were. `child`: the session
+    of its subagent, and `model` of that one's newest turn."""
 
     claimed: datetime | None
     settled: datetime | None
     cleared: datetime | None
+    child: SessionId | None = None
+    model: str | None = None
 
 
 class MessageRow(Value):
@@ -133,7 +136,8 @@ class _DetailRows:
 
 def _call_times(row: dict[str, Any]) -> CallTimesRow:
     cleared = row["pruned_at"] if may_be_cleared(row["state"], row["tool"]) else None
-    return CallTimesRow(claimed=row["claimed_at"], settled=row["settled_at"], cleared=cleared)
+    child = {"child": row["child"], "model": row["child_model"]}
+    return CallTimesRow(claimed=row["claimed_at"], settled=row["settled_at"], cleared=cleared, **child)
 
 
 def _by_message(rows: Rows) -> dict[str, Rows]:

@@ -35,6 +35,7 @@ class TaskParams(Params):
         validation_alias=AliasChoices("task_id", "session_id"),  # the latter is its older name (opencode.md 0)
         description="To go on with an earlier task: the id of its result",
     )
+    command: str | None = Field(default=None, description="The slash command that this task comes from, if any")
 
 
 class TaskTool(BuiltInTool[TaskParams]):
@@ -136,13 +137,21 @@ def _metadata(child: SubagentStatus, context: ToolContext) -> dict[str, JsonValu
     return {
         "sessionId": child.session,
         "parentSessionId": context.session,
-        "model": child.model,
+        "model": _model_shape(child.model),
         "cost": f"{child.cost.dollars:f}" if child.cost.known else None,
         "unpriced": child.cost.unpriced,
         "events": child.seq,
         "head": child.head,
         "summary": [call.model_dump(mode="json") for call in child.calls],
     }
+
+
+def _model_shape(model: str | None) -> dict[str, JsonValue] | None:
+    """As OpenCode's clients read it; None: the subagent has never begun."""
+    if model is None:
+        return None
+    provider, _, name = model.partition("/")
+    return {"providerID": provider, "modelID": name}
 
 
 def _format_cost(cost: Cost) -> str:

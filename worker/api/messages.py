@@ -4,17 +4,20 @@ from datetime import datetime
 
 from pydantic import JsonValue
 
-from workflows.domain.ids import GenerationId, MessageId, PartId, TurnId
+from workflows.domain.ids import GenerationId, MessageId, PartId, SessionId, TurnId
 from workflows.domain.messages import AnswerMetadata, Message, StoredPart
 from workflows.domain.value import Value
 
 
 class CallTimes(Value):
-    """When a call was claimed and settled, and its result cleared from the context, if they were."""
+    """When a call was claimed and settled, and its result cleared from the context, if they were. `child`: the session
+    of its subagent, and `model` of that one's newest turn."""
 
     claimed: datetime | None
     settled: datetime | None
     cleared: datetime | None
+    child: SessionId | None = None
+    model: str | None = None
 
 
 class ImportedInfo(Value):

@@ -26,7 +26,7 @@ from worker.opencode.exported_shapes import (
     SessionInfo,
     UserInfo,
 )
-from worker.opencode.shapes import ErrorShape, PartShape, SpanShape, TimesShape
+from worker.opencode.shapes import CallStateShape, ErrorShape, PartShape, SpanShape, TimesShape
 from workflows.domain import ids, messages, usage
 from workflows.domain.close_reason import CloseReason
 from workflows.domain.ids import MessageId, Prefix, TurnId
@@ -272,8 +272,13 @@ class Exporter:
             message_id=message.id,
             call_id=part.provider_id,
             tool=part.tool,
-            state=shapes.call_state_shape(part.state, part.arguments, part.outcome, _span(timing, message.at)),
+            state=self._call_state(part, timing, _span(timing, message.at)),
         )
+
+    def _call_state(self, part: messages.ToolPart, timing: CallTimes, span: SpanShape) -> CallStateShape:
+        if part.outcome is None and timing.child is not None:
+            return shapes.running_task_shape(part.arguments, self.overview.id, timing.child, timing.model, span)
+        return shapes.call_state_shape(part.state, part.arguments, part.outcome, span)
 
 
 def _span(timing: CallTimes, otherwise: datetime) -> SpanShape:

@@ -3,7 +3,7 @@
 import re
 from datetime import datetime
 from decimal import Decimal
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from pydantic import ConfigDict, Field, JsonValue
 from pydantic.alias_generators import to_camel
@@ -79,8 +79,12 @@ class PendingCallShape(Shape):
 
 
 class RunningCallShape(Shape):
+    """`title` and `metadata` of a task: they name its subagent's session."""
+
     status: Literal["running"] = "running"
     input: dict[str, JsonValue]
+    title: str | None = None
+    metadata: dict[str, JsonValue] | None = None
     time: SpanShape
 
 
@@ -99,6 +103,9 @@ class FailedCallShape(Shape):
     error: str
     metadata: dict[str, JsonValue]
     time: SpanShape
+
+
+CallStateShape: TypeAlias = PendingCallShape | RunningCallShape | CompletedCallShape | FailedCallShape
 
 
 class PartShape(Shape):
@@ -125,7 +132,7 @@ class ToolShape(PartShape):
     type: str = "tool"
     call_id: str
     tool: str
-    state: PendingCallShape | RunningCallShape | CompletedCallShape | FailedCallShape
+    state: CallStateShape
 
 
 class StepFinishShape(PartShape):
@@ -253,9 +260,18 @@ def prompt_part_shape(session: SessionId, message: MessageId, position: int, par
     return PromptPartShape(id=id, session_id=session, message_id=message, **fields)
 
 
+def running_task_shape(
+    arguments: dict[str, JsonValue], parent: SessionId, child: SessionId, model: str | None, time: SpanShape
+) -> RunningCallShape:
+    """Clients follow the subagent's session to show its calls."""
+    metadata: dict[str, JsonValue] = {"parentSessionId": parent, "sessionId": child}
+    metadata |= {"model": model_shape(model).dump()} if model is not None else {}
+    return RunningCallShape(input=arguments, title=str(arguments.get("description", "")), metadata=metadata, time=time)
+
+
 def call_state_shape(
     state: CallState, arguments: dict[str, JsonValue], outcome: Outcome | None, time: SpanShape
-) -> PendingCallShape | RunningCallShape | CompletedCallShape | FailedCallShape:
+) -> CallStateShape:
     """Anything unsuccessful is an error."""
     if outcome is None and state is CallState.CLAIMED:
         return RunningCallShape(input=arguments, time=time)

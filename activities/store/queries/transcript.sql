@@ -22,13 +22,15 @@ ORDER BY p.taken_seq
 SELECT id, message, position, body FROM part WHERE message = ANY(%(messages)s)
 
 -- name: calls
--- The calls of messages; `pruned_at`: when the model lost sight of results as old as theirs.
+-- The calls of messages, with their subagents; `pruned_at`: when the model lost sight of results as old as theirs.
 SELECT c.id, c.message, c.position, c.provider_id, c.tool, c.arguments, c.state, c.outcome, c.claimed_at, c.settled_at,
+       k.child, (SELECT t.model FROM turn t WHERE t.session = k.child ORDER BY t.number DESC LIMIT 1) AS child_model,
        (SELECT min(p.pruned_at) FROM pruning p JOIN call last ON last.id = p.call JOIN turn t ON t.id = last.turn
         WHERE p.session = c.session
           AND (t.number, last.step, last.position) >= ((SELECT number FROM turn WHERE id = c.turn), c.step, c.position)
        ) AS pruned_at
-FROM message m JOIN call c ON c.turn = m.turn AND c.step = m.step WHERE m.id = ANY(%(messages)s)
+FROM message m JOIN call c ON c.turn = m.turn AND c.step = m.step LEFT JOIN task k ON k.call = c.id
+WHERE m.id = ANY(%(messages)s)
 
 -- name: beginning
 -- A session's newest summary, if it has one, and how many of its messages are deleted.

@@ -92,11 +92,12 @@ async def test_an_earlier_task_may_be_named_by_the_older_name_of_its_id() -> Non
     assert "session_id" not in str(parameters_schema(TaskParams)) and "task_id" in str(parameters_schema(TaskParams))
 
 
-async def test_the_result_lists_the_calls_of_the_subagent(turn: TurnContext) -> None:
+async def test_the_result_names_the_calls_and_the_model_of_the_subagent(turn: TurnContext) -> None:
     call = SubagentCall(id=PartId("prt_1"), tool="read", status="completed", title="a.txt")
-    output = await recovered(turn, DONE.model_copy(update={"calls": (call,)}))
+    output = await recovered(turn, DONE.model_copy(update={"calls": (call,), "model": "scripted/some/model"}))
 
     assert isinstance(output, Output)
+    assert output.metadata["model"] == {"providerID": "scripted", "modelID": "some/model"}
     assert output.metadata["summary"] == [{"id": "prt_1", "tool": "read", "status": "completed", "title": "a.txt"}]
 
 

@@ -16,11 +16,16 @@ async def test_a_subagents_ask_is_listed_with_its_path_and_answered_like_any_oth
         child = (await harness.client.sessions.tree(session))[1]
         (ask,) = await harness.wait_for_asks(child)
         listed = await shell(harness).run("asks", "--session", session)
+        exported = await shell(harness).run("export", session)
         answered = await shell(harness).run("answer", ask, "once")
         await harness.ended(session)
 
     assert "build › explore › bash wants to run in " in listed.out
     assert answered.code == 0
+    state = json.loads(exported.out)["messages"][1]["parts"][1]["state"]
+    assert (state["status"], state["title"]) == ("running", "look for one")
+    model = {"providerID": "scripted", "modelID": "model"}
+    assert state["metadata"] == {"parentSessionId": session, "sessionId": child, "model": model}
 
 
 async def test_the_story_of_a_session_has_its_subagents_in_the_margin(open_harness: OpenHarness) -> None:

@@ -5,6 +5,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from activities.files.real_paths import real_path
 from activities.files.safe_open import open_file
 from activities.files.workspace import Workspace
 from activities.project.config_files import directories_to_root, user_config_folders
@@ -31,12 +32,16 @@ class Candidate(NamedTuple):
 def read_instructions(
     workspace: Workspace, layers: Sequence[ConfigLayer], sources: ConfigSources
 ) -> tuple[tuple[Instruction, ...], tuple[UntrustedField, ...]]:
-    """The user's, the project's (nearest first), those named in `layers`; and what is ignored."""
-    found = {candidate.path: candidate for candidate in reversed([*_candidates(workspace, layers, sources)])}
-    first = islice(reversed(found.values()), MAX_INSTRUCTION_FILES)
-    results = [read_instruction(candidate, workspace.root) for candidate in first]
+    """The user's, the project's (nearest first), those named in `layers`, each once; and what is ignored."""
+    found: dict[tuple[Path, bool], Candidate] = {}
+    for candidate in _candidates(workspace, layers, sources):
+        real = real_path(candidate.path)
+        found.setdefault((real, candidate.trusted or real.is_relative_to(workspace.root)), candidate)
+    results = [
+        read_instruction(candidate, workspace.root) for candidate in islice(found.values(), MAX_INSTRUCTION_FILES)
+    ]
     if len(found) > MAX_INSTRUCTION_FILES:
-        next_one = [*reversed(found.values())][MAX_INSTRUCTION_FILES]
+        next_one = [*found.values()][MAX_INSTRUCTION_FILES]
         results.append(UntrustedField(file=next_one.named, field=f"instructions {next_one.path}", why=_MANY))
     instructions = tuple(result for result in results if isinstance(result, Instruction) and result.text)
     return instructions, tuple(result for result in results if isinstance(result, UntrustedField))

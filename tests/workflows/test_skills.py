@@ -34,6 +34,7 @@ async def test_a_skill_is_listed_asked_about_and_loaded_as_it_is_then(open_harne
         await harness.ended(session)
         write_skill(harness, "Newest text")
         listed = [await layers(harness, session, 1, step) for step in (1, 2)]
+        harness.file("AGENTS.md", "Use tabs.")
         harness.configure(permission={"skill": "deny"})
         await harness.client.prompt(session, "Again.")
         await harness.ended(session, 2)
@@ -43,5 +44,7 @@ async def test_a_skill_is_listed_asked_about_and_loaded_as_it_is_then(open_harne
 
     assert listed[0] == listed[1] and "<name>deploy</name><description>How we deploy" in listed[0]["skills"]
     assert loaded.state is CallState.DONE and loaded.outcome is not None and "New text" in loaded.outcome.output
+    assert not any("Use tabs" in text for text in listed[1].values())
+    assert denied[f"instructions {harness.project}/AGENTS.md"].endswith("Use tabs.")
     assert refused.state is CallState.REFUSED and "skills" not in denied
     assert "New text" not in history

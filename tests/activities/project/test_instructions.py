@@ -85,10 +85,39 @@ def test_the_users_own_configuration_may_name_any_file(project_home: ProjectHome
 
 
 def test_a_file_that_is_found_twice_is_reported_once(project_home: ProjectHome) -> None:
-    project_home.write("AGENTS.md", "once")
-    project_home.write("opencode.json", '{"instructions": ["AGENTS.md", "*.md"]}')
+    file = project_home.write("AGENTS.md", "once")
+    (project_home.project / "link.md").symlink_to(file)
+    project_home.write("opencode.json", '{"instructions": ["AGENTS.md", "*.md", "sub/../AGENTS.md"]}')
+    project_home.write("opencode.json", json.dumps({"instructions": [str(file)]}), under=project_home.config)
 
-    assert read(project_home) == (["once"], [])
+    assert read(project_home, "sub") == (["once"], [])
+
+
+def test_the_users_come_first_then_the_projects_then_those_that_are_named(project_home: ProjectHome) -> None:
+    for folder in (".", "sub"):
+        project_home.write(f"{folder}/AGENTS.md", f"found in {folder}")
+        project_home.write(f"{folder}/rules/1.md", f"named by the project in {folder}")
+    project_home.write("opencode.json", '{"instructions": ["rules/*.md"]}')
+    project_home.write("AGENTS.md", "yours", under=project_home.config)
+    project_home.write("style.md", "named by you", under=project_home.home)
+    project_home.write("opencode.json", '{"instructions": ["~/style.md"]}', under=project_home.config)
+
+    assert read(project_home, "sub")[0] == [
+        "yours",
+        "found in sub",
+        "found in .",
+        "named by you",
+        "named by the project in sub",
+        "named by the project in .",
+    ]
+
+
+def test_a_file_of_yours_counts_though_a_project_links_to_it(project_home: ProjectHome) -> None:
+    file = project_home.write("style.md", "named by you", under=project_home.home)
+    (project_home.project / "AGENTS.md").symlink_to(file)
+    project_home.write("opencode.json", '{"instructions": ["~/style.md"]}', under=project_home.config)
+
+    assert read(project_home) == (["named by you"], [f"instructions {project_home.project}/AGENTS.md"])
 
 
 def test_a_long_file_is_cut_and_reported_as_incomplete(project_home: ProjectHome) -> None:

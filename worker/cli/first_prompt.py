@@ -11,14 +11,14 @@ from worker.cli.render.styles import styled
 from worker.cli.render.terminal import prompt_row
 from worker.cli.render.terminal_writer import TerminalWriter
 from worker.cli.render.wrap import wrap_words
-from worker.cli.slash_commands import SLASH_HELP, SlashCommand, parse_slash_command
+from worker.cli.slash_commands import SLASH_HELP, RunCommand, parse_slash_command
 from worker.cli.terminal_input import Interrupted, LineEntered, RedrawTick, TerminalInput
 from workflows.domain.errors import HoldfastError
 
 _ANSWERS: Final = {
-    SlashCommand.HELP: "\n".join(SLASH_HELP),
-    SlashCommand.STOP: "Nothing is at work.",
-    SlashCommand.RETRY: "Nothing has failed yet.",
+    RunCommand.HELP: "\n".join(SLASH_HELP),
+    RunCommand.STOP: "Nothing is at work.",
+    RunCommand.RETRY: "Nothing has failed yet.",
 }
 
 
@@ -61,7 +61,7 @@ async def _first_prompt(typed: TerminalInput, writer: TerminalWriter, print_note
                     continue
                 if command is None:
                     return text
-                if command is SlashCommand.EXIT:
+                if command is RunCommand.EXIT:
                     return None
                 print_note(_ANSWERS[command])
     raise AssertionError("a keyboard does not end")

@@ -20,7 +20,7 @@ from worker.cli.render.styles import styled
 from worker.cli.render.terminal import Terminal
 from worker.cli.render.turn_summary import describe_usage
 from worker.cli.session_follower import SessionFollower
-from worker.cli.slash_commands import SLASH_HELP, SlashCommand, parse_slash_command
+from worker.cli.slash_commands import SLASH_HELP, RunCommand, parse_slash_command
 from worker.client import SessionClient
 from workflows.domain.close_reason import CloseReason
 from workflows.domain.errors import HoldfastError, Unavailable
@@ -206,14 +206,14 @@ class RunLoop(FollowLoop):
 
     async def _on_command_or_prompt(self, text: str) -> ExitCode | None:
         match parse_slash_command(text):
-            case SlashCommand.EXIT:
+            case RunCommand.EXIT:
                 return self._exit_code if self._is_idle else self._leave()
-            case SlashCommand.STOP:
+            case RunCommand.STOP:
                 self._begin_stop()
-            case SlashCommand.HELP:
+            case RunCommand.HELP:
                 for each in SLASH_HELP:
                     self._print_note(each)
-            case SlashCommand.RETRY:
+            case RunCommand.RETRY:
                 self._untaken.add(
                     (
                         await self._client.retry(

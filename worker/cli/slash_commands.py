@@ -7,7 +7,7 @@ from typing import Final
 from workflows.domain.errors import UsageError
 
 
-class SlashCommand(StrEnum):
+class RunCommand(StrEnum):
     HELP = "/help"
     STOP = "/stop"
     RETRY = "/retry"
@@ -21,10 +21,10 @@ SLASH_HELP: Final = (
     "Everything else is a prompt: a turn that is at work sees it at its next step.",
 )
 _COMMAND: Final = re.compile(r"/[a-z]+")  # one word: a path is no command
-_ALSO: Final = {"/quit": SlashCommand.EXIT}
+_ALSO: Final = {"/quit": RunCommand.EXIT}
 
 
-def parse_slash_command(text: str) -> SlashCommand | None:
+def parse_slash_command(text: str) -> RunCommand | None:
     """The command in a line; None for a prompt. Raises UsageError for an unknown command."""
     word = text.strip()
     if not _COMMAND.fullmatch(word):
@@ -32,9 +32,9 @@ def parse_slash_command(text: str) -> SlashCommand | None:
     if word in _ALSO:
         return _ALSO[word]
     try:
-        return SlashCommand(word)
+        return RunCommand(word)
     except ValueError:
-        known = ", ".join(SlashCommand)
+        known = ", ".join(RunCommand)
         raise UsageError(
             f"There is no command {word}: there are {known}. With a word behind it, it is a prompt."
         ) from None

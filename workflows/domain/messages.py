@@ -95,12 +95,29 @@ class SubtaskPart(Value):
     description: str
     prompt: str
     model: str | None = None
+    variant: str | None = None
     command: str | None = None
 
     @property
     def arguments(self) -> dict[str, JsonValue]:
         """Of the call of `task` that it becomes."""
         return {"description": self.description, "prompt": self.prompt, "subagent_type": self.agent}
+
+
+class ShellPart(Value):
+    """A command whose output stands at `start` to `end` of an earlier `part` of the prompt, for models; it runs before
+    the turn's first request."""
+
+    type: Literal["shell"] = "shell"
+    part: int
+    start: int
+    end: int
+    command: str
+
+    @property
+    def arguments(self) -> dict[str, JsonValue]:
+        """Of the call of `bash` that it becomes."""
+        return {"command": self.command}
 
 
 class ReasoningPart(Value):
@@ -134,7 +151,9 @@ class ToolPart(Value):
 
 StoredPart: TypeAlias = Annotated[TextPart | ReasoningPart, Field(discriminator="type")]
 Part: TypeAlias = Annotated[TextPart | ReasoningPart | ToolPart, Field(discriminator="type")]
-PromptPart: TypeAlias = Annotated[TextPart | FilePart | AgentPart | SubtaskPart, Field(discriminator="type")]
+PromptPart: TypeAlias = Annotated[
+    TextPart | FilePart | AgentPart | SubtaskPart | ShellPart, Field(discriminator="type")
+]
 
 
 def join_texts(parts: Iterable[PromptPart]) -> str:

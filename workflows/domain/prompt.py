@@ -4,7 +4,7 @@ from enum import StrEnum
 from typing import Final, Self
 
 from workflows.domain.budgets import BudgetLimits
-from workflows.domain.messages import PromptPart, SubtaskPart, TextPart, join_texts
+from workflows.domain.messages import PromptPart, ShellPart, SubtaskPart, TextPart, join_texts
 from workflows.domain.output_format import OutputFormat
 from workflows.domain.value import Value
 
@@ -18,26 +18,44 @@ class PromptMode(StrEnum):
     QUEUE = "queue"
 
 
+class UsedCommand(Value):
+    """The slash command that a prompt was made of; `template`: its digest."""
+
+    name: str
+    arguments: str = ""
+    template: str
+
+    @property
+    def typed(self) -> str:
+        return f"/{self.name} {self.arguments}".strip()
+
+
 class PromptContent(Value):
     """A prompt as stored; events name it by its seal. `system`: instructions for its turn alone. `tools`, names or
     globs: those with false are denied to its turn, true changes nothing. `format`: of the turn's result; `limits`: of
-    what the turn may use. A prompt with one of these, or with subtasks, always opens a turn."""
+    what the turn may use. A prompt with one of these, with subtasks, or of a `command`, always opens a turn."""
 
     parts: tuple[PromptPart, ...]
     system: str | None = None
     tools: dict[str, bool] | None = None
     format: OutputFormat | None = None
     limits: BudgetLimits | None = None
+    command: UsedCommand | None = None
 
     @property
     def opens_turn(self) -> bool:
-        own = (self.system, self.tools, self.format, self.limits)
+        own = (self.system, self.tools, self.format, self.limits, self.command)
         return bool(self.subtasks) or any(each is not None for each in own)
 
     @property
     def subtasks(self) -> dict[int, SubtaskPart]:
         """By their places among the parts."""
         return {place: part for place, part in enumerate(self.parts) if isinstance(part, SubtaskPart)}
+
+    @property
+    def shell(self) -> dict[int, ShellPart]:
+        """By their places among the parts."""
+        return {place: part for place, part in enumerate(self.parts) if isinstance(part, ShellPart)}
 
     @property
     def text(self) -> str:

@@ -1,0 +1,1 @@
+"""Slash commands: what they are, and what their templates become."""

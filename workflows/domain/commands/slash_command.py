@@ -1,0 +1,90 @@
+"""SlashCommand: a template for prompts, with a name (opencode.md 11)."""
+
+import hashlib
+from collections.abc import Sequence
+from enum import StrEnum
+
+from workflows.domain.agents.agent import Agent, AgentMode
+from workflows.domain.commands.template import ExpandedTemplate, expand_template, find_hints
+from workflows.domain.errors import UnknownAgent, UsageError
+from workflows.domain.messages import PromptPart, ShellPart, SubtaskPart, TextPart
+from workflows.domain.permissions import permission_keys
+from workflows.domain.prompt import Prompt, PromptMode, UsedCommand
+from workflows.domain.value import Value
+
+
+class CommandSource(StrEnum):
+    BUILT_IN = "built-in"
+    CONFIGURATION = "command"
+    SKILL = permission_keys.SKILL
+
+
+class SlashCommand(Value):
+    """`files`: those that set something of it; `trusted`: all of them are the user's own, or built in. `subtask`: None
+    leaves it to the mode of its agent."""
+
+    name: str
+    template: str
+    description: str | None = None
+    agent: str | None = None
+    model: str | None = None
+    variant: str | None = None
+    subtask: bool | None = None
+    source: CommandSource = CommandSource.CONFIGURATION
+    files: tuple[str, ...] = ()
+    trusted: bool = True
+
+    @property
+    def hints(self) -> tuple[str, ...]:
+        return find_hints(self.template)
+
+    @property
+    def digest(self) -> str:
+        """Of its template."""
+        return hashlib.sha256(self.template.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def command_prompt(
+    command: SlashCommand, arguments: str, given: Prompt, agents: Sequence[Agent], default: str
+) -> Prompt:
+    """The prompt that a command becomes. `given`: what its caller names besides, without parts; `default`: the agent of
+    a turn that names none.
+
+    Raises UnknownAgent; UsageError for a template that is empty with these arguments, or cannot take them.
+    """
+    expanded = expand_template(command.template, arguments)
+    if not expanded.text:
+        raise UsageError(f"The command /{command.name} is empty without arguments: say what it is to work on.")
+    agent = _agent(command, given, agents, default)
+    own_model = command.model or (agent.model if command.agent else None)
+    model = own_model or given.model
+    variant = command.variant or (given.variant if own_model is None else None)
+    used = UsedCommand(name=command.name, arguments=arguments, template=command.digest)
+    shared = {"command": used, "mode": PromptMode.QUEUE}
+    is_subtask = agent.mode is AgentMode.SUBAGENT if command.subtask is None else command.subtask
+    if not is_subtask:
+        named = {"agent": command.agent or given.agent, "model": model, "variant": variant}
+        return given.model_copy(update={"parts": _parts(TextPart(text=expanded.text), expanded), **named, **shared})
+    work = SubtaskPart(
+        agent=agent.name,
+        description=command.description or command.name,
+        prompt=expanded.text,
+        model=command.model,
+        variant=command.variant,
+        command=command.name,
+    )
+    return given.model_copy(update={"parts": _parts(work, expanded), **shared})
+
+
+def _agent(command: SlashCommand, given: Prompt, agents: Sequence[Agent], default: str) -> Agent:
+    name = command.agent or given.agent or default
+    agent = next((each for each in agents if each.name == name), None)
+    if agent is None:
+        problem = f"The command /{command.name} is for the agent {name!r}, which is not there."
+        raise UnknownAgent(problem, (each.name for each in agents if not each.hidden))
+    return agent
+
+
+def _parts(part: PromptPart, expanded: ExpandedTemplate) -> tuple[PromptPart, ...]:
+    shell = (ShellPart(part=0, start=each.start, end=each.end, command=each.command) for each in expanded.shell)
+    return part, *shell

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from activities.files.workspace import Workspace
 from activities.project import frontmatter
-from activities.project.config_checks import check_fields
+from activities.project.config_checks import check_fields, field_error
 from activities.project.config_references import detach_from_file
 from activities.project.folder_scan import MAX_ENTRIES, FolderScan
 from activities.project.frontmatter import MarkdownFile
@@ -81,7 +81,7 @@ def _layer(
     )
     named = found.fields.get("name", name)
     if not isinstance(named, str):
-        raise ConfigError(f"{file}:{found.locate(('name',))[1]}: the field 'name' is wrong: it is a text.")
+        raise field_error(file, found.locate(("name",)), "it is a text")
     tree = normalize_permissions({"agent": {named: fields}})
     check_fields(tree, file, lambda path: found.locate([*path[2:], "name"]))  # without the agent: its key is its name
     tree = normalize_field_names(detach_from_file(tree, file, home))

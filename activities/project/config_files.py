@@ -12,6 +12,7 @@ from activities.project import json_positions, jsonc
 from activities.project.agent_files import read_agent_files
 from activities.project.config_checks import check_fields
 from activities.project.config_references import detach_from_file
+from activities.project.excerpts import locate_in_json
 from workflows.domain.config.merge import ConfigLayer, normalize_field_names, normalize_permissions
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.errors import ConfigError
@@ -23,8 +24,8 @@ def read_layers(workspace: Workspace, sources: ConfigSources, managed: Path) -> 
     """From the weakest to the strongest; `managed`: the administrator's folder. Files of agents come behind the others
     of their directory.
 
-    Raises ConfigError with file, line and field of the first mistake, or for a missing file that a variable names. An
-    agent's file that cannot be used is a refused layer.
+    Raises ConfigError with file, position and field of the first mistake, or for a missing file that a variable names.
+    An agent's file that cannot be used is a refused layer.
     """
     folders = _config_folders(workspace, sources)
     found: list[ConfigLayer | None] = []
@@ -129,7 +130,7 @@ def _read_layer(file: Path, trusted: bool, home: Path, *, managed: bool = False)
     if text is None:
         return None
     tree = normalize_permissions(jsonc.parse(text, file))
-    check_fields(tree, file, partial(json_positions.locate, text))
-    doubled = tuple((".".join(map(str, path)), line) for path, line in json_positions.duplicate_keys(text))
+    check_fields(tree, file, partial(locate_in_json, text))
+    doubled = tuple((".".join(map(str, path)), str(at)) for path, at in json_positions.duplicate_keys(text))
     tree = normalize_field_names(detach_from_file(tree, file, home))
     return ConfigLayer(file=str(file), trusted=trusted, tree=tree, managed=managed, duplicate_keys=doubled)

@@ -9,6 +9,7 @@ from typing import Final
 from activities.files.workspace import Workspace
 from activities.project.config_files import read_layers
 from activities.project.config_origins import ConfigOrigins
+from activities.project.file_positions import FilePositions
 from activities.project.instructions import (
     MAX_INSTRUCTION_BYTES,
     instruction_urls,
@@ -185,13 +186,16 @@ def _unsupported_fields(layers: Sequence[ConfigLayer]) -> Iterator[UnsupportedFi
 
 
 def _warnings(layers: Sequence[ConfigLayer], settings: Config, home: str) -> Iterator[str]:
+    positions = FilePositions()
     for layer in layers:
         for field in unknown_fields(layer.tree):
-            yield f"{layer.file}: there is no field {field!r}: it has no effect."
+            yield f"{positions.name(layer.file, field)}: there is no field {field!r}: it has no effect."
         for path in unresolved_references(layer.tree):
-            yield f"{layer.file}: the reference in {'.'.join(path)!r} is not looked up: it counts as it is written."
-        for key, line in layer.duplicate_keys:
-            yield f"{layer.file}:{line}: the key {key!r} stands here a second time: only the last one counts."
+            named = ".".join(path)
+            where = positions.name(layer.file, named)
+            yield f"{where}: the reference in {named!r} is not looked up: it counts as it is written."
+        for key, at in layer.duplicate_keys:
+            yield f"{layer.file}:{at}: the key {key!r} stands here a second time: only the last one counts."
     yield from _replaced_denials([layer for layer in layers if layer.trusted])
     yield from _shadowed_rules(settings, home)
 

@@ -1,28 +1,17 @@
 """References in configuration: made independent of their file on reading, resolved on use."""
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
 from urllib.parse import quote, unquote
 
 from pydantic import JsonValue
 
 from activities.own_thread import read_in_time
+from activities.project.config_secrets import stays_in_file
 from activities.project.jsonc import parse, read_text
-from activities.redact import Redactor
 from workflows.domain.config import fields, references
-from workflows.domain.config.fields import JsonObject
+from workflows.domain.config.fields import FieldPath, JsonObject
 from workflows.domain.errors import ConfigError
-
-_REDACTOR: Final = Redactor()
-_SECRET_NAME: Final = re.compile(r"key$|token|secret|passw|credential|authorization|cookie", re.IGNORECASE)
-_SECTIONS_WITHOUT_SECRETS: Final = frozenset({"permission", "tools", "keybinds"})  # keys are names of other things
-_SCHEMES: Final = frozenset({"", "bearer", "basic", "token"})
-_ADDRESSES: Final = frozenset({"baseURL", "endpoint", "proxy"})
-_SECRET_OPTION: Final = re.compile(r"key|token|secret|password|credential|auth", re.IGNORECASE)
-
-FieldPath = tuple[str, ...]
 
 
 async def resolve(text: str, environ: Mapping[str, str]) -> str:
@@ -58,38 +47,9 @@ def _detach(value: JsonValue, at: FieldPath, file: Path, home: Path) -> JsonValu
             return [_detach(item, (*at, str(number)), file, home) for number, item in enumerate(value)]
         case str() if references.has_reference(value):
             return references.replace_references(value, lambda kind, name: _absolute(kind, name, file, home))
-        case str() if _is_secret(at) or _may_hold_login(value, at):
+        case str() if stays_in_file(value, at):
             return f"{{config:{quote(str(file))}#{'/'.join(quote(step, safe='') for step in at)}}}"
     return value
-
-
-def find_secrets(tree: JsonObject) -> Iterator[FieldPath]:
-    """The paths of keys, headers, tokens and passwords in `tree` that are not references."""
-    return (at for at, text in references.iter_texts(tree) if _holds_secret(text, at))
-
-
-def _holds_secret(text: str, at: FieldPath) -> bool:
-    """By its field or its form. A scheme before a reference is none."""
-    if _REDACTOR.text(text) != text or (_may_hold_login(text, at) and not references.has_reference(text)):
-        return True
-    plain = references.replace_references(text, lambda kind, name: "").strip()
-    named = _SECRET_NAME.search(_field_name(at)) is not None or "headers" in at[:-1]
-    return named and not _SECTIONS_WITHOUT_SECRETS.intersection(at[:-1]) and plain.lower() not in _SCHEMES
-
-
-def _is_secret(at: FieldPath) -> bool:
-    return at[0] == "provider" and (
-        "headers" in at[:-1] or ("options" in at[:-1] and bool(_SECRET_OPTION.search(_field_name(at))))
-    )
-
-
-def _may_hold_login(text: str, at: FieldPath) -> bool:
-    return at[0] == "provider" and at[-1] in _ADDRESSES and ("@" in text or _REDACTOR.text(text) != text)
-
-
-def _field_name(at: FieldPath) -> str:
-    """A list's for its items."""
-    return next((step for step in reversed(at) if not step.isdigit()), "")
 
 
 def _absolute(kind: references.ReferenceKind, name: str, file: Path, home: Path) -> str:

@@ -7,7 +7,9 @@ from typing import Final
 
 from activities.project import json_positions, jsonc
 from activities.project.config_checks import check_fields
-from activities.project.config_references import detach_from_file, find_secrets
+from activities.project.config_references import detach_from_file
+from activities.project.config_secrets import find_secrets
+from activities.project.excerpts import locate_in_json
 from workflows.domain.config.fields import JsonObject
 from workflows.domain.config.merge import normalize_permissions
 from workflows.domain.config.sources import ConfigSources
@@ -15,6 +17,7 @@ from workflows.domain.errors import ConfigError
 
 CONTENT_VARIABLE: Final = "OPENCODE_CONFIG_CONTENT"
 PERMISSION_VARIABLE: Final = "OPENCODE_PERMISSION"
+_PERMISSION: Final = '{"permission": '
 
 
 def read_sources(environ: Mapping[str, str], *, home: Path, folder: Path) -> ConfigSources:
@@ -30,7 +33,7 @@ def read_sources(environ: Mapping[str, str], *, home: Path, folder: Path) -> Con
         file=_path(environ, "OPENCODE_CONFIG"),
         directory=_path(environ, "OPENCODE_CONFIG_DIR"),
         content=_read_variable(CONTENT_VARIABLE, content, home) if content else None,
-        permission=_read_variable(PERMISSION_VARIABLE, f'{{"permission": {permission}\n}}', home)
+        permission=_read_variable(PERMISSION_VARIABLE, f"{_PERMISSION}{permission}\n}}", home, len(_PERMISSION))
         if permission
         else None,
         disable_project_config=_is_on(environ, "OPENCODE_DISABLE_PROJECT_CONFIG"),
@@ -52,16 +55,16 @@ def _path(environ: Mapping[str, str], name: str) -> str | None:
     return path
 
 
-def _read_variable(name: str, text: str, home: Path) -> JsonObject:
-    """Checked like a file; file references become absolute."""
+def _read_variable(name: str, text: str, home: Path, before: int = 0) -> JsonObject:
+    """Checked like a file; file references become absolute. `before`: characters that are ours."""
     variable = Path(name)
-    tree = normalize_permissions(jsonc.parse(text, variable))
+    tree = normalize_permissions(jsonc.parse(text, variable, before))
     if name == PERMISSION_VARIABLE and tree.keys() != {"permission"}:
         raise ConfigError(f"{name}: the variable holds one value, the object or the word that `permission` may be.")
-    check_fields(tree, variable, partial(json_positions.locate, text))
-    for path, _ in json_positions.duplicate_keys(text):
+    check_fields(tree, variable, partial(locate_in_json, text, before=before))
+    for path, at in json_positions.duplicate_keys(text, before):
         raise ConfigError(
-            f"{name}: the key {'.'.join(map(str, path))!r} is there twice, and one of them would not count."
+            f"{name}:{at}: the key {'.'.join(map(str, path))!r} is there twice, and one of them would not count."
         )
     for field in find_secrets(tree):
         raise ConfigError(

@@ -11,7 +11,8 @@ from typing import Final
 import yaml
 from pydantic import JsonValue
 
-from activities.project.json_positions import JsonPath, line_number
+from activities.project.excerpts import Located, excerpt_line, with_excerpt
+from activities.project.json_positions import START, JsonPath, TextPosition, position_at
 from workflows.domain.config.fields import JsonObject
 from workflows.domain.errors import ConfigError
 
@@ -27,35 +28,39 @@ _TAG: Final = "tag:yaml.org,2002:"
 
 @dataclass(frozen=True)
 class MarkdownFile:
-    """`fields` are shared between readings: change none. `lines`: of the fields, by their paths."""
+    """`fields` are shared between readings: change none. `positions`: of the fields, by their paths. `text`: the
+    whole file."""
 
     fields: JsonObject
     body: str
-    lines: Mapping[JsonPath, int]
+    positions: Mapping[JsonPath, TextPosition]
+    text: str
 
-    def locate(self, path: Sequence[str | int]) -> tuple[JsonPath, int]:
-        """The longest known part of `path`, and its line; skips what is no key or index."""
+    def locate(self, path: Sequence[str | int]) -> Located:
+        """The longest known part of `path`; skips what is no key or index."""
         found: JsonPath = ()
         for part in path:
-            if (*found, part) in self.lines:
+            if (*found, part) in self.positions:
                 found = (*found, part)
-        return found, self.lines.get(found, 1)
+        line, column = at = self.positions.get(found, START)
+        return Located(found, at, excerpt_line(self.text.split("\n")[line - 1], column - 1))
 
 
 @lru_cache(_CACHED)
 def parse(text: str, file: Path) -> MarkdownFile:
-    """Raises ConfigError with file and line."""
+    """Raises ConfigError with file and position."""
     begin = _BEGIN.match(text)
     if begin is None:
-        return MarkdownFile({}, text.strip(), {})
+        return MarkdownFile({}, text.strip(), {}, text)
     end = _END.search(text, begin.end())
     if end is None:
-        raise ConfigError(f"{file}:{line_number(text, begin.end())}: the fields have no end: close them with ---.")
-    head, above = text[begin.end() : end.start()], line_number(text, begin.end())
+        at = position_at(text, begin.end())
+        raise ConfigError(f"{file}:{at}: the fields have no end: close them with ---.")
+    head, above = text[begin.end() : end.start()], position_at(text, begin.end()).line
     if len(head) > MAX_HEAD_CHARS:
-        raise ConfigError(f"{file}:{above}: the fields have more than {MAX_HEAD_CHARS:,} characters.")
-    fields, lines = _read_repaired(head, file, above)
-    return MarkdownFile(fields, text[end.end() :].strip(), lines)
+        raise ConfigError(f"{file}:{above}:1: the fields have more than {MAX_HEAD_CHARS:,} characters.")
+    fields, positions = _read_repaired(head, file, above)
+    return MarkdownFile(fields, text[end.end() :].strip(), positions, text)
 
 
 def repair(head: str) -> str:
@@ -70,7 +75,7 @@ def _repair_line(line: str) -> str:
     return f"{field[1]}: '{field[2].replace(chr(39), chr(39) * 2)}'"
 
 
-def _read_repaired(head: str, file: Path, above: int) -> tuple[JsonObject, dict[JsonPath, int]]:
+def _read_repaired(head: str, file: Path, above: int) -> tuple[JsonObject, dict[JsonPath, TextPosition]]:
     """`above`: the line of the file that the head begins in."""
     try:
         try:
@@ -78,23 +83,27 @@ def _read_repaired(head: str, file: Path, above: int) -> tuple[JsonObject, dict[
         except yaml.YAMLError:
             return _read(repair(head), above)
     except yaml.YAMLError as error:
-        line, problem = _explain(error, head)
-        raise ConfigError(f"{file}:{above + line}: this is not YAML: {' '.join(problem.split())}.") from error
+        line, column, problem = _explain(error, head)
+        excerpt = excerpt_line("".join(head.split("\n")[line : line + 1]), column)
+        message = f"{file}:{above + line}:{column + 1}: this is not YAML: {' '.join(problem.split())}."
+        raise ConfigError(with_excerpt(message, excerpt)) from error
     except RecursionError as error:
-        raise ConfigError(f"{file}:{above}: the fields are nested too deeply.") from error
+        raise ConfigError(f"{file}:{above}:1: the fields are nested too deeply.") from error
 
 
-def _explain(error: yaml.YAMLError, head: str) -> tuple[int, str]:
-    """Lines below the beginning of the head, and what is wrong there."""
+def _explain(error: yaml.YAMLError, head: str) -> tuple[int, int, str]:
+    """Line and column below the beginning of the head, from 0, and what is wrong there."""
     if isinstance(error, yaml.MarkedYAMLError):
         mark = error.problem_mark or error.context_mark
-        return mark.line if mark else 0, " ".join(filter(None, (error.context, error.problem)))
+        line, column = (mark.line, mark.column) if mark else (0, 0)
+        return line, column, " ".join(filter(None, (error.context, error.problem)))
     if isinstance(error, yaml.reader.ReaderError):
-        return head.count("\n", 0, error.position), f"it holds the character {chr(error.character)!r}"
-    return 0, str(error)
+        line, column = position_at(head, error.position)
+        return line - 1, column - 1, f"it holds the character {chr(error.character)!r}"
+    return 0, 0, str(error)
 
 
-def _read(head: str, above: int) -> tuple[JsonObject, dict[JsonPath, int]]:
+def _read(head: str, above: int) -> tuple[JsonObject, dict[JsonPath, TextPosition]]:
     loader = _Loader(head)
     try:
         root = loader.get_single_node()
@@ -104,9 +113,9 @@ def _read(head: str, above: int) -> tuple[JsonObject, dict[JsonPath, int]]:
         return {}, {}
     if not isinstance(root, yaml.MappingNode):
         raise _error("these are no fields: write each as NAME: VALUE", root)
-    lines: dict[JsonPath, int] = {}
-    _note_lines(root, (), above, lines)
-    return _mapping(root), lines
+    positions: dict[JsonPath, TextPosition] = {}
+    _note_positions(root, (), above, positions)
+    return _mapping(root), positions
 
 
 class _Loader(yaml.SafeLoader):
@@ -174,15 +183,20 @@ def _mapping(node: yaml.MappingNode) -> JsonObject:
     return found
 
 
-def _note_lines(node: yaml.Node, at: JsonPath, above: int, lines: dict[JsonPath, int]) -> None:
+def _note_positions(node: yaml.Node, at: JsonPath, above: int, positions: dict[JsonPath, TextPosition]) -> None:
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
-            lines[(*at, str(key.value))] = above + key.start_mark.line
-            _note_lines(value, (*at, str(key.value)), above, lines)
+            _note_position((*at, str(key.value)), key, value, above, positions)
     elif isinstance(node, yaml.SequenceNode):
         for number, each in enumerate(node.value):
-            lines[(*at, number)] = above + each.start_mark.line
-            _note_lines(each, (*at, number), above, lines)
+            _note_position((*at, number), each, each, above, positions)
+
+
+def _note_position(
+    at: JsonPath, first: yaml.Node, value: yaml.Node, above: int, positions: dict[JsonPath, TextPosition]
+) -> None:
+    positions[at] = TextPosition(above + first.start_mark.line, first.start_mark.column + 1)
+    _note_positions(value, at, above, positions)
 
 
 def _error(problem: str, node: yaml.Node) -> yaml.MarkedYAMLError:

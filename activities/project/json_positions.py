@@ -1,8 +1,8 @@
-"""Positions of fields in JSON with comments, for line numbers in errors."""
+"""Positions of fields in JSON with comments, for errors and for people."""
 
 import re
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
 
 _TOKEN: Final = re.compile(
     r"""//[^\n]*|/\*.*?\*/|(?P<mark>[{}\[\],])|(?P<word>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[^\s{}\[\],:"'/]+)""",
@@ -12,33 +12,65 @@ _TOKEN: Final = re.compile(
 JsonPath = tuple[str | int, ...]
 
 
-def line_number(text: str, offset: int) -> int:
-    """From 1."""
-    return text.count("\n", 0, offset) + 1
+class TextPosition(NamedTuple):
+    """From 1; `column` in characters."""
+
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.line}:{self.column}"
+
+
+class PlacedWord(NamedTuple):
+    """A word that is no key, from `start` to `end` in the text."""
+
+    path: JsonPath
+    start: int
+    end: int
+
+
+START: Final = TextPosition(1, 1)
+
+
+def position_at(text: str, offset: int, before: int = 0) -> TextPosition:
+    """`before`: characters at the beginning that do not count."""
+    text, offset = text[before:], max(offset - before, 0)
+    return TextPosition(text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset))
 
 
 def locate(text: str, path: Sequence[str | int]) -> tuple[JsonPath, int]:
-    """The longest known part of `path`, and its line; skips what is no key or index."""
-    offsets = _walk(text).offsets
+    """The longest known part of `path`, and its offset; skips what is no key or index."""
+    offsets = field_offsets(text)
     found: JsonPath = ()
     for part in path:
         if (*found, part) in offsets:
             found = (*found, part)
-    return found, line_number(text, offsets.get(found, 0))
+    return found, offsets.get(found, 0)
 
 
-def duplicate_keys(text: str) -> list[tuple[JsonPath, int]]:
-    """Each with the line of the later one."""
-    return [(path, line_number(text, offset)) for path, offset in _walk(text).duplicates]
+def field_offsets(text: str) -> dict[JsonPath, int]:
+    """Of keys and of items of lists."""
+    return _walk(text).offsets
+
+
+def duplicate_keys(text: str, before: int = 0) -> list[tuple[JsonPath, TextPosition]]:
+    """Each with the position of the later one."""
+    return [(path, position_at(text, offset, before)) for path, offset in _walk(text).duplicates]
+
+
+def iter_words(text: str) -> Iterator[PlacedWord]:
+    """The values that are no objects and lists, also of a text that is no JSON."""
+    walk = _Walk()
+    for token in _TOKEN.finditer(text):
+        if walk.take(token):
+            yield PlacedWord(walk.path, *token.span())
 
 
 def _walk(text: str) -> "_Walk":
     walk = _Walk()
     for token in _TOKEN.finditer(text):
-        if token["mark"]:
-            walk.mark(token["mark"], token.start())
-        elif token["word"]:
-            walk.word(token["word"], token.start())
+        walk.take(token)
     return walk
 
 
@@ -51,7 +83,19 @@ class _Walk:
         self._open: list[str | int | None] = []
         self._keys: list[set[str]] = []  # of each open object and array
 
-    def mark(self, mark: str, offset: int) -> None:
+    @property
+    def path(self) -> JsonPath:
+        return tuple(part for part in self._open if part is not None)
+
+    def take(self, token: re.Match[str]) -> bool:
+        """Whether it is a word that is no key."""
+        if token["mark"]:
+            self._mark(token["mark"], token.start())
+        elif token["word"]:
+            return self._word(token["word"], token.start())
+        return False
+
+    def _mark(self, mark: str, offset: int) -> None:
         if mark in "{[":
             self._item(offset)
             self._open.append(None if mark == "{" else 0)
@@ -62,16 +106,18 @@ class _Walk:
             last = self._open[-1]
             self._open[-1] = last + 1 if isinstance(last, int) else None
 
-    def word(self, word: str, offset: int) -> None:
-        if self._open and self._open[-1] is None:
+    def _word(self, word: str, offset: int) -> bool:
+        is_key = bool(self._open) and self._open[-1] is None
+        if is_key:
             self._key(word.strip("\"'"), offset)
         self._item(offset)
+        return not is_key
 
     def _key(self, key: str, offset: int) -> None:
         self._open[-1] = key
         if key in self._keys[-1]:
-            self.duplicates.append((tuple(part for part in self._open if part is not None), offset))
+            self.duplicates.append((self.path, offset))
         self._keys[-1].add(key)
 
     def _item(self, offset: int) -> None:
-        self.offsets.setdefault(tuple(part for part in self._open if part is not None), offset)
+        self.offsets.setdefault(self.path, offset)

@@ -8,6 +8,7 @@ import pyjson5
 
 from activities.files.safe_open import read_whole
 from activities.project import json_positions
+from activities.project.excerpts import excerpt_json, with_excerpt
 from workflows.domain.config.fields import JsonObject
 from workflows.domain.errors import ConfigError, ToolError
 
@@ -26,23 +27,28 @@ def read_text(file: Path) -> str | None:
         raise ConfigError(f"{str(file)!r}: the file cannot be read: {error}") from error
 
 
-def parse(text: str, file: Path) -> JsonObject:
-    """An empty text is an empty object. ConfigError names the line of a mistake."""
+def parse(text: str, file: Path, before: int = 0) -> JsonObject:
+    """An empty text is an empty object. ConfigError names the position of a mistake, and what stands there.
+
+    `before`: characters at the beginning that do not count."""
     try:
         tree = pyjson5.decode(text)
     except pyjson5.Json5DecoderException as error:
-        return _empty_or_error(error, text, file)
+        return _empty_or_error(error, text, file, before)
     if not isinstance(tree, dict):
-        raise ConfigError(f"{file}:1: a configuration is one object: put all fields between {{ and }}.")
+        raise ConfigError(f"{file}:1:1: a configuration is one object: put all fields between {{ and }}.")
     return tree
 
 
-def _empty_or_error(error: pyjson5.Json5DecoderException, text: str, file: Path) -> JsonObject:
+def _empty_or_error(error: pyjson5.Json5DecoderException, text: str, file: Path, before: int) -> JsonObject:
     message = str(error.args[0])
     if message.startswith("No JSON data"):
         return {}
     message = re.sub(r"\bb'(\w+)'", r"\1", message)
     message = re.sub(r"U\+([0-9a-f]{4,6})", lambda hit: repr(chr(int(hit[1], 16))), message)
     what, _, offset = message.rpartition(" near ")
-    line = json_positions.line_number(text, int(re.sub(r"\D.*", "", offset) or 0))
-    raise ConfigError(f"{file}:{line}: this is not JSON: {what.removesuffix(' starting')}.") from error
+    at = max(int(re.sub(r"\D.*", "", offset) or 1) - 1, 0)
+    position, problem = json_positions.position_at(text, at, before), what.removesuffix(" starting")
+    raise ConfigError(
+        with_excerpt(f"{file}:{position}: this is not JSON: {problem}.", excerpt_json(text, at))
+    ) from error

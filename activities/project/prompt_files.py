@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from activities.files.real_paths import real_path
+from activities.project.file_positions import FilePositions
 from activities.project.jsonc import read_text
 from workflows.domain.config.fields import FieldPath, value_at, with_value_at, without_path
 from workflows.domain.config.merge import ConfigLayer
@@ -41,14 +42,14 @@ def _read_layer(layer: ConfigLayer, root: Path) -> ReadPrompts:
         path: FieldPath = ("agent", name, "prompt")
         if not isinstance(written := value_at(tree, path), str):
             continue
-        files = _Files(layer, root)
+        files = _Files(layer, ".".join(path), root)
         text = replace_references(written, files.look_up)
         if len(text) > MAX_PROMPT_CHARS:
-            raise ConfigError(f"{layer.file}: {'.'.join(path)} has more than {MAX_PROMPT_CHARS:,} characters.")
+            raise ConfigError(f"{files.where()}: {files.field} has more than {MAX_PROMPT_CHARS:,} characters.")
         if files.variables:
-            warnings.append(f"{layer.file}: {', '.join(files.variables)} in {'.'.join(path)!r} is not looked up.")
+            warnings.append(f"{files.where()}: {', '.join(files.variables)} in {files.field!r} is not looked up.")
         if files.outside:
-            untrusted.append(UntrustedField(file=layer.file, field=".".join(path), why=_OUTSIDE))
+            untrusted.append(UntrustedField(file=layer.file, field=files.field, why=_OUTSIDE))
             tree = without_path(tree, path)
         elif text != written:
             tree = with_value_at(tree, path, text)
@@ -58,11 +59,15 @@ def _read_layer(layer: ConfigLayer, root: Path) -> ReadPrompts:
 class _Files:
     """Those that one prompt names."""
 
-    def __init__(self, layer: ConfigLayer, root: Path) -> None:
+    def __init__(self, layer: ConfigLayer, field: str, root: Path) -> None:
         self.layer = layer
+        self.field = field
         self.root = root
         self.outside = False
         self.variables: list[str] = []
+
+    def where(self) -> str:
+        return FilePositions().name(self.layer.file, self.field)
 
     def look_up(self, kind: ReferenceKind, name: str) -> str:
         if kind != "file":  # a value of a variable would be stored with the turn
@@ -74,5 +79,5 @@ class _Files:
             return ""
         text = read_text(file)
         if text is None:
-            raise ConfigError(f"{self.layer.file}: there is no file {name!r}, though a prompt is said to be in it.")
+            raise ConfigError(f"{self.where()}: there is no file {name!r}, though a prompt is said to be in it.")
         return text.strip()

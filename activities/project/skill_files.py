@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from activities.files.real_paths import is_directory, real_path
 from activities.files.workspace import Workspace
 from activities.project import frontmatter
+from activities.project.config_checks import field_error
 from activities.project.config_files import directories_to_root, project_config_folders, user_config_folders
 from activities.project.folder_scan import MAX_ENTRIES, FolderScan
 from activities.project.markdown_text import read_text, shown_path
@@ -69,21 +70,17 @@ def find_skills(workspace: Workspace, layers: Iterable[ConfigLayer], sources: Co
 
 
 def read_skill(path: Path, within: Path | None) -> SkillText:
-    """`within`: where a link in a foreign repository may lead. Raises ConfigError with file and line."""
+    """`within`: where a link in a foreign repository may lead. Raises ConfigError with file and position."""
     file = Path(shown_path(path))
     found = frontmatter.parse(read_text(path, within), file)
     name, description = found.fields.get("name"), found.fields.get("description")
     if name is None:
-        raise ConfigError(f"{file}:1: it has no field 'name', and is no skill without it.")
+        raise ConfigError(f"{file}:1:1: it has no field 'name', and is no skill without it.")
     if not isinstance(name, str) or not is_skill_name(name):
-        raise ConfigError(
-            f"{file}:{found.locate(('name',))[1]}: the field 'name' is wrong: a skill's name has 1 to 100 letters, "
-            "digits, blanks, and . : / @ + - _."
-        )
+        allowed = "a skill's name has 1 to 100 letters, digits, blanks, and . : / @ + - _"
+        raise field_error(file, found.locate(("name",)), allowed)
     if not isinstance(description, str | None):
-        raise ConfigError(
-            f"{file}:{found.locate(('description',))[1]}: the field 'description' is wrong: it is a text."
-        )
+        raise field_error(file, found.locate(("description",)), "it is a text")
     return SkillText(name, " ".join((description or "").split()) or None, found.body)
 
 

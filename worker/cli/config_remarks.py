@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from activities.model.providers import check_provider, split_model_id
+from activities.project.file_positions import FilePositions
 from worker import credential_handoff
 from worker.cli import model_choices
 from worker.cli.command_support import print_note
@@ -22,11 +23,13 @@ _MOST: Final = 20  # refused files that are named
 
 def find_config_remarks(settings: Settings, turn_config: TurnConfig) -> Iterator[str]:
     """What has no effect, and why. Raises UsageError if the file of handed-over keys is damaged."""
+    positions = FilePositions()
     for held in turn_config.untrusted_fields:
-        where = f"{one_line(held.field)} of {one_line(held.file, _LONGEST)}"
+        where = f"{one_line(held.field)} of {one_line(positions.name(held.file, held.field), _LONGEST)}"
         yield f"Ignored from the project's configuration: {where}: {one_line(held.why, _LONGEST)}."
     for field in turn_config.unsupported_fields:
-        yield f"Ignored (not supported yet): {one_line(field.field)} of {one_line(field.file, _LONGEST)}."
+        where = one_line(positions.name(field.file, field.field), _LONGEST)
+        yield f"Ignored (not supported yet): {one_line(field.field)} of {where}."
     for files in turn_config.ignored:
         yield from _describe_ignored_files(files)
     yield from _refused_agents(turn_config)

@@ -112,7 +112,7 @@ async def test_a_file_that_cannot_be_used_is_refused_alone(
     turn_config = await project_home.load()
 
     (refused,) = turn_config.refused_agents
-    assert refused.why.startswith(f"{file}:{line}: ") and problem in refused.why
+    assert refused.why.startswith(f"{file}:{line}:") and problem in refused.why
     assert {each.name for each in turn_config.delegation.agents} == {"build", "explore", "general", "good", "plan"}
 
 
@@ -142,7 +142,7 @@ async def test_no_name_of_a_file_begins_a_line_of_its_own(project_home: ProjectH
     turn_config = await project_home.load()
     (refused,), (warning,) = turn_config.refused_agents, turn_config.warnings
 
-    assert "a\\nRefused: b.md:2: " in refused.why and "\n" not in refused.why
+    assert "a\\nRefused: b.md:2:1: " in refused.why and "\n" not in refused.why
     assert "c\\nd/SKILL.md: its path holds a line break" in warning and not turn_config.skills
 
 
@@ -192,7 +192,7 @@ async def test_no_agent_works_without_what_its_broken_file_may_deny(project_home
 
     for role in (Role(), Role("build")):
         with pytest.raises(
-            UnknownAgent, match=rf"'build' cannot be used\. .*{name}:\d+: .*Available agents: coder, plan"
+            UnknownAgent, match=rf"'build' cannot be used\. .*{name}:\d+:\d+: .*Available agents: coder, plan"
         ):
             await project_home.load(role=role)
     assert (await project_home.load(role=Role("coder"))).agent.name == "coder"
@@ -243,7 +243,8 @@ async def test_a_prompt_of_json_is_read_from_its_file(project_home: ProjectHome)
         "Of {env:HOME}",
     ]
     assert [(held.file, held.field) for held in found["a"].untrusted_fields] == [(str(file), "agent.b.prompt")]
-    assert found["a"].warnings == (f"{file}: {{env:HOME}} in 'agent.c.prompt' is not looked up.",)
+    column = file.read_text().index('"prompt": "Of') + 1
+    assert found["a"].warnings == (f"{file}:1:{column}: {{env:HOME}} in 'agent.c.prompt' is not looked up.",)
 
 
 async def test_a_prompt_whose_file_is_missing_or_too_long_stops_the_run(project_home: ProjectHome) -> None:

@@ -26,7 +26,7 @@ async def test_agents_are_as_in_opencode(case: Case, project_home: ProjectHome) 
     if case.holdfast is not None:
         assert case.holdfast == BROKEN_FILE
         (refused,) = (await project_home.load()).refused_agents
-        assert "/agent/bad.md:3: " in refused.why and refused.names == ("bad",)
+        assert "/agent/bad.md:3:1: " in refused.why and refused.names == ("bad",)
         expected = {"agents": {**expected["agents"], "bad": None}}
     for key, value in expected.items():
         assert_matches({key: await FOUND[key](case, project_home)}, {key: _wanted(key, value)})

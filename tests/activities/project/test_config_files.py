@@ -95,17 +95,20 @@ def test_a_switch_leaves_the_project_out(project_home: ProjectHome) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{\n  "model": 5\n}', ":2: the field 'model' is wrong: "),
-        ('{"permission": {\n  "bash": {\n    "rm *": "maybe"}}}', ":3: the field 'permission.bash.rm *' is wrong: "),
-        ('{\n\n  "tool_output": {"max_lines": "10"}}', ":3: the field 'tool_output.max_lines' is wrong: "),
-        ('{"agent": {"build":\n {"tools": {"bash": "false"}}}}', ":2: the field 'agent.build.tools.bash' is wrong: "),
+        ('{\n  "model": 5\n}', ":2:3: the field 'model' is wrong: "),
+        ('{"permission": {\n  "bash": {\n    "rm *": "maybe"}}}', ":3:5: the field 'permission.bash.rm *' is wrong: "),
+        ('{\n\n  "tool_output": {"max_lines": "10"}}', ":3:19: the field 'tool_output.max_lines' is wrong: "),
+        (
+            '{"agent": {"build":\n {"tools": {"bash": "false"}}}}',
+            ":2:13: the field 'agent.build.tools.bash' is wrong: ",
+        ),
         (
             '{"holdfast": {"budget": {"day":\n {"minutes": 5}}}}',
-            ":2: the field 'holdfast.budget.day.minutes' is wrong: there is no such field",
+            ":2:3: the field 'holdfast.budget.day.minutes' is wrong: there is no such field",
         ),
     ],
 )
-def test_a_wrong_type_is_named_with_file_line_and_field(project_home: ProjectHome, text: str, message: str) -> None:
+def test_a_wrong_type_is_named_with_file_position_and_field(project_home: ProjectHome, text: str, message: str) -> None:
     file = project_home.write("opencode.json", text)
 
     with pytest.raises(ConfigError) as caught:

@@ -68,7 +68,7 @@ def test_what_is_wrong_in_a_head_is_named_with_its_line(head: str, line: int, pr
     with pytest.raises(ConfigError) as caught:
         parse(f"---\n{head}---\nP", FILE)
 
-    assert str(caught.value).startswith(f"{FILE}:{line}: ") and problem in str(caught.value)
+    assert str(caught.value).startswith(f"{FILE}:{line}:") and problem in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -89,12 +89,12 @@ def test_a_hostile_head_is_judged_at_once(head: str, problem: str) -> None:
 
 
 def test_a_head_without_an_end_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"a\.md:2: the fields have no end"):
+    with pytest.raises(ConfigError, match=r"a\.md:2:1: the fields have no end"):
         parse("---\npermission:\n  edit: deny\n", FILE)
 
 
-def test_a_field_has_the_line_that_it_stands_in() -> None:
+def test_a_field_is_found_where_it_stands() -> None:
     found = parse("\n---\nd: a: b\npermission:\n  bash:\n    ls: allow\n---\n", FILE)
 
-    assert found.locate(("permission", "bash", "union", "ls")) == (("permission", "bash", "ls"), 6)
-    assert found.locate(("nothing",)) == ((), 1)
+    assert found.locate(("permission", "bash", "union", "ls")) == (("permission", "bash", "ls"), (6, 5), "ls: allow")
+    assert found.locate(("nothing",))[:2] == ((), (1, 1))

@@ -18,13 +18,13 @@ def test_an_empty_file_is_an_empty_configuration(text: str) -> None:
     assert parse(text, FILE) == {}
 
 
-def test_a_mistake_is_named_with_file_and_line() -> None:
-    with pytest.raises(ConfigError, match=r"^/p/opencode.json:3: this is not JSON: "):
+def test_a_mistake_is_named_with_file_position_and_text() -> None:
+    with pytest.raises(ConfigError, match=r"^/p/opencode.json:3:7: this is not JSON: .* Found: nope nope }$"):
         parse('{\n"model": "a/b",\n nope nope }', FILE)
 
 
 def test_a_missing_mark_is_named_as_it_is_written() -> None:
-    with pytest.raises(ConfigError, match=r":1: this is not JSON: Expected 'e'"):
+    with pytest.raises(ConfigError, match=r":1:7: this is not JSON: Expected 'e'"):
         parse('{"a": tru}', FILE)
 
 

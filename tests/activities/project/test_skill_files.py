@@ -88,7 +88,7 @@ async def test_a_file_that_is_no_skill_is_left_out_and_named(
 
     assert [each.name for each in turn_config.skills] == ["good"]
     (warning,) = turn_config.warnings
-    assert warning.startswith(f"{file}:{line}: ") and problem in warning
+    assert warning.startswith(f"{file}:{line}:") and problem in warning
 
 
 async def test_hostile_folders_hold_nothing_up_and_lead_nowhere(project_home: ProjectHome) -> None:

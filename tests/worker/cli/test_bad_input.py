@@ -179,10 +179,10 @@ async def test_a_stack_that_cannot_be_started_accepts_nothing(bare: CommandRunne
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('{\n  "permission": {\n    "bash": "perhaps"\n  }\n}', ("opencode.json:3", "permission.bash")),
-        ('{\n  "model": "a/b",\n  "permission"\n}', ("opencode.json:4",)),
+        ('{\n  "permission": {\n    "bash": "perhaps"\n  }\n}', ("opencode.json:3:5", "permission.bash")),
+        ('{\n  "model": "a/b",\n  "permission"\n}', ("opencode.json:4:1", "Found: }")),
         ("[]", ("opencode.json",)),
-        ("{\n  \"instructions\": 'x'\n}", ("opencode.json:2",)),
+        ("{\n  \"instructions\": 'x'\n}", ("opencode.json:2:3",)),
     ],
     ids=["value", "syntax", "no-object", "quotes"],
 )

@@ -28,8 +28,8 @@ async def test_a_broken_configuration_is_named_by_file_line_and_field_and_a_miss
     key = await found(settings, "model key")
 
     assert field.level is syntax.level is key.level is Level.FAILURE
-    assert f"{file}:3: the field 'permission.bash'" in field.message and "Correct it there" in field.remedy
-    assert f"{file}:2: " in syntax.message
+    assert f"{file}:3:18: the field 'permission.bash'" in field.message and "Correct it there" in field.remedy
+    assert f"{file}:2:31: " in syntax.message
     assert "anthropic/claude" in key.message and "ANTHROPIC_API_KEY" in key.remedy and "auth login" in key.remedy
 
 
@@ -52,7 +52,7 @@ async def test_what_has_no_effect_is_named_as_a_run_names_it(tmp_path: Path, mon
     assert [each.message for each in found[1:]] == remarks
     assert any("mcp" in each for each in remarks) and any(each.startswith("Ignored from the") for each in remarks)
     (refused,) = [each for each in remarks if each.startswith("Refused: ")]
-    assert refused.startswith(f"Refused: {agents}/reviewer.md:3: the field 'edit' is wrong: a rule counts within")
+    assert refused.startswith(f"Refused: {agents}/reviewer.md:3:1: the field 'edit' is wrong: a rule counts within")
     assert refused.endswith(" There is no agent 'reviewer' until it is mended.")
 
 

@@ -18,7 +18,8 @@ _JOINED: Final[tuple[FieldPath, ...]] = (("instructions",), ("skills", "paths"),
 
 class ConfigLayer(Value):
     """A configuration file, a variable that holds one, or an agent's `markdown` file; one that is `refused` has no
-    fields. `trusted`: the user's own, or the administrator's (`managed`). `duplicate_keys`: with the second's line."""
+    fields. `trusted`: the user's own, or the administrator's (`managed`). `duplicate_keys`: with the
+    second's position."""
 
     file: str
     trusted: bool
@@ -26,7 +27,7 @@ class ConfigLayer(Value):
     managed: bool = False
     markdown: bool = False
     refused: RefusedAgent | None = None
-    duplicate_keys: tuple[tuple[str, int], ...] = ()
+    duplicate_keys: tuple[tuple[str, str], ...] = ()
 
 
 def merge_files(trees: Iterable[JsonObject]) -> JsonObject:

@@ -25,7 +25,7 @@ async def test_a_pipe_gets_a_row_for_each_visible_agent_and_its_origin(bare: Com
 
     assert [row.split()[0] for row in ended.out.splitlines()] == ["build", "explore", "general", "plan", "reviewer"]
     assert "built-in, ~/.config/opencode/opencode.json" in ended.out and ".opencode/agent/reviewer.md" in ended.out
-    assert "Refused: " in ended.err and "agent/bad.md:2: the field 'mode' is wrong" in ended.err
+    assert "Refused: " in ended.err and "agent/bad.md:2:1: the field 'mode' is wrong" in ended.err
     assert [each["name"] for each in every if each["hidden"]] == ["compaction", "secret", "summary", "title"]
     assert [(each["name"], each["native"], each["temperature"]) for each in every if each["default"]] == [
         ("build", True, 0.3)

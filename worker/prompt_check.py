@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
+from activities.files.named_files import MAX_FILES, path_of_url
 from activities.tools.json_schema import check_schema
 from workflows.domain.agents.agent import AgentMode
 from workflows.domain.config.turn_config import TurnConfig
@@ -14,19 +15,20 @@ MAX_PROMPT_CHARS: Final = 1_000_000
 MAX_SUBTASKS: Final = 20
 MAX_TOOLS: Final = 100
 _MAX_TOOL_CHARS: Final = 200  # of a name or glob
-_UNSUPPORTED_PARTS: Final = {
-    FilePart: "Files in prompts are not supported yet: name the file's path in the text, and the agent reads it.",
-    AgentPart: "Mentions of agents are not supported yet: say in the text which subagent is to be given the work.",
-}
+_UNSUPPORTED: Final = "Mentions of agents are no parts of prompts yet: name the subagent in the text."
 
 
 def validate_prompt(prompt: Prompt | str) -> Prompt:
-    """A valid prompt. Raises UsageError, also for what is not supported yet."""
+    """A valid prompt. Raises UsageError."""
     if isinstance(prompt, str):
         prompt = Prompt.of_text(prompt)
-    for part in prompt.parts:
-        if (refusal := _UNSUPPORTED_PARTS.get(type(part))) is not None:
-            raise UsageError(refusal)
+    if any(isinstance(part, AgentPart) for part in prompt.parts):
+        raise UsageError(_UNSUPPORTED)
+    files = [part for part in prompt.parts if isinstance(part, FilePart)]
+    if len(files) > MAX_FILES:
+        raise UsageError(f"The prompt has {len(files)} files, {MAX_FILES} are the most: name their directory.")
+    for file in files:
+        _check_file(file)
     if prompt.system is not None:
         validate_system(prompt.system)
     validate_text(prompt.text)
@@ -39,6 +41,15 @@ def validate_prompt(prompt: Prompt | str) -> Prompt:
     if prompt.format is not None:
         check_schema(prompt.format.json_schema)
     return prompt
+
+
+def _check_file(part: FilePart) -> None:
+    try:
+        named = part.is_named and path_of_url(part.url)
+    except ValueError:
+        named = ""
+    if not named:
+        raise UsageError(f"{part.url[:200]!r} names no file of this machine: write file:// and its whole path.")
 
 
 def check_subtasks(prompt: Prompt, turn_config: TurnConfig) -> None:

@@ -11,7 +11,6 @@ from activities.store.asks import AskRow
 from activities.store.calls import CachedEvidence, CallRow
 from activities.store.journal import Journal
 from activities.store.turns import TurnStatus
-from workflows.domain.call_display import DisplayKind
 from workflows.domain.effects import Plan
 from workflows.domain.errors import StaleFence, ToolError, VersionConflict
 from workflows.domain.events.asks import SignalWithoutAnswer
@@ -131,7 +130,7 @@ class ClaimEvidence:
 
     def _decision_on(self, index: int, finding: Finding, answer: AskRow | None) -> RecordedDecision | None:
         prompt = self.call.ordered_by
-        if prompt is None or index == GUARD_REQUEST:
+        if not self.call.is_subtask or prompt is None or index == GUARD_REQUEST:
             return _decision_on(finding, answer)
         return RecordedDecision(permission=finding.permission, by="prompt", prompt=prompt, author=self.author)
 
@@ -163,7 +162,7 @@ async def claim(
         return _TURN_OVER
     rules = (await turns.turn_config(journal, turn_status.turn_config)).rules
     known, author = asks.relevant_to(known, call), await _who_ordered(journal, call)
-    if author is None:  # the row alone proves nothing
+    if call.is_subtask and author is None:  # the row alone proves nothing
         call = call.model_copy(update={"ordered_by": None})
     evidence = ClaimEvidence(call, turn_status.turn_config, rules, live, known, request.loop_guarded, author)
     return _write(journal, evidence, decide(evidence, plan), fence, machine)
@@ -182,7 +181,7 @@ async def claim_unchanged(
 
     Raises VersionConflict otherwise: the revocation of another session's grant changes only that session's log.
     """
-    if cached is None or plan is None or call.ordered_by is not None or journal.ended or journal.suspension is not None:
+    if cached is None or plan is None or call.is_subtask or journal.ended or journal.suspension is not None:
         raise VersionConflict
     rules = (await turns.turn_config(journal, cached.turn_config)).rules
     evidence = ClaimEvidence(call, cached.turn_config, rules, cached.live, [], request.loop_guarded)
@@ -268,13 +267,12 @@ def _reclaim(
 
 async def _who_ordered(journal: Journal, call: CallRow) -> str | None:
     """Who has asked for just this call by a prompt, as its content and the log say."""
-    if call.ordered_by is None or call.ordered_part is None:
+    if not call.is_subtask or call.ordered_by is None or call.ordered_part is None:
         return None
     author, subtask = await asyncio.gather(
         prompts.author(journal, call.ordered_by), prompts.subtask(journal, call.ordered_by, call.ordered_part)
     )
-    delegates = call.display.kind is DisplayKind.DELEGATE
-    return author if delegates and subtask is not None and call.arguments == subtask.arguments else None
+    return author if subtask is not None and call.arguments == subtask.arguments else None
 
 
 def _decision_on(finding: Finding, answer: AskRow | None) -> RecordedDecision | None:

@@ -1,5 +1,6 @@
 """Model.generate: view → answer → prepared calls."""
 
+import asyncio
 from collections.abc import Callable
 from datetime import date
 from typing import Final, NamedTuple
@@ -11,16 +12,25 @@ from activities.calls.permissions import PermissionEvaluator
 from activities.calls.planner.planner import Planner
 from activities.calls.prepare import CallPreparer
 from activities.failpoints import failpoint
+from activities.files.named_files import find_named_files
 from activities.model.answer import AnswerStream
 from activities.model.attempt import Attempt, Attempts, rest_of_pause
 from activities.model.context_fill import context_tokens, is_full
 from activities.model.endpoints import EndpointResolver, ResolvedModel
+from activities.model.ordered_step import files_answer, subtask_answer
 from activities.model.port import ModelRequest
 from activities.model.reservation import reserve_step
 from activities.model.retry_budget import ProviderPause
 from activities.model.step_request import StepRequests
-from activities.model.step_view import CommittedStep, StepView, StepViews, SubtaskStep
-from activities.model.subtask_step import subtask_answer
+from activities.model.step_view import (
+    CommittedStep,
+    FilesStep,
+    NamedFiles,
+    StepView,
+    StepViews,
+    SubtaskStep,
+    Unresolved,
+)
 from activities.project.project_loader import ProjectLoader
 from activities.store import attempts, compactions, turns
 from activities.store.calls import is_ordered
@@ -59,6 +69,14 @@ class _TurnChanged(Exception):
     def __init__(self, turn: TurnStatus) -> None:
         super().__init__(turn.model)
         self.turn = turn
+
+
+class _Unresolved(Exception):
+    """Nothing is registered yet."""
+
+    def __init__(self, view: Unresolved) -> None:
+        super().__init__(*view.prompts)
+        self.view = view
 
 
 class Model:
@@ -103,8 +121,8 @@ class Model:
         step = Generation(id=request.generation, purpose=Purpose.STEP, turn=request.turn, step=request.step)
         async with self.attempts.start(request, step) as attempt:
             match begun := await self.begin(request, attempt):
-                case SubtaskStep():
-                    return await self.begin_subtask(request, attempt, begun)
+                case SubtaskStep() | FilesStep():
+                    return await self.begin_calls(request, attempt, begun)
                 case BackoffPending():
                     raise rest_of_pause(begun)
                 case UsageError():
@@ -129,30 +147,48 @@ class Model:
             return StepResult(finish=FINISH_STOPPED)
         return self.step_result(request, stored, config.rules)
 
-    async def begin_subtask(self, request: GenerateRequest, attempt: Attempt, step: SubtaskStep) -> StepResult:
-        """Its answer is stored as a model's is: once, with the decision still to come."""
+    async def begin_calls(
+        self, request: GenerateRequest, attempt: Attempt, step: SubtaskStep | FilesStep
+    ) -> StepResult:
+        """The answer that a prompt gives is stored as a model's is: once, with the decisions still to come."""
         config = step.turn_config
         context = self.loader.turn_context(config.directory, config)
         preparer = CallPreparer(request, attempt.generation.message, self.toolsets.of(config), context, self.planner)
-        stored = await attempt.store(await subtask_answer(preparer, step.subtask, attempt.turn_status))
+        if isinstance(step, SubtaskStep):
+            answer = await subtask_answer(preparer, step.subtask, attempt.turn_status)
+        else:
+            found = await files_answer(preparer, step.files, attempt.turn_status)
+            answer = found.model_copy(update={"reminders_seal": step.reminders_seal})
+        stored = await attempt.store(answer)
         if isinstance(stored, TurnOver):
             return StepResult(finish=FINISH_STOPPED)
         return self.step_result(request, stored, config.rules)
 
     async def begin(
         self, request: GenerateRequest, attempt: Attempt
-    ) -> _Begun | SubtaskStep | CommittedStep | StepResult | BackoffPending | UsageError:
+    ) -> _Begun | SubtaskStep | FilesStep | CommittedStep | StepResult | BackoffPending | UsageError:
         """Register the attempt with the digest of its request; else why the model is not to be asked. An error in the
         configuration is returned, as the attempt is registered all the same."""
         database = self.attempts.database
         turn = self.turns.get(request.turn) or await turns.read_status(database, request.session, request.turn)
+        files: NamedFiles = {}
         while True:
             # Before the registration, whose lock would wait for files too.
             model = await self.resolve(turn)
             try:
-                return await self.register(request, attempt, turn, model)
+                return await self.register(request, attempt, turn, model, files)
             except _TurnChanged as changed:
                 turn = changed.turn
+            except _Unresolved as unresolved:
+                files = await self.find_files(unresolved.view)
+
+    async def find_files(self, unresolved: Unresolved) -> NamedFiles:
+        config = unresolved.turn_config
+        workspace = self.loader.turn_context(config.directory, config).workspace
+        return {
+            prompt: await asyncio.to_thread(find_named_files, content, workspace)
+            for prompt, content in unresolved.prompts.items()
+        }
 
     async def resolve(self, turn: TurnStatus) -> ResolvedModel | UsageError:
         database = self.attempts.database
@@ -163,11 +199,19 @@ class Model:
             return error
 
     async def register(
-        self, request: GenerateRequest, attempt: Attempt, asked: TurnStatus, model: ResolvedModel | UsageError
-    ) -> _Begun | SubtaskStep | CommittedStep | StepResult | BackoffPending | UsageError:
-        """`model`: of the turn as it was when `asked`; raises _TurnChanged if it has another one now."""
+        self,
+        request: GenerateRequest,
+        attempt: Attempt,
+        asked: TurnStatus,
+        model: ResolvedModel | UsageError,
+        files: NamedFiles,
+    ) -> _Begun | SubtaskStep | FilesStep | CommittedStep | StepResult | BackoffPending | UsageError:
+        """`model`: of the turn as it was when `asked`; raises _TurnChanged if it has another one now, and _Unresolved
+        for prompts whose `files` are not known."""
         async with attempt.registration() as journal:
-            view = await self.views.begin(journal, request, attempt)
+            view = await self.views.begin(journal, request, attempt, files)
+            if isinstance(view, Unresolved):
+                raise _Unresolved(view)
             if not isinstance(view, StepView):
                 return view
             turn, config = attempt.turn_status, view.turn_config
@@ -197,11 +241,12 @@ class Model:
 
     def step_result(self, request: GenerateRequest, answer: StoredAnswer, rules: Ruleset) -> StepResult:
         """The calls are judged by the turn's rules and the live grants."""
-        evaluator = PermissionEvaluator(rules, answer.live)
+        evaluator, ordered = PermissionEvaluator(rules, answer.live), is_ordered(answer.calls)
         return StepResult(
             finish=answer.body.finish,
             calls=tuple(evaluator.open_call(row, self.describe) for row in answer.calls),
-            has_text=answer.has_text if request.text_only and not is_ordered(answer.calls) else None,
+            has_text=answer.has_text if request.text_only and not ordered else None,
             flaw=find_flaw(answer.body.finish, text=answer.has_text, calls=bool(answer.calls)),
             cut=answer.is_cut,
+            ordered=ordered,
         )

@@ -1,10 +1,12 @@
 """What a step asks with: read and recorded as its attempt begins."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
+from typing import TypeAlias
 
+from activities.files.named_files import NamedFile
 from activities.model.attempt import Attempt
 from activities.model.context_fill import answers_of, begins_anew
 from activities.model.reminders import due_reminders, mode_reminder, reminders_of_summary
@@ -19,10 +21,13 @@ from activities.store.transcript_cache import TranscriptCache
 from workflows.domain.budgets import BudgetLimits
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.context.prune import cleared_calls
-from workflows.domain.ids import PartId
+from workflows.domain.ids import MessageId, PartId
 from workflows.domain.messages import Reminder, Transcript
 from workflows.domain.permissions.rules import Ruleset
+from workflows.domain.prompt import PromptContent
 from workflows.domain.wire import FINISH_LIMIT, FINISH_STOPPED, FINISH_SUSPENDED, GenerateRequest, StepResult
+
+NamedFiles: TypeAlias = Mapping[MessageId, tuple[NamedFile, ...]]  # of prompts
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,23 @@ class SubtaskStep:
 
 
 @dataclass(frozen=True)
+class FilesStep:
+    """No model is asked: prompts name files that are read first. `reminders_seal` as in `StepView`."""
+
+    files: NamedFiles
+    turn_config: TurnConfig
+    reminders_seal: str | None
+
+
+@dataclass(frozen=True)
+class Unresolved:
+    """Prompts of the step that refer to something: it is looked for without a lock, and then all begins again."""
+
+    prompts: Mapping[MessageId, PromptContent]
+    turn_config: TurnConfig
+
+
+@dataclass(frozen=True)
 class CommittedStep:
     """An earlier attempt has stored the step's answer; `rules`: of its turn."""
 
@@ -67,11 +89,12 @@ class StepViews:
         self.transcripts = TranscriptCache(RequestMemory)
 
     async def begin(
-        self, journal: Journal, request: GenerateRequest, attempt: Attempt
-    ) -> StepView | SubtaskStep | CommittedStep | StepResult | BackoffPending:
+        self, journal: Journal, request: GenerateRequest, attempt: Attempt, resolved: NamedFiles
+    ) -> StepView | SubtaskStep | FilesStep | Unresolved | CommittedStep | StepResult | BackoffPending:
         """Register the attempt, take the steered prompts, and read the view; else why the model is not to be asked.
 
-        A step's reminders are recorded before its first request: a retry sends the same.
+        A step's reminders are recorded before its first request: a retry sends the same. `resolved`: the files of
+        prompts that were looked at.
 
         Raises as `Attempt.begin`.
         """
@@ -94,7 +117,12 @@ class StepViews:
         )
         for prompt in steered:
             prompts.take(journal, prompt, request.turn, request.step)
+        referring = await prompts.referring(journal, request.session) if row.refers or steered else {}
+        if not referring.keys() <= resolved.keys():
+            return Unresolved(referring, config)
         reminded = _remind(journal, attempt, due)
+        if files := _files_to_read(journal, {prompt: resolved[prompt] for prompt in referring}):
+            return FilesStep(files, config, reminded)
         if due or steered:
             transcript = await self.transcripts.read(journal, request.session)
         pruned = row.pruning
@@ -143,6 +171,14 @@ class StepViews:
             return due
         todos = await calls.todos(journal, request.session)
         return (*reminders_of_summary(transcript, todos, prompted=prompted), *due)
+
+
+def _files_to_read(journal: Journal, resolved: NamedFiles) -> NamedFiles:
+    """Of prompts; one that names none is done with."""
+    for prompt, files in resolved.items():
+        if not files:
+            prompts.resolve(journal, prompt)
+    return {prompt: files for prompt, files in resolved.items() if files}
 
 
 def _is_new(pruning: PruningRow, transcript: Transcript) -> bool:

@@ -166,9 +166,13 @@ async def read_open_turn(journal: Journal, turn: TurnRow, describe: CallDescribe
     )
     prepared = await asyncio.gather(*(resume_call(journal, row, evaluator, describe) for row in rows))
     last = found.turn_status.last_step if found.turn_status is not None else None
-    limit = min(filter(None, (turn_config.agent.steps, last)), default=None)
-    text_only = limit is not None and turn.step >= limit and not calls.is_ordered(rows)
-    answer = await read_answer(journal, found, prepared, text_only=text_only)
+    steps = turn_config.agent.steps
+    if steps is not None:
+        steps += await calls.count_ordered_steps(journal, turn.id, turn.step)
+    limit = min(filter(None, (steps, last)), default=None)
+    ordered = calls.is_ordered(rows)
+    text_only = limit is not None and turn.step >= limit and not ordered
+    answer = await read_answer(journal, found, prepared, text_only=text_only, ordered=ordered)
     return OpenTurn(
         id=turn.id,
         number=turn.number,
@@ -191,7 +195,7 @@ async def read_open_turn(journal: Journal, turn: TurnRow, describe: CallDescribe
 
 
 async def read_answer(
-    journal: Journal, found: GenerationStatus, open_calls: Sequence[OpenCall], *, text_only: bool
+    journal: Journal, found: GenerationStatus, open_calls: Sequence[OpenCall], *, text_only: bool, ordered: bool
 ) -> StepResult | None:
     """The step's, if it is stored."""
     if not found.id or not found.answer:
@@ -203,5 +207,6 @@ async def read_answer(
         calls=tuple(open_calls),
         has_text=text if text_only else None,
         flaw=flaw,
+        ordered=ordered,
         cut=found.answer.is_cut and text and not open_calls,
     )

@@ -12,7 +12,7 @@ from activities.store.database import Database, dumps
 from activities.store.journal import Journal, SessionVersion, seal
 from activities.store.queries import Queries
 from activities.store.statements import RowReader
-from workflows.domain.call_display import CallDisplay
+from workflows.domain.call_display import CallDisplay, DisplayKind
 from workflows.domain.effects import Plan, Recovery
 from workflows.domain.errors import NotFound, StaleFence
 from workflows.domain.events.calls import CallClaimed, CallDrifted, CallFinished, CallPrepared, RecordedDecision
@@ -38,7 +38,7 @@ _PREPARED_COLUMNS: Final = (
 
 class CallRow(Value):
     """A row of the ledger. `plan` is None when planning failed: the claim plans again and reports the error.
-    `ordered_by`: the prompt whose `ordered_part` it is, a subtask; None: a model has asked for it."""
+    `ordered_by`: the prompt whose `ordered_part` it is, a subtask or a file; None: a model has asked for it."""
 
     id: PartId
     session: SessionId
@@ -68,6 +68,11 @@ class CallRow(Value):
         return self.state.settled
 
     @property
+    def is_subtask(self) -> bool:
+        """Whether a person has asked for just this call."""
+        return self.ordered_by is not None and self.display.kind is DisplayKind.DELEGATE
+
+    @property
     def gave_result(self) -> bool:
         """Whether it has given the result that its turn owes."""
         return self.tool == STRUCTURED_OUTPUT and self.state is CallState.DONE
@@ -91,6 +96,12 @@ class CallRow(Value):
     @property
     def short_digest(self) -> str | None:
         return self.digest[:EFFECT_DIGITS] if self.digest else None
+
+
+async def count_ordered_steps(reader: RowReader, turn: TurnId, step: int) -> int:
+    """How many of a turn's steps before this one a prompt has asked for, no model."""
+    (row,) = await reader.rows(_QUERIES.ordered_steps, turn=turn, step=step)
+    return int(row["ordered"])
 
 
 def is_ordered(calls: Sequence[CallRow]) -> bool:

@@ -6,7 +6,7 @@ from decimal import Decimal
 from itertools import takewhile
 from typing import Any, Final
 
-from activities.store import calls, compactions, deltas, grants, reservations, titles, transcript
+from activities.store import calls, compactions, deltas, grants, prompts, reservations, titles, transcript
 from activities.store.calls import CallRow
 from activities.store.compactions import NewCompaction, NewFailure
 from activities.store.database import dumps
@@ -36,7 +36,8 @@ class NewPart(Value):
 class NewAnswer(Value):
     """A complete answer to commit; only a step's has calls. `reminders_seal` as in `MessageCompleted`. `compaction`:
     what becomes of the context by it, or why nothing does. `title`: what a title's answer names the session.
-    `estimated`: what it has used of a budget, if its provider did not count it."""
+    `estimated`: what it has used of a budget, if its provider did not count it. `resolved`: the prompts whose files its
+    calls read."""
 
     body: AnswerMetadata
     reminders_seal: str | None = None
@@ -45,6 +46,7 @@ class NewAnswer(Value):
     compaction: NewCompaction | NewFailure | None = None
     title: str | None = None
     estimated: Usage | None = None
+    resolved: tuple[MessageId, ...] = ()
 
     @property
     def text(self) -> str:
@@ -118,6 +120,8 @@ def store(journal: Journal, generation: Generation, new: NewAnswer, live: tuple[
     )
     for call in new.calls:
         calls.prepare(journal, call)
+    for prompt in new.resolved:
+        prompts.resolve(journal, prompt)
     match new.compaction:
         case NewCompaction():
             compactions.store(journal, generation.id, new.compaction, body.cost)

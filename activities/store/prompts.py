@@ -43,7 +43,9 @@ async def accept(
         named["mode"] = PromptMode.QUEUE
     origin = {"call": call, "schedule": schedule, "due": due.isoformat() if due is not None else None}
     work.accept(journal, item, journal.record(PromptAccepted(prompt=identity, seal=body.seal, **origin, **named)))
-    journal.write(_QUERIES.accept, id=identity, body=body.content, salt=body.salt, **named)
+    journal.write(
+        _QUERIES.accept, id=identity, body=body.content, salt=body.salt, refers=bool(prompt.references), **named
+    )
     return True
 
 
@@ -57,6 +59,17 @@ def take(journal: Journal, prompt: MessageId, turn: TurnId, step: int) -> None:
     seq = journal.record(PromptTaken(prompt=prompt, turn=turn, step=step))
     work.take(journal, _item(prompt), turn)
     journal.write(_QUERIES.take, id=prompt, step=step, taken_seq=seq)
+
+
+async def referring(reader: RowReader, session: SessionId) -> dict[MessageId, PromptContent]:
+    """The taken ones whose references no step has looked for, in the order of taking."""
+    rows = await reader.rows(_QUERIES.referring, session=session)
+    return {row["id"]: PromptContent.model_validate(row["body"]) for row in rows}
+
+
+def resolve(journal: Journal, prompt: MessageId) -> None:
+    """Its references were looked for."""
+    journal.write(_QUERIES.resolve, id=prompt)
 
 
 async def texts(reader: RowReader, session: SessionId) -> list[str]:

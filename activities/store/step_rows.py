@@ -25,7 +25,8 @@ class OrderedSubtask(Value):
 class StepRow(Value):
     """`pruning`: the newest. `compacts`: a person wants the context to be shorter first. `limits`: of the budgets that
     count it. `system`: the turn's own instructions. `subtask`: the last one that a prompt has and no step has begun;
-    `reports`: the step before has begun the last of a slash command's."""
+    `reports`: the step before has begun the last of a slash command's. `refers`: a taken prompt names files or agents
+    that no step has looked for."""
 
     pruning: PruningRow | None
     compacts: bool
@@ -33,6 +34,7 @@ class StepRow(Value):
     system: str | None
     subtask: OrderedSubtask | None
     reports: bool
+    refers: bool
 
 
 async def read(reader: RowReader, session: SessionId, turn: TurnId, step: int) -> StepRow:
@@ -53,6 +55,7 @@ async def read(reader: RowReader, session: SessionId, turn: TurnId, step: int) -
         system=own.system if own else None,
         subtask=left[-1] if left else None,
         reports=not left and row["begun_at"] == step - 1 and any(task.command for task in subtasks.values()),
+        refers=row["refers"],
     )
 
 

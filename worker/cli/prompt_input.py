@@ -6,9 +6,11 @@ from typing import Final
 
 import click
 
+from activities.files.file_type import media_type
 from worker.prompt_check import validate_system, validate_text
 from workflows.domain.errors import UsageError
 from workflows.domain.ids import MessageId, Prefix, is_id
+from workflows.domain.messages import DIRECTORY, PLAIN_TEXT, FilePart
 
 _MOST: Final = 64 * 2**20  # bytes: above a prompt's limit, to say how much is too much
 
@@ -17,6 +19,17 @@ system_option: Final = click.option(
     "--system",
     metavar="TEXT|@FILE",
     help="Instructions for this prompt's turn alone, besides AGENTS.md: as text, or @ and a file that holds them.",
+)
+
+
+file_option: Final = click.option(
+    "-f",
+    "--file",
+    "files",
+    metavar="PATH",
+    multiple=True,
+    type=click.Path(),
+    help="A file or directory that the agent reads first, as with @PATH in the prompt; may be repeated.",
 )
 
 
@@ -43,6 +56,19 @@ def read_system(typed: str | None) -> str | None:
     if typed is None:
         return None
     return validate_system(_read_file(typed[1:]) if typed.startswith("@") else typed)
+
+
+def name_files(typed: tuple[str, ...]) -> tuple[FilePart, ...]:
+    """The values of `file_option`: where they are, not what they hold. Raises UsageError for what is not there."""
+    return tuple(map(_name_file, typed))
+
+
+def _name_file(typed: str) -> FilePart:
+    path = Path(typed).absolute()
+    if not path.exists():
+        raise UsageError(f"--file {typed!r}: there is no such file or directory.")
+    mime = DIRECTORY if path.is_dir() else media_type(b"", path) or PLAIN_TEXT
+    return FilePart(mime=mime, url=path.as_uri(), filename=path.name)
 
 
 def parse_prompt_id(typed: str | None) -> MessageId | None:

@@ -16,6 +16,7 @@ from worker.settings import Settings
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import Conflict
 from workflows.domain.ids import MessageId, SessionId, TurnConfigId, TurnId, session_id_for
+from workflows.domain.messages import FilePart
 from workflows.domain.output_format import OutputFormat
 from workflows.domain.prompt import Prompt
 from workflows.domain.value import Value
@@ -23,6 +24,7 @@ from workflows.domain.value import Value
 
 class RunArguments(Value):
     text: str
+    files: tuple[FilePart, ...] = ()
     subtask: str | None
     system: str | None
     model: str | None
@@ -39,6 +41,7 @@ class RunArguments(Value):
     def message(self) -> Prompt:
         return Prompt.of_text(
             self.text,
+            files=self.files,
             subtask=self.subtask,
             system=self.system,
             agent=self.agent,

@@ -29,7 +29,8 @@ class CopiedTurn(Value):
 
 
 class CopiedPrompt(Value):
-    """`origin`: the message that it copies; `agent`, `model` and `variant` as it names them."""
+    """`origin`: the message that it copies; `agent`, `model` and `variant` as it names them. `refers`: its references
+    are still to be looked for."""
 
     id: MessageId
     origin: str
@@ -42,6 +43,7 @@ class CopiedPrompt(Value):
     model: str | None = None
     variant: str | None = None
     shown: int | None = None
+    refers: bool = False
     at: datetime
 
 

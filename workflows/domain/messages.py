@@ -66,18 +66,27 @@ class Outcome(Value):
     changes: tuple[SessionChange, ...] = Field(default=(), exclude=True)
 
 
+FILE_URL: Final = "file:"
+PLAIN_TEXT: Final = "text/plain"
+DIRECTORY: Final = "application/x-directory"
+
+
 class TextPart(Value):
     type: Literal["text"] = "text"
     text: str
 
 
 class FilePart(Value):
-    """A file or directory: `url` names it (`file:`) or holds it (`data:`)."""
+    """A file or directory: `url` names it (`file:`, with `?start=10&end=20` for lines) or holds it (`data:`)."""
 
     type: Literal["file"] = "file"
     mime: str
     url: str
     filename: str | None = None
+
+    @property
+    def is_named(self) -> bool:
+        return self.url.startswith(FILE_URL)
 
 
 class AgentPart(Value):

@@ -1,14 +1,18 @@
 """Prompts, one shape for all doors, subagents and rows (opencode.md 4.6)."""
 
+from collections.abc import Sequence
 from enum import StrEnum
+from itertools import islice
 from typing import Final, Self
 
 from workflows.domain.budgets import BudgetLimits
-from workflows.domain.messages import PromptPart, ShellPart, SubtaskPart, TextPart, join_texts
+from workflows.domain.file_references import FileReference, find_references
+from workflows.domain.messages import FilePart, PromptPart, ShellPart, SubtaskPart, TextPart, join_texts
 from workflows.domain.output_format import OutputFormat
 from workflows.domain.value import Value
 
 _DESCRIBED: Final = 5  # words of a subtask's prompt
+_MOST_REFERENCES: Final = 1000  # in a text: it may be a file full of decorators
 
 
 class PromptMode(StrEnum):
@@ -58,6 +62,15 @@ class PromptContent(Value):
         return {place: part for place, part in enumerate(self.parts) if isinstance(part, ShellPart)}
 
     @property
+    def references(self) -> dict[int, FilePart | FileReference]:
+        """What it names and does not hold: files, by their places among the parts, and what its texts may refer to,
+        numbered behind all parts."""
+        texts = (find_references(part.text) for part in self.parts if isinstance(part, TextPart))
+        referred = islice((each for found in texts for each in found), _MOST_REFERENCES)
+        named = {place: part for place, part in enumerate(self.parts) if isinstance(part, FilePart) and part.is_named}
+        return {**named, **dict(enumerate(referred, len(self.parts)))}
+
+    @property
     def text(self) -> str:
         """All that the person has written, for subagents too."""
         written = (part.prompt if isinstance(part, SubtaskPart) else part for part in self.parts)
@@ -77,6 +90,7 @@ class Prompt(PromptContent):
         cls,
         text: str,
         *,
+        files: Sequence[FilePart] = (),
         subtask: str | None = None,
         system: str | None = None,
         tools: dict[str, bool] | None = None,
@@ -88,7 +102,7 @@ class Prompt(PromptContent):
         limits: BudgetLimits | None = None,
     ) -> Self:
         """`subtask`: the subagent whose work it is."""
-        parts: tuple[PromptPart, ...] = (TextPart(text=text),)
+        parts: tuple[PromptPart, ...] = (TextPart(text=text), *files)
         if subtask is not None:
             parts = (SubtaskPart(agent=subtask, description=" ".join(text.split()[:_DESCRIBED]), prompt=text),)
         named = {"agent": agent, "model": model, "variant": variant, "mode": mode}

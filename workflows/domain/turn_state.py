@@ -99,6 +99,8 @@ class TurnState(BaseModel):
             for call, again in zip(step.calls, repeats, strict=True)
         ]
         self.finish, self.has_text, self.flaw = step.finish, step.has_text, step.flaw
+        if step.ordered and self.max_steps is not None:
+            self.max_steps += 1  # the agent's own are still to come
         empty = step.flaw is StepFlaw.EMPTY or (not step.calls and step.finish in ("unknown", "tool-calls"))
         if continued and step.finish == "stop":
             empty = False  # what was cut had come to its end

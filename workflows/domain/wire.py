@@ -161,7 +161,7 @@ class StepResult(WireValue):
 
     `has_text` is set if the step asked for text only. `flaw`: why it is unusable. `cut`: the output limit has cut it in
     its text. `pause`: seconds, if it is paused. At a limit, `ask` is what a person has to answer, within `pause` if
-    that is not 0, or `last_step` the step to end with, in text only.
+    that is not 0, or `last_step` the step to end with, in text only. `ordered`: a prompt's calls, no model's.
     """
 
     finish: str
@@ -172,6 +172,7 @@ class StepResult(WireValue):
     cut: bool = False
     ask: AskId | None = None
     last_step: int | None = None
+    ordered: bool = False
 
 
 class CompactRequest(Request):

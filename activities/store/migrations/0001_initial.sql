@@ -128,8 +128,10 @@ CREATE TABLE prompt (                               -- a user message
     variant      text,
     step         integer,                           -- at which its turn took it
     shown        integer,                           -- characters of it that a model reads; none: all
+    refers       boolean     NOT NULL DEFAULT false, -- whether it may name files or agents that no step has looked for
     taken_seq    bigint                             -- of its taking: the order in a view
 );
+CREATE INDEX prompt_refers ON prompt (id) WHERE refers;
 
 CREATE TABLE retry (                                -- a request to retry a failed turn in a new turn
     id           text PRIMARY KEY REFERENCES work,
@@ -308,8 +310,8 @@ CREATE TABLE call (                                 -- the ledger
     message      text        NOT NULL,              -- that of its turn and step
     provider_id  text        NOT NULL,
     tool         text        NOT NULL,
-    ordered_by   text REFERENCES prompt,            -- that has it as a subtask; none: a model has asked for it
-    ordered_part integer,                           -- the place of the subtask among the parts of that prompt
+    ordered_by   text REFERENCES prompt,            -- that has it as a subtask or a file; none: a model has asked for it
+    ordered_part integer,                           -- its place among the parts of that prompt; behind them, among what its text refers to
     arguments    json        NOT NULL,
     salt         bytea       NOT NULL,
     recovery     text        NOT NULL,

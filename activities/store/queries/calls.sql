@@ -81,3 +81,8 @@ VALUES (%(call)s, %(session)s, %(file)s, %(additions)s, %(deletions)s)
 SELECT count(DISTINCT file) AS files, coalesce(sum(additions), 0)::bigint AS additions,
        coalesce(sum(deletions), 0)::bigint AS deletions
 FROM file_change WHERE session = ANY(%(sessions)s)
+
+-- name: ordered_steps
+-- How many steps of a turn before one consist of calls that a prompt has asked for.
+SELECT count(DISTINCT step) AS ordered FROM call
+WHERE turn = %(turn)s AND step < %(step)s AND ordered_by IS NOT NULL

@@ -1,7 +1,7 @@
 -- name: accept
 -- Store the message of a prompt.
-INSERT INTO prompt (id, mode, body, salt, agent, model, variant)
-VALUES (%(id)s, %(mode)s, %(body)s, %(salt)s, %(agent)s, %(model)s, %(variant)s)
+INSERT INTO prompt (id, mode, body, salt, agent, model, variant, refers)
+VALUES (%(id)s, %(mode)s, %(body)s, %(salt)s, %(agent)s, %(model)s, %(variant)s, %(refers)s)
 
 -- name: turn_request
 -- What a prompt names for its turn; `call_over` if its task's call is no longer claimed.
@@ -26,6 +26,15 @@ WHERE w.session = %(session)s AND w.state = 'accepted' AND p.mode = 'steer' ORDE
 -- name: take
 -- Record the step at which a prompt was taken.
 UPDATE prompt SET step = %(step)s, taken_seq = %(taken_seq)s WHERE id = %(id)s
+
+-- name: referring
+-- The prompts that turns of a session have taken, and whose references no step has looked for.
+SELECT p.id, p.body FROM prompt p JOIN work w ON w.id = p.id
+WHERE p.refers AND w.session = %(session)s AND w.state = 'taken' ORDER BY p.taken_seq
+
+-- name: resolve
+-- Record that a step has looked for what a prompt refers to.
+UPDATE prompt SET refers = false WHERE id = %(id)s
 
 -- name: taken
 -- The messages of a session's prompts that turns have taken, in the order of taking.

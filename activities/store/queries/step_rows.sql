@@ -1,10 +1,12 @@
 -- name: of_step
--- What a step depends on besides its conversation: the newest pruning, compactions that wait, the limits that hold, the prompt with instructions or subtasks for its turn, and which of these were begun.
+-- What a step depends on besides its conversation: the newest pruning, compactions that wait, the limits that hold, the prompt with instructions or subtasks for its turn, which of these were begun, and whether prompts refer to something.
 SELECT p.turn, p.call, p.tokens AS cleared,
        EXISTS (SELECT FROM work w JOIN compaction_request r ON r.id = w.id
                WHERE w.session = %(session)s AND w.kind = 'compaction' AND NOT r.done
                  AND (w.state = 'accepted' OR (w.state = 'taken' AND w.turn = %(turn)s))) AS compacts,
        ARRAY(SELECT b.limits::text FROM budget_now b WHERE b.id = ANY(budget_ids(%(session)s))) AS limits,
+       EXISTS (SELECT FROM prompt q JOIN work w ON w.id = q.id
+               WHERE q.refers AND w.session = %(session)s AND w.state = 'taken') AS refers,
        i.id AS instructed_by, i.body AS instructions,
        ARRAY(SELECT c.ordered_part FROM call c WHERE c.ordered_by = i.id) AS begun,
        (SELECT max(c.step) FROM call c WHERE c.ordered_by = i.id AND c.turn = %(turn)s) AS begun_at

@@ -50,6 +50,7 @@ from workflows.domain.titles import validate_title
 @click.option("-c", "--continue", "again", is_flag=True, help="Go on in the last session of this directory.")
 @session_preparation.config_option
 @session_preparation.subtask_option
+@prompt_input.file_option
 @prompt_input.system_option
 @click.option("--edit", is_flag=True, help="Write the prompt in your editor.")
 @click.option("--id", "identity", metavar="MSG", help="An id of your own: the same command again is the same task.")
@@ -78,6 +79,7 @@ async def run(
     again: bool,
     config: str | None,
     subtask: str | None,
+    files: tuple[str, ...],
     system: str | None,
     edit: bool,
     identity: str | None,
@@ -100,7 +102,7 @@ async def run(
     \b
     Examples:
       holdfast run "make the tests pass"
-      holdfast run -m anthropic/claude-sonnet-4-5 --detach "update the changelog"
+      holdfast run -m anthropic/claude-sonnet-4-5 --detach "update @CHANGELOG.md" --file notes.txt
       git diff | holdfast run "review this:" -
       holdfast run -c "now do the same for the docs"
       holdfast run --every "weekdays 7:00" --max-cost 2 "look for new issues"
@@ -108,12 +110,13 @@ async def run(
     """
     own, session = prompt_input.parse_prompt_id(identity), _session_argument(session, again, title)
     typed = is_interactive() and not any(
-        (words, edit, own, detach, no_wait, as_json, schema, schedule, subtask, system)
+        (words, edit, own, detach, no_wait, as_json, schema, schedule, subtask, files, system)
     )
     text = "" if typed else prompt_input.read_prompt(words, edit=edit)
     named = {"model": model, "variant": variant, "agent": agent, "title": title, "session": session, "config": config}
     read = {"system": prompt_input.read_system(system), "format": read_schema(schema)}
-    request = RunArguments(text=text, subtask=subtask, prompt=own, limits=limits, **read, **named)
+    attached = prompt_input.name_files(files)
+    request = RunArguments(text=text, files=attached, subtask=subtask, prompt=own, limits=limits, **read, **named)
     turn_config = await load_config(settings, request) if session is None else None
     if schedule is not None:
         schedule.refuse_following({"--no-wait": no_wait, "--exit": exit_, "--thinking": thinking})

@@ -26,6 +26,7 @@ from workflows.domain.prompt import Prompt, PromptMode
 @session_preparation.agent_option
 @session_preparation.config_option
 @session_preparation.subtask_option
+@prompt_input.file_option
 @prompt_input.system_option
 @click.option("--edit", is_flag=True, help="Write the prompt in your editor.")
 @click.option("--id", "identity", metavar="MSG", help="An id of your own: the same command again is the same prompt.")
@@ -42,6 +43,7 @@ async def send(
     agent: str | None,
     config: str | None,
     subtask: str | None,
+    files: tuple[str, ...],
     system: str | None,
     edit: bool,
     identity: str | None,
@@ -59,7 +61,7 @@ async def send(
       holdfast send last --queue "then write the changelog"
     """
     text, own = prompt_input.read_prompt(words, edit=edit), prompt_input.parse_prompt_id(identity)
-    instructions = prompt_input.read_system(system)
+    instructions, named = prompt_input.read_system(system), prompt_input.name_files(files)
     async with open_client(settings, with_worker=True) as client:
         overview = await client.sessions.get(await id_lookup.find_session(client, session))
         prepared = await session_preparation.prepare_session(
@@ -68,6 +70,7 @@ async def send(
         mode = PromptMode.QUEUE if queue else PromptMode.STEER
         prompt = Prompt.of_text(
             text,
+            files=named,
             subtask=subtask,
             system=instructions,
             agent=agent,

@@ -481,3 +481,24 @@ async def test_a_task_in_the_users_home_is_warned_of_once(open_harness: OpenHarn
 
     assert (at_home.code, elsewhere.code) == (0, 0)
     assert at_home.err.count("which holds your whole home") == 1 and "whole home" not in elsewhere.err
+
+
+async def test_files_are_named_at_the_command_line_and_what_is_not_there_begins_nothing(
+    open_harness: OpenHarness,
+) -> None:
+    answers = (ScriptedAnswer(text="Not asked."), ScriptedAnswer(text="It is a list."))
+    async with open_harness(*answers) as harness, harness.running_worker():
+        harness.file("docs/a b.txt", "one\ntwo\n")
+        harness.file("c.txt", "three\n")
+        person = shell(harness)
+        missing = await person.run("run", "-m", "scripted/model", "--file", "gone.txt", "What is it?")
+        ran = await person.run("run", "-m", "scripted/model", "What is it, and @c.txt#L1?", "-f", "docs/a b.txt")
+        sent = await person.run("send", "last", "--file", "gone.txt", "And that?")
+        (session,) = await harness.client.sessions.list_recent()
+        exported = json.loads((await person.run("export", session.id)).out)["messages"]
+
+    assert missing.code == sent.code == 2 and "--file 'gone.txt': there is no such file" in missing.err + sent.err
+    assert ran.code == 0, ran.err
+    assert "✓ read  docs/a b.txt" in ran.out and "✓ read  c.txt" in ran.out and "It is a list." in ran.out
+    assert [part["type"] for part in exported[0]["parts"]] == ["text", "file"]
+    assert [part.get("tool") for part in exported[1]["parts"]] == [None, "read", "read", None]

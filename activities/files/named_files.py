@@ -1,0 +1,90 @@
+"""Which files a prompt names: as parts, or with `@` in its text (opencode.md 4.6)."""
+
+from collections.abc import Iterator
+from typing import Final
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from pydantic import JsonValue
+
+from activities.files.locate import PathKind, locate
+from activities.files.workspace import Workspace
+from workflows.domain.errors import ToolError
+from workflows.domain.file_references import parse_lines
+from workflows.domain.messages import FilePart
+from workflows.domain.prompt import PromptContent
+from workflows.domain.value import Value
+
+MAX_FILES: Final = 50  # of a prompt; what its text names besides stays text
+_AROUND: Final = "?!:;)]}>\"'"  # may end a sentence or a bracket that the path stands in
+_NO_NAMES: Final = frozenset({".", "..", "/", "~"})  # alone, in prose
+
+
+class NamedFile(Value):
+    """`place`: of the reference (`PromptContent.references`); `arguments`: of a call of `read`."""
+
+    place: int
+    arguments: dict[str, JsonValue]
+
+
+def find_named_files(content: PromptContent, workspace: Workspace) -> tuple[NamedFile, ...]:
+    """Each once, in order. A part names a file in any case; an `@` in prose may be anything, so only what is there.
+
+    Blocks; looks at what is there, and reads nothing.
+    """
+    found: list[NamedFile] = []
+    for place, reference in content.references.items():
+        named = _of_url(reference.url) if isinstance(reference, FilePart) else _find(reference.path, workspace)
+        if named is not None and named not in [each.arguments for each in found]:
+            found.append(NamedFile(place=place, arguments=named))
+        if len(found) == MAX_FILES:
+            break
+    return tuple(found)
+
+
+def path_of_url(url: str) -> str:
+    """Raises ValueError for one that names no file of this machine by its whole path."""
+    parts = urlsplit(url)
+    path = unquote(parts.path)
+    if parts.netloc not in ("", "localhost") or not path.startswith("/"):
+        raise ValueError(url)
+    return path
+
+
+def _of_url(url: str) -> dict[str, JsonValue]:
+    """`?start=10&end=20` are lines (opencode.md 4.6)."""
+    asked = {name: int(values[0]) for name, values in parse_qs(urlsplit(url).query).items() if values[0].isdecimal()}
+    named: dict[str, JsonValue] = {"filePath": path_of_url(url)}
+    if "start" in asked:
+        named["offset"] = first = max(asked["start"], 1)
+        if "end" in asked:
+            named["limit"] = max(asked["end"] - first, 0) + 1
+    return named
+
+
+def _find(reference: str, workspace: Workspace) -> dict[str, JsonValue] | None:
+    for written in dict.fromkeys((reference, reference.rstrip(_AROUND))):
+        lines = parse_lines(written)
+        for named, of_it in ((written, None), (lines.path if lines else "", lines)):
+            path = next(_existing(named, workspace), None)
+            if path is not None and of_it is not None:
+                return {"filePath": path, "offset": of_it.first, "limit": of_it.last - of_it.first + 1}
+            if path is not None:
+                return {"filePath": path}
+    return None
+
+
+def _existing(named: str, workspace: Workspace) -> Iterator[str]:
+    """In the session's directory, else in the work tree's root; `~/` is the person's home."""
+    if named in _NO_NAMES or not named:
+        return
+    if named.startswith("~/"):
+        tried = [str(workspace.home / named[2:])]
+    else:
+        tried = [named] if workspace.root == workspace.directory else [named, str(workspace.root / named)]
+    for path in tried:
+        try:
+            kind = locate(path, workspace).kind
+        except ToolError:
+            continue
+        if kind in (PathKind.FILE, PathKind.DIRECTORY):
+            yield path

@@ -1,0 +1,93 @@
+"""Files that a prompt names: read as its first step, by the rules of a read, and sent so for ever."""
+
+from typing import Any, Final
+
+from tests.harness import Harness
+from tests.workflows.conftest import Open
+from tests.workflows.delegation import DONE, LOOK
+from worker.scripted.script import ScriptedAnswer
+from workflows.domain.ids import SessionId
+from workflows.domain.messages import CallState, FilePart, TextPart
+from workflows.domain.permissions.replies import Reply
+from workflows.domain.prompt import Prompt
+
+UNASKED: Final = ScriptedAnswer(text="No model answers while files are read.")
+
+
+async def start(harness: Harness, text: str, *files: FilePart) -> SessionId:
+    prompt = Prompt(parts=(TextPart(text=text), *files), model="scripted/model")
+    return (await harness.client.start(str(harness.project), prompt)).session
+
+
+def named(harness: Harness, name: str, query: str = "") -> FilePart:
+    return FilePart(mime="text/plain", url=(harness.project / name).as_uri() + query, filename=name)
+
+
+def contents(harness: Harness) -> list[tuple[str, str]]:
+    request = harness.model.last_request
+    assert request is not None
+    return [(each["role"], str(each.get("content"))) for each in request.body["messages"]]
+
+
+async def test_they_are_read_before_a_model_is_asked_and_prose_stays_prose(open_harness: Open) -> None:
+    async with open_harness(UNASKED, DONE, UNASKED, DONE) as harness, harness.running_worker():
+        harness.configure(agent={"build": {"steps": 1}})
+        harness.file("src/a.py", "".join(f"line {n}\n" for n in range(1, 31)))
+        harness.file("b (1).txt", "of b\n")
+        text = "Ask me@example.com about @src/a.py#L10-12, @src/ and @nothing (not @src/a.py#L10-12): @Override"
+        session = await start(harness, text, named(harness, "b (1).txt"), named(harness, "gone.txt"))
+        ended: Any = await harness.ended(session)
+        first = contents(harness)
+        harness.file("src/a.py", "changed\n")
+        await harness.client.prompt(session, "And @src/a.py?")
+        await harness.ended(session, 2)
+        second, calls = contents(harness), await harness.calls(session)
+        steps = [event.step for event in await harness.events(session) if event.type == "prompt.taken"]
+        verified = await harness.client.records.verify(session)
+
+    assert ended.reason == "done" and verified.problem is None and steps == [1, 1]
+    assert [call.arguments.get("filePath") for call in calls] == [
+        *(str(harness.project / name) for name in ("b (1).txt", "gone.txt")),
+        *("src/a.py", "src/", "src/a.py"),
+    ]
+    assert [call.state for call in calls] == [CallState.DONE, CallState.FAILED, *[CallState.DONE] * 3]
+    assert [role for role, _ in first] == ["system", "user", "assistant", *["tool"] * 4, "user"]
+    assert first[1][1].endswith(text) and "1: of b" in first[3][1] and "File not found" in first[4][1]
+    assert "10: line 10\n11: line 11\n12: line 12\n" in first[5][1] and "line 13" not in first[5][1]
+    assert "<type>directory</type>" in first[6][1]
+    assert second[: len(first)] == first and "1: changed" in second[-2][1]
+
+
+async def test_rules_decide_as_of_any_read(open_harness: Open) -> None:
+    async with open_harness(UNASKED, DONE) as harness, harness.running_worker():
+        harness.configure(permission={"read": {"*": "allow", "secret/*": "deny"}})
+        harness.file("secret/key.txt", "hidden\n")
+        harness.file(".env", "TOKEN=1\n")
+        outside = harness.project.parent / "outside.txt"
+        outside.write_text("of another\n")
+        session = await start(harness, f"See @secret/key.txt, @.env and @{outside}.")
+        asks = await harness.wait_for_asks(session, 2)
+        before = [call.state for call in await harness.calls(session)]
+        for ask in asks:
+            await harness.answer(ask, Reply.ONCE)
+        await harness.ended(session)
+        sent, after = contents(harness), [call.state for call in await harness.calls(session)]
+
+    assert before[1:] == [CallState.PREPARED] * 2
+    assert after == [CallState.REFUSED, CallState.DONE, CallState.DONE]
+    assert "hidden" not in str(sent) and "TOKEN=1" in sent[4][1] and "of another" in sent[5][1]
+
+
+async def test_a_steered_prompt_has_its_files_read_at_its_step(open_harness: Open) -> None:
+    async with open_harness(LOOK, UNASKED, DONE) as harness, harness.running_worker():
+        harness.configure(permission={"bash": "ask"})
+        harness.file("a.txt", "of a\n")
+        session = await start(harness, "Begin.")
+        (ask,) = await harness.wait_for_asks(session)
+        await harness.client.prompt(session, "Look at @a.txt, too.")
+        await harness.answer(ask)
+        await harness.ended(session)
+        sent = contents(harness)
+
+    assert [role for role, _ in sent] == ["system", "user", "assistant", "tool", "user", "assistant", "tool"]
+    assert "Look at @a.txt" in sent[4][1] and "1: of a" in sent[6][1]

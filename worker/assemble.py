@@ -10,8 +10,8 @@ from temporalio.worker import PollerBehaviorAutoscaling, Worker
 from temporalio.worker.workflow_sandbox import SandboxRestrictions
 
 from activities.caller_check import CallerCheckInterceptor
-from activities.calls.context import CallContextFactory
 from activities.calls.description import CallDescriber, describe_fully, describe_nothing
+from activities.calls.effect import CallEffects
 from activities.calls.planner.planner import Planner
 from activities.calls.run import ToolActivities
 from activities.calls.subagent import Deliver
@@ -78,7 +78,7 @@ def build_activities(
 ) -> Sequence[Callable[..., Any]]:
     environment = CredentialEnvironment(settings)
     loader = project_loader(settings, environment)
-    call_contexts = CallContextFactory(database, loader, toolsets, machine_id(settings.home), deliver, planner)
+    effects = CallEffects(database, loader, toolsets, machine_id(settings.home), deliver, planner)
     endpoints = EndpointResolver(Keys(settings.auth), environment, port)
     describe = call_describer(settings)
     release, answers = str(installed_release()), AnswerStream(port)
@@ -87,7 +87,7 @@ def build_activities(
     brief = RetryBudget(total_seconds=_ASIDE_SECONDS, first_pause=settings.retry_seconds)
     aside_attempts = Attempts(database, redactor(settings), brief, release)
     model = Model(attempts, answers, endpoints, loader, toolsets, describe, planner)
-    calls, turns = ToolActivities(database, call_contexts), TurnActivities(database, call_contexts)
+    calls, turns = ToolActivities(database, effects), TurnActivities(database, effects)
     return [
         ProjectActivities(database, loader, describe).load,
         model.generate,

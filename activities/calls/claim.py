@@ -8,8 +8,8 @@ from typing import Final, TypeAlias
 from activities.calls.permissions import call_findings, loop_guard_request
 from activities.store import asks, calls, grants, prompts, turns
 from activities.store.asks import AskRow
-from activities.store.calls import CachedEvidence, CallRow
-from activities.store.journal import Journal
+from activities.store.calls import CallRow, PreparedCall
+from activities.store.journal import Journal, SessionVersion
 from activities.store.turns import TurnStatus
 from workflows.domain.effects import Plan
 from workflows.domain.errors import StaleFence, ToolError, VersionConflict
@@ -32,10 +32,12 @@ _TURN_OVER: Final = CallResult(state=CallResultState.SETTLED, stopped=True)
 
 @dataclass(frozen=True)
 class Claimed:
-    """This attempt owns the effect; an earlier attempt may have begun it (`needs_recovery`)."""
+    """This attempt owns the effect; an earlier attempt may have begun it (`needs_recovery`). `version`: the session's
+    after the claim, where no other writer is expected."""
 
     call: CallRow
     needs_recovery: bool
+    version: SessionVersion | None = None
 
 
 @dataclass(frozen=True)
@@ -135,61 +137,99 @@ class ClaimEvidence:
         return RecordedDecision(permission=finding.permission, by="prompt", prompt=prompt, author=self.author)
 
 
-async def claim(
-    journal: Journal, request: RunRequest, fence: Fence, machine: str, plan: Plan | ToolError | None
-) -> Claimed | CallResult:
-    """Claim a call by its rows, or say why its effect may not begin. `plan`: what it would do now (None: it was claimed
-    before).
+@dataclass(frozen=True)
+class CallClaim:
+    """An attempt's claim on a call. `plan`: what the call would do now (None: it was claimed before)."""
 
-    Raises StaleFence when a higher fence holds the claim.
-    """
-    call, turn_status, known, live = await asyncio.gather(
-        calls.lock(journal, request.call),
-        turns.turn_status(journal, request.turn),
-        asks.of_call(journal, request.call),
-        grants.list_live(journal),
-    )
-    if call.settled:
-        rejected = call.state is CallState.REFUSED and await asks.any_rejected(journal, call.turn)
-        state = CallResultState.REJECTED if rejected else CallResultState.SETTLED
-        return CallResult(state=state, gave_result=call.gave_result)
-    over = turn_status.over or journal.ended
-    if journal.suspension is not None and not over:
-        return CallResult(state=CallResultState.SUSPENDED)
-    if call.state is CallState.CLAIMED and call.fence is not None:
-        return _reclaim(journal, call, fence, turn_status, first=plan is not None)
-    if over or plan is None:
-        return _TURN_OVER
-    rules = (await turns.turn_config(journal, turn_status.turn_config)).rules
-    known, author = asks.relevant_to(known, call), await _who_ordered(journal, call)
-    if call.is_subtask and author is None:  # the row alone proves nothing
-        call = call.model_copy(update={"ordered_by": None})
-    evidence = ClaimEvidence(call, turn_status.turn_config, rules, live, known, request.loop_guarded, author)
-    return _write(journal, evidence, decide(evidence, plan), fence, machine)
+    request: RunRequest
+    fence: Fence
+    machine: str
+    plan: Plan | ToolError | None
 
+    async def take(self, journal: Journal, prepared: PreparedCall | None = None) -> Claimed | CallResult:
+        """Claim the call, or say why its effect may not begin.
 
-async def claim_unchanged(
-    journal: Journal,
-    request: RunRequest,
-    fence: Fence,
-    machine: str,
-    plan: Plan | ToolError | None,
-    call: CallRow,
-    cached: CachedEvidence | None,
-) -> Claimed | CallResult:
-    """Claim a call in a session unchanged since its preparation, where rules alone allow the effect of then.
+        Raises StaleFence when a higher fence holds the claim, VersionConflict when its rows have to be read.
+        """
+        if journal.as_seen:
+            return await self._take_as_prepared(journal, prepared)
+        return await self._take_by_rows(journal)
 
-    Raises VersionConflict otherwise: the revocation of another session's grant changes only that session's log.
-    """
-    if cached is None or plan is None or call.is_subtask or journal.ended or journal.suspension is not None:
-        raise VersionConflict
-    rules = (await turns.turn_config(journal, cached.turn_config)).rules
-    evidence = ClaimEvidence(call, cached.turn_config, rules, cached.live, [], request.loop_guarded)
-    decision = decide(evidence, plan)
-    by_rules = isinstance(decision, Allowed) and all(each.by == "rule" for each in decision.decisions)
-    if not by_rules or decision.call is not call:
-        raise VersionConflict
-    return _write(journal, evidence, decision, fence, machine)
+    async def _take_by_rows(self, journal: Journal) -> Claimed | CallResult:
+        call, turn_status, known, live = await asyncio.gather(
+            calls.lock(journal, self.request.call),
+            turns.turn_status(journal, self.request.turn),
+            asks.of_call(journal, self.request.call),
+            grants.list_live(journal),
+        )
+        if call.settled:
+            rejected = call.state is CallState.REFUSED and await asks.any_rejected(journal, call.turn)
+            state = CallResultState.REJECTED if rejected else CallResultState.SETTLED
+            return CallResult(state=state, gave_result=call.gave_result)
+        over = turn_status.over or journal.ended
+        if journal.suspension is not None and not over:
+            return CallResult(state=CallResultState.SUSPENDED)
+        if call.state is CallState.CLAIMED and call.fence is not None:
+            return self._take_over(journal, call, turn_status)
+        if over or self.plan is None:
+            return _TURN_OVER
+        rules = (await turns.turn_config(journal, turn_status.turn_config)).rules
+        known, author = asks.relevant_to(known, call), await _who_ordered(journal, call)
+        if call.is_subtask and author is None:  # the row alone proves nothing
+            call = call.model_copy(update={"ordered_by": None})
+        guarded = self.request.loop_guarded
+        evidence = ClaimEvidence(call, turn_status.turn_config, rules, live, known, guarded, author)
+        return self._write(journal, evidence, decide(evidence, self.plan))
+
+    async def _take_as_prepared(self, journal: Journal, prepared: PreparedCall | None) -> Claimed | CallResult:
+        """Where rules alone allow the effect of then: the revocation of another session's grant changes only that
+        session's log."""
+        stopped = journal.ended or journal.suspension is not None
+        if prepared is None or prepared.row.is_subtask or self.plan is None or stopped:
+            raise VersionConflict
+        call, live = prepared.row, prepared.live
+        rules = (await turns.turn_config(journal, prepared.turn_config)).rules
+        evidence = ClaimEvidence(call, prepared.turn_config, rules, live, [], self.request.loop_guarded)
+        decision = decide(evidence, self.plan)
+        by_rules = isinstance(decision, Allowed) and all(each.by == "rule" for each in decision.decisions)
+        if not by_rules or decision.call is not call:
+            raise VersionConflict
+        return self._write(journal, evidence, decision)
+
+    def _write(self, journal: Journal, evidence: ClaimEvidence, decision: Decision) -> Claimed | CallResult:
+        call = decision.call
+        if call.revision != evidence.call.revision:
+            calls.drift(journal, evidence.call, call)
+        match decision:
+            case Allowed(decisions=decisions):
+                for grant in (decision.grant for decision in decisions if decision.grant is not None):
+                    grants.count_use(journal, grant)
+                claimed = calls.claim(journal, call, self.fence, self.machine, evidence.turn_config, decisions)
+                return Claimed(claimed, False, journal.version_after if journal.as_seen else None)
+            case Refused():
+                calls.settle(journal, call, decision.state, Outcome(output=decision.text, error=True))
+                return CallResult(state=CallResultState.REJECTED if decision.rejected else CallResultState.SETTLED)
+            case Undecided():
+                if decision.waiting:
+                    journal.record(SignalWithoutAnswer(call=call.id))
+                return CallResult(
+                    state=CallResultState.WAITING if decision.waiting else CallResultState.DRIFTED,
+                    findings=decision.findings,
+                    effect_digest=call.short_digest,
+                    revision=call.revision,
+                )
+
+    def _take_over(self, journal: Journal, call: CallRow, turn_status: TurnStatus) -> Claimed | CallResult:
+        """Take over a lower attempt's claim. If this attempt holds the claim, only its commit's acknowledgement was
+        lost; if it has planned the call, there is nothing to recover."""
+        if not self.fence.may_take(call.fence):
+            raise StaleFence(f"Call {call.id!r} is claimed by a later attempt: {call.fence}, this one is {self.fence}.")
+        if call.fence == self.fence:
+            return Claimed(call, needs_recovery=self.plan is None)
+        if turn_status.over:
+            return _TURN_OVER
+        calls.reclaim(journal, call, self.fence, turn_status.turn_config)
+        return Claimed(call, needs_recovery=True)
 
 
 def decide(evidence: ClaimEvidence, plan: Plan | ToolError) -> Decision:
@@ -221,48 +261,6 @@ def _decide_current(evidence: ClaimEvidence) -> Decision:
         return Undecided(call.revised(call.plan), evidence.findings)
     decisions = evidence.decisions()
     return Undecided(call, evidence.findings) if decisions is None else Allowed(call, decisions)
-
-
-def _write(
-    journal: Journal, evidence: ClaimEvidence, decision: Decision, fence: Fence, machine: str
-) -> Claimed | CallResult:
-    call = decision.call
-    if call.revision != evidence.call.revision:
-        calls.drift(journal, evidence.call, call)
-    match decision:
-        case Allowed(decisions=decisions):
-            for grant in (decision.grant for decision in decisions if decision.grant is not None):
-                grants.count_use(journal, grant)
-            return Claimed(calls.claim(journal, call, fence, machine, evidence.turn_config, decisions), False)
-        case Refused():
-            calls.settle(journal, call, decision.state, Outcome(output=decision.text, error=True))
-            return CallResult(state=CallResultState.REJECTED if decision.rejected else CallResultState.SETTLED)
-        case Undecided():
-            if decision.waiting:
-                journal.record(SignalWithoutAnswer(call=call.id))
-            return CallResult(
-                state=CallResultState.WAITING if decision.waiting else CallResultState.DRIFTED,
-                findings=decision.findings,
-                effect_digest=call.short_digest,
-                revision=call.revision,
-            )
-
-
-def _reclaim(
-    journal: Journal, call: CallRow, fence: Fence, turn_status: TurnStatus, *, first: bool
-) -> Claimed | CallResult:
-    """Take over a lower attempt's claim. If this attempt holds the claim, only its commit's acknowledgement was lost.
-
-    `first`: this attempt planned the call, so there is nothing to recover.
-    """
-    if not fence.may_take(call.fence):
-        raise StaleFence(f"Call {call.id!r} is claimed by a later attempt: {call.fence}, this one is {fence}.")
-    if call.fence == fence:
-        return Claimed(call, needs_recovery=not first)
-    if turn_status.over:
-        return _TURN_OVER
-    calls.reclaim(journal, call, fence, turn_status.turn_config)
-    return Claimed(call, needs_recovery=True)
 
 
 async def _who_ordered(journal: Journal, call: CallRow) -> str | None:

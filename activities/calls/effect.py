@@ -1,36 +1,54 @@
-"""What one call does to the world, by one attempt."""
+"""What a stored call does to the world, by one attempt."""
 
+import logging
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final
 
+from pydantic import JsonValue
+
 from activities.calls import outcomes
+from activities.calls.call_prompt import queue_prompt
+from activities.calls.call_wait import CallWait
+from activities.calls.claim import CallClaim, Claimed
 from activities.calls.outcomes import Settlement
-from activities.calls.output import save_output
+from activities.calls.output import outcome_of
 from activities.calls.plan_call import plan_call
 from activities.calls.planner.planner import Planner
-from activities.store.calls import CachedEvidence, CallRow
-from activities.tools.tool import Delegated, Output, Tool, ToolContext, Waiting
-from activities.tools.toolset import Toolset
-from prompts import render_prompt
-from workflows.domain.context.truncate import truncate
+from activities.calls.subagent import CallSubagent, Deliver
+from activities.fault_limit import EXPECTED_ERRORS
+from activities.project.project_loader import ProjectLoader
+from activities.shell.environment import tool_environment
+from activities.store import asks, attached_instructions, calls, deltas
+from activities.store.calls import CallRow, PreparedCall
+from activities.store.database import Database
+from activities.store.deltas import Watchers
+from activities.store.journal import WORKER, session_journal, write_optimistically
+from activities.tools.tool import Delegated, Tool, ToolContext, Waiting
+from activities.tools.toolset import Toolset, Toolsets
+from activities.turn_context import TurnContext
 from workflows.domain.effects import Plan, Recovery
-from workflows.domain.errors import OutcomeUnknown, ToolError
+from workflows.domain.errors import OutcomeUnknown, ToolError, Unavailable
+from workflows.domain.ids import PartId
 from workflows.domain.messages import CallState, Outcome
+from workflows.domain.open_call import CallResult
+from workflows.domain.wire import Fence, RunRequest
 
+_LOG: Final = logging.getLogger("holdfast.tools")
 _OTHER_MACHINE: Final = "It began on another machine, which is gone, and whose files and processes cannot be seen here."
 
 
 @dataclass(frozen=True)
 class CallEffect:
-    """The effect of a stored call. `evidence`: for its claim, if this process has just prepared it."""
+    """The effect of a call, with what a tool needs for it. `prepared`: by this process, just before."""
 
     call: CallRow
     tools: Toolset
     context: ToolContext
     machine: str
     planner: Planner | None = None
-    evidence: CachedEvidence | None = None
+    prepared: PreparedCall | None = None
 
     @cached_property
     def tool(self) -> Tool[Any]:
@@ -51,6 +69,14 @@ class CallEffect:
             return await plan_call(self.tool, self.params, self.call.arguments, self.context.turn, self.planner)
         except ToolError as error:
             return error
+
+    async def claim(self, database: Database, request: RunRequest, fence: Fence) -> Claimed | CallResult:
+        """Plans again on each try: files may change while the database is away."""
+        plan = await self.plan() if self.call.state is CallState.PREPARED else None
+        claim = CallClaim(request, fence, self.machine, plan)
+        journal = partial(session_journal, database, request.session, WORKER, epoch=request.epoch)
+        version = self.prepared.version if self.prepared else None
+        return await write_optimistically(journal, version, lambda journal: claim.take(journal, self.prepared))
 
     async def run(self, claimed: CallRow, *, recover: bool) -> Settlement | Delegated | Waiting:
         """Run or recover it under its claim; the tool's exception becomes the model's error.
@@ -100,14 +126,60 @@ class CallEffect:
         return plan.effect.unchecked and not self.tool.may_run_unchecked
 
 
-async def outcome_of(output: Output, context: ToolContext) -> Outcome:
-    """A successful call's: shortened for the model, with all of it in a file, unless the tool has done that itself."""
-    outcome = Outcome(**{name: getattr(output, name) for name in Output.model_fields if name != "truncated"})
-    done = output.truncated or "truncated" in output.metadata
-    cut = None if done else truncate(output.output, context.turn.limits)
-    if cut is None:
-        return outcome
-    path = str(await save_output(output.output, context))
-    text = cut.with_message(render_prompt("tools/truncated", path=path))
-    metadata = {**output.metadata, "truncated": True, "outputPath": path}
-    return outcome.model_copy(update={"output": text, "metadata": metadata})
+@dataclass(frozen=True)
+class CallEffects:
+    """Opens stored calls for attempts. `machine` names the data directory with the commands' files, `deliver` sends the
+    signals of other sessions."""
+
+    database: Database
+    loader: ProjectLoader
+    toolsets: Toolsets
+    machine: str
+    deliver: Deliver
+    planner: Planner | None = None
+
+    async def open(self, call: PartId, fence: Fence) -> CallEffect:
+        """Raises NotFound."""
+        row, environment, prepared = await calls.take(self.database, call)
+        turn_config = await self.database.turn_configs.get(self.database, environment.turn_config)
+        turn = self.loader.turn_context(environment.directory, turn_config)
+        context = self.context(row, turn, environment.environment, fence)
+        return CallEffect(row, self.toolsets.of(turn_config), context, self.machine, self.planner, prepared)
+
+    def context(self, call: CallRow, turn: TurnContext, environment: dict[str, str], fence: Fence) -> ToolContext:
+        attempt = "-".join(str(number) for number in fence)
+        watchers = Watchers(self.database, call.session)
+
+        async def progress(metadata: dict[str, JsonValue]) -> None:
+            with suppress(Unavailable):  # live progress may be lost
+                if await watchers.present():
+                    await deltas.publish(self.database, call.session, call.id, attempt, [metadata])
+
+        return ToolContext(
+            session=call.session,
+            call=call.id,
+            attempt=attempt,
+            turn=turn,
+            environment=tool_environment(environment, turn.workspace, call.id),
+            progress=progress,
+            answers=partial(asks.answers_to, self.database, call.id),
+            queue_prompt=partial(queue_prompt, self.database, call, fence),
+            attach=partial(attached_instructions.claim, self.database, call.id, fence),
+            fence=partial(calls.require_claim, self.database, call.id, fence),
+            subagent=CallSubagent(self.database, self.deliver, call, fence),
+            wait=CallWait(self.database, call, fence),
+        )
+
+    async def stop(self, call: CallRow, fence: Fence, given_up: str | None = None) -> Settlement:
+        """End what a claimed call still runs. `given_up`: why it is not retried; a failure here makes the outcome
+        unknown."""
+        try:
+            effect = await self.open(call.id, fence)
+            return await effect.stop(call)
+        except EXPECTED_ERRORS:
+            raise
+        except Exception as error:
+            if given_up is None:
+                raise
+            _LOG.exception("call %s could not be ended", call.id)
+            return outcomes.unknown(call, f"{given_up}; ending it: {type(error).__name__}: {error}")

@@ -1,4 +1,4 @@
-"""Complete outputs that are too long for the model, in private files."""
+"""What a model gets of a call's output. Complete outputs that are too long for it are in private files."""
 
 import asyncio
 import os
@@ -7,17 +7,28 @@ from pathlib import Path
 from typing import Final
 
 from activities.files.safe_open import open_directory
-from activities.tools.tool import ToolContext
+from activities.tools.tool import Output, ToolContext
+from prompts import render_prompt
+from workflows.domain.context.truncate import truncate
+from workflows.domain.messages import Outcome
 
 RETENTION_SECONDS: Final = 7 * 24 * 3600  # seconds; complete outputs (opencode.md 5.1)
 _PREFIX: Final = "tool_"
 _CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-async def save_output(text: str, context: ToolContext) -> Path:
+async def outcome_of(output: Output, context: ToolContext) -> Outcome:
+    """A successful call's: shortened for the model, with all of it in a file, unless the tool has done that itself."""
+    outcome = Outcome(**{name: getattr(output, name) for name in Output.model_fields if name != "truncated"})
+    done = output.truncated or "truncated" in output.metadata
+    cut = None if done else truncate(output.output, context.turn.limits)
+    if cut is None:
+        return outcome
     path = context.workspace.tool_output / f"{_PREFIX}{context.call}"
-    await asyncio.to_thread(_save, path, text)
-    return path
+    await asyncio.to_thread(_save, path, output.output)
+    text = cut.with_message(render_prompt("tools/truncated", path=str(path)))
+    metadata = {**output.metadata, "truncated": True, "outputPath": str(path)}
+    return outcome.model_copy(update={"output": text, "metadata": metadata})
 
 
 def delete_old_outputs(folder: Path, now: float) -> list[str]:

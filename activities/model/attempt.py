@@ -8,8 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from temporalio.exceptions import ApplicationError
 
-from activities.activity_fence import fence_of
-from activities.calls.run import log_refused_write
+from activities.activity_fence import fence_of, log_refused_writes
 from activities.error_boundary import storable_text
 from activities.failpoints import failpoint
 from activities.fault_limit import count_faults
@@ -34,16 +33,15 @@ from activities.model.retry_budget import (
 from activities.redact import Redactor
 from activities.store import attempts, deltas, faults, generations, model_limits, reservations
 from activities.store.attempts import RequestForm
-from activities.store.calls import CachedEvidence
+from activities.store.calls import PreparedCall
 from activities.store.commit_retry import retry_while_unavailable
 from activities.store.database import Database
 from activities.store.generations import BackoffPending, FailedAttempt, GenerationStatus, Suspended, TurnOver
-from activities.store.journal import WORKER, Journal, SessionVersion, session_journal
+from activities.store.journal import WORKER, Journal, SessionVersion, session_journal, write_optimistically
 from activities.store.model_answers import NewAnswer, StoredAnswer
-from activities.store.optimistic import write_optimistically
 from activities.store.turns import TurnStatus
 from workflows.domain.budgets import Usage, produced
-from workflows.domain.errors import StaleFence, Unavailable, UsageError
+from workflows.domain.errors import Unavailable, UsageError
 from workflows.domain.generation import Generation
 from workflows.domain.provider_failure import ProviderFailure
 from workflows.domain.usage import Tokens
@@ -65,17 +63,17 @@ class Attempts:
         """The running activity's attempt, with heartbeats. The engine gets the errors that no retry can mend."""
         fence = fence_of(request)
         attempt = Attempt(self, request, generation, fence)
-        async with heartbeats(lambda: attempt.produced):
+        async with (
+            heartbeats(lambda: attempt.produced),
+            log_refused_writes(self.database, request, generation.id),
+            count_faults(self.database, request, f"this {generation.purpose}", generation.subject),
+        ):
             try:
-                async with count_faults(self.database, request, f"this {generation.purpose}", generation.subject):
-                    try:
-                        yield attempt
-                    except UsageError as error:
-                        raise model_failed(str(error)) from error
-                    finally:
-                        await attempt.give_way()
-            except StaleFence as stale:
-                raise await log_refused_write(self.database, request.session, generation.id, fence, stale) from stale
+                yield attempt
+            except UsageError as error:
+                raise model_failed(str(error)) from error
+            finally:
+                await attempt.give_way()
 
 
 class Attempt:
@@ -168,20 +166,19 @@ class Attempt:
         return stored
 
     async def _commit(self, new: NewAnswer) -> StoredAnswer | TurnOver:
-        async def as_seen(journal: Journal) -> Callable[[], StoredAnswer | TurnOver]:
-            return generations.commit_as_seen(journal, self.generation, self.fence, new)
-
-        async def read_first(journal: Journal) -> Callable[[], StoredAnswer | TurnOver]:
+        async def store(journal: Journal) -> tuple[Callable[[], StoredAnswer | TurnOver], SessionVersion | None]:
+            if journal.as_seen:
+                return generations.commit_as_seen(journal, self.generation, self.fence, new), journal.version_after
             committed = await generations.commit(journal, self.generation, self.fence, new)
-            return lambda: committed
+            return lambda: committed, None
 
-        result, version = await write_optimistically(self.finishing_journal, self.version, as_seen, read_first)
+        result, version = await write_optimistically(self.finishing_journal, self.version, store)
         stored = result()
-        if version is not None and isinstance(stored, StoredAnswer) and stored.calls:
+        if version is not None and isinstance(stored, StoredAnswer):
             alone = version if len(stored.calls) == 1 else None
-            evidence = CachedEvidence(self.turn_status.turn_config, stored.live, alone)
             for row in stored.calls:
-                self.database.prepared_calls.put(row.id, (row, evidence))
+                prepared = PreparedCall(row, self.turn_status.turn_config, stored.live, alone)
+                self.database.prepared_calls.put(row.id, prepared)
         return stored
 
     async def failed(self, model: ResolvedModel, failure: ProviderFailure) -> ApplicationError:

@@ -10,7 +10,7 @@ from temporalio import activity
 
 from activities.activity_fence import fence_of
 from activities.calls import outcomes
-from activities.calls.context import CallContextFactory
+from activities.calls.effect import CallEffects
 from activities.failpoints import failpoint
 from activities.fault_limit import GivenUp, count_faults
 from activities.heartbeat import heartbeats
@@ -30,9 +30,9 @@ _WITHOUT_REST: Final = (CloseReason.STOPPED, CloseReason.ENDED)  # also after a 
 class TurnActivities:
     """Closes turns. A second run settles what the first one left."""
 
-    def __init__(self, database: Database, call_contexts: CallContextFactory) -> None:
+    def __init__(self, database: Database, effects: CallEffects) -> None:
         self.database = database
-        self.call_contexts = call_contexts
+        self.effects = effects
 
     @activity.defn(name="holdfast.turns.close")
     async def close(self, request: CloseRequest) -> CloseResult:
@@ -60,7 +60,7 @@ class TurnActivities:
         turn, directory_identity = request.turn, None
         if turn is not None:
             claimed = await self.take_over_claims(request, turn, fence)
-            await asyncio.gather(*(self.settle(request, fence, call, given_up) for call in claimed))
+            await asyncio.gather(*(self.settle(fence, call, given_up) for call in claimed))
             origin = await sessions.origin(self.database, request.session)
             directory_identity = await asyncio.to_thread(worktree.identify_directory, Path(origin.directory))
         async with session_journal(self.database, request.session, WORKER, epoch=request.epoch) as journal:
@@ -82,7 +82,7 @@ class TurnActivities:
         """Signal the sessions that this one worked for; the sweeper repeats what fails here."""
         for caller in await outbox.callers(self.database, session):
             with suppress(Unavailable):
-                await self.call_contexts.deliver(caller)
+                await self.effects.deliver(caller)
 
     async def take_over_claims(self, request: CloseRequest, turn: TurnId, fence: Fence) -> list[CallRow]:
         """Put this fence on all claimed calls: earlier holders can write nothing more."""
@@ -99,12 +99,9 @@ class TurnActivities:
                 calls.reclaim(journal, call, fence, turn_status.turn_config)
         return claimed
 
-    async def settle(self, request: CloseRequest, fence: Fence, call: CallRow, given_up: str | None) -> None:
-        settlement = await self.call_contexts.stop(call, fence, given_up)
-        async with session_journal(
-            self.database, request.session, WORKER, epoch=request.epoch, needs_newest=False
-        ) as journal:
-            await calls.settle_claimed(journal, call.id, fence, *settlement)
+    async def settle(self, fence: Fence, call: CallRow, given_up: str | None) -> None:
+        settlement = await self.effects.stop(call, fence, given_up)
+        await calls.settle_claimed(self.database, call, fence, *settlement)
 
     async def close_turn(self, journal: Journal, request: CloseRequest, turn: TurnId) -> None:
         await asks.close_of_turn(journal, turn, f"the turn ended ({request.reason})")

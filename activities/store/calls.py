@@ -3,13 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final
 
 from psycopg.types.json import Json
 from pydantic import JsonValue
 
+from activities.store import deltas
 from activities.store.database import Database, dumps
-from activities.store.journal import Journal, SessionVersion, seal
+from activities.store.journal import WORKER, Journal, SessionVersion, seal, session_journal, write_optimistically
 from activities.store.queries import Queries
 from activities.store.statements import RowReader
 from workflows.domain.call_display import CallDisplay, DisplayKind
@@ -118,10 +120,11 @@ class CallEnvironment(Value):
 
 
 @dataclass(frozen=True)
-class CachedEvidence:
-    """The configuration and live grants of a call just prepared. `version`: the session's, if the call is alone in its
-    answer: others would change it."""
+class PreparedCall:
+    """A call that this process has just prepared, with its turn's configuration and the live grants. `version`: the
+    session's, if the call is alone in its answer: others would change it."""
 
+    row: CallRow
     turn_config: TurnConfigId
     live: tuple[Grant, ...]
     version: SessionVersion | None
@@ -206,13 +209,27 @@ def drift(journal: Journal, call: CallRow, revised: CallRow) -> None:
     journal.record(CallDrifted(call=call.id, before=call.digest, digest=revised.digest))
 
 
-async def settle_claimed(journal: Journal, call: PartId, fence: Fence, state: CallState, outcome: Outcome) -> None:
-    """Store the outcome if this fence holds the claim, else raise StaleFence; a settled call stays."""
-    row = await lock(journal, call)
-    if row.fence != fence:
-        raise StaleFence(f"Call {call!r} is held by {row.fence}; the outcome of {fence} is refused.")
-    if not row.settled:
-        settle(journal, row, state, outcome)
+async def settle_claimed(
+    database: Database,
+    call: CallRow,
+    fence: Fence,
+    state: CallState,
+    outcome: Outcome,
+    version: SessionVersion | None = None,
+) -> None:
+    """Store the outcome if this fence holds the claim, else raise StaleFence; a settled call stays. `version`: the
+    session's after the claim, where no other writer is expected."""
+
+    async def store(journal: Journal) -> None:
+        row = call if journal.as_seen else await lock(journal, call.id)
+        if row.fence != fence:
+            raise StaleFence(f"Call {row.id!r} is held by {row.fence}; the outcome of {fence} is refused.")
+        if not row.settled:
+            settle(journal, row, state, outcome)
+        deltas.delete(journal, call.id)
+
+    journal = partial(session_journal, database, call.session, WORKER, epoch=fence.epoch, needs_newest=False)
+    await write_optimistically(journal, version, store)
 
 
 async def todos(reader: RowReader, session: SessionId) -> list[JsonValue]:
@@ -255,6 +272,18 @@ async def require_claim(database: Database, call: PartId, fence: Fence) -> None:
     state, newest = CallState(found[0]["state"]), found[0]["fence"]
     if state.settled or newest != list(fence):
         raise StaleFence(f"Call {call!r} is {state} under fence {newest}, this attempt is {fence}.")
+
+
+async def take(database: Database, call: PartId) -> tuple[CallRow, CallEnvironment, PreparedCall | None]:
+    """A call for an attempt: as this process has just prepared it, else as stored. Raises NotFound."""
+    prepared, environments = database.prepared_calls.pop(call), database.call_environments
+    if prepared is not None:
+        environment = environments.get((prepared.row.session, prepared.turn_config))
+        if environment is not None:
+            return prepared.row, environment, prepared
+    row, environment = await read(database, call)
+    environments.put((row.session, environment.turn_config), environment)
+    return row, environment, prepared
 
 
 async def read(database: Database, call: PartId) -> tuple[CallRow, CallEnvironment]:

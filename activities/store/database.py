@@ -50,7 +50,7 @@ class Database:
         self._connect_timeout = connect_timeout
         self.turn_configs = TurnConfigCache()
         # Any: of values of `activities.store.calls`, which imports this module.
-        self.prepared_calls: LruCache[PartId, tuple[Any, Any]] = LruCache(_CACHED)  # of CallRow, CachedEvidence
+        self.prepared_calls: LruCache[PartId, Any] = LruCache(_CACHED)  # of PreparedCall
         self.call_environments: LruCache[tuple[SessionId, TurnConfigId], Any] = LruCache(_CACHED)  # of CallEnvironment
         self.on_commit: Callable[[EventRecord], None] | None = None  # called for each event committed by this process
         self.notifications = NotifySender(self._notify)

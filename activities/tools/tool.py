@@ -34,7 +34,7 @@ P = TypeVar("P")
 
 class Output(Value):
     """`output` is for the model, the rest for people and clients. `truncated`: the tool has shortened its output
-    itself; else `activities.calls.effect` does. `changes` are stored in the outcome's transaction."""
+    itself; else `activities.calls.output` does. `changes` are stored in the outcome's transaction."""
 
     title: str
     output: str

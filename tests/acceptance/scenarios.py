@@ -54,7 +54,7 @@ async def send_until_accepted(send: Callable[[], Awaitable[object]]) -> None:
 def with_lease_per_attempt(mutate: Mutate) -> Path:
     """Our code with a command for each attempt: only ledger and fence prevent repetition."""
     named = "call=call.id,"  # a part of the name of a command's lease
-    return mutate("activities/calls/context.py", named, 'call=f"{call.id}-{attempt}",')
+    return mutate("activities/calls/effect.py", named, 'call=f"{call.id}-{attempt}",')
 
 
 def with_shell_of_class_once(mutate: Mutate) -> Path:

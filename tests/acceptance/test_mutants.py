@@ -30,7 +30,7 @@ async def test_a_claim_that_takes_a_signal_for_an_answer_is_caught(open_unjudged
 
 
 async def test_an_outcome_that_is_reported_and_not_stored_is_caught(open_unjudged: Open, mutate: Mutate) -> None:
-    stored = "await finish_despite_cancel(self.settle(held.call, fence, done, version))"
+    stored = "await finish_despite_cancel(retry_while_unavailable(store))"
     async with open_unjudged(runs("one"), DONE) as trial:
         trial.code = mutate("activities/calls/run.py", stored, "pass")
         await trial.worker()
@@ -42,7 +42,7 @@ async def test_an_outcome_that_is_reported_and_not_stored_is_caught(open_unjudge
 
 async def test_an_outcome_that_is_written_before_its_effect_is_caught(open_unjudged: Open, mutate: Mutate) -> None:
     works = "done = await effect.run(held.call, recover=held.needs_recovery)"
-    early = 'await self.settle(held.call, fence, (CallState.DONE, Outcome(output="")))'
+    early = 'await calls.settle_claimed(self.database, held.call, fence, CallState.DONE, Outcome(output=""))'
     async with open_unjudged(runs("one"), DONE) as trial:
         trial.code = mutate("activities/calls/run.py", works, f"{early}; {works}")
         await trial.worker()
@@ -53,8 +53,8 @@ async def test_an_outcome_that_is_written_before_its_effect_is_caught(open_unjud
 
 
 async def test_a_claim_that_nobody_checks_is_caught(open_unjudged: Open, mutate: Mutate) -> None:
-    checked = "return _reclaim(journal, call, fence, turn_status, first=plan is not None)"
-    taken = "calls.reclaim(journal, call, fence, turn_status.turn_config); return Claimed(call, needs_recovery=False)"
+    checked = "return self._take_over(journal, call, turn_status)"
+    taken = "calls.reclaim(journal, call, self.fence, turn_status.turn_config); return Claimed(call, False)"
     async with open_unjudged(runs("one"), DONE) as trial:
         with_lease_per_attempt(mutate)
         trial.code = mutate("activities/calls/claim.py", checked, taken)

@@ -51,7 +51,7 @@ async def test_a_program_that_does_not_look_for_its_stored_answer_is_found_out(
     looks = "        return await model_answers.read(journal, registered, found.answer)"
     forgets = "        pass"
     optimistic = "    if seen is not None:"
-    mutate("activities/store/optimistic.py", optimistic, "    if False:")  # it would refuse a second answer
+    mutate("activities/store/journal.py", optimistic, "    if False:")  # it would refuse a second answer
     code = mutate("activities/store/generations.py", looks, forgets)
     trials = NthTrials(replace(shared_stack, code=code))
     found = await trials.run(NthFault(CallKind.ACTIVITY, FaultForm.AMBIGUOUS, 2), tmp_path / "trial")

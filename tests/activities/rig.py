@@ -10,10 +10,9 @@ from typing import Any, Final, TypeVar
 
 from temporalio.testing import ActivityEnvironment
 
-from activities.calls.claim import Claimed, claim
-from activities.calls.context import CallContextFactory
+from activities.calls.claim import CallClaim, Claimed
 from activities.calls.description import describe_nothing
-from activities.calls.effect import CallEffect
+from activities.calls.effect import CallEffect, CallEffects
 from activities.calls.prepare import CallPreparer
 from activities.calls.run import ToolActivities
 from activities.new_ids import new_id
@@ -100,8 +99,8 @@ class ActivityRig:
         path.write_text(content)
         return path
 
-    def call_contexts(self, machine: str = HERE) -> CallContextFactory:
-        return CallContextFactory(self.database, self.loader, FormattedTools(self.tools), machine, self.deliver)
+    def call_effects(self, machine: str = HERE) -> CallEffects:
+        return CallEffects(self.database, self.loader, FormattedTools(self.tools), machine, self.deliver)
 
     async def deliver(self, session: SessionId) -> None:
         """Temporal for activities: acknowledges and records the signals of a session."""
@@ -209,7 +208,7 @@ class ActivityRig:
 
     async def effect(self, call: PartId, fence: Fence) -> CallEffect:
         """The effect of a stored call, to be planned or run."""
-        return await self.call_contexts().open(call, fence)
+        return await self.call_effects().open(call, fence)
 
     async def state(self, call: PartId) -> CallState:
         return (await self.row(call)).state
@@ -230,7 +229,7 @@ class ActivityRig:
             session=self.session, epoch=fence.epoch, sequence=fence.sequence, turn=self.turn, call=call, **more
         )
         async with session_journal(self.database, self.session, PERSON, epoch=fence.epoch) as journal:
-            return await claim(journal, request, fence, HERE, plan)
+            return await CallClaim(request, fence, HERE, plan).take(journal)
 
     async def run(
         self,
@@ -244,12 +243,12 @@ class ActivityRig:
         """Run a call; with `schedule=` as a later attempt of an earlier schedule."""
         request = RunRequest(**{**self.request_fields(), "turn": self.turn, "call": call, **more})
         return await self.act(
-            ToolActivities(self.database, self.call_contexts(machine)).run, request, attempt, environment
+            ToolActivities(self.database, self.call_effects(machine)).run, request, attempt, environment
         )
 
     async def refuse(self, call: PartId) -> CallResult:
         request = RefuseRequest(**self.request_fields(), turn=self.turn, call=call)
-        return await self.act(ToolActivities(self.database, self.call_contexts()).refuse, request)
+        return await self.act(ToolActivities(self.database, self.call_effects()).refuse, request)
 
     async def ask(self, call: PartId, request: int = 0, **more: Any) -> tuple[AskId, AskResult]:
         """Open an ask for a request of a call."""
@@ -281,7 +280,7 @@ class ActivityRig:
     ) -> CloseResult:
         """By default as a run that has seen every step."""
         request = CloseRequest(**{**self.request_fields(), "turn": self.turn, "step": 1000, "reason": reason, **more})
-        return await self.act(TurnActivities(self.database, self.call_contexts(machine)).close, request, attempt)
+        return await self.act(TurnActivities(self.database, self.call_effects(machine)).close, request, attempt)
 
     async def plan(self, call: PartId, fence: Fence) -> Plan | ToolError | None:
         """What a prepared call would do now."""

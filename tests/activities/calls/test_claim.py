@@ -5,7 +5,7 @@ from typing import TypeGuard
 
 import pytest
 
-from activities.calls.claim import Claimed, claim
+from activities.calls.claim import CallClaim, Claimed
 from activities.store import grants, sessions
 from activities.store.journal import WORKER, session_journal
 from activities.store.sessions import NewSession
@@ -163,7 +163,7 @@ async def test_a_call_whose_claim_has_gone_is_not_claimed_without_a_plan(rig: Ac
     call, fence = await edited(rig), rig.fence()
     request = RunRequest(session=rig.session, epoch=rig.epoch, sequence=1, turn=rig.turn, call=call)
     async with rig.journal() as journal:
-        assert await claim(journal, request, fence, HERE, None) == TURN_OVER
+        assert await CallClaim(request, fence, HERE, None).take(journal) == TURN_OVER
 
 
 async def test_a_person_decides_and_the_claim_names_the_ask(rig: ActivityRig) -> None:
@@ -438,5 +438,5 @@ async def test_a_call_of_another_session_is_not_claimed(rig: ActivityRig) -> Non
     plan = await rig.plan(call, rig.fence())
     with pytest.raises(NotFound):
         async with session_journal(rig.database, other, WORKER, epoch=0) as journal:
-            await claim(journal, request, rig.fence(), HERE, plan)
+            await CallClaim(request, rig.fence(), HERE, plan).take(journal)
     assert await rig.state(call) is CallState.PREPARED

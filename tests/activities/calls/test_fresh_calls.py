@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from activities.calls.run import ToolActivities
 from activities.store import calls, grants
-from activities.store.calls import CachedEvidence
+from activities.store.calls import PreparedCall
 from activities.store.database import Database
 from activities.store.journal import WORKER, SessionVersion, session_journal
 from bench.counting_proxy import counting_proxy
@@ -33,8 +32,8 @@ async def remembered(rig: ActivityRig, call: PartId) -> PartId:
     async with session_journal(rig.database, rig.session, WORKER) as journal:
         live = await grants.list_live(journal)
     rig.database.call_environments.put((rig.session, context.turn_config), context)
-    evidence = CachedEvidence(context.turn_config, live, await place(rig))
-    rig.database.prepared_calls.put(call, (row, evidence))
+    prepared = PreparedCall(row, context.turn_config, live, await place(rig))
+    rig.database.prepared_calls.put(call, prepared)
     return call
 
 
@@ -107,8 +106,7 @@ async def test_an_outcome_is_written_although_something_has_come_since_the_claim
     await rig.claim(call, fence)
     row, left = await rig.row(call), await place(rig)
     await rig.prompt("One more.")
-    tools = ToolActivities(rig.database, rig.call_contexts())
-    await tools.settle(row, fence, (CallState.DONE, Outcome(output="found")), left)
+    await calls.settle_claimed(rig.database, row, fence, CallState.DONE, Outcome(output="found"), left)
     assert await rig.output(call) == "found"
 
 
@@ -119,7 +117,5 @@ async def test_an_outcome_of_an_overtaken_claim_is_refused(rig: ActivityRig) -> 
     row, left = await rig.row(call), await place(rig)
     await rig.claim(call, fence._replace(attempt=2))
     with pytest.raises(StaleFence):
-        await ToolActivities(rig.database, rig.call_contexts()).settle(
-            row, fence, (CallState.DONE, Outcome(output="late")), left
-        )
+        await calls.settle_claimed(rig.database, row, fence, CallState.DONE, Outcome(output="late"), left)
     assert await rig.state(call) is CallState.CLAIMED

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from activities.calls.effect import outcome_of
-from activities.calls.output import delete_old_outputs
+from activities.calls.output import delete_old_outputs, outcome_of
 from activities.files.workspace import Workspace
 from activities.tools.tool import Output
 from activities.turn_context import TurnContext

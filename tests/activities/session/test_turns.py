@@ -156,7 +156,7 @@ async def test_a_call_that_is_claimed_while_its_turn_is_closed_is_not_just_cance
     request = CloseRequest(**rig.request_fields(), turn=rig.turn, reason=CloseReason.STOPPED)
     with pytest.raises(Unavailable, match="closing it again"):
         async with rig.journal() as journal:
-            await TurnActivities(rig.database, rig.call_contexts()).close_turn(journal, request, rig.turn)
+            await TurnActivities(rig.database, rig.call_effects()).close_turn(journal, request, rig.turn)
     assert await rig.state(call) is CallState.CLAIMED
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from activities.calls.effect import outcome_of
+from activities.calls.output import outcome_of
 from activities.files.workspace import Workspace
 from activities.tools.registry import TOOLS
 from activities.tools.tool import Output

@@ -4,6 +4,7 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from activities.model.providers import check_provider, split_model_id
 from activities.project.config_loader import PRIMARY_ROLE
@@ -17,6 +18,9 @@ from worker.stack.layout import Layout
 from workflows.domain.config.references import has_reference
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.config.turn_config import TurnConfig
+
+if TYPE_CHECKING:
+    from activities.project.config_values import MergedConfig
 
 
 async def load_project_config(
@@ -33,6 +37,11 @@ async def load_project_config(
 async def load_config_origins(settings: Settings, directory: Path) -> ConfigOrigins:
     """Which files this shell's configuration of a directory is written in. Raises UsageError for an invalid one."""
     return await _loader_of_worker(settings).origins(str(directory), sources_of(settings))
+
+
+async def load_merged_config(settings: Settings, directory: Path) -> "MergedConfig":
+    """This shell's configuration of a directory, value by value. Raises UsageError for an invalid one."""
+    return await _loader_of_worker(settings).merged(str(directory), sources_of(settings))
 
 
 def _loader_of_worker(settings: Settings) -> ProjectLoader:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from activities.files.workspace import Workspace
 from activities.project.config_files import read_layers
@@ -41,6 +41,9 @@ from workflows.domain.errors import UnknownAgent
 from workflows.domain.permissions import defaults, rules
 from workflows.domain.permissions.rules import Action, Rule, Ruleset
 
+if TYPE_CHECKING:
+    from activities.project.config_values import MergedConfig
+
 
 @dataclass(frozen=True)
 class Role:
@@ -66,6 +69,20 @@ async def load_origins(workspace: Workspace, sources: ConfigSources, managed: Pa
     layers = await asyncio.to_thread(read_layers, workspace, sources, managed)
     files = tuple((layer.file, Config.model_validate(layer.tree)) for layer in layers)
     return ConfigOrigins(files, str(workspace.home))
+
+
+async def load_merged(workspace: Workspace, sources: ConfigSources, managed: Path) -> "MergedConfig":
+    """Raises ConfigError."""
+    return await asyncio.to_thread(_load_merged, workspace, sources, managed)
+
+
+def _load_merged(workspace: Workspace, sources: ConfigSources, managed: Path) -> "MergedConfig":
+    from activities.project.config_values import MergedConfig  # for one command
+
+    written = read_layers(workspace, sources, managed)
+    layers, outside, _ = read_prompts(written, workspace.root)
+    config, held = apply_trust(layers, lambda config, agent: rules_of(agent, config, workspace))
+    return MergedConfig(config, tuple(zip(written, layers, strict=True)), (*held, *outside))
 
 
 def _load_turn_config(workspace: Workspace, sources: ConfigSources, managed: Path, role: Role) -> TurnConfig:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from activities.files.workspace import Workspace
 from activities.project import config_loader, worktree
@@ -15,6 +16,9 @@ from workflows.domain.config.config import Config
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import UsageError
+
+if TYPE_CHECKING:
+    from activities.project.config_values import MergedConfig
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,10 @@ class ProjectLoader:
     async def origins(self, directory: str, sources: ConfigSources) -> ConfigOrigins:
         """Raises ConfigError."""
         return await config_loader.load_origins(self.workspace(directory, sources.home), sources, self.managed)
+
+    async def merged(self, directory: str, sources: ConfigSources) -> "MergedConfig":
+        """Raises ConfigError."""
+        return await config_loader.load_merged(self.workspace(directory, sources.home), sources, self.managed)
 
     async def try_load(
         self, directory: str, sources: ConfigSources | None = None, role: Role = PRIMARY_ROLE

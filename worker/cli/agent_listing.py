@@ -55,7 +55,7 @@ class AgentDetails:
 
 async def list_agents(settings: Settings) -> AgentListing:
     """Raises UsageError."""
-    turn_config, problem = await _load_any(settings)
+    turn_config, problem = await load_any_config(settings)
     origins = await load_config_origins(settings, current_directory())
     asked = (hidden_agent(each, turn_config.config) for each in HIDDEN.values())
     found = [*turn_config.delegation.agents, *(each for each in asked if not is_disabled(each, turn_config.config))]
@@ -69,7 +69,7 @@ async def read_agent(settings: Settings, name: str) -> AgentDetails:
     """Raises UsageError."""
     origins = await load_config_origins(settings, current_directory())
     if name in HIDDEN:
-        turn_config, _ = await _load_any(settings)
+        turn_config, _ = await load_any_config(settings)
         agent = hidden_agent(HIDDEN[name], turn_config.config)
         layers = [SystemLayer(f"prompt of the agent {name}", agent_prompt(agent))]
         model = agent.model or (turn_config.config.small_model if name == TITLE.name else None)
@@ -81,8 +81,8 @@ async def read_agent(settings: Settings, name: str) -> AgentDetails:
     return AgentDetails(listed, model, _rules(turn_config, origins), _sized(layers))
 
 
-async def _load_any(settings: Settings) -> tuple[TurnConfig, str | None]:
-    """That of the default agent, else of another one, and why there is no default."""
+async def load_any_config(settings: Settings) -> tuple[TurnConfig, str | None]:
+    """The configuration for the default agent, else for another one, and why there is no default."""
     try:
         return await load_project_config(settings, current_directory()), None
     except UnknownAgent as error:

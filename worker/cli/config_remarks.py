@@ -23,6 +23,11 @@ _MOST: Final = 20  # refused files that are named
 
 def find_config_remarks(settings: Settings, turn_config: TurnConfig) -> Iterator[str]:
     """What has no effect, and why. Raises UsageError if the file of handed-over keys is damaged."""
+    yield from _ignored_fields(turn_config)
+    yield from find_other_remarks(settings, turn_config)
+
+
+def _ignored_fields(turn_config: TurnConfig) -> Iterator[str]:
     positions = FilePositions()
     for held in turn_config.untrusted_fields:
         where = f"{one_line(held.field)} of {one_line(positions.name(held.file, held.field), _LONGEST)}"
@@ -30,6 +35,10 @@ def find_config_remarks(settings: Settings, turn_config: TurnConfig) -> Iterator
     for field in turn_config.unsupported_fields:
         where = one_line(positions.name(field.file, field.field), _LONGEST)
         yield f"Ignored (not supported yet): {one_line(field.field)} of {where}."
+
+
+def find_other_remarks(settings: Settings, turn_config: TurnConfig) -> Iterator[str]:
+    """But for those on single fields of files. Raises UsageError like `find_config_remarks`."""
     for files in turn_config.ignored:
         yield from _describe_ignored_files(files)
     yield from _refused_agents(turn_config)

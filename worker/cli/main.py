@@ -72,6 +72,9 @@ COMMAND_SECTIONS: Final = {
         "doctor": CommandEntry("stack", "Check what the stack needs, and say what to do."),
         "logs": CommandEntry("stack", "Show the logs of the stack's processes."),
         "auth": CommandEntry("auth", "Keep the keys of model providers."),
+        "config": CommandEntry(
+            "merged_config", "Show the configuration that holds here, and where each value is from.", "config"
+        ),
         "agents": CommandEntry("agents", "List the agents that can work here, or show one."),
         "skills": CommandEntry("skills", "List the skills that an agent can load here."),
         "models": CommandEntry("models", "List the models that can be chosen here."),

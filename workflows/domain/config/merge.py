@@ -13,7 +13,7 @@ from workflows.domain.permissions.permission_keys import current_key
 from workflows.domain.value import Value
 
 # Lists that later files add to: a project's could take a limit away otherwise.
-_JOINED: Final[tuple[FieldPath, ...]] = (("instructions",), ("skills", "paths"), ("experimental", "primary_tools"))
+JOINED_LISTS: Final[tuple[FieldPath, ...]] = (("instructions",), ("skills", "paths"), ("experimental", "primary_tools"))
 
 
 class ConfigLayer(Value):
@@ -81,7 +81,7 @@ def _with_known_fields(agent: JsonValue) -> JsonValue:
 
 def _merge_two(base: JsonObject, later: JsonObject) -> JsonObject:
     result = deep_merge(base, later)
-    for path in _JOINED:
+    for path in JOINED_LISTS:
         before, after = value_at(base, path), value_at(later, path)
         if isinstance(before, list) and isinstance(after, list):
             result = with_value_at(result, path, before + [entry for entry in after if entry not in before])

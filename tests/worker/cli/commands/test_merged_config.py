@@ -1,0 +1,35 @@
+"""`holdfast config` as a process; no stack is started for it."""
+
+import json
+
+from tests.worker.cli.conftest import CommandRunner
+
+OWN = '{\n  "model": "x/m",\n  "provider": {"x": {"options": {"apiKey": "s3cret-key"}}}\n}'
+PROJECT = '{"permission": {"bash": "ask"},\n"provider": {"x": {"options": {"baseURL": "http://e"}}},\n"modle": 1}'
+
+
+async def test_the_merged_configuration_is_shown_with_its_files_and_what_is_ignored(bare: CommandRunner) -> None:
+    (own := bare.directory.parent / ".config" / "opencode").mkdir(parents=True)
+    (own / "opencode.json").write_text(OWN)
+    (bare.directory / "opencode.json").write_text(PROJECT)
+
+    shown = await bare.run("config", "--origin")
+    found = json.loads((await bare.with_(MY_TOKEN="http://e").run("config", "--json")).out)
+    async with bare.with_(COLUMNS="50").terminal("config", "--origin") as terminal:
+        rows = await terminal.until(r"(?s)model.*(?=Warning)")
+        assert await terminal.ended() == 0
+
+    first, *_ = [row.split() for row in shown.out.splitlines()]
+    assert first == ["model", "x/m", "~/.config/opencode/opencode.json:2"]
+    assert "opencode.json:2: endpoints, keys" in shown.out and "opencode.json:3:1: there is no field" in shown.err
+    assert found["config"] == {
+        "model": "x/m",
+        "permission": {"bash": "ask"},
+        "provider": {"x": {"options": {"apiKey": "[redacted]"}}},
+    }
+    (ignored,) = found["ignored"]
+    assert (ignored["field"], ignored["line"]) == ("provider.x.options", 2) and ignored["value"] != {
+        "baseURL": "http://e"
+    }
+    assert "s3cret" not in shown.out + str(found)
+    assert max(map(len, rows[0].splitlines())) <= 50

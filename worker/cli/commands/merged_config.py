@@ -1,0 +1,45 @@
+"""`holdfast config`: what this directory's configuration comes to."""
+
+import json
+
+import click
+
+from worker.cli.agent_listing import load_any_config
+from worker.cli.command_support import async_command, current_directory, print_note
+from worker.cli.config_remarks import find_other_remarks
+from worker.cli.render import config_page
+from worker.cli.render.console import print_rows, terminal_columns
+from worker.cli.render.escaping import escape_prose
+from worker.project_config import load_merged_config
+from worker.redaction import redactor
+from worker.settings import Settings
+
+
+@click.command()
+@click.option("--origin", is_flag=True, help="Also the file and line that each value is from.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON, in the shape of OpenCode's files.")
+@async_command
+async def config(settings: Settings, origin: bool, as_json: bool) -> None:
+    """Show the configuration that holds here, and where each value is from.
+
+    What all files and variables come to in this directory, as a turn that starts now would find it, and what of them
+    is ignored, with the reason. References such as {env:NAME} are shown as they are written, secrets not at all.
+
+    \b
+    Examples:
+      holdfast config --origin
+      holdfast config --json | jq .config.permission
+    """
+    merged = await load_merged_config(settings, current_directory())
+    turn_config, problem = await load_any_config(settings)
+    mask = redactor(settings)
+    values = [*merged.list_values(mask)]
+    ignored = [*config_page.find_ignored(merged, turn_config, mask)]
+    remarks = [*([f"Warning: {problem}"] if problem else []), *find_other_remarks(settings, turn_config)]
+    if as_json:
+        shown = config_page.to_json(values, ignored, remarks, origin=origin)
+        click.echo(json.dumps(shown, indent=2))
+        return
+    print_rows(config_page.render_config(values, ignored, terminal_columns(), origin=origin))
+    for remark in remarks:
+        print_note(escape_prose(remark))

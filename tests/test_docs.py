@@ -208,7 +208,7 @@ def test_every_field_that_is_not_honoured_yet_is_named() -> None:
     named = set(re.findall(r"`(\w+)`", text_between("Known to OpenCode", "and of `provider`")))
 
     assert named == {name for name in fields.KNOWN_FIELDS if fields.unsupported_fields({name: "x"}) == ((name,),)} - {
-        *("agent", "compaction", "experimental", "holdfast", "provider", "skills", "tool_output")
+        *("agent", "command", "compaction", "experimental", "holdfast", "provider", "skills", "tool_output")
     }
 
 

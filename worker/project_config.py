@@ -18,8 +18,10 @@ from worker.stack.layout import Layout
 from workflows.domain.config.references import has_reference
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.config.turn_config import TurnConfig
+from workflows.domain.skills import usable_skills
 
 if TYPE_CHECKING:
+    from activities.project.command_loader import FoundCommands
     from activities.project.config_values import MergedConfig
 
 
@@ -42,6 +44,14 @@ async def load_config_origins(settings: Settings, directory: Path) -> ConfigOrig
 async def load_merged_config(settings: Settings, directory: Path) -> "MergedConfig":
     """This shell's configuration of a directory, value by value. Raises UsageError for an invalid one."""
     return await _loader_of_worker(settings).merged(str(directory), sources_of(settings))
+
+
+async def load_commands(
+    settings: Settings, turn_config: TurnConfig, sources: ConfigSources | None = None
+) -> "FoundCommands":
+    """The slash commands of a directory, with the skills that its configuration allows. Raises UsageError."""
+    skills = usable_skills(turn_config.skills, turn_config.rules)
+    return await _loader_of_worker(settings).commands(turn_config.directory, sources or sources_of(settings), skills)
 
 
 def _loader_of_worker(settings: Settings) -> ProjectLoader:

@@ -5,7 +5,7 @@ import stat
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from activities.files.workspace import Workspace
 from activities.project import json_positions, jsonc
@@ -20,9 +20,17 @@ from workflows.domain.errors import ConfigError
 _NAMES: Final = ("opencode.json", "opencode.jsonc")
 
 
-def read_layers(workspace: Workspace, sources: ConfigSources, managed: Path) -> tuple[ConfigLayer, ...]:
-    """From the weakest to the strongest; `managed`: the administrator's folder. Files of agents come behind the others
-    of their directory.
+class MarkdownReader(Protocol):
+    """Reads the Markdown files of one kind in a directory of configuration, in order."""
+
+    def __call__(self, configuration: Path, *, trusted: bool, workspace: Workspace) -> Iterator[ConfigLayer]: ...
+
+
+def read_layers(
+    workspace: Workspace, sources: ConfigSources, managed: Path, read_markdown: MarkdownReader = read_agent_files
+) -> tuple[ConfigLayer, ...]:
+    """From the weakest to the strongest; `managed`: the administrator's folder. Files of agents, or others that
+    `read_markdown` reads, come behind the others of their directory.
 
     Raises ConfigError with file, position and field of the first mistake, or for a missing file that a variable names.
     An agent's file that cannot be used is a refused layer.
@@ -32,7 +40,7 @@ def read_layers(workspace: Workspace, sources: ConfigSources, managed: Path) -> 
     for file, trusted in _trusted_files(workspace, sources).items():
         found.append(_read_layer(file, trusted, workspace.home))
         if file.name == _NAMES[-1] and file.parent in folders:  # each directory has one such entry, its last
-            found += read_agent_files(file.parent, trusted=trusted, workspace=workspace)
+            found += read_markdown(file.parent, trusted=trusted, workspace=workspace)
     given = [("OPENCODE_CONFIG_CONTENT", sources.content), ("OPENCODE_PERMISSION", sources.permission)]
     above = [_read_layer(managed / name, True, workspace.home, managed=True) for name in _NAMES]
     return (

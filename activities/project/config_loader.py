@@ -132,12 +132,12 @@ def _load_turn_config(workspace: Workspace, sources: ConfigSources, managed: Pat
 
 
 def _without_prompts(settings: Config) -> Config:
-    """But for those of agents that no turn works as: each turn holds the prompt of its own."""
+    """But for those of agents that no turn works as: each turn holds the prompt of its own. Doors read commands."""
     agents = {
         name: agent if name in HIDDEN else agent.model_copy(update={"prompt": None})
         for name, agent in settings.agent.items()
     }
-    return settings.model_copy(update={"agent": agents})
+    return settings.model_copy(update={"agent": agents, "command": {}})
 
 
 def _without_prompt(agent: Agent) -> Agent:

@@ -1,6 +1,7 @@
 """Loads a directory's configuration, the same for clients and turns."""
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,8 +17,10 @@ from workflows.domain.config.config import Config
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import UsageError
+from workflows.domain.skills import Skill
 
 if TYPE_CHECKING:
+    from activities.project.command_loader import FoundCommands
     from activities.project.config_values import MergedConfig
 
 
@@ -64,6 +67,13 @@ class ProjectLoader:
     async def merged(self, directory: str, sources: ConfigSources) -> "MergedConfig":
         """Raises ConfigError."""
         return await config_loader.load_merged(self.workspace(directory, sources.home), sources, self.managed)
+
+    async def commands(self, directory: str, sources: ConfigSources, skills: Sequence[Skill] = ()) -> "FoundCommands":
+        """The slash commands; `skills`: those that may be used. Raises ConfigError."""
+        from activities.project.command_loader import find_commands  # no turn needs it
+
+        workspace = self.workspace(directory, sources.home)
+        return await asyncio.to_thread(find_commands, workspace, sources, self.managed, skills)
 
     async def try_load(
         self, directory: str, sources: ConfigSources | None = None, role: Role = PRIMARY_ROLE

@@ -1,4 +1,4 @@
-"""Files with prompts of agents, which JSON names as `{file:path}`."""
+"""Files with prompts of agents and templates of commands, which JSON names as `{file:path}`."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,9 +25,12 @@ class ReadPrompts(NamedTuple):
     warnings: tuple[str, ...]
 
 
-def read_prompts(layers: Sequence[ConfigLayer], root: Path) -> ReadPrompts:
-    """Of the files in JSON. What stands in Markdown is no reference. Raises ConfigError for a missing file."""
-    read = [_read_layer(layer, root) for layer in layers]
+def read_prompts(layers: Sequence[ConfigLayer], root: Path, table: str = "agent", field: str = "prompt") -> ReadPrompts:
+    """Of each entry of a `table` in JSON. What stands in Markdown is no reference.
+
+    Raises ConfigError for a missing file.
+    """
+    read = [_read_layer(layer, root, table, field) for layer in layers]
     return ReadPrompts(
         tuple(each.layers[0] for each in read),
         tuple(held for each in read for held in each.untrusted),
@@ -35,11 +38,11 @@ def read_prompts(layers: Sequence[ConfigLayer], root: Path) -> ReadPrompts:
     )
 
 
-def _read_layer(layer: ConfigLayer, root: Path) -> ReadPrompts:
+def _read_layer(layer: ConfigLayer, root: Path, table: str, field: str) -> ReadPrompts:
     tree, untrusted, warnings = layer.tree, list[UntrustedField](), list[str]()
-    agents = tree.get("agent")
-    for name in agents if isinstance(agents, dict) and not layer.markdown else ():
-        path: FieldPath = ("agent", name, "prompt")
+    entries = tree.get(table)
+    for name in entries if isinstance(entries, dict) and not layer.markdown else ():
+        path: FieldPath = (table, name, field)
         if not isinstance(written := value_at(tree, path), str):
             continue
         files = _Files(layer, ".".join(path), root)

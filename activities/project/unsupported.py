@@ -13,10 +13,11 @@ from workflows.domain.config.sources import ConfigSources
 from workflows.domain.config.turn_config import IgnoredFiles, UnsupportedField
 from workflows.domain.errors import ConfigError
 
+_ENDINGS: Final = (".js", ".ts")
 _MAX_NAMED: Final = 5  # files of one folder
 
 _CUT_WARNING: Final = (
-    f"The folders of commands, tools and plugins hold more than {MAX_ENTRIES:,} entries: some in {{folder}} "
+    f"The folders of tools and plugins hold more than {MAX_ENTRIES:,} entries: some in {{folder}} "
     "and in those after it are not named here. None of them has an effect."
 )
 
@@ -24,14 +25,11 @@ _CUT_WARNING: Final = (
 class _FileKind(NamedTuple):
     name: str
     folders: tuple[str, ...]
-    endings: tuple[str, ...]
-    deep: bool = True
 
 
 _KINDS: Final = (
-    _FileKind("command", ("command", "commands"), (".md",)),
-    _FileKind("tool", ("tool", "tools"), (".js", ".ts"), deep=False),
-    _FileKind("plugin", ("plugin", "plugins"), (".js", ".ts"), deep=False),
+    _FileKind("tool", ("tool", "tools")),
+    _FileKind("plugin", ("plugin", "plugins")),
 )
 
 
@@ -63,7 +61,7 @@ def unfetched_organisations(workspace: Workspace) -> Iterator[UnsupportedField]:
 
 def _find_kind(scan: FolderScan, kind: _FileKind, folders: Iterable[Path]) -> Iterator[IgnoredFiles]:
     for folder in folders:
-        found = sorted(scan.files(folder, kind.endings, deep=kind.deep))
+        found = sorted(scan.files(folder, _ENDINGS, deep=False))
         if found:
             names = tuple(str(path.relative_to(folder)) for path in found[:_MAX_NAMED])
             yield IgnoredFiles(kind=kind.name, folder=str(folder), names=names, count=len(found))

@@ -120,6 +120,22 @@ def _complete_agents(
     return sorted(name for name in known if name.startswith(incomplete))
 
 
+def _complete_commands(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    # Start-up time.
+    from worker.cli.command_support import current_directory
+    from worker.project_config import load_commands, load_project_config
+
+    async def load() -> list[str]:
+        settings = Settings.read()
+        found = await load_commands(settings, await load_project_config(settings, current_directory()))
+        return [name for name in found.commands if name.startswith(incomplete)]
+
+    try:
+        return asyncio.run(load())
+    except HoldfastError:
+        return []
+
+
 def _complete_tokens(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
     """Of waits for a poke."""
     try:
@@ -152,5 +168,6 @@ stored_provider: Final = _complete_keys
 key_name: Final = partial(_complete_keys, names=True)
 variant: Final = _complete_variants
 agent: Final = _complete_agents
+command: Final = _complete_commands
 any_agent: Final = partial(_complete_agents, every=True)
 token: Final = _complete_tokens

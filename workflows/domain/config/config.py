@@ -47,6 +47,15 @@ def _check_agent_name(name: str) -> str:
 AgentName = Annotated[str, AfterValidator(_check_agent_name)]
 
 
+def _check_command_name(name: str) -> str:
+    if not name.isprintable() or not 0 < len(name) <= _MAX_NAME_LENGTH:
+        raise ValueError(f"a command's name has 1 to {_MAX_NAME_LENGTH} printable characters")
+    return name
+
+
+CommandName = Annotated[str, AfterValidator(_check_command_name)]
+
+
 def _check_printable(name: str) -> str:
     if not name.isprintable():
         raise ValueError("a name has printable characters only")
@@ -187,6 +196,17 @@ class AgentSettings(Section):
     steps: PositiveInt | None = Field(None, validation_alias=AliasChoices("steps", "maxSteps"))
 
 
+class CommandSettings(Section):
+    """A slash command. `subtask`: whether a subagent does its work (None: as its agent's mode says)."""
+
+    template: str
+    description: str | None = None
+    agent: PrintableName | None = None
+    model: PrintableName | None = None
+    variant: PrintableName | None = None
+    subtask: bool | None = None
+
+
 class ToolOutput(Section):
     """For the model (opencode.md 5.1)."""
 
@@ -278,6 +298,7 @@ class Config(Section):
     tools: dict[str, bool] = {}
     provider: dict[str, Provider] = {}
     agent: dict[AgentName, AgentSettings] = {}
+    command: dict[CommandName, CommandSettings] = {}
     subagent_depth: NonNegativeInt = 1
     tool_output: ToolOutput = ToolOutput()
     compaction: Compaction = Compaction()

@@ -43,7 +43,7 @@ SUPPORTED_FIELDS: Final = (*((field,) for field in CLIENT_FIELDS), ("mode",), *_
 AGENT_FIELDS: Final = frozenset(path[2] for path in SUPPORTED_FIELDS if path[:2] == ("agent", "*"))
 
 _UNSUPPORTED_FIELDS: Final = field_paths(
-    """attachment autoshare autoupdate command disabled_providers enabled_providers enterprise
+    """attachment autoshare autoupdate disabled_providers enabled_providers enterprise
     formatter layout logLevel lsp mcp plugin references server share shell snapshot username
     watcher"""
 )

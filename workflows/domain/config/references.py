@@ -24,8 +24,8 @@ from workflows.domain.config.fields import (
 
 ReferenceKind = Literal["env", "file", "config"]
 _RESOLVED_FIELDS: Final = field_paths(
-    """model agent.*.model agent.*.options agent.*.prompt provider.*.options provider.*.models.*.headers
-    provider.*.models.*.options provider.*.models.*.variants"""
+    """model agent.*.model agent.*.options agent.*.prompt command.*.template provider.*.options
+    provider.*.models.*.headers provider.*.models.*.options provider.*.models.*.variants"""
 )
 _REFERENCE: Final = re.compile(r"\{(env|file|config):([^}]*)\}")
 

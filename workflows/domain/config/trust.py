@@ -33,7 +33,7 @@ _MOST_TOGETHER: Final = 1000  # of all files of a project: a repository could ho
 _UNRESTRICTED: Final = field_paths(
     """agent.*.color agent.*.description agent.*.disable agent.*.hidden agent.*.maxSteps agent.*.mode agent.*.model
     agent.*.name agent.*.prompt agent.*.steps agent.*.temperature agent.*.top_p agent.*.variant
-    compaction default_agent experimental.continue_loop_on_deny experimental.primary_tools
+    command compaction default_agent experimental.continue_loop_on_deny experimental.primary_tools
     instructions model small_model
     provider.*.models.*.attachment provider.*.models.*.name provider.*.models.*.reasoning
     provider.*.models.*.temperature provider.*.models.*.tool_call provider.*.name skills.paths tool_output username"""

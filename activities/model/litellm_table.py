@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from activities.model.port import ModelFacts
+from activities.model.table_entry import read_entry
 from workflows.domain.usage import Price, PriceTier
 
 ModelTable: TypeAlias = Mapping[str, Mapping[str, Any]]
 
 _FILE: Final = "model_prices_and_context_window_backup.json"
+_INDENT: Final = "    "  # of its entries' names
 _MODES: Final = ("chat", "responses")
 _FAMILIES: Final = {"bedrock_converse": "bedrock", "ai21": "ai21_chat"}  # its column → the provider that is asked
 _PRICED_BY_REGION: Final = ("azure", "bedrock")  # names with another "/" there are prices, not models
@@ -38,12 +40,26 @@ COLUMNS: Final = re.compile(  # those that are read here
 
 def read_table() -> ModelTable:
     """Empty if litellm has none."""
+    file = _file()
+    table: ModelTable = json.loads(file.read_bytes()) if file is not None else {}
+    return table
+
+
+def read_single_entry(model: str) -> Mapping[str, Any]:
+    """As `find_entry` of `read_table`, or {}."""
+    file = _file()
+    return {} if file is None else read_entry(file, names_in_table(model), _INDENT)
+
+
+def names_in_table(model: str) -> tuple[str, str]:
+    """By a model's name in `Endpoint.model`: litellm names those of some providers without."""
+    return model, model.partition("/")[2]
+
+
+def _file() -> Path | None:
     spec = find_spec("litellm")
-    for folder in (spec and spec.submodule_search_locations) or ():
-        if (file := Path(folder) / _FILE).is_file():
-            table: ModelTable = json.loads(file.read_bytes())
-            return table
-    return {}
+    files = (Path(folder) / _FILE for folder in (spec and spec.submodule_search_locations) or ())
+    return next(filter(Path.is_file, files), None)
 
 
 def model_names(table: ModelTable, provider: str, today: date) -> Iterator[str]:
@@ -56,8 +72,8 @@ def model_names(table: ModelTable, provider: str, today: date) -> Iterator[str]:
 
 
 def find_entry(table: ModelTable, model: str) -> Mapping[str, Any] | None:
-    """The table's entry of a model, by its name in `Endpoint.model`: litellm names those of some providers without."""
-    return table.get(model) or table.get(model.partition("/")[2])
+    """The table's entry of a model, by its name in `Endpoint.model`."""
+    return next(filter(None, map(table.get, names_in_table(model))), None)
 
 
 def merge_entries(older: Mapping[str, Any], newer: Mapping[str, Any]) -> dict[str, Any]:

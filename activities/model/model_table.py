@@ -13,10 +13,13 @@ from activities.model.litellm_table import (
     facts_of_entry,
     find_entry,
     merge_entries,
+    names_in_table,
     provider_of,
+    read_single_entry,
     read_table,
 )
 from activities.model.port import ModelFacts
+from activities.model.table_entry import read_entry
 from workflows.domain.errors import UsageError
 from workflows.domain.value import Value
 
@@ -41,8 +44,13 @@ class ModelTables:
         self._fetched = fetched
 
     def facts(self, model: str) -> ModelFacts:
-        """What the tables say of a model, by its name in `Endpoint.model`, a newer one first; takes some 40 ms."""
-        entries = (find_entry(table, model) or {} for table in self._tables())
+        """What the tables say of a model, by its name in `Endpoint.model`, a newer one first."""
+        newer = self.fetched()
+        entries = (
+            read_single_entry(model),
+            read_entry(RELEASE, names_in_table(model)),
+            (newer and find_entry(newer.models, model)) or {},
+        )
         return facts_of_entry(reduce(merge_entries, entries))
 
     def all(self) -> ModelTable:

@@ -64,7 +64,7 @@ def workflow_runner() -> Sandbox:
 
     Values are built outside: inside, pydantic would import its dependencies again.
     """
-    build_models()
+    build_models("workflows")
     return Sandbox(restrictions=SandboxRestrictions.default.with_passthrough_modules(*PASSED_THROUGH))
 
 

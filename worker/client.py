@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -33,14 +34,10 @@ from worker.api.accepted import (
     AcceptedWake,
 )
 from worker.api.mapping import from_row
-from worker.archives_client import ArchivesClient
-from worker.copies_client import CopiesClient
 from worker.deletions_client import DeletionsClient
 from worker.grants_client import GrantsClient
 from worker.inbox_reader import InboxReader, door_database
 from worker.prompt_check import check_length, check_subtasks, validate_prompt
-from worker.record_reader import RecordReader
-from worker.schedules_client import SchedulesClient
 from worker.session_reader import SessionReader
 from worker.settings import Settings
 from worker.stack.state_file import Endpoints
@@ -59,7 +56,11 @@ from workflows.domain.permissions.replies import AskDecision
 from workflows.domain.prompt import Prompt
 
 if TYPE_CHECKING:
+    from worker.archives_client import ArchivesClient
+    from worker.copies_client import CopiesClient
     from worker.outbox import SignalSender
+    from worker.record_reader import RecordReader
+    from worker.schedules_client import SchedulesClient
 
 
 class Holdfast:
@@ -118,15 +119,35 @@ class SessionClient:
         self.actor = actor
         self.inbox = InboxReader(holdfast.database)
         self.sessions = SessionReader(holdfast.database, holdfast.settings.host)
-        self.records = RecordReader(self.sessions)
         self.grants = GrantsClient(holdfast.database, actor)
-        self.copies = CopiesClient(holdfast.database, holdfast.settings, actor)
         self.deletions = DeletionsClient(holdfast.database, holdfast.settings, actor)
-        self.archives = ArchivesClient(self.sessions, holdfast.settings)
         self.titles = TitlesClient(holdfast.database, actor, holdfast.deliver)
         self.summaries = SummariesClient(holdfast.database, actor, holdfast.deliver)
-        self.schedules = SchedulesClient(holdfast.database, holdfast.settings, actor, holdfast.deliver)
         self.waits = WaitsClient(holdfast.database, actor, holdfast.deliver)
+
+    @cached_property
+    def records(self) -> "RecordReader":
+        from worker.record_reader import RecordReader  # start-up time
+
+        return RecordReader(self.sessions)
+
+    @cached_property
+    def copies(self) -> "CopiesClient":
+        from worker.copies_client import CopiesClient  # as above
+
+        return CopiesClient(self.database, self.settings, self.actor)
+
+    @cached_property
+    def archives(self) -> "ArchivesClient":
+        from worker.archives_client import ArchivesClient  # as above
+
+        return ArchivesClient(self.sessions, self.settings)
+
+    @cached_property
+    def schedules(self) -> "SchedulesClient":
+        from worker.schedules_client import SchedulesClient  # as above
+
+        return SchedulesClient(self.database, self.settings, self.actor, self.holdfast.deliver)
 
     async def start(
         self,

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from activities.store import completions, waiting_items, waits
+from activities.store import completions, waiting_items
 from activities.store.database import Database
 from worker.api.inbox import Completion, InboxEntry, SuspendedSession
 from worker.api.mapping import from_rows
@@ -49,4 +49,6 @@ class InboxReader:
 
     async def tokens(self) -> set[str]:
         """Those that calls wait for."""
+        from activities.store import waits  # start-up time: it also writes, with all events
+
         return {each.subject.name for each in await waits.open_pokes(self.database)}

@@ -7,7 +7,6 @@ from typing import Final, Literal
 from pydantic import JsonValue, SecretStr
 
 from activities.model.addresses import check_address, normalise_address
-from activities.model.aws import place_on_aws
 from activities.model.azure import AZURE, resource_address, with_version
 from activities.model.bedrock_regions import BEDROCK
 from activities.model.configured_facts import merge_facts
@@ -201,6 +200,8 @@ class EndpointResolver:
             file = absolute_file(f"provider.{id}.options.caFile", options.ca_file) if options.ca_file else None
             endpoint = endpoint.model_copy(update={"route": Route(proxy=proxy, ca_file=file)})
         if protocol == BEDROCK:
+            from activities.model.aws import place_on_aws  # start-up time of commands
+
             return await place_on_aws(endpoint, options, self.environment, self.port.aws_region)
         return place_on_vertex(endpoint, id, options, self.environment) if protocol == VERTEX else endpoint
 

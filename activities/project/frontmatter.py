@@ -1,29 +1,21 @@
 """Markdown files that begin with fields in YAML, between two lines of `---` (opencode.md 1.3)."""
 
-import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-import yaml
-from pydantic import JsonValue
-
-from activities.project.excerpts import Located, excerpt_line, with_excerpt
+from activities.project.excerpts import Located, excerpt_line
 from activities.project.json_positions import START, JsonPath, TextPosition, position_at
 from workflows.domain.config.fields import JsonObject
 from workflows.domain.errors import ConfigError
 
 MAX_HEAD_CHARS: Final = 32 * 1024  # YAML is read slowly
-_MOST_LEVELS: Final = 50  # of brackets
 _CACHED: Final = 512  # files: each turn of a directory reads the same ones
 _BEGIN: Final = re.compile(r"\s*---[ \t]*\r?\n")
 _END: Final = re.compile(r"^---[ \t]*\r?$", re.MULTILINE)
-_PLAIN_FIELD: Final = re.compile(r"([A-Za-z_]\w*)[ \t]*:[ \t]*(?![\"'|>{\[])(\S.*)", re.ASCII)
-_NO_TEXT: Final = re.compile(r"[\0\ud800-\udfff]")
-_TAG: Final = "tag:yaml.org,2002:"
 
 
 @dataclass(frozen=True)
@@ -59,145 +51,7 @@ def parse(text: str, file: Path) -> MarkdownFile:
     head, above = text[begin.end() : end.start()], position_at(text, begin.end()).line
     if len(head) > MAX_HEAD_CHARS:
         raise ConfigError(f"{file}:{above}:1: the fields have more than {MAX_HEAD_CHARS:,} characters.")
-    fields, positions = _read_repaired(head, file, above)
+    from activities.project.yaml_fields import read_fields  # start-up time: many projects have no such file
+
+    fields, positions = read_fields(head, file, above)
     return MarkdownFile(fields, text[end.end() :].strip(), positions, text)
-
-
-def repair(head: str) -> str:
-    """Quotes what stands behind a top-level key, unquoted and with a colon in it. No line moves."""
-    return "\n".join(map(_repair_line, head.split("\n")))
-
-
-def _repair_line(line: str) -> str:
-    field = _PLAIN_FIELD.fullmatch(line.rstrip())  # by a pattern, long blanks would take quadratic time
-    if field is None or ":" not in field[2]:
-        return line
-    return f"{field[1]}: '{field[2].replace(chr(39), chr(39) * 2)}'"
-
-
-def _read_repaired(head: str, file: Path, above: int) -> tuple[JsonObject, dict[JsonPath, TextPosition]]:
-    """`above`: the line of the file that the head begins in."""
-    try:
-        try:
-            return _read(head, above)
-        except yaml.YAMLError:
-            return _read(repair(head), above)
-    except yaml.YAMLError as error:
-        line, column, problem = _explain(error, head)
-        excerpt = excerpt_line("".join(head.split("\n")[line : line + 1]), column)
-        message = f"{file}:{above + line}:{column + 1}: this is not YAML: {' '.join(problem.split())}."
-        raise ConfigError(with_excerpt(message, excerpt)) from error
-    except RecursionError as error:
-        raise ConfigError(f"{file}:{above}:1: the fields are nested too deeply.") from error
-
-
-def _explain(error: yaml.YAMLError, head: str) -> tuple[int, int, str]:
-    """Line and column below the beginning of the head, from 0, and what is wrong there."""
-    if isinstance(error, yaml.MarkedYAMLError):
-        mark = error.problem_mark or error.context_mark
-        line, column = (mark.line, mark.column) if mark else (0, 0)
-        return line, column, " ".join(filter(None, (error.context, error.problem)))
-    if isinstance(error, yaml.reader.ReaderError):
-        line, column = position_at(head, error.position)
-        return line - 1, column - 1, f"it holds the character {chr(error.character)!r}"
-    return 0, 0, str(error)
-
-
-def _read(head: str, above: int) -> tuple[JsonObject, dict[JsonPath, TextPosition]]:
-    loader = _Loader(head)
-    try:
-        root = loader.get_single_node()
-    finally:
-        loader.dispose()
-    if root is None:
-        return {}, {}
-    if not isinstance(root, yaml.MappingNode):
-        raise _error("these are no fields: write each as NAME: VALUE", root)
-    positions: dict[JsonPath, TextPosition] = {}
-    _note_positions(root, (), above, positions)
-    return _mapping(root), positions
-
-
-class _Loader(yaml.SafeLoader):
-    """Words as in YAML's core schema, by which OpenCode reads them: `no` and dates are texts."""
-
-    yaml_implicit_resolvers = {}
-
-    def fetch_flow_collection_start(self, token: type[yaml.Token]) -> None:
-        if self.flow_level >= _MOST_LEVELS:  # Python's own limit comes late: each level makes all that follows slower
-            raise RecursionError
-        super().fetch_flow_collection_start(token)
-
-    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        if self.check_event(yaml.AliasEvent):  # a few of them can stand for gigabytes
-            raise yaml.MarkedYAMLError(problem="aliases are not read", problem_mark=self.current_event.start_mark)
-        return super().compose_node(parent, index)
-
-
-def _number(text: str) -> JsonValue:
-    value = float(text)
-    return value if math.isfinite(value) else text
-
-
-_SCALARS: Final[Mapping[str, tuple[str, Callable[[str], JsonValue]]]] = {
-    "null": (r"~|null|Null|NULL|", lambda _: None),
-    "bool": (r"true|True|TRUE|false|False|FALSE", lambda text: text.lower() == "true"),
-    "int": (r"[-+]?[0-9]{1,18}", int),
-    "float": (r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", _number),
-}
-for _name, (_pattern, _) in _SCALARS.items():
-    _Loader.add_implicit_resolver(_TAG + _name, re.compile(rf"(?:{_pattern})\Z"), None)
-_Loader.add_implicit_resolver(_TAG + "null", re.compile(r"\Z"), [""])
-
-
-def _value(node: yaml.Node) -> JsonValue:
-    if isinstance(node, yaml.MappingNode):
-        return _mapping(node)
-    if isinstance(node, yaml.SequenceNode) and node.tag == _TAG + "seq":
-        return [_value(each) for each in node.value]
-    if isinstance(node, yaml.ScalarNode) and node.tag == _TAG + "str":
-        return _text(node)
-    known = _SCALARS.get(node.tag.removeprefix(_TAG))
-    if known is None or not isinstance(node, yaml.ScalarNode):
-        raise _error(f"the tag {node.tag} is not read", node)
-    return known[1](node.value)
-
-
-def _text(node: yaml.ScalarNode) -> str:
-    """Escapes may stand for what no row takes."""
-    if _NO_TEXT.search(node.value):
-        raise _error("it holds a NUL, or half of a character", node)
-    return str(node.value)
-
-
-def _mapping(node: yaml.MappingNode) -> JsonObject:
-    if node.tag != _TAG + "map":
-        raise _error(f"the tag {node.tag} is not read", node)
-    found: JsonObject = {}
-    for key, value in node.value:
-        if not isinstance(key, yaml.ScalarNode):
-            raise _error("a key is a word", key)
-        if _text(key) in found:
-            raise _error(f"the key {key.value!r} stands here a second time", key)
-        found[key.value] = _value(value)
-    return found
-
-
-def _note_positions(node: yaml.Node, at: JsonPath, above: int, positions: dict[JsonPath, TextPosition]) -> None:
-    if isinstance(node, yaml.MappingNode):
-        for key, value in node.value:
-            _note_position((*at, str(key.value)), key, value, above, positions)
-    elif isinstance(node, yaml.SequenceNode):
-        for number, each in enumerate(node.value):
-            _note_position((*at, number), each, each, above, positions)
-
-
-def _note_position(
-    at: JsonPath, first: yaml.Node, value: yaml.Node, above: int, positions: dict[JsonPath, TextPosition]
-) -> None:
-    positions[at] = TextPosition(above + first.start_mark.line, first.start_mark.column + 1)
-    _note_positions(value, at, above, positions)
-
-
-def _error(problem: str, node: yaml.Node) -> yaml.MarkedYAMLError:
-    return yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)

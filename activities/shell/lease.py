@@ -9,16 +9,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Self, TypeVar
 
-import psutil
-
 from activities.files.workspace import Workspace
 from activities.shell.supervisor import call_files
 from activities.shell.supervisor.process import send_signal, start_time
 from workflows.domain.value import Value
 
 R = TypeVar("R", bound=Value)
-
-_DEAD = (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
 
 
 class Process(Value):
@@ -29,18 +25,21 @@ class Process(Value):
 
     def alive(self) -> bool:
         """A zombie or a reused pid does not count."""
+        import psutil  # start-up time, here and below: only commands need it
+
         try:
             status = psutil.Process(self.pid).status()
         except psutil.NoSuchProcess:
             return False
-        return status not in _DEAD and self.start in (None, start_time(self.pid))
+        ended = status in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
+        return not ended and self.start in (None, start_time(self.pid))
 
     def is_stale(self) -> bool:
         """Whether the pid was reused, or dates from before the last boot."""
         if self.start is None:
             return False
-        if psutil.pid_exists(self.pid):
-            return self.start != start_time(self.pid)
+        if (now := start_time(self.pid)) is not None:
+            return self.start != now
         return self.start.partition("/")[0] != str(start_time(os.getpid())).partition("/")[0]
 
     def signal(self, number: int) -> None:
@@ -49,6 +48,8 @@ class Process(Value):
 
     def wait(self, seconds: float) -> bool:
         """Block for at most `seconds`; whether the process has ended."""
+        import psutil  # as above
+
         with suppress(ProcessLookupError, psutil.NoSuchProcess):
             if self.alive():
                 _wait(self.pid, seconds)
@@ -126,6 +127,8 @@ class CallDirectory:
 
 def _wait(pid: int, seconds: float) -> None:
     if not hasattr(os, "pidfd_open"):
+        import psutil  # as above
+
         psutil.wait_procs([psutil.Process(pid)], timeout=seconds)
         return
     descriptor = os.pidfd_open(pid)  # a zombie counts as ended

@@ -88,7 +88,7 @@ def _check_text(command: str) -> None:
 def _invisible_characters(command: str) -> list[str]:
     strange = {
         each
-        for each in EMOJI_JOINER.sub("", command)
+        for each in re.sub(EMOJI_JOINER, "", command)
         if each not in " \t\n" and unicodedata.category(each) in _INVISIBLE
     }
     return sorted(f"U+{ord(each):04X}" for each in strange)

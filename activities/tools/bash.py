@@ -12,7 +12,7 @@ from pydantic import Field, JsonValue
 
 from activities.failpoints import armed_action
 from activities.files.workspace import Workspace
-from activities.shell import spool, termination
+from activities.shell import spool
 from activities.shell.command_exit import wait_for_exit
 from activities.shell.launch import launch
 from activities.shell.lease import CallDirectory
@@ -100,6 +100,8 @@ class BashTool(BuiltInTool[BashParams]):
 
     async def stop(self, params: BashParams, claimed: Plan, context: ToolContext) -> Output | None:
         """None: the command had not begun and never will."""
+        from activities.shell import termination  # start-up time: psutil
+
         directory = CallDirectory.of(context.workspace, context.call)
         lease = await asyncio.to_thread(termination.stop_command, directory, context.call)
         if lease.supervisor is None:
@@ -136,6 +138,8 @@ async def _follow_to_end(params: BashParams, directory: CallDirectory, context: 
 
 async def _missing_end_error(directory: CallDirectory, context: ToolContext) -> Exception:
     """Kills what may still run of a command whose end is never recorded."""
+    from activities.shell import termination  # as above
+
     lease = directory.lease()
     if lease is None or lease.supervisor is None:
         return ToolError("The command was stopped before it began. It has not run.")

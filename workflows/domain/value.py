@@ -18,8 +18,9 @@ class WireValue(Value):
     model_config = ConfigDict(extra="ignore")
 
 
-def build_models(kind: type[Value] = Value) -> None:
-    """Build the validators of all imported classes; a long-lived process calls it at its start."""
+def build_models(package: str, kind: type[Value] = Value) -> None:
+    """Build the validators of all imported classes of a package."""
     for each in kind.__subclasses__():
-        each.model_rebuild()
-        build_models(each)
+        if each.__module__.startswith(f"{package}."):
+            each.model_rebuild()
+        build_models(package, each)

@@ -7,13 +7,12 @@ from contextlib import aclosing, contextmanager, suppress
 from http import HTTPStatus
 from typing import Final
 
-import httpx
-
 from activities.model.addresses import without_login
 from activities.model.endpoint import Endpoint
 from activities.model.failure_table import NO_STREAM
 from activities.model.failures import error_message, from_response, reported_error, status_phrase
 from activities.model.litellm_failures import from_exception, from_unsendable, is_transient_status
+from activities.model.wires.http_library import httpx
 from activities.model.wires.timeouts import StreamTimeouts
 from workflows.domain.errors import ModelError, UsageError
 from workflows.domain.provider_failure import ProviderFailure

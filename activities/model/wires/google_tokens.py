@@ -5,12 +5,11 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any, Final
 
-import httpx
-
 from activities.model.endpoint import Endpoint, GoogleSignIn, Route
 from activities.model.litellm_failures import from_exception, is_transient_status
 from activities.model.optional_packages import import_extra
 from activities.model.wires.http_client import open_client
+from activities.model.wires.http_library import httpx
 from activities.model.wires.timeouts import StreamTimeouts
 from workflows.domain.errors import ModelError, UsageError
 from workflows.domain.provider_failure import ProviderFailure

@@ -6,9 +6,8 @@ from collections.abc import AsyncIterator, Mapping
 from functools import cached_property, lru_cache
 from typing import Any, Final, TypeVar
 
-import httpx
-
 from activities.model.endpoint import ENVIRONMENT, EXTRA_AUTHORITIES, Route
+from activities.model.wires.http_library import httpx
 from workflows.domain.errors import UsageError
 
 _CONNECTIONS: Final = 1000

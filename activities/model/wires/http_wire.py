@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-import httpx
-
 from activities.model.endpoint import Endpoint
 from activities.model.headers import request_headers, session_header
 from activities.model.port import ModelEvent, ModelRequest, RequestAccepted
 from activities.model.wires import exchange
 from activities.model.wires.answer_reader import AnswerReader
 from activities.model.wires.http_client import Connections
+from activities.model.wires.http_library import httpx
 from activities.model.wires.sse import EventSplitter, Splitter
 from activities.model.wires.timeouts import StreamTimeouts
 from activities.model.wires.wire_request import WireRequest

@@ -10,8 +10,6 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Final, TypeAlias
 
-from rapidfuzz.distance import Levenshtein
-
 Span: TypeAlias = tuple[int, int]
 Finder: TypeAlias = Callable[[str, str], Iterable[Span]]
 
@@ -162,6 +160,8 @@ def _anchored_blocks(lines: list[str], wanted: list[str]) -> Iterator[tuple[int,
 
 def _similarity(block: list[str], wanted: list[str]) -> float:
     """Ignores pairs of blank lines."""
+    from rapidfuzz.distance import Levenshtein  # start-up time
+
     pairs = list(zip(block[1:-1], wanted[1:-1], strict=False))
     return sum(Levenshtein.normalized_similarity(*pair) for pair in pairs if any(pair)) / len(pairs)
 

@@ -5,7 +5,7 @@ import pytest
 import yaml
 from pydantic import JsonValue
 
-from activities.project import frontmatter
+from activities.project import yaml_fields
 from activities.project.frontmatter import MAX_HEAD_CHARS, parse
 from tests import cases
 from workflows.domain.errors import ConfigError
@@ -17,7 +17,7 @@ FILE = Path("/x/agent/a.md")
 def test_a_sloppy_head_is_repaired_as_in_opencode(case: cases.Case) -> None:
     given, wanted = (text.removeprefix("---\n").removesuffix("---\n") for text in (case.input["text"], case.expected))
 
-    repaired = frontmatter.repair(given)
+    repaired = yaml_fields.repair(given)
 
     # Ours quotes on the same line, so that no line moves.
     assert repaired == given if wanted == given else yaml.safe_load(repaired) == yaml.safe_load(wanted)

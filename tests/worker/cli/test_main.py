@@ -1,8 +1,6 @@
 """The table of commands: help, usage errors, imports."""
 
 import json
-import subprocess
-import sys
 
 import click
 import pytest
@@ -116,13 +114,3 @@ async def test_a_wrong_setting_is_named_by_its_variable(bare: CommandRunner) -> 
     ended = await CommandRunner({**bare.environment, "HOLDFAST_IDLE_SECONDS": "soon"}, bare.directory).run("status")
 
     assert ended.code == 2 and "HOLDFAST_IDLE_SECONDS='soon'" in ended.err
-
-
-@pytest.mark.parametrize("module", ["asks", "sessions", "record", "run", "watch", "grants", "stack", "models"])
-def test_no_command_loads_the_engine_or_a_model_library_to_begin_with(module: str) -> None:
-    heavy = "{'temporalio', 'litellm', 'rich', 'aiohttp'}"
-    text = f"import sys, worker.cli.commands.{module}; print(*({heavy} & sys.modules.keys()))"
-
-    ended = subprocess.run([sys.executable, "-P", "-c", text], capture_output=True, text=True, check=True)
-
-    assert ended.stdout == "\n"

@@ -75,7 +75,7 @@ def _mark_blanks(row: str, kept: str) -> str:
 def _escape_text(text: str, kept: str, *, blanks: bool) -> str:
     if text.isprintable():
         return text
-    joiners = {found.start() for found in EMOJI_JOINER.finditer(text)}
+    joiners = {found.start() for found in re.finditer(EMOJI_JOINER, text)}
     return "".join(
         character if character.isprintable() or character in kept or at in joiners else _escape(character, blanks)
         for at, character in enumerate(text)

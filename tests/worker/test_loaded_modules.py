@@ -1,0 +1,43 @@
+"""What a process does not load when it starts: it would take memory and time, and few need it then."""
+
+import subprocess
+import sys
+from typing import Final
+
+import pytest
+
+_SELDOM: Final = frozenset(
+    {"botocore", "google.auth", "jsonschema", "litellm", "openai", "psutil", "pygments", "rapidfuzz", "rich", "yaml"}
+)
+_COMMAND: Final = _SELDOM | {"activities.model.wires.http_client", "aiohttp", "httpx", "temporalio"}
+_READS: Final = _COMMAND | {
+    *("activities.model", "activities.project", "activities.store.journal", "worker.client"),
+    *("workflows.domain.events", "workflows.domain.wire"),
+}
+_CLIENT: Final = _COMMAND | {
+    *("activities.model", "activities.archive", "activities.project.config_files", "worker.archives_client"),
+    *("worker.copies_client", "worker.record_reader", "worker.schedules_client", "worker.session_template"),
+}
+_SENDS: Final = _COMMAND | {"activities.model.aws", "activities.model.failures", "worker.archives_client"}
+_WORKER: Final = _SELDOM | {"click", "httpx._main", "worker.cli", "worker.client"}
+
+
+@pytest.mark.parametrize(
+    ("loaded", "absent"),
+    [
+        *(
+            pytest.param([f"worker.cli.commands.{name}"], _COMMAND, id=name)
+            for name in ("sessions", "record", "run", "watch", "grants", "stack", "models")
+        ),
+        pytest.param(["worker.cli.commands.asks", "worker.inbox_reader"], _READS, id="asks, which reads"),
+        pytest.param(["worker.client"], _CLIENT, id="a client"),
+        pytest.param(["worker.cli.commands.send"], _SENDS, id="send"),
+        pytest.param(["worker.serve"], _WORKER, id="a worker"),
+    ],
+)
+def test_modules_that_it_seldom_needs_are_not_loaded_at_the_start(loaded: list[str], absent: frozenset[str]) -> None:
+    text = f"import sys, {', '.join(loaded)}; print(*({set(absent)} & sys.modules.keys()))"
+
+    ended = subprocess.run([sys.executable, "-P", "-c", text], capture_output=True, text=True, check=True)
+
+    assert ended.stdout.split() == [], "Import it where it is used, with a comment: `# start-up time`."

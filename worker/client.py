@@ -37,7 +37,7 @@ from worker.api.mapping import from_row
 from worker.deletions_client import DeletionsClient
 from worker.grants_client import GrantsClient
 from worker.inbox_reader import InboxReader, door_database
-from worker.prompt_check import check_length, check_subtasks, validate_prompt
+from worker.prompt_check import check_length, check_subagents, validate_prompt
 from worker.session_reader import SessionReader
 from worker.settings import Settings
 from worker.stack.state_file import Endpoints
@@ -201,7 +201,7 @@ class SessionClient:
         be asked, and a variant that it lacks, fail the turn.
         """
         message = validate_prompt(message)
-        if message.agent is not None or message.subtasks:
+        if message.agent is not None or message.subagents:
             await self._check_agents(session, message, sources, turn_config)
         return await self._accept(session, message, prompt, sources, limits)
 
@@ -221,7 +221,7 @@ class SessionClient:
             role = Role(agent, origin.rules, origin.ancestors)
             where = Path(origin.directory)
             turn_config = await load_project_config(self.settings, where, role, sources or origin.sources)
-        check_subtasks(message, turn_config)
+        check_subagents(message, turn_config)
 
     async def _accept(
         self,

@@ -8,22 +8,19 @@ from activities.tools.json_schema import check_schema
 from workflows.domain.agents.agent import AgentMode
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import UsageError
-from workflows.domain.messages import AgentPart, FilePart
+from workflows.domain.messages import FilePart
 from workflows.domain.prompt import Prompt
 
 MAX_PROMPT_CHARS: Final = 1_000_000
 MAX_SUBTASKS: Final = 20
 MAX_TOOLS: Final = 100
 _MAX_TOOL_CHARS: Final = 200  # of a name or glob
-_UNSUPPORTED: Final = "Mentions of agents are no parts of prompts yet: name the subagent in the text."
 
 
 def validate_prompt(prompt: Prompt | str) -> Prompt:
     """A valid prompt. Raises UsageError."""
     if isinstance(prompt, str):
         prompt = Prompt.of_text(prompt)
-    if any(isinstance(part, AgentPart) for part in prompt.parts):
-        raise UsageError(_UNSUPPORTED)
     files = [part for part in prompt.parts if isinstance(part, FilePart)]
     if len(files) > MAX_FILES:
         raise UsageError(f"The prompt has {len(files)} files, {MAX_FILES} are the most: name their directory.")
@@ -52,17 +49,17 @@ def _check_file(part: FilePart) -> None:
         raise UsageError(f"{part.url[:200]!r} names no file of this machine: write file:// and its whole path.")
 
 
-def check_subtasks(prompt: Prompt, turn_config: TurnConfig) -> None:
+def check_subagents(prompt: Prompt, turn_config: TurnConfig) -> None:
     """Raises UsageError for one that no subagent can do in such a turn."""
     delegation = turn_config.delegation
     known = [agent.name for agent in delegation.agents if agent.mode is not AgentMode.PRIMARY]
-    for subtask in prompt.subtasks.values():
+    for agent in prompt.subagents:
         if delegation.too_deep:
             raise UsageError(
                 f"No subagent can work for this session: `subagent_depth` in the configuration is {delegation.limit}."
             )
-        if subtask.agent not in known:
-            raise UsageError(f"There is no subagent {subtask.agent!r}. Subagents here: {', '.join(known)}.")
+        if agent not in known:
+            raise UsageError(f"There is no subagent {agent!r}. Subagents here: {', '.join(known)}.")
 
 
 def validate_text(text: str) -> str:

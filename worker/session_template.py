@@ -6,7 +6,7 @@ from pathlib import Path
 from activities.store.database import Database
 from activities.store.sessions import SessionTemplate
 from worker.project_config import Role, effective_model, load_project_config, sources_of
-from worker.prompt_check import check_subtasks
+from worker.prompt_check import check_subagents
 from worker.settings import Settings
 from workflows.domain import titles
 from workflows.domain.config.sources import ConfigSources
@@ -28,7 +28,7 @@ async def prepare_template(
     sources, role = sources or sources_of(settings), Role(message.agent)
     turn_config = turn_config or await load_project_config(settings, Path(directory), role, sources)
     effective_model(turn_config, message.model)  # raises if it cannot be asked
-    check_subtasks(message, turn_config)
+    check_subagents(message, turn_config)
     if settings.host is not None and settings.worker:
         from activities.store import hosts  # on one machine, hosts have no names
         from worker import machine_id

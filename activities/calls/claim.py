@@ -131,8 +131,8 @@ class ClaimEvidence:
         return found if len(found) == len(made) else None
 
     def _decision_on(self, index: int, finding: Finding, answer: AskRow | None) -> RecordedDecision | None:
-        prompt = self.call.ordered_by
-        if not self.call.is_subtask or prompt is None or index == GUARD_REQUEST:
+        prompt = self.call.asked_by
+        if prompt is None or index == GUARD_REQUEST:
             return _decision_on(finding, answer)
         return RecordedDecision(permission=finding.permission, by="prompt", prompt=prompt, author=self.author)
 
@@ -175,8 +175,8 @@ class CallClaim:
             return _TURN_OVER
         rules = (await turns.turn_config(journal, turn_status.turn_config)).rules
         known, author = asks.relevant_to(known, call), await _who_ordered(journal, call)
-        if call.is_subtask and author is None:  # the row alone proves nothing
-            call = call.model_copy(update={"ordered_by": None})
+        if call.asked_by is not None and author is None:  # the row alone proves nothing
+            call = call.model_copy(update={"ordered_by": None, "mentioned_by": None})
         guarded = self.request.loop_guarded
         evidence = ClaimEvidence(call, turn_status.turn_config, rules, live, known, guarded, author)
         return self._write(journal, evidence, decide(evidence, self.plan))
@@ -185,7 +185,7 @@ class CallClaim:
         """Where rules alone allow the effect of then: the revocation of another session's grant changes only that
         session's log."""
         stopped = journal.ended or journal.suspension is not None
-        if prepared is None or prepared.row.is_subtask or self.plan is None or stopped:
+        if prepared is None or prepared.row.asked_by is not None or self.plan is None or stopped:
             raise VersionConflict
         call, live = prepared.row, prepared.live
         rules = (await turns.turn_config(journal, prepared.turn_config)).rules
@@ -264,8 +264,13 @@ def _decide_current(evidence: ClaimEvidence) -> Decision:
 
 
 async def _who_ordered(journal: Journal, call: CallRow) -> str | None:
-    """Who has asked for just this call by a prompt, as its content and the log say."""
-    if not call.is_subtask or call.ordered_by is None or call.ordered_part is None:
+    """Who has asked for just this call by a prompt, or for its agent, as the prompt's content and the log say."""
+    if call.mentioned_by is not None:
+        author, names = await asyncio.gather(
+            prompts.author(journal, call.mentioned_by), prompts.names(journal, call.mentioned_by)
+        )
+        return author if call.delegate in names else None
+    if call.asked_by is None or call.ordered_by is None or call.ordered_part is None:
         return None
     author, subtask = await asyncio.gather(
         prompts.author(journal, call.ordered_by), prompts.subtask(journal, call.ordered_by, call.ordered_part)

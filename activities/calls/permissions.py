@@ -60,7 +60,7 @@ class PermissionEvaluator:
 def call_findings(call: CallRow, rules: Ruleset, live: tuple[Grant, ...]) -> tuple[Finding, ...]:
     """One for each request. A person who has asked for the call itself is not asked again; a deny holds."""
     found = (evaluate_request(request, rules, live) for request in call.asks)
-    if not call.is_subtask:
+    if call.asked_by is None:
         return tuple(found)
     allowed = {"action": Action.ALLOW, "grant": None}
     return tuple(each.model_copy(update=allowed) if each.action is Action.ASK else each for each in found)

@@ -2,7 +2,8 @@
 
 import json
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
 
 from pydantic import JsonValue
@@ -33,6 +34,7 @@ class CallPreparer:
     tools: Toolset
     turn: TurnContext
     planner: Planner | None = None
+    mentions: Mapping[str, MessageId] = field(default_factory=dict)  # names in the newest prompts
 
     async def prepare(self, position: int, requested: RequestedCall, cut: bool = False) -> CallRow:
         """An invalid call becomes one of `invalid`, which tells the model why. `cut`: its answer was, by its limit."""
@@ -43,7 +45,7 @@ class CallPreparer:
             )
         tool = self.tools[name]
         plan = await self.plan(tool, arguments)
-        return CallRow(
+        row = CallRow(
             id=PartId(new_id(Prefix.PART)),
             session=self.request.session,
             turn=self.request.turn,
@@ -59,6 +61,7 @@ class CallPreparer:
             digest=plan.effect.digest if plan else None,
             loop_digest=input_digest(name, arguments),
         )
+        return row.model_copy(update={"mentioned_by": self.mentions.get(row.delegate or "")})
 
     def parse_call(self, requested: RequestedCall, *, cut: bool = False) -> tuple[str, dict[str, JsonValue]]:
         """Tool and arguments, or `invalid` and why (opencode.md 7.1)."""

@@ -1,6 +1,6 @@
-"""Which files a prompt names: as parts, or with `@` in its text (opencode.md 4.6)."""
+"""Which files and agents a prompt names: as parts, or with `@` in its text (opencode.md 4.6)."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -9,13 +9,13 @@ from pydantic import JsonValue
 from activities.files.locate import PathKind, locate
 from activities.files.workspace import Workspace
 from workflows.domain.errors import ToolError
-from workflows.domain.file_references import parse_lines
-from workflows.domain.messages import FilePart
+from workflows.domain.file_references import SENTENCE_ENDS, FileReference, parse_lines
+from workflows.domain.mentions import mentioned_names
+from workflows.domain.messages import AgentPart, FilePart
 from workflows.domain.prompt import PromptContent
 from workflows.domain.value import Value
 
 MAX_FILES: Final = 50  # of a prompt; what its text names besides stays text
-_AROUND: Final = "?!:;)]}>\"'"  # may end a sentence or a bracket that the path stands in
 _NO_NAMES: Final = frozenset({".", "..", "/", "~"})  # alone, in prose
 
 
@@ -26,6 +26,20 @@ class NamedFile(Value):
     arguments: dict[str, JsonValue]
 
 
+class ResolvedReferences(Value):
+    """What a prompt's references are."""
+
+    files: tuple[NamedFile, ...] = ()
+    agents: tuple[str, ...] = ()
+
+
+def resolve_references(content: PromptContent, workspace: Workspace, agents: Collection[str]) -> ResolvedReferences:
+    """What is a file is no agent. Blocks as `find_named_files` does."""
+    files = find_named_files(content, workspace)
+    names = mentioned_names(content, [each.place for each in files])
+    return ResolvedReferences(files=files, agents=tuple(name for name in names if name in agents))
+
+
 def find_named_files(content: PromptContent, workspace: Workspace) -> tuple[NamedFile, ...]:
     """Each once, in order. A part names a file in any case; an `@` in prose may be anything, so only what is there.
 
@@ -33,7 +47,7 @@ def find_named_files(content: PromptContent, workspace: Workspace) -> tuple[Name
     """
     found: list[NamedFile] = []
     for place, reference in content.references.items():
-        named = _of_url(reference.url) if isinstance(reference, FilePart) else _find(reference.path, workspace)
+        named = _arguments(reference, workspace)
         if named is not None and named not in [each.arguments for each in found]:
             found.append(NamedFile(place=place, arguments=named))
         if len(found) == MAX_FILES:
@@ -50,6 +64,15 @@ def path_of_url(url: str) -> str:
     return path
 
 
+def _arguments(reference: FilePart | AgentPart | FileReference, workspace: Workspace) -> dict[str, JsonValue] | None:
+    match reference:
+        case FilePart(url=url):
+            return _of_url(url)
+        case FileReference(path=path):
+            return _find(path, workspace)
+    return None
+
+
 def _of_url(url: str) -> dict[str, JsonValue]:
     """`?start=10&end=20` are lines (opencode.md 4.6)."""
     asked = {name: int(values[0]) for name, values in parse_qs(urlsplit(url).query).items() if values[0].isdecimal()}
@@ -62,7 +85,7 @@ def _of_url(url: str) -> dict[str, JsonValue]:
 
 
 def _find(reference: str, workspace: Workspace) -> dict[str, JsonValue] | None:
-    for written in dict.fromkeys((reference, reference.rstrip(_AROUND))):
+    for written in dict.fromkeys((reference, reference.rstrip(SENTENCE_ENDS))):
         lines = parse_lines(written)
         for named, of_it in ((written, None), (lines.path if lines else "", lines)):
             path = next(_existing(named, workspace), None)

@@ -12,7 +12,7 @@ from activities.calls.permissions import PermissionEvaluator
 from activities.calls.planner.planner import Planner
 from activities.calls.prepare import CallPreparer
 from activities.failpoints import failpoint
-from activities.files.named_files import find_named_files
+from activities.files.named_files import resolve_references
 from activities.model.answer import AnswerStream
 from activities.model.attempt import Attempt, Attempts, rest_of_pause
 from activities.model.context_fill import context_tokens, is_full
@@ -25,7 +25,7 @@ from activities.model.step_request import StepRequests
 from activities.model.step_view import (
     CommittedStep,
     FilesStep,
-    NamedFiles,
+    Resolved,
     StepView,
     StepViews,
     SubtaskStep,
@@ -43,6 +43,7 @@ from activities.tools.toolset import Toolset, Toolsets
 from workflows.domain.errors import UsageError
 from workflows.domain.generation import Generation, Purpose
 from workflows.domain.ids import TurnId
+from workflows.domain.mentions import newest_mentions
 from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.step_flaw import find_flaw
 from workflows.domain.wire import (
@@ -140,7 +141,8 @@ class Model:
                 return limit
             config, agent = view.turn_config, attempt.turn_status.agent
             context = self.loader.turn_context(config.directory, config)
-            preparer = CallPreparer(request, attempt.generation.message, begun.toolset, context, self.planner)
+            mentions = newest_mentions(view.transcript)
+            preparer = CallPreparer(request, attempt.generation.message, begun.toolset, context, self.planner, mentions)
             answer = await self.answers.get(attempt, model, begun.question, agent, preparer.prepare)
             stored = await attempt.store(answer.model_copy(update={"reminders_seal": view.reminders_seal}))
         if isinstance(stored, TurnOver):
@@ -157,7 +159,7 @@ class Model:
         if isinstance(step, SubtaskStep):
             answer = await subtask_answer(preparer, step.subtask, attempt.turn_status)
         else:
-            found = await files_answer(preparer, step.files, attempt.turn_status)
+            found = await files_answer(preparer, step.resolved, attempt.turn_status)
             answer = found.model_copy(update={"reminders_seal": step.reminders_seal})
         stored = await attempt.store(answer)
         if isinstance(stored, TurnOver):
@@ -171,22 +173,24 @@ class Model:
         configuration is returned, as the attempt is registered all the same."""
         database = self.attempts.database
         turn = self.turns.get(request.turn) or await turns.read_status(database, request.session, request.turn)
-        files: NamedFiles = {}
+        resolved: Resolved = {}
         while True:
             # Before the registration, whose lock would wait for files too.
             model = await self.resolve(turn)
             try:
-                return await self.register(request, attempt, turn, model, files)
+                return await self.register(request, attempt, turn, model, resolved)
             except _TurnChanged as changed:
                 turn = changed.turn
             except _Unresolved as unresolved:
-                files = await self.find_files(unresolved.view)
+                resolved = await self.resolve_references(unresolved.view)
 
-    async def find_files(self, unresolved: Unresolved) -> NamedFiles:
+    async def resolve_references(self, unresolved: Unresolved) -> Resolved:
         config = unresolved.turn_config
         workspace = self.loader.turn_context(config.directory, config).workspace
+        delegation = config.delegation
+        agents = [] if delegation.too_deep else [each.name for each in delegation.offered_agents(config.rules)]
         return {
-            prompt: await asyncio.to_thread(find_named_files, content, workspace)
+            prompt: await asyncio.to_thread(resolve_references, content, workspace, agents)
             for prompt, content in unresolved.prompts.items()
         }
 
@@ -204,12 +208,12 @@ class Model:
         attempt: Attempt,
         asked: TurnStatus,
         model: ResolvedModel | UsageError,
-        files: NamedFiles,
+        resolved: Resolved,
     ) -> _Begun | SubtaskStep | FilesStep | CommittedStep | StepResult | BackoffPending | UsageError:
         """`model`: of the turn as it was when `asked`; raises _TurnChanged if it has another one now, and _Unresolved
-        for prompts whose `files` are not known."""
+        for prompts that are not `resolved`."""
         async with attempt.registration() as journal:
-            view = await self.views.begin(journal, request, attempt, files)
+            view = await self.views.begin(journal, request, attempt, resolved)
             if isinstance(view, Unresolved):
                 raise _Unresolved(view)
             if not isinstance(view, StepView):

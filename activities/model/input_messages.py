@@ -121,6 +121,8 @@ def _text(entry: UserMessage | StepReminders) -> str:
     text = shown_text(entry)
     if any(isinstance(part, SubtaskPart) for part in entry.parts):
         text = "\n\n".join(filter(None, (text, render_prompt("reminders/subtask"))))
+    if entry.mentions:
+        text += "\n\n" + render_prompt("reminders/mentioned", agents=", ".join(entry.mentions))
     return render_prompt("reminders/steered", text=text) if entry.steered else text
 
 

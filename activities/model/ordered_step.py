@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pydantic import JsonValue
 
 from activities.calls.prepare import CallPreparer
-from activities.files.named_files import NamedFile
+from activities.files.named_files import ResolvedReferences
 from activities.store.calls import CallRow
 from activities.store.model_answers import NewAnswer
 from activities.store.step_rows import OrderedSubtask
@@ -26,12 +26,14 @@ async def subtask_answer(preparer: CallPreparer, subtask: OrderedSubtask, turn: 
 
 
 async def files_answer(
-    preparer: CallPreparer, files: Mapping[MessageId, Sequence[NamedFile]], turn: TurnStatus
+    preparer: CallPreparer, resolved: Mapping[MessageId, ResolvedReferences], turn: TurnStatus
 ) -> NewAnswer:
     """The files of prompts are read as a model reads them: the same rules decide."""
-    named = [((prompt, each.place), each.arguments) for prompt, found in files.items() for each in found]
+    named = [((prompt, each.place), each.arguments) for prompt, found in resolved.items() for each in found.files]
     calls = [await _order(preparer, at, ReadTool.name, *each) for at, each in enumerate(named)]
-    return _answer(calls, turn).model_copy(update={"resolved": tuple(files)})
+    return _answer(calls, turn).model_copy(
+        update={"resolved": {prompt: found.agents for prompt, found in resolved.items()}}
+    )
 
 
 async def _order(

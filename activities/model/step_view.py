@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TypeAlias
 
-from activities.files.named_files import NamedFile
+from activities.files.named_files import ResolvedReferences
 from activities.model.attempt import Attempt
 from activities.model.context_fill import answers_of, begins_anew
 from activities.model.reminders import due_reminders, mode_reminder, reminders_of_summary
@@ -27,7 +27,7 @@ from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.prompt import PromptContent
 from workflows.domain.wire import FINISH_LIMIT, FINISH_STOPPED, FINISH_SUSPENDED, GenerateRequest, StepResult
 
-NamedFiles: TypeAlias = Mapping[MessageId, tuple[NamedFile, ...]]  # of prompts
+Resolved: TypeAlias = Mapping[MessageId, ResolvedReferences]  # by prompts
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class SubtaskStep:
 class FilesStep:
     """No model is asked: prompts name files that are read first. `reminders_seal` as in `StepView`."""
 
-    files: NamedFiles
+    resolved: Resolved
     turn_config: TurnConfig
     reminders_seal: str | None
 
@@ -89,12 +89,12 @@ class StepViews:
         self.transcripts = TranscriptCache(RequestMemory)
 
     async def begin(
-        self, journal: Journal, request: GenerateRequest, attempt: Attempt, resolved: NamedFiles
+        self, journal: Journal, request: GenerateRequest, attempt: Attempt, resolved: Resolved
     ) -> StepView | SubtaskStep | FilesStep | Unresolved | CommittedStep | StepResult | BackoffPending:
         """Register the attempt, take the steered prompts, and read the view; else why the model is not to be asked.
 
-        A step's reminders are recorded before its first request: a retry sends the same. `resolved`: the files of
-        prompts that were looked at.
+        A step's reminders are recorded before its first request: a retry sends the same. `resolved`: what
+        prompts refer to that were looked at.
 
         Raises as `Attempt.begin`.
         """
@@ -121,9 +121,9 @@ class StepViews:
         if not referring.keys() <= resolved.keys():
             return Unresolved(referring, config)
         reminded = _remind(journal, attempt, due)
-        if files := _files_to_read(journal, {prompt: resolved[prompt] for prompt in referring}):
+        if files := _with_files(journal, {prompt: resolved[prompt] for prompt in referring}):
             return FilesStep(files, config, reminded)
-        if due or steered:
+        if due or steered or referring:
             transcript = await self.transcripts.read(journal, request.session)
         pruned = row.pruning
         if request.step == 1 and config.config.compaction.prune:
@@ -173,12 +173,12 @@ class StepViews:
         return (*reminders_of_summary(transcript, todos, prompted=prompted), *due)
 
 
-def _files_to_read(journal: Journal, resolved: NamedFiles) -> NamedFiles:
-    """Of prompts; one that names none is done with."""
-    for prompt, files in resolved.items():
-        if not files:
-            prompts.resolve(journal, prompt)
-    return {prompt: files for prompt, files in resolved.items() if files}
+def _with_files(journal: Journal, resolved: Resolved) -> Resolved:
+    """A prompt that names no file is done with."""
+    for prompt, found in resolved.items():
+        if not found.files:
+            prompts.resolve(journal, prompt, found.agents)
+    return {prompt: found for prompt, found in resolved.items() if found.files}
 
 
 def _is_new(pruning: PruningRow, transcript: Transcript) -> bool:

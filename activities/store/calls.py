@@ -34,13 +34,14 @@ _QUERIES: Final = Queries("calls")
 
 _PREPARED_COLUMNS: Final = (
     *("id", "session", "turn", "step", "message", "position", "provider_id", "tool", "recovery", "digest"),
-    *("loop_digest", "ordered_by", "ordered_part"),
+    *("loop_digest", "ordered_by", "ordered_part", "mentioned_by"),
 )
 
 
 class CallRow(Value):
     """A row of the ledger. `plan` is None when planning failed: the claim plans again and reports the error.
-    `ordered_by`: the prompt whose `ordered_part` it is, a subtask or a file; None: a model has asked for it."""
+    `ordered_by`: the prompt whose `ordered_part` it is, a subtask or a file; None: a model has asked for it.
+    `mentioned_by`: the prompt that mentions the agent which it would give work to."""
 
     id: PartId
     session: SessionId
@@ -58,6 +59,7 @@ class CallRow(Value):
     loop_digest: str
     ordered_by: MessageId | None = None
     ordered_part: int | None = None
+    mentioned_by: MessageId | None = None
     revision: int = 0
     state: CallState = CallState.PREPARED
     fence: Fence | None = None
@@ -70,9 +72,15 @@ class CallRow(Value):
         return self.state.settled
 
     @property
-    def is_subtask(self) -> bool:
-        """Whether a person has asked for just this call."""
-        return self.ordered_by is not None and self.display.kind is DisplayKind.DELEGATE
+    def delegate(self) -> str | None:
+        """The agent that it would give work to."""
+        delegates = self.display.kind is DisplayKind.DELEGATE and self.plan is not None and self.plan.requests
+        return self.plan.requests[0].patterns[0] if delegates and self.plan is not None else None
+
+    @property
+    def asked_by(self) -> MessageId | None:
+        """The prompt by which a person has asked for a subagent's work."""
+        return self.mentioned_by or (self.ordered_by if self.display.kind is DisplayKind.DELEGATE else None)
 
     @property
     def gave_result(self) -> bool:

@@ -37,7 +37,7 @@ class NewAnswer(Value):
     """A complete answer to commit; only a step's has calls. `reminders_seal` as in `MessageCompleted`. `compaction`:
     what becomes of the context by it, or why nothing does. `title`: what a title's answer names the session.
     `estimated`: what it has used of a budget, if its provider did not count it. `resolved`: the prompts whose files its
-    calls read."""
+    calls read, and the subagents that they mention."""
 
     body: AnswerMetadata
     reminders_seal: str | None = None
@@ -46,7 +46,7 @@ class NewAnswer(Value):
     compaction: NewCompaction | NewFailure | None = None
     title: str | None = None
     estimated: Usage | None = None
-    resolved: tuple[MessageId, ...] = ()
+    resolved: dict[MessageId, tuple[str, ...]] = {}
 
     @property
     def text(self) -> str:
@@ -120,8 +120,8 @@ def store(journal: Journal, generation: Generation, new: NewAnswer, live: tuple[
     )
     for call in new.calls:
         calls.prepare(journal, call)
-    for prompt in new.resolved:
-        prompts.resolve(journal, prompt)
+    for prompt, mentions in new.resolved.items():
+        prompts.resolve(journal, prompt, mentions)
     match new.compaction:
         case NewCompaction():
             compactions.store(journal, generation.id, new.compaction, body.cost)

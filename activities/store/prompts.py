@@ -1,17 +1,19 @@
 """Prompts: accepted by a door, taken once by a turn, or withdrawn."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
 from activities.store import tasks, work
 from activities.store.events import parse_record
-from activities.store.journal import Journal, seal
+from activities.store.journal import WORKER, Journal, seal
 from activities.store.queries import Queries
 from activities.store.statements import RowReader
 from activities.store.work import TurnRequest, WorkItem, WorkKind
 from workflows.domain.errors import Conflict
 from workflows.domain.events.prompts import PromptAccepted, PromptTaken, PromptWithdrawn
 from workflows.domain.ids import MessageId, PartId, ScheduleId, SessionId, TurnId
+from workflows.domain.mentions import mentioned_names
 from workflows.domain.messages import SubtaskPart
 from workflows.domain.prompt import Prompt, PromptContent, PromptMode
 
@@ -43,9 +45,9 @@ async def accept(
         named["mode"] = PromptMode.QUEUE
     origin = {"call": call, "schedule": schedule, "due": due.isoformat() if due is not None else None}
     work.accept(journal, item, journal.record(PromptAccepted(prompt=identity, seal=body.seal, **origin, **named)))
-    journal.write(
-        _QUERIES.accept, id=identity, body=body.content, salt=body.salt, refers=bool(prompt.references), **named
-    )
+    written = call is not None or journal.actor != WORKER  # else it is a result, in which an @ refers to nothing
+    refers = written and bool(prompt.references)
+    journal.write(_QUERIES.accept, id=identity, body=body.content, salt=body.salt, refers=refers, **named)
     return True
 
 
@@ -67,9 +69,9 @@ async def referring(reader: RowReader, session: SessionId) -> dict[MessageId, Pr
     return {row["id"]: PromptContent.model_validate(row["body"]) for row in rows}
 
 
-def resolve(journal: Journal, prompt: MessageId) -> None:
-    """Its references were looked for."""
-    journal.write(_QUERIES.resolve, id=prompt)
+def resolve(journal: Journal, prompt: MessageId, mentions: Sequence[str]) -> None:
+    """Its references were looked for; `mentions`: the subagents among them."""
+    journal.write(_QUERIES.resolve, id=prompt, mentions=list(mentions))
 
 
 async def texts(reader: RowReader, session: SessionId) -> list[str]:
@@ -90,14 +92,20 @@ async def subtask(reader: RowReader, prompt: MessageId, place: int) -> SubtaskPa
     return PromptContent.model_validate(rows[0]["body"]).subtasks.get(place) if rows else None
 
 
+async def names(reader: RowReader, prompt: MessageId) -> tuple[str, ...]:
+    """That may be those of agents which a prompt mentions."""
+    rows = await reader.rows(_QUERIES.body, id=prompt)
+    return mentioned_names(PromptContent.model_validate(rows[0]["body"])) if rows else ()
+
+
 async def author(journal: Journal, prompt: MessageId) -> str | None:
-    """Who has sent a prompt that a turn of the session has taken; None if the log does not say so."""
+    """The person who has sent a prompt that a turn of the session has taken; None if the log does not say so."""
     row = await journal.row(_QUERIES.acceptance, id=prompt, session=journal.session)
     if row is None:
         return None
     record = parse_record(bytes(row["canonical"]))
     accepted = isinstance(record.event, PromptAccepted) and record.event.prompt == prompt
-    return record.actor.subject if accepted else None
+    return record.actor.subject if accepted and record.actor != WORKER else None
 
 
 async def request_turn(journal: Journal, item: WorkItem) -> TurnRequest | None:
@@ -121,6 +129,7 @@ def begin_turn(journal: Journal, item: WorkItem, turn: TurnId) -> None:
 def withdraw_one(journal: Journal, item: WorkItem, reason: str) -> None:
     prompt = MessageId(item.id)
     work.withdraw(journal, item)
+    resolve(journal, prompt, ())  # no step will
     tasks.settle_of_prompt(journal, prompt)
     journal.record(PromptWithdrawn(prompt=prompt, reason=reason))
 

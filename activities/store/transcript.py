@@ -186,6 +186,7 @@ def _user(row: dict[str, Any]) -> Message:
         system=content.system,
         tools=content.tools,
         shown=row["shown"],
+        mentions=tuple(row["mentions"]),
         format=content.format,
         at=row["accepted_at"],
     )

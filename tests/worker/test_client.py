@@ -21,7 +21,7 @@ from worker.stack.state_file import Endpoints
 from workflows.domain.errors import NotFound, UsageError
 from workflows.domain.events.prompts import PromptAccepted
 from workflows.domain.ids import AskId, GrantId, MessageId, SessionId, StopId
-from workflows.domain.messages import AgentPart, FilePart, PromptPart, TextPart
+from workflows.domain.messages import FilePart, PromptPart, TextPart
 from workflows.domain.permissions.replies import AskDecision, Reply
 from workflows.domain.prompt import Prompt, PromptMode
 from workflows.domain.session_filter import SessionFilter
@@ -283,7 +283,6 @@ REFUSED: dict[str, tuple[tuple[PromptPart, ...], str]] = {
     "a relative path": ((FilePart(mime="text/plain", url="file:a.txt"),), "names no file of this machine"),
     "another host": ((FilePart(mime="text/plain", url="file://other/a.txt"),), "names no file of this machine"),
     "too many": ((FILE,) * 51, "has 51 files, 50 are the most"),
-    "a mention": ((AgentPart(name="explore"),), "name the subagent in the text"),
 }
 
 

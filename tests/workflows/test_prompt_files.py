@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from tests.harness import Harness
 from tests.workflows.conftest import Open
-from tests.workflows.delegation import DONE, LOOK
+from tests.workflows.delegation import DONE, FOUND, LOOK, delegates, delegation_scripts
 from worker.scripted.script import ScriptedAnswer
 from workflows.domain.ids import SessionId
 from workflows.domain.messages import CallState, FilePart, TextPart
@@ -91,3 +91,37 @@ async def test_a_steered_prompt_has_its_files_read_at_its_step(open_harness: Ope
 
     assert [role for role, _ in sent] == ["system", "user", "assistant", "tool", "user", "assistant", "tool"]
     assert "Look at @a.txt" in sent[4][1] and "1: of a" in sent[6][1]
+
+
+async def test_a_mentioned_subagent_is_given_work_without_a_question_and_no_other(open_harness: Open) -> None:
+    both = ScriptedAnswer(tools=(*delegates("one").tools, *delegates("two", agent="general").tools))
+    scripts = delegation_scripts(both, DONE, delegates("one"), DONE, one=(FOUND,), two=(FOUND,))
+    async with open_harness(scripts=scripts) as harness, harness.running_worker():
+        harness.configure(permission={"task": "ask"})
+        session = await start(harness, "Let @explore look, and @build or @nobody.")
+        (ask,) = await harness.wait_for_asks(session)
+        first = contents(harness)
+        await harness.answer(ask)
+        await harness.ended(session)
+        await harness.client.prompt(session, "Once more.")  # a newer prompt, without a mention
+        (again,) = await harness.wait_for_asks(session, 2)
+        await harness.answer(again)
+        await harness.ended(session, 2)
+        claims = [event for event in await harness.events(session) if event.type == "call.claimed"]
+        verified, sent = await harness.client.records.verify(session), contents(harness)
+
+    assert {decision.by for claim in claims[:1] for decision in claim.decisions} == {"prompt"}
+    assert sorted(decision.by for claim in claims for decision in claim.decisions) == ["answer", "answer", "prompt"]
+    assert verified.problem is None
+    assert "names explore here" in sent[1][1] and "build" in sent[1][1] and first[1] == sent[1]
+
+
+async def test_a_rule_that_denies_a_mentioned_subagent_holds(open_harness: Open) -> None:
+    scripts = delegation_scripts(delegates("one"), DONE, one=(FOUND,))
+    async with open_harness(scripts=scripts) as harness, harness.running_worker():
+        harness.configure(permission={"task": {"explore": "deny"}})
+        session = await start(harness, "Let @explore look.")
+        await harness.ended(session)
+        (call,), sent = await harness.calls(session), contents(harness)
+
+    assert call.state is CallState.REFUSED and "names explore" not in sent[1][1]

@@ -12,7 +12,7 @@ from workflows.domain.errors import Conflict, UsageError
 from workflows.domain.events.calls import CallClaimed
 from workflows.domain.events.event import Event
 from workflows.domain.ids import SessionId
-from workflows.domain.messages import CallState, SubtaskPart, TextPart
+from workflows.domain.messages import AgentPart, CallState, SubtaskPart, TextPart
 from workflows.domain.prompt import Prompt
 from workflows.domain.sent_request import RequestChoice
 
@@ -25,7 +25,7 @@ def subtask(script: str, **more: Any) -> SubtaskPart:
     return SubtaskPart(prompt=f"[[script:{script}]] Where is it?", **named)
 
 
-async def start(harness: Harness, *parts: SubtaskPart | TextPart) -> SessionId:
+async def start(harness: Harness, *parts: SubtaskPart | TextPart | AgentPart) -> SessionId:
     prompt = Prompt(parts=parts, model="scripted/model")
     return (await harness.client.start(str(harness.project), prompt)).session
 
@@ -102,12 +102,13 @@ async def test_a_rule_that_denies_holds_and_no_last_step_refuses_them(open_harne
         ((subtask("x", agent="scout"),), r"There is no subagent 'scout'. Subagents here: explore, general\.$"),
         ((subtask("x", agent="build"),), "There is no subagent 'build'"),
         ((TextPart(text="Go."), SubtaskPart(agent="explore", description="d", prompt=" ")), "'explore' is empty"),
+        ((TextPart(text="Go."), AgentPart(name="scout")), "There is no subagent 'scout'"),
         ((subtask("x"),) * 21, "21 subtasks, 20 are the most"),
     ],
-    ids=["unknown", "for people", "empty", "too many"],
+    ids=["unknown", "for people", "empty", "mentioned", "too many"],
 )
 async def test_what_no_subagent_can_do_is_refused_at_the_door(
-    open_harness: Open, parts: tuple[SubtaskPart | TextPart, ...], said: str
+    open_harness: Open, parts: tuple[SubtaskPart | TextPart | AgentPart, ...], said: str
 ) -> None:
     async with open_harness() as harness:
         session = await harness.start_session("Go.")

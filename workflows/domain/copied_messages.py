@@ -30,7 +30,7 @@ class CopiedTurn(Value):
 
 class CopiedPrompt(Value):
     """`origin`: the message that it copies; `agent`, `model` and `variant` as it names them. `refers`: its references
-    are still to be looked for."""
+    are still to be looked for; `mentions`: the subagents among them."""
 
     id: MessageId
     origin: str
@@ -44,6 +44,7 @@ class CopiedPrompt(Value):
     variant: str | None = None
     shown: int | None = None
     refers: bool = False
+    mentions: list[str] = []
     at: datetime
 
 

@@ -8,6 +8,7 @@ from workflows.domain.value import Value
 # Not in a word or in code: `user@example.com` is none. A full stop or comma behind it is the sentence's.
 _REFERENCE: Final = re.compile(r"(?<![\w`])@(\.?(?:[^\s`,.]|\.(?=[^\s`,.]))*)")
 _LINES: Final = re.compile(r"(?P<path>.+)#L?(?P<first>\d{1,9})(?:-L?(?P<last>\d{1,9}))?", re.DOTALL)
+SENTENCE_ENDS: Final = "?!:;)]}>\"'"  # may be a sentence's, or of brackets around the reference
 
 
 class FileReference(Value):

@@ -192,7 +192,8 @@ class AnswerMetadata(Value):
 
 class UserMessage(Value):
     """A taken prompt; `steered` when it came during its turn. `system`, `tools`: of the turn, as it says. `format`: of
-    the turn's result. `shown`: how many characters a model reads of it, if not all."""
+    the turn's result. `shown`: how many characters a model reads of it, if not all. `mentions`: the
+    subagents that it names."""
 
     role: Literal["user"] = "user"
     id: MessageId
@@ -202,6 +203,7 @@ class UserMessage(Value):
     system: str | None = None
     tools: dict[str, bool] | None = None
     shown: int | None = None
+    mentions: tuple[str, ...] = ()
     format: OutputFormat | None = None
     at: datetime
 

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from enum import StrEnum
 from itertools import islice
-from typing import Final, Self
+from typing import Final, Self, TypeGuard
 
 from workflows.domain.budgets import BudgetLimits
 from workflows.domain.file_references import FileReference, find_references
-from workflows.domain.messages import FilePart, PromptPart, ShellPart, SubtaskPart, TextPart, join_texts
+from workflows.domain.messages import AgentPart, FilePart, PromptPart, ShellPart, SubtaskPart, TextPart, join_texts
 from workflows.domain.output_format import OutputFormat
 from workflows.domain.value import Value
 
@@ -57,17 +57,23 @@ class PromptContent(Value):
         return {place: part for place, part in enumerate(self.parts) if isinstance(part, SubtaskPart)}
 
     @property
+    def subagents(self) -> tuple[str, ...]:
+        """That its parts name."""
+        named = (part for part in self.parts if isinstance(part, SubtaskPart | AgentPart))
+        return tuple(part.agent if isinstance(part, SubtaskPart) else part.name for part in named)
+
+    @property
     def shell(self) -> dict[int, ShellPart]:
         """By their places among the parts."""
         return {place: part for place, part in enumerate(self.parts) if isinstance(part, ShellPart)}
 
     @property
-    def references(self) -> dict[int, FilePart | FileReference]:
-        """What it names and does not hold: files, by their places among the parts, and what its texts may refer to,
-        numbered behind all parts."""
+    def references(self) -> dict[int, FilePart | AgentPart | FileReference]:
+        """What it names and does not hold: files and agents, by their places among the parts, and what its texts may
+        refer to, numbered behind all parts."""
         texts = (find_references(part.text) for part in self.parts if isinstance(part, TextPart))
         referred = islice((each for found in texts for each in found), _MOST_REFERENCES)
-        named = {place: part for place, part in enumerate(self.parts) if isinstance(part, FilePart) and part.is_named}
+        named = {place: part for place, part in enumerate(self.parts) if _names(part)}
         return {**named, **dict(enumerate(referred, len(self.parts)))}
 
     @property
@@ -75,6 +81,10 @@ class PromptContent(Value):
         """All that the person has written, for subagents too."""
         written = (part.prompt if isinstance(part, SubtaskPart) else part for part in self.parts)
         return join_texts(TextPart(text=part) if isinstance(part, str) else part for part in written)
+
+
+def _names(part: PromptPart) -> TypeGuard[FilePart | AgentPart]:
+    return part.is_named if isinstance(part, FilePart) else isinstance(part, AgentPart)
 
 
 class Prompt(PromptContent):

@@ -129,6 +129,7 @@ CREATE TABLE prompt (                               -- a user message
     step         integer,                           -- at which its turn took it
     shown        integer,                           -- characters of it that a model reads; none: all
     refers       boolean     NOT NULL DEFAULT false, -- whether it may name files or agents that no step has looked for
+    mentions     text[]      NOT NULL DEFAULT '{}', -- the subagents that it names
     taken_seq    bigint                             -- of its taking: the order in a view
 );
 CREATE INDEX prompt_refers ON prompt (id) WHERE refers;
@@ -312,6 +313,7 @@ CREATE TABLE call (                                 -- the ledger
     tool         text        NOT NULL,
     ordered_by   text REFERENCES prompt,            -- that has it as a subtask or a file; none: a model has asked for it
     ordered_part integer,                           -- its place among the parts of that prompt; behind them, among what its text refers to
+    mentioned_by text REFERENCES prompt,            -- that mentions the agent which it gives work to; none: no prompt does
     arguments    json        NOT NULL,
     salt         bytea       NOT NULL,
     recovery     text        NOT NULL,

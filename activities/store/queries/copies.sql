@@ -10,7 +10,7 @@ FOR KEY SHARE
 
 -- name: prompts
 -- What a session's taken prompts name besides their contents.
-SELECT p.id, p.mode, p.agent, p.model, p.variant, p.refers, w.author FROM work w JOIN prompt p ON p.id = w.id
+SELECT p.id, p.mode, p.agent, p.model, p.variant, p.refers, p.mentions, w.author FROM work w JOIN prompt p ON p.id = w.id
 WHERE w.session = %(session)s AND w.state = 'taken'
 
 -- name: calls
@@ -48,9 +48,10 @@ WITH item AS (
     VALUES (%(id)s, %(session)s, 'prompt', %(seq)s, %(author)s, 'taken', %(turn)s, %(at)s)
     RETURNING id
 )
-INSERT INTO prompt (id, mode, body, salt, agent, model, variant, step, taken_seq, shown, refers)
-SELECT id, %(mode)s, %(body)s, %(salt)s, %(agent)s, %(model)s, %(variant)s, %(step)s, %(seq)s, %(shown)s, %(refers)s
-FROM item
+INSERT INTO prompt (id, mode, body, salt, agent, model, variant, step, taken_seq, shown, refers,
+                    mentions)
+SELECT id, %(mode)s, %(body)s, %(salt)s, %(agent)s, %(model)s, %(variant)s, %(step)s, %(seq)s, %(shown)s, %(refers)s,
+       %(mentions)s FROM item
 
 -- name: insert_answer
 -- Copy an answer; a summary has neither turn nor step.

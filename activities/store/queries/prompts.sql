@@ -29,12 +29,13 @@ UPDATE prompt SET step = %(step)s, taken_seq = %(taken_seq)s WHERE id = %(id)s
 
 -- name: referring
 -- The prompts that turns of a session have taken, and whose references no step has looked for.
-SELECT p.id, p.body FROM prompt p JOIN work w ON w.id = p.id
-WHERE p.refers AND w.session = %(session)s AND w.state = 'taken' ORDER BY p.taken_seq
+SELECT p.id, p.body FROM prompt p
+WHERE p.refers AND (SELECT w.session = %(session)s AND w.state = 'taken' FROM work w WHERE w.id = p.id)
+ORDER BY p.taken_seq
 
 -- name: resolve
 -- Record that a step has looked for what a prompt refers to.
-UPDATE prompt SET refers = false WHERE id = %(id)s
+UPDATE prompt SET refers = false, mentions = %(mentions)s WHERE id = %(id)s
 
 -- name: taken
 -- The messages of a session's prompts that turns have taken, in the order of taking.

@@ -5,8 +5,8 @@ SELECT p.turn, p.call, p.tokens AS cleared,
                WHERE w.session = %(session)s AND w.kind = 'compaction' AND NOT r.done
                  AND (w.state = 'accepted' OR (w.state = 'taken' AND w.turn = %(turn)s))) AS compacts,
        ARRAY(SELECT b.limits::text FROM budget_now b WHERE b.id = ANY(budget_ids(%(session)s))) AS limits,
-       EXISTS (SELECT FROM prompt q JOIN work w ON w.id = q.id
-               WHERE q.refers AND w.session = %(session)s AND w.state = 'taken') AS refers,
+       EXISTS (SELECT FROM prompt q WHERE q.refers AND ( -- few of all sessions, by their index
+               SELECT w.session = %(session)s AND w.state = 'taken' FROM work w WHERE w.id = q.id)) AS refers,
        i.id AS instructed_by, i.body AS instructions,
        ARRAY(SELECT c.ordered_part FROM call c WHERE c.ordered_by = i.id) AS begun,
        (SELECT max(c.step) FROM call c WHERE c.ordered_by = i.id AND c.turn = %(turn)s) AS begun_at

@@ -1,0 +1,29 @@
+"""Subagents that a prompt mentions: `@explore` (opencode.md 4.6, 8)."""
+
+from collections.abc import Collection
+
+from workflows.domain.file_references import SENTENCE_ENDS
+from workflows.domain.ids import MessageId
+from workflows.domain.messages import AgentPart, FilePart, Transcript, UserMessage
+from workflows.domain.prompt import PromptContent
+
+
+def mentioned_names(content: PromptContent, files: Collection[int] = ()) -> tuple[str, ...]:
+    """What may be the name of an agent, each once. `files`: the places of references that name files."""
+    found: list[str] = []
+    for place, reference in content.references.items():
+        match reference:
+            case AgentPart(name=name):
+                found.append(name)
+            case FilePart():
+                continue
+            case _ if place not in files:
+                found.append(reference.path.rstrip(SENTENCE_ENDS))
+    return tuple(dict.fromkeys(found))
+
+
+def newest_mentions(transcript: Transcript) -> dict[str, MessageId]:
+    """The subagents that the newest prompts mention, those that one step has taken: a newer one ends their effect."""
+    prompts = [entry for entry in transcript if isinstance(entry, UserMessage)]
+    newest = (each for each in prompts if (each.turn, each.step) == (prompts[-1].turn, prompts[-1].step))
+    return {agent: each.id for each in newest for agent in each.mentions}

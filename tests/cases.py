@@ -71,8 +71,6 @@ class NotImplementedCase:
 UNPLAYED: Final[Mapping[str, str]] = {
     "filter_compacted": "a context begins at its newest summary by a row, not by a walk over messages",
     "patch": "the tool apply_patch comes later",
-    "ssrf": "the tool webfetch comes later",
-    "ssrf_benign": "the tool webfetch comes later",
 }
 
 UNPLAYED_OPERATIONS: Final[Mapping[tuple[str, str], str]] = {}

@@ -35,7 +35,10 @@ NEIGHBOURS = {
 HOMES = {
     "litellm": (("activities.model.litellm_model",), "call the port in activities/model/port.py"),
     "openai": (("activities.model.wires",), "call the port in activities/model/port.py"),
-    "httpx": (("activities.model.wires",), "call the port in activities/model/port.py, or use aiohttp"),
+    "httpx": (
+        ("activities.model.wires", "activities.web.web_fetcher"),
+        "call the port in activities/model/port.py, or use aiohttp",
+    ),
     "psycopg": (("activities.store",), "add a named query to activities/store/queries and a function beside it"),
     "psycopg_pool": (("activities.store",), "take the Database that you are given"),
     "jsonschema": (("activities.tools.json_schema",), "use activities.tools.json_schema"),

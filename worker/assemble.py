@@ -1,6 +1,7 @@
 """Builds the worker."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from importlib.metadata import version
 from typing import Any, Final
@@ -77,7 +78,7 @@ def build_activities(
     toolsets: Toolsets = BUILT_IN_TOOLS,
 ) -> Sequence[Callable[..., Any]]:
     environment = CredentialEnvironment(settings)
-    loader = project_loader(settings, environment)
+    loader = replace(project_loader(settings, environment), fetches=True)
     effects = CallEffects(database, loader, toolsets, machine_id(settings.home), deliver, planner)
     endpoints = EndpointResolver(Keys(settings.auth), environment, port)
     describe = call_describer(settings)

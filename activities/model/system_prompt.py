@@ -88,9 +88,7 @@ def _skill(skill: Skill) -> str:
 def _instruction(instruction: Instruction) -> str:
     if instruction.complete:
         return prompts.render_prompt("system/instructions", path=instruction.path, text=instruction.text)
-    return prompts.render_prompt(
-        "system/instructions_shortened",
-        path=instruction.path,
-        text=instruction.text,
-        bytes=f"{MAX_INSTRUCTION_BYTES:,}",
-    )
+    path, text, limit = instruction.path, instruction.text, f"{MAX_INSTRUCTION_BYTES:,}"
+    if path.startswith(("http://", "https://")):
+        return prompts.render_prompt("system/instructions_cut", path=path, text=text, bytes=limit)
+    return prompts.render_prompt("system/instructions_shortened", path=path, text=text, bytes=limit)

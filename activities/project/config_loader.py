@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -12,13 +13,14 @@ from activities.project.config_origins import ConfigOrigins
 from activities.project.file_positions import FilePositions
 from activities.project.instructions import (
     MAX_INSTRUCTION_BYTES,
-    instruction_urls,
     project_names,
     read_instructions,
 )
 from activities.project.prompt_files import read_prompts
+from activities.project.remote_instructions import read_remote_instructions
 from activities.project.skill_files import find_skills, skill_rules
 from activities.project.unsupported import ignored_files, unfetched_organisations
+from activities.web.remote_copies import RemoteSource
 from workflows.domain.agents.agent import Agent
 from workflows.domain.agents.built_in import BUILD, HIDDEN, RESERVED, agent_named
 from workflows.domain.agents.delegation import Delegation
@@ -39,7 +41,8 @@ from workflows.domain.config.trust import apply_trust
 from workflows.domain.config.turn_config import Instruction, TurnConfig, UnsupportedField
 from workflows.domain.errors import UnknownAgent
 from workflows.domain.permissions import defaults, rules
-from workflows.domain.permissions.rules import Action, Rule, Ruleset
+from workflows.domain.permissions.permission_keys import WEBFETCH
+from workflows.domain.permissions.rules import Action, Rule, Ruleset, evaluate
 
 if TYPE_CHECKING:
     from activities.project.config_values import MergedConfig
@@ -57,9 +60,17 @@ class Role:
 PRIMARY_ROLE: Final = Role()
 
 
+@dataclass(frozen=True)
+class LoadedConfig:
+    """`wanted`: what it names on the net. It holds the copies that are there."""
+
+    turn_config: TurnConfig
+    wanted: tuple[RemoteSource, ...]
+
+
 async def load_turn_config(
     workspace: Workspace, sources: ConfigSources, managed: Path, role: Role = PRIMARY_ROLE
-) -> TurnConfig:
+) -> LoadedConfig:
     """`managed`: the administrator's configuration folder. Raises ConfigError, UnknownAgent."""
     return await asyncio.to_thread(_load_turn_config, workspace, sources, managed, role)
 
@@ -85,7 +96,7 @@ def _load_merged(workspace: Workspace, sources: ConfigSources, managed: Path) ->
     return MergedConfig(config, tuple(zip(written, layers, strict=True)), (*held, *outside))
 
 
-def _load_turn_config(workspace: Workspace, sources: ConfigSources, managed: Path, role: Role) -> TurnConfig:
+def _load_turn_config(workspace: Workspace, sources: ConfigSources, managed: Path, role: Role) -> LoadedConfig:
     files = read_layers(workspace, sources, managed)
     layers, outside_prompts, prompt_warnings = read_prompts(files, workspace.root)
     refused = tuple(layer.refused for layer in files if layer.refused is not None)
@@ -97,13 +108,15 @@ def _load_turn_config(workspace: Workspace, sources: ConfigSources, managed: Pat
     managed_config = Config.model_validate(merge_files(layer.tree for layer in layers if layer.managed))
     managed_model = managed_config.agent.get(agent.name, AgentSettings()).model or managed_config.model
     instructions, outside = read_instructions(workspace, layers, sources)
-    found = find_skills(workspace, layers, sources)
+    ceiling = _configured_rules(agent.name, managed_config, workspace)
+    fetchable = partial(may_fetch, rules.apply_ceiling(ceiling, rules_of(agent.name, settings, workspace)))
+    remote = read_remote_instructions(workspace.data, layers, fetchable)
+    found = find_skills(workspace, layers, sources, fetchable)
     ignored, scan_warnings = ignored_files(workspace, sources)
     limited_rules = rules.apply_ceiling(
-        _configured_rules(agent.name, managed_config, workspace),
-        rules_of(agent.name, settings, workspace, skill_rules(found.skills.values(), workspace)),
+        ceiling, rules_of(agent.name, settings, workspace, skill_rules(found.skills.values(), workspace))
     )
-    return TurnConfig(
+    turn_config = TurnConfig(
         directory=str(workspace.directory),
         worktree=str(workspace.worktree) if workspace.worktree else None,
         home=str(workspace.home),
@@ -114,21 +127,28 @@ def _load_turn_config(workspace: Workspace, sources: ConfigSources, managed: Pat
         delegation=Delegation(
             agents=tuple(map(_without_prompt, known.values())), ancestors=role.ancestors, limit=settings.subagent_depth
         ),
-        instructions=instructions,
+        instructions=(*instructions, *remote.instructions),
         instruction_names=project_names(sources),
         skills=found.sorted(),
-        untrusted_fields=(*untrusted_fields, *outside_prompts, *outside, *found.untrusted),
+        untrusted_fields=(*untrusted_fields, *outside_prompts, *outside, *remote.untrusted, *found.untrusted),
         unsupported_fields=(*_unsupported_fields(files), *unfetched_organisations(workspace)),
         ignored=ignored,
         refused_agents=refused,
         warnings=(
             *prompt_warnings,
             *_warnings(files, settings, str(workspace.home)),
-            *_shortened_warnings(instructions),
+            *_shortened_warnings((*instructions, *remote.instructions)),
+            *remote.warnings,
             *found.warnings,
             *scan_warnings,
         ),
     )
+    return LoadedConfig(turn_config, (*remote.wanted, *found.wanted))
+
+
+def may_fetch(ruleset: Ruleset, url: str) -> bool:
+    """What would be asked about, a person has named in the configuration."""
+    return evaluate(WEBFETCH, url, ruleset).action is not Action.DENY
 
 
 def _without_prompts(settings: Config) -> Config:
@@ -198,8 +218,6 @@ def _unsupported_fields(layers: Sequence[ConfigLayer]) -> Iterator[UnsupportedFi
     for layer in layers:
         for path in unsupported_fields(layer.tree):
             yield UnsupportedField(file=layer.file, field=".".join(path))
-        for address in instruction_urls(layer):
-            yield UnsupportedField(file=layer.file, field=f"instructions {address}")
 
 
 def _warnings(layers: Sequence[ConfigLayer], settings: Config, home: str) -> Iterator[str]:

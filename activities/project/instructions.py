@@ -92,7 +92,6 @@ def _candidates_of_layer(layer: ConfigLayer, workspace: Workspace) -> Iterator[C
 
 
 def instruction_urls(layer: ConfigLayer) -> Iterator[str]:
-    """They are not fetched."""
     return filter(_is_url, _entries(layer))
 
 

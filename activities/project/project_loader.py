@@ -3,12 +3,13 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from activities.files.workspace import Workspace
 from activities.project import config_loader, worktree
-from activities.project.config_loader import PRIMARY_ROLE, Role
+from activities.project.config_loader import PRIMARY_ROLE, LoadedConfig, Role
 from activities.project.config_origins import ConfigOrigins
 from activities.project.config_references import resolve
 from activities.turn_context import TurnContext
@@ -36,13 +37,15 @@ class DirectoryConfig:
 @dataclass(frozen=True)
 class ProjectLoader:
     """`temporary`: the system's directory; `managed`: the administrator's configuration folder. `environ` resolves
-    references. `default_sources`: for sessions without recorded ones."""
+    references. `default_sources`: for sessions without recorded ones. `fetches`: as a worker's does, renew the copies
+    of what is on the net."""
 
     data: Path
     temporary: Path
     managed: Path
     environ: Mapping[str, str]
     default_sources: ConfigSources
+    fetches: bool = False
 
     def workspace(self, directory: str, home: str | None = None) -> Workspace:
         """`home`: of the person who started the session, by default the worker's own."""
@@ -56,9 +59,17 @@ class ProjectLoader:
     async def load(self, directory: str, sources: ConfigSources | None = None, role: Role = PRIMARY_ROLE) -> TurnConfig:
         """Raises ConfigError, UnknownAgent."""
         sources = sources or self.default_sources
-        return await config_loader.load_turn_config(
-            self.workspace(directory, sources.home), sources, self.managed, role
-        )
+        workspace = self.workspace(directory, sources.home)
+        loaded = await config_loader.load_turn_config(workspace, sources, self.managed, role)
+        if self.fetches and loaded.wanted and await self._renew(loaded):
+            loaded = await config_loader.load_turn_config(workspace, sources, self.managed, role)
+        return loaded.turn_config
+
+    async def _renew(self, loaded: LoadedConfig) -> bool:
+        from activities.web.remote_refresh import RemoteRefresh  # memory: httpx, for whom has addresses only
+
+        may_fetch = partial(config_loader.may_fetch, loaded.turn_config.rules)
+        return await RemoteRefresh(self.data, self.environ, may_fetch).renew(loaded.wanted)
 
     async def origins(self, directory: str, sources: ConfigSources) -> ConfigOrigins:
         """Raises ConfigError."""

@@ -1,7 +1,8 @@
 """Skills: files named SKILL.md, with a name and a description before their text (opencode.md 9)."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -12,6 +13,7 @@ from activities.project.config_checks import field_error
 from activities.project.config_files import directories_to_root, project_config_folders, user_config_folders
 from activities.project.folder_scan import MAX_ENTRIES, FolderScan
 from activities.project.markdown_text import read_text, shown_path
+from activities.web.remote_copies import RemoteSource, describe_problem, read_copy
 from workflows.domain.config.config import SkillSettings
 from workflows.domain.config.merge import ConfigLayer
 from workflows.domain.config.sources import ConfigSources
@@ -42,22 +44,27 @@ class SkillFolder(NamedTuple):
 
 @dataclass
 class FoundSkills:
-    """By name; what a project's files may not name; which files are left out, and why."""
+    """By name; what a project's files may not name; which files are left out, and why; what a worker is to fetch."""
 
     skills: dict[str, Skill] = field(default_factory=dict)
     untrusted: list[UntrustedField] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    wanted: list[RemoteSource] = field(default_factory=list)
 
     def sorted(self) -> tuple[Skill, ...]:
         return tuple(self.skills[name] for name in sorted(self.skills))
 
 
-def find_skills(workspace: Workspace, layers: Iterable[ConfigLayer], sources: ConfigSources) -> FoundSkills:
+def find_skills(
+    workspace: Workspace, layers: Iterable[ConfigLayer], sources: ConfigSources, may_fetch: Callable[[str], bool]
+) -> FoundSkills:
     """Of two with one name, that of the later folder is used."""
     found = FoundSkills()
     scans = {trusted: FolderScan() for trusted in (True, False)}  # a project's folders do not use up the user's
     known: dict[Path, bool] = {}
-    for folder, trusted in _folders(workspace, layers, sources, found):
+    layers = tuple(layers)
+    remote = _remote_folders(workspace, layers, may_fetch, found)
+    for folder, trusted in chain(_folders(workspace, layers, sources, found), remote):
         for path in sorted(scans[trusted].files(folder, (FILE_NAME,), deep=True)):
             if path.name == FILE_NAME and path not in known:
                 known[path] = trusted
@@ -151,6 +158,22 @@ def _configured_folders(layer: ConfigLayer, workspace: Workspace, found: FoundSk
             found.warnings.append(f"{layer.file}: 'skills.paths' names {entry!r}: there is no such folder.")
         for each in existing:
             yield SkillFolder(each, layer.trusted and not each.is_relative_to(workspace.root))
+
+
+def _remote_folders(
+    workspace: Workspace, layers: Iterable[ConfigLayer], may_fetch: Callable[[str], bool], found: FoundSkills
+) -> Iterator[SkillFolder]:
+    """Of the copies that are there."""
+    for layer in layers:
+        for url in _settings(layer).urls if layer.trusted else ():
+            if not may_fetch(url):
+                found.warnings.append(f"{layer.file}: {url} is left out: your rules deny webfetch of it.")
+                continue
+            found.wanted.append(RemoteSource(url=url, skills=True))
+            copy = read_copy(workspace.data, url)
+            if (problem := describe_problem(url, layer.file, copy)) is not None:
+                found.warnings.append(problem)
+            yield from (SkillFolder(Path(each.folder), True) for each in (copy.skills if copy else ()))
 
 
 def _limits(scans: Iterable[FolderScan], known: dict[Path, bool]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from tests.activities.web.page_server import page_server
 from tests.harness import Harness
 from tests.workflows.conftest import Open
 from worker.scripted.script import ScriptedAnswer, ScriptedCall
@@ -24,7 +25,12 @@ async def layers(harness: Harness, session: SessionId, turn: int, step: int) -> 
 
 
 async def test_a_skill_is_listed_asked_about_and_loaded_as_it_is_then(open_harness: Open) -> None:
-    async with open_harness(LOAD, DONE, LOAD, DONE) as harness, harness.running_worker():
+    async with (
+        page_server({"/rules.md": "Answer in verse."}) as server,
+        open_harness(LOAD, DONE, LOAD, DONE) as harness,
+        harness.running_worker(),
+    ):
+        harness.configure_person(model={}, instructions=[f"{server.url}/rules.md"])
         write_skill(harness, "Old text")
         harness.configure(permission={"skill": "ask"})
         session = await harness.start_session("Deploy.")
@@ -44,6 +50,8 @@ async def test_a_skill_is_listed_asked_about_and_loaded_as_it_is_then(open_harne
 
     assert listed[0] == listed[1] and "<name>deploy</name><description>How we deploy" in listed[0]["skills"]
     assert loaded.state is CallState.DONE and loaded.outcome is not None and "New text" in loaded.outcome.output
+    assert listed[0][f"instructions {server.url}/rules.md"].endswith("Answer in verse.")
+    assert server.asked == [("/rules.md", 200)] and "in verse" not in history
     assert not any("Use tabs" in text for text in listed[1].values())
     assert denied[f"instructions {harness.project}/AGENTS.md"].endswith("Use tabs.")
     assert refused.state is CallState.REFUSED and "skills" not in denied

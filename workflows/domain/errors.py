@@ -84,6 +84,10 @@ class ToolError(_CallEnded, HoldfastError):
     """A call failed; the model reads the message, nothing is retried."""
 
 
+class FetchError(HoldfastError):
+    """An address on the net was not fetched: why, as the end of a sentence."""
+
+
 class ModelError(HoldfastError):
     """A model could not be asked, or did not finish its answer."""
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from activities.files.workspace import Workspace
 from activities.project import worktree
-from activities.project.config_loader import PRIMARY_ROLE, Role, load_turn_config
+from activities.project.config_loader import PRIMARY_ROLE, LoadedConfig, Role, load_turn_config
 from activities.project.config_variables import read_sources
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.config.turn_config import TurnConfig
@@ -37,6 +37,10 @@ class ProjectHome:
 
     async def load(self, directory: str = "", role: Role = PRIMARY_ROLE, **environ: str) -> TurnConfig:
         """The configuration of a project directory for a session started in such a shell."""
+        return (await self.loaded(directory, role, **environ)).turn_config
+
+    async def loaded(self, directory: str = "", role: Role = PRIMARY_ROLE, **environ: str) -> LoadedConfig:
+        """And what it names on the net."""
         return await load_turn_config(self.workspace(directory), self.sources(**environ), self.managed, role)
 
     def workspace(self, directory: str = "") -> Workspace:

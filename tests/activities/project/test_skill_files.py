@@ -101,15 +101,12 @@ async def test_hostile_folders_hold_nothing_up_and_lead_nowhere(project_home: Pr
     os.mkfifo(folder / "pipe" / "SKILL.md")
     (folder / "device" / "SKILL.md").symlink_to("/dev/zero")
     (folder / "nul" / "SKILL.md").write_bytes(text("nul").encode() + b"\0")
-    project_home.write(
-        "opencode.json", f'{{"skills": {{"paths": ["{outside}", "../../.."], "urls": ["https://a.test"]}}}}'
-    )
+    project_home.write("opencode.json", f'{{"skills": {{"paths": ["{outside}", "../../.."]}}}}')
 
     turn_config = await project_home.load()
 
     assert [each.name for each in turn_config.skills] == ["a"]
     assert [each.field for each in turn_config.untrusted_fields] == [f"skills.paths {outside}", "skills.paths ../../.."]
-    assert [each.field for each in turn_config.unsupported_fields] == ["skills.urls"]
     problems = ("device", "out of the project"), ("nul", "NUL"), ("out", "out of the project"), ("pipe", "regular file")
     for warning, (name, problem) in zip(sorted(turn_config.warnings), problems, strict=True):
         assert warning.startswith(f"{folder / name}/SKILL.md: ") and problem in warning

@@ -62,18 +62,6 @@ async def test_a_warning_says_that_entries_beyond_the_limit_are_not_named(projec
     assert all("hold more than 10,000 entries" in each and str(folder) in each for each in turn_config.warnings)
 
 
-async def test_instructions_on_the_net_are_named(project_home: ProjectHome) -> None:
-    file = project_home.write("opencode.json", '{"instructions": ["https://a.test/rules.md", "AGENTS.md"]}')
-    project_home.write("AGENTS.md", "Use tabs.")
-
-    turn_config = await project_home.load()
-
-    assert [(each.file, each.field) for each in turn_config.unsupported_fields] == [
-        (str(file), "instructions https://a.test/rules.md")
-    ]
-    assert [each.text for each in turn_config.instructions] == ["Use tabs."]
-
-
 async def test_organisations_are_named_by_their_address_alone(project_home: ProjectHome) -> None:
     entry = (
         '{"https://org.test": {"type": "wellknown", "key": "K", "token": "s3cret"}, "x": {"type": "api", "key": "k"}}'

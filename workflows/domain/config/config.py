@@ -215,9 +215,10 @@ class ToolOutput(Section):
 
 
 class SkillSettings(Section):
-    """`paths`: more folders with skills."""
+    """`paths`: more folders with skills. `urls`: of such folders on the net, with an index."""
 
     paths: tuple[str, ...] = ()
+    urls: tuple[str, ...] = ()
 
 
 class Experimental(Section):

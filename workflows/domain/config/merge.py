@@ -13,7 +13,12 @@ from workflows.domain.permissions.permission_keys import current_key
 from workflows.domain.value import Value
 
 # Lists that later files add to: a project's could take a limit away otherwise.
-JOINED_LISTS: Final[tuple[FieldPath, ...]] = (("instructions",), ("skills", "paths"), ("experimental", "primary_tools"))
+JOINED_LISTS: Final[tuple[FieldPath, ...]] = (
+    ("instructions",),
+    ("skills", "paths"),
+    ("skills", "urls"),
+    ("experimental", "primary_tools"),
+)
 
 
 class ConfigLayer(Value):

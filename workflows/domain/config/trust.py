@@ -52,7 +52,8 @@ _TOO_MANY: Final = f"it has more than {_MOST_RULES} rules, too many to judge"
 _TOO_MANY_TOGETHER: Final = f"this project's files have more than {_MOST_TOGETHER:,} rules, too many to judge"
 _PERMISSION_FIELDS: Final = field_paths("permission agent.*.permission tools agent.*.tools")  # or part of those already
 
-_OWN_ONLY: Final = {"subagent_depth": _DEPTH, "holdfast": _HOLDFAST}
+_ADDRESS: Final = "addresses on the net are fetched only for your own configuration"
+_OWN_ONLY: Final = {"skills": _ADDRESS, "subagent_depth": _DEPTH, "holdfast": _HOLDFAST}
 
 RulesOf = Callable[[Config, str], Ruleset]  # of the agent with this name
 

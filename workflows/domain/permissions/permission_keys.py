@@ -10,8 +10,9 @@ READ: Final = "read"
 SKILL: Final = "skill"
 TASK: Final = "task"
 TODOWRITE: Final = "todowrite"
+WEBFETCH: Final = "webfetch"
 
-PATTERNLESS: Final = frozenset({TODOWRITE, "question", "webfetch", "websearch", "doom_loop"})  # take no patterns
+PATTERNLESS: Final = frozenset({TODOWRITE, "question", WEBFETCH, "websearch", "doom_loop"})  # take no patterns
 SAME_AS_EDIT: Final = frozenset({"write", "patch", "multiedit", "apply_patch"})  # older words for `edit`
 NEVER_ASKED: Final = frozenset({"question", "plan_enter", "plan_exit"})  # they only decide what is offered
 

@@ -1,0 +1,126 @@
+"""What is fetched, from where, and how much of it (security.md 7)."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from activities.web.reach import Reach, reach_of
+from activities.web.web_address import parse_address
+from activities.web.web_fetcher import Fetched, FetchRequest, WebFetcher
+from tests import cases
+from tests.activities.web.hostile_server import HostileNet, hostile_net
+from tests.providers.connect_proxy import ConnectProxy, make_authority, serve_proxy
+from workflows.domain.errors import FetchError
+from workflows.domain.permissions.rules import Action, Rule, evaluate
+
+LIMIT = 5 * 2**20
+
+
+async def fetch(net: HostileNet, url: str, fetcher: WebFetcher | None = None, **more: Any) -> Fetched:
+    request = FetchRequest(**({"url": url, "limit": LIMIT, "seconds": 5} | more))
+    return await (fetcher or WebFetcher({}, net)).fetch(request)
+
+
+@pytest.mark.parametrize("case", cases.load("ssrf"))
+async def test_no_forbidden_target_is_reached_and_nothing_goes_on_without_end(case: cases.Case) -> None:
+    """What rules ask about is refused: a fetcher has nobody to ask."""
+    rules = tuple(
+        Rule(permission="webfetch", pattern=key, action=each) for key, each in case.fields.get("rules", {}).items()
+    )
+
+    def may_fetch(url: str) -> bool:
+        return not rules or evaluate("webfetch", url, rules).action is Action.ALLOW
+
+    async with hostile_net(case.fields.get("server", "")) as net:
+        seconds = 0.5 if "byte per second" in net.behaviour else 5
+        try:
+            found = await fetch(net, case.fields["url"], WebFetcher({}, net, may_fetch), seconds=seconds)
+        except FetchError as error:
+            assert str(error)
+        else:
+            assert "Authorization" in net.behaviour or (
+                net.behaviour.startswith("Content-Length: 10") and found.content
+            )
+    assert [ip for ip in net.dialled if reach_of(ip) is not Reach.PUBLIC] == []
+    assert not any("authorization:" in head.lower() or "cookie:" in head.lower() for head in net.asked)
+
+
+@pytest.mark.parametrize("case", cases.load("ssrf_benign"))
+async def test_what_is_public_is_fetched(case: cases.Case) -> None:
+    address = parse_address(case.fields["url"])
+    async with hostile_net() as net:
+        found = await fetch(net, address.url.replace("https://", "http://"))
+    assert (found.content, found.media_type, found.etag) == (b"hello", "text/plain", '"1"')
+    assert f"host: {address.authority}\r\n" in net.asked[0].lower()
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("HTTP://Example.COM.:80?q#f", "http://example.com/?q"),
+        ("https://[0:0:0:0:0:0:0:1]:443/x", "https://[::1]/x"),
+        ("http://a_b.example:8080/%20", "http://a_b.example:8080/%20"),
+    ],
+)
+def test_an_address_has_one_form(written: str, meant: str) -> None:
+    assert parse_address(written).url == meant
+
+
+async def test_a_private_host_is_reached_only_if_a_person_has_named_it() -> None:
+    async with hostile_net() as net:
+        url = f"http://localhost:{net.port}/"
+        with pytest.raises(FetchError, match="localhost is no public host"):
+            await fetch(net, url)
+        with pytest.raises(FetchError, match="leads to 127.0.0.1, which is no public address"):
+            await fetch(net, url.replace("localhost", "localtest.me"))
+        assert (await fetch(net, url, named_hosts=frozenset({"localhost"}))).content == b"hello"
+        for port in ("7233", "5432"):
+            with pytest.raises(FetchError, match="no public address"):
+                await fetch(net, f"http://localhost:{port}/", named_hosts=frozenset({"localhost"}))
+        for host in ("169.254.169.254", "metadata.google.internal", "0.0.0.0"):
+            with pytest.raises(FetchError, match="no public"):
+                await fetch(net, f"http://{host}/", named_hosts=frozenset({host}))
+
+
+async def test_what_has_not_changed_is_not_sent_again() -> None:
+    async with hostile_net("unchanged") as net:
+        first = await fetch(net, "http://a.test/")
+        again = await fetch(net, "http://a.test/", etag=first.etag)
+    assert (first.content, again.content) == (b"hello", None)
+
+
+async def test_a_server_proves_the_name_that_was_asked_for(tmp_path: Path) -> None:
+    authority = make_authority(tmp_path / "ca")
+    environment = {"NODE_EXTRA_CA_CERTS": str(authority.file)}
+    named: dict[str, Any] = {"named_hosts": frozenset({"localhost"})}
+    async with hostile_net(tls=authority.server) as net:
+        fetcher = WebFetcher(environment, net)
+        assert (await fetch(net, f"https://localhost:{net.port}/", fetcher, **named)).content == b"hello"
+        with pytest.raises(FetchError, match="certificate verify failed"):
+            await fetch(net, "https://a.test/", fetcher)
+        with pytest.raises(FetchError, match="certificate verify failed"):
+            await fetch(net, f"https://localhost:{net.port}/", **named)
+        with pytest.raises(FetchError, match="without TLS"):
+            await fetch(net, "http://a.test/", https_only=True)
+
+
+async def test_a_proxy_is_asked_for_what_may_be_fetched(tmp_path: Path) -> None:
+    authority = make_authority(tmp_path / "ca")
+    async with serve_proxy(ConnectProxy()) as proxy, hostile_net(tls=authority.server, through=proxy.url) as net:
+        fetcher = WebFetcher({"NODE_EXTRA_CA_CERTS": str(authority.file)}, net)
+        url = f"https://localhost:{net.port}/"
+        assert (await fetch(net, url, fetcher, named_hosts=frozenset({"localhost"}))).content == b"hello"
+        with pytest.raises(FetchError, match="no public host"):
+            await fetch(net, url, fetcher)
+        with pytest.raises(FetchError, match="no public address"):
+            await fetch(net, "https://localtest.me/", fetcher)
+    assert proxy.asked == [f"localhost:{net.port}"] and net.dialled == []
+
+
+async def test_tls_is_not_given_up_on_the_way(tmp_path: Path) -> None:
+    authority = make_authority(tmp_path / "ca")
+    async with hostile_net("302 Found -> http://a.test/", tls=authority.server) as net:
+        fetcher = WebFetcher({"NODE_EXTRA_CA_CERTS": str(authority.file)}, net)
+        with pytest.raises(FetchError, match="leads on to http://a.test/, without TLS"):
+            await fetch(net, f"https://localhost:{net.port}/", fetcher, named_hosts=frozenset({"localhost"}))

@@ -40,7 +40,7 @@ class MergedConfig:
     def list_values(self, redactor: Redactor) -> Iterator[PlacedValue]:
         """Each that a file sets, in the order of the merged configuration; without secrets."""
         positions = FilePositions()
-        for path, value in _leaves(_as_written(self.config)):
+        for path, value in iter_values(as_written(self.config, defaults=True)):
             written, there = self._origin(path, value)
             if written is None:
                 yield PlacedValue(path, mask_secrets(value, path, redactor), None, None)
@@ -104,9 +104,12 @@ def _is_secret(text: str, at: FieldPath) -> bool:
     return config_secrets.holds_secret(text, at) or (plain and config_secrets.stays_in_file(text, at))
 
 
-def _as_written(config: Config) -> JsonObject:
-    """Without the older maps of tools, which are rules of `permission` by now."""
-    tree: JsonObject = config.model_dump(mode="json", by_alias=True, exclude_unset=True)
+def as_written(config: Config, *, defaults: bool = False) -> JsonObject:
+    """In the shape of a file, without the older maps of tools, which are rules of `permission` by now. `defaults`: also
+    what a file says though it holds anyway."""
+    tree: JsonObject = config.model_dump(
+        mode="json", by_alias=True, exclude_unset=defaults, exclude_defaults=not defaults
+    )
     agents = tree.get("agent")
     for each in (tree, *(agents.values() if isinstance(agents, dict) else ())):
         if isinstance(each, dict):
@@ -114,11 +117,11 @@ def _as_written(config: Config) -> JsonObject:
     return tree
 
 
-def _leaves(tree: JsonObject, at: FieldPath = ()) -> Iterator[tuple[FieldPath, JsonValue]]:
+def iter_values(tree: JsonObject, at: FieldPath = ()) -> Iterator[tuple[FieldPath, JsonValue]]:
     for key, value in tree.items():
         path = (*at, key)
         if isinstance(value, dict):
-            yield from _leaves(value, path)
+            yield from iter_values(value, path)
         elif path in JOINED_LISTS and isinstance(value, list):
             yield from (((*path, str(number)), item) for number, item in enumerate(value))
         else:

@@ -38,6 +38,8 @@ from activities.store.work import TurnRequest
 from activities.tools.invalid import INVALID
 from workflows.domain.agents.built_in import TITLE
 from workflows.domain.config.agent_selection import is_disabled
+from workflows.domain.config.turn_config import TurnConfig
+from workflows.domain.ids import TurnConfigId
 from workflows.domain.open_call import OpenCall
 from workflows.domain.step_flaw import find_flaw
 from workflows.domain.suspension import find_directory_change
@@ -136,6 +138,8 @@ async def open_requested_turn(
         instructed_by=requested.instructed_by,
         retry=requested.retry,
     )
+    if problem is None and turn.before not in (None, turn.turn_config):
+        await record_change(journal, turn, turn.before, turn_config)
     sessions.switch_agent(journal, agent)
     work_kinds.take(journal, requested.item, turn.id)
     title = None
@@ -145,6 +149,15 @@ async def open_requested_turn(
     if origin.ancestors == 0:  # last: its locks are the last ones
         await budgets.configure(journal, turn.id, turn_config.config.holdfast.budget, requested.limits)
     return LoadResult(epoch=journal.give_out_epoch(), turn=opened, title=title)
+
+
+async def record_change(journal: Journal, turn: TurnRow, before: TurnConfigId, turn_config: TurnConfig) -> None:
+    """An event, if what a person has written differs from the configuration of the turn before."""
+    from activities.project.config_changes import describe_changes  # start-up time and memory: few turns need it
+
+    changes = describe_changes(await turns.turn_config(journal, before), turn_config)
+    if changes is not None:
+        turns.record_change(journal, turn, before, changes)
 
 
 async def read_open_turn(journal: Journal, turn: TurnRow, describe: CallDescriber = describe_nothing) -> OpenTurn:

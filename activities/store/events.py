@@ -21,7 +21,7 @@ from workflows.domain.events.generations import CompactionFailed, ContextCompact
 from workflows.domain.events.prompts import PromptAccepted, PromptShortened
 from workflows.domain.events.sessions import SessionDeleted, SessionTitled
 from workflows.domain.events.tasks import TaskSettled
-from workflows.domain.events.turns import TurnEnded
+from workflows.domain.events.turns import ConfigurationChanged, TurnEnded, TurnModelChanged
 from workflows.domain.events.waits import WaitEnded
 from workflows.domain.ids import AskId, MessageId, SessionId, answer_id
 from workflows.domain.permissions import loop_guard
@@ -212,6 +212,8 @@ def _seals(record: EventRecord) -> Iterator[tuple[str, str]]:
             ModelRetry(note=name, seal=seal)
             | CompactionFailed(note=name, seal=seal)
             | CompactionAccepted(note=str(name), seal=str(seal))
+            | ConfigurationChanged(note=name, seal=seal)
+            | TurnModelChanged(note=str(name), seal=str(seal))
             | TurnEnded(note=str(name), seal=str(seal))
             | SessionTitled(note=name, seal=seal)
             | WaitEnded(note=str(name), seal=str(seal))

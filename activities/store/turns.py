@@ -11,7 +11,7 @@ from activities.store.queries import Queries
 from activities.store.statements import RowReader
 from workflows.domain.close_reason import CloseReason
 from workflows.domain.errors import StaleFence
-from workflows.domain.events.turns import TurnEnded, TurnModelChanged, TurnOpened
+from workflows.domain.events.turns import ConfigurationChanged, TurnEnded, TurnModelChanged, TurnOpened
 from workflows.domain.ids import MessageId, NoteId, RetryId, SessionId, TurnConfigId, TurnId
 from workflows.domain.value import Value
 
@@ -23,7 +23,8 @@ _TURN_CONFIGS: Final = Queries("turn_configs")
 
 
 class TurnRow(Value):
-    """An open turn; `error`: why it can only be ended."""
+    """An open turn; `error`: why it can only be ended. `before`: the configuration of the turn before, where it has
+    just been opened."""
 
     id: TurnId
     number: int
@@ -33,6 +34,7 @@ class TurnRow(Value):
     variant: str | None = None
     step: int
     error: str | None = None
+    before: TurnConfigId | None = None
 
 
 class TurnStatus(Value):
@@ -122,6 +124,13 @@ async def open_new(
     (row,) = await journal.rows(_QUERIES.open, id=turn, session=journal.session, **own, **named)
     journal.record(TurnOpened(turn=turn, number=row["number"], retry=retry, **named))
     return TurnRow(**row)
+
+
+def record_change(journal: Journal, turn: TurnRow, before: TurnConfigId, changes: str) -> None:
+    """Its configuration differs from the one `before`."""
+    note = NoteId(f"{turn.id}/configuration")
+    seal = notes.store(journal, note, changes)
+    journal.record(ConfigurationChanged(turn=turn.id, before=before, after=turn.turn_config, note=note, seal=seal))
 
 
 async def turn_config(journal: Journal, identity: TurnConfigId) -> "TurnConfig":

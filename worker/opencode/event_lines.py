@@ -22,7 +22,7 @@ from workflows.domain.events.generations import (
     ModelRetry,
 )
 from workflows.domain.events.prompts import PromptShortened
-from workflows.domain.events.turns import TurnEnded, TurnOpened
+from workflows.domain.events.turns import ConfigurationChanged, TurnEnded, TurnOpened
 from workflows.domain.events.waits import WaitBegun, WaitEnded
 from workflows.domain.ids import MessageId, PartId, SessionId, TurnConfigId
 from workflows.domain.messages import CallState
@@ -34,6 +34,7 @@ _OwnKind = Literal[
     "retry",
     "turn_start",
     "turn_end",
+    "configuration_changed",
     "compacted",
     "compaction_failed",
     "pruned",
@@ -44,7 +45,8 @@ _OwnKind = Literal[
     "imported",
 ]
 _OwnEvent = (
-    ContextCompacted
+    ConfigurationChanged
+    | ContextCompacted
     | ContextPruned
     | CompactionFailed
     | PromptShortened
@@ -65,9 +67,10 @@ class RetryWait(Shape):
 
 
 class JsonLine(Shape):
-    """Ours: `ask`, `retry`, `turn_start`, `turn_end`, `compacted` (`tokens` of the context, and the summary's `cost` in
-    US dollars), `compaction_failed`, `prompt_shortened` (characters that are `shown`), `seq` (of the session's event),
-    `configuration` (the turn's), `forked` and `imported` (of `origin`), `wait_begun` and `wait_ended`."""
+    """Ours: `ask`, `retry`, `turn_start`, `turn_end`, `configuration_changed` (its `changes` in words), `compacted`
+    (`tokens` of the context, and the summary's `cost` in US dollars), `compaction_failed`, `prompt_shortened`
+    (characters that are `shown`), `seq` (of the session's event), `configuration` (the turn's), `forked` and `imported`
+    (of `origin`), `wait_begun` and `wait_ended`."""
 
     type: _PartKind | _OwnKind
     timestamp: int
@@ -82,6 +85,7 @@ class JsonLine(Shape):
     cost: float | None = None
     shown: int | None = None
     configuration: TurnConfigId | None = None
+    changes: list[str] | None = None
     origin: str | None = None
     reason: str | None = None
 
@@ -184,6 +188,9 @@ class EventLines:
 
 def _of_own_event(seen: EventWithContents, event: _OwnEvent) -> dict[str, Any]:
     match event:
+        case ConfigurationChanged(after=after, note=note):
+            changes = note_of(seen, note).splitlines()
+            return {"type": "configuration_changed", "configuration": after, "changes": changes}
         case ContextCompacted(before=before, after=after, cost=cost):
             tokens = {"before": before, "after": after}
             return {"type": "compacted", "tokens": tokens, "cost": None if cost is None else float(cost)}

@@ -3,11 +3,13 @@
 SELECT id, number, turn_config, agent, model, variant, step, error FROM turn WHERE session = %(session)s AND state = 'open'
 
 -- name: open
--- Open a turn under the session's next number.
+-- Open a turn under the session's next number, with the configuration of the turn before that could use its own.
 INSERT INTO turn (id, session, number, turn_config, agent, model, variant, error, instructed_by)
 VALUES (%(id)s, %(session)s, 1 + (SELECT coalesce(max(number), 0) FROM turn WHERE session = %(session)s),
         %(turn_config)s, %(agent)s, %(model)s, %(variant)s, %(error)s, %(instructed_by)s)
-RETURNING id, number, turn_config, agent, model, variant, step, error
+RETURNING id, number, turn_config, agent, model, variant, step, error,
+          (SELECT p.turn_config FROM turn p WHERE p.session = %(session)s AND NOT (p.step = 0 AND p.error IS NOT NULL)
+           ORDER BY p.number DESC LIMIT 1) AS before
 
 -- name: status
 -- A turn of this session, and whether a stop names it.

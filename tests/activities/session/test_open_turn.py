@@ -11,14 +11,14 @@ from activities.calls import outcomes
 from activities.project.config_loader import PRIMARY_ROLE, Role
 from activities.project.project_loader import DirectoryConfig, ProjectLoader
 from activities.session.open_turn import NO_MODEL
-from activities.store import calls, retries, sessions, suspensions, turns
+from activities.store import calls, events, retries, sessions, suspensions, turns
 from activities.store.model_answers import NewAnswer, NewPart
 from tests.activities.rig import BODY, ActivityRig
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.errors import UnknownEpoch
 from workflows.domain.events.prompts import PromptTaken
 from workflows.domain.events.sessions import SessionSuspended
-from workflows.domain.events.turns import TurnOpened
+from workflows.domain.events.turns import ConfigurationChanged, TurnOpened
 from workflows.domain.ids import PartId, RetryId
 from workflows.domain.messages import CallState, TextPart
 from workflows.domain.open_call import CallPhase
@@ -177,6 +177,23 @@ async def test_a_second_attempt_finds_the_turn_of_the_first(rig: ActivityRig) ->
     journal = await rig.open_turn()
     assert (await rig.load(attempt=2)).turn == journal
     assert (await rig.types()).count("turn.opened") == 1
+
+
+async def test_a_change_of_the_configuration_between_turns_is_an_event(rig: ActivityRig) -> None:
+    for config in ('{"permission": {"edit": "ask"}}', "{ no json", '{"permission": {"edit": "deny"}}', None):
+        rig.file("opencode.json", config or '{"permission": {"edit": "deny"}}')
+        await rig.prompt(model="scripted/model")
+        turn = await loaded(rig)
+        rig.turn = turn.id
+        await rig.close(CloseReason.FAILED if turn.error else CloseReason.DONE, error=turn.error)
+
+    logged = await rig.events()
+    opened = [event.turn_config for event in logged if isinstance(event, TurnOpened)]
+    (changed,) = [event for event in logged if isinstance(event, ConfigurationChanged)]
+    (row,) = await rig.database.rows(b"SELECT body FROM note WHERE id = %(note)s", note=changed.note)
+    assert (changed.before, changed.after) == (opened[0], opened[2]) and opened[2] == opened[3]
+    assert row["body"] == "permission.edit: ask → deny"
+    assert (await events.verify(rig.database, rig.session)).problem is None
 
 
 async def test_a_turn_has_the_prompts_model_else_the_sessions_else_the_configured_one(rig: ActivityRig) -> None:

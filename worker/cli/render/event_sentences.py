@@ -5,7 +5,7 @@ from typing import Final, TypeAlias
 from worker.api.events import EventWithContents
 from worker.cli.render.budget_text import budget_sentence
 from worker.cli.render.context_sentences import context_sentence
-from worker.cli.render.escaping import one_line
+from worker.cli.render.escaping import escape_prose, one_line
 from worker.cli.render.event_contents import (
     actor_of,
     describe_answer,
@@ -35,13 +35,14 @@ from workflows.domain.events.sessions import (
 )
 from workflows.domain.events.stops import StopAccepted
 from workflows.domain.events.tasks import TaskStarted
-from workflows.domain.events.turns import RetryAccepted, RetryWithdrawn
+from workflows.domain.events.turns import ConfigurationChanged, RetryAccepted, RetryWithdrawn
 from workflows.domain.generation import Purpose
 from workflows.domain.messages import TextPart
 from workflows.domain.titles import without_thoughts
 
 DIM: Final = "dim"
 _SUMMARY: Final = 1_000  # characters
+_MOST_CHANGES: Final = 4  # of a configuration
 Sentence: TypeAlias = tuple[str, str | None]  # and its style
 
 
@@ -111,6 +112,8 @@ def _aside_sentence(event: Event, seen: EventWithContents) -> Sentence | None:
 
 def _turn_sentence(event: Event, seen: EventWithContents) -> Sentence | None:
     match event:
+        case ConfigurationChanged():
+            return f"The configuration has changed: {_changes(note_of(seen, event.note))}", DIM
         case PromptAccepted() if event.schedule is not None:
             return f"Prompted {describe_schedule_prompt(event, seen)}.", DIM
         case PromptWithdrawn():
@@ -128,6 +131,14 @@ def _turn_sentence(event: Event, seen: EventWithContents) -> Sentence | None:
         case StopAccepted():
             return f"A stop was accepted, from {actor_of(seen)}.", None
     return None
+
+
+def _changes(text: str) -> str:
+    """The first ones, each on its line."""
+    lines = text.splitlines()
+    named = [escape_prose(each) for each in lines[:_MOST_CHANGES]]
+    more = [f"… `holdfast log --events` has all {len(lines)}"] if len(lines) > len(named) else []
+    return "\n".join([*named, *more])
 
 
 def _ask_sentence(event: Event, seen: EventWithContents) -> Sentence | None:

@@ -51,7 +51,14 @@ from workflows.domain.events.sessions import (
 )
 from workflows.domain.events.stops import StopAccepted
 from workflows.domain.events.tasks import TaskSettled, TaskStarted
-from workflows.domain.events.turns import RetryAccepted, RetryWithdrawn, TurnEnded, TurnModelChanged, TurnOpened
+from workflows.domain.events.turns import (
+    ConfigurationChanged,
+    RetryAccepted,
+    RetryWithdrawn,
+    TurnEnded,
+    TurnModelChanged,
+    TurnOpened,
+)
 from workflows.domain.events.waits import WaitBegun, WaitEnded
 from workflows.domain.ids import SessionId
 from workflows.domain.value import Value
@@ -78,6 +85,7 @@ Event: TypeAlias = Annotated[
     | PromptShortened
     | PromptWithdrawn
     | TurnOpened
+    | ConfigurationChanged
     | TurnModelChanged
     | TurnEnded
     | RetryAccepted

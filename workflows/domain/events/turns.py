@@ -19,6 +19,17 @@ class TurnOpened(Value):
     retry: RetryId | None = None
 
 
+class ConfigurationChanged(Value):
+    """A turn works by another configuration than the turn before: `note` names the fields."""
+
+    type: Literal["configuration.changed"] = "configuration.changed"
+    turn: TurnId
+    before: TurnConfigId
+    after: TurnConfigId
+    note: NoteId
+    seal: str
+
+
 class TurnModelChanged(Value):
     """From now on another model answers. `note`: why the one before cannot; None: a person has named it."""
 

@@ -24,7 +24,7 @@ from workflows.domain.events.sessions import (
     SessionSuspended,
     SessionTitled,
 )
-from workflows.domain.events.turns import RetryAccepted, RetryWithdrawn, TurnEnded, TurnOpened
+from workflows.domain.events.turns import ConfigurationChanged, RetryAccepted, RetryWithdrawn, TurnEnded, TurnOpened
 from workflows.domain.generation import Purpose
 from workflows.domain.ids import (
     AskId,
@@ -242,6 +242,18 @@ def test_a_prompt_during_a_turn_says_when_it_is_worked_on_and_as_whom(
     renderer.on_event(seen(prompt, **{MESSAGE: content}))
 
     assert printed(capsys) == f"+ Look again. ({how})\n"
+
+
+def test_a_changed_configuration_is_shown_in_a_few_lines(renderer: EventRenderer, capsys: Capture) -> None:
+    before, after = TurnConfigId("cfg_1"), TurnConfigId("cfg_2")
+    changed = ConfigurationChanged(turn=TURN, before=before, after=after, note=NOTE, seal="")
+    lines = "\n".join(f"field{number}: 1 → \x1b[2J" for number in range(6))
+    renderer.on_event(seen(changed, **{NOTE: lines}))
+
+    first, *others = printed(capsys).splitlines()
+    assert first == "The configuration has changed: field0: 1 → \\x1b[2J"
+    assert others[:3] == [f"    field{number}: 1 → \\x1b[2J" for number in (1, 2, 3)]
+    assert others[3:] == ["    … `holdfast log --events` has all 6"]
 
 
 def test_a_pause_that_is_over_is_shown_as_retried(renderer: EventRenderer, capsys: Capture) -> None:

@@ -30,6 +30,7 @@ from activities.model.retry_budget import (
     refusal_text,
     unreachable_text,
 )
+from activities.new_ids import new_id
 from activities.redact import Redactor
 from activities.store import attempts, deltas, faults, generations, model_limits, reservations
 from activities.store.attempts import RequestForm
@@ -43,6 +44,7 @@ from activities.store.turns import TurnStatus
 from workflows.domain.budgets import Usage, produced
 from workflows.domain.errors import Unavailable, UsageError
 from workflows.domain.generation import Generation
+from workflows.domain.ids import GenerationId, MessageId, Prefix, is_id
 from workflows.domain.provider_failure import ProviderFailure
 from workflows.domain.usage import Tokens
 from workflows.domain.wire import Fence, Request
@@ -135,6 +137,12 @@ class Attempt:
                 return None
             case _:
                 return begun
+
+    def follow(self, journal: Journal, prompt: MessageId) -> None:
+        """Give the step's answer an id behind that of a prompt which it now answers."""
+        if self.generation.message < prompt and is_id(Prefix.MESSAGE, prompt):
+            behind = GenerationId(new_id(Prefix.GENERATION, after=prompt))
+            self.generation = generations.renew(journal, self.generation, behind)
 
     async def record_request(self, request: ModelRequest, form: RequestForm) -> None:
         """What it asks with, before that is sent; a step's is stored with its registration.
@@ -238,7 +246,7 @@ class Attempt:
 
     async def _count(self, what: str) -> int:
         """This failure is one more of its kind: how many the generation has had."""
-        work = f"{what} of {self.generation.id}"
+        work = f"{what} of {self.generation.subject}"
         return await retry_while_unavailable(
             lambda: faults.count_failed_attempt(self.database, self.request.session, work, self.fence)
         )

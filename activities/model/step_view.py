@@ -16,7 +16,7 @@ from activities.store.generations import BackoffPending, Suspended, TurnOver
 from activities.store.journal import Journal
 from activities.store.model_answers import StoredAnswer
 from activities.store.prunings import PruningRow
-from activities.store.step_rows import OrderedSubtask
+from activities.store.step_rows import OrderedSubtask, StepRow
 from activities.store.transcript_cache import TranscriptCache
 from workflows.domain.budgets import BudgetLimits
 from workflows.domain.config.turn_config import TurnConfig
@@ -115,8 +115,7 @@ class StepViews:
         due = await self.due_reminders(
             request, attempt, journal, transcript, config, prompted=bool(steered), reports=row.reports
         )
-        for prompt in steered:
-            prompts.take(journal, prompt, request.turn, request.step)
+        _take(journal, attempt, request, steered)
         referring = await prompts.referring(journal, request.session) if row.refers or steered else {}
         if not referring.keys() <= resolved.keys():
             return Unresolved(referring, config)
@@ -125,17 +124,26 @@ class StepViews:
             return FilesStep(files, config, reminded)
         if due or steered or referring:
             transcript = await self.transcripts.read(journal, request.session)
+        return self._view(journal, request, transcript, config, row, reminded)
+
+    def _view(
+        self,
+        journal: Journal,
+        request: GenerateRequest,
+        transcript: Transcript,
+        config: TurnConfig,
+        row: StepRow,
+        reminded: str | None,
+    ) -> StepView:
         pruned = row.pruning
         if request.step == 1 and config.config.compaction.prune:
             pruned = prunings.advance(journal, request.turn, transcript, pruned)
         last_cleared = pruned.call if pruned else None
-        cleared = cleared_calls(transcript, last_cleared)
-        freed = pruned.tokens if pruned and _is_new(pruned, transcript) else 0
         return StepView(
             transcript,
             self.transcripts.companion(request.session),
-            cleared,
-            freed,
+            cleared_calls(transcript, last_cleared),
+            pruned.tokens if pruned and _is_new(pruned, transcript) else 0,
             last_cleared,
             config,
             reminded,
@@ -171,6 +179,13 @@ class StepViews:
             return due
         todos = await calls.todos(journal, request.session)
         return (*reminders_of_summary(transcript, todos, prompted=prompted), *due)
+
+
+def _take(journal: Journal, attempt: Attempt, request: GenerateRequest, steered: list[MessageId]) -> None:
+    """Have the step answer the steered prompts."""
+    for prompt in steered:
+        prompts.take(journal, prompt, request.turn, request.step)
+        attempt.follow(journal, prompt)
 
 
 def _with_files(journal: Journal, resolved: Resolved) -> Resolved:

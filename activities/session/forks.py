@@ -1,5 +1,6 @@
 """Forks a session: another one begins with its messages, and both go on independently."""
 
+from collections import deque
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -72,6 +73,7 @@ class _Copy:
         self._turns: dict[TurnId, TurnId] = {}
         self._prompts: dict[MessageId, MessageId] = {}
         self._answers: dict[MessageId, MessageId] = {}
+        self._summaries: dict[MessageId, GenerationId] = {}
 
     async def run(self) -> str | None:
         """Page by page: a long session never fills memory. Returns the agent of the last turn."""
@@ -79,9 +81,12 @@ class _Copy:
         turns = await copies.turns(self._batch, self._origin)
         prompts = await copies.prompts(self._batch, self._origin)
         reminders = await copies.reminders(self._batch, self._origin)
+        summaries = deque(await copies.summaries(self._batch, self._origin))
         cut, agent = await self._cut(), None
         async for row in self._messages():
             message = row.message
+            while summaries and summaries[0].id < message.id:
+                self._summaries[summaries.popleft().id] = GenerationId(new_id(Prefix.GENERATION))
             if message.turn not in self._turns:
                 self._turns[message.turn] = TurnId(new_id(Prefix.TURN))
                 self._copy_turn(turns[message.turn], cut=message.turn == cut)
@@ -142,6 +147,7 @@ class _Copy:
         return self._prompts.setdefault(origin, MessageId(new_id(Prefix.MESSAGE)))
 
     async def _copy_answer(self, message: AssistantMessage, row: MessageRow, reminders: list[Any]) -> None:
+        generation = GenerationId(new_id(Prefix.GENERATION))  # before its parts
         known = await copies.calls(self._batch, message.id)
         calls, parts = [], []
         for position, part in enumerate(message.parts):
@@ -160,7 +166,7 @@ class _Copy:
             else:
                 parts.append(CopiedPart(id=id, position=position, body=part))
         answer = CopiedAnswer(
-            generation=GenerationId(new_id(Prefix.GENERATION)),
+            generation=generation,
             origin=message.id,
             turn=self._turns[message.turn],
             step=message.step,
@@ -174,14 +180,13 @@ class _Copy:
         copies.write_answer(self._journal, answer)
 
     async def _copy_summaries(self) -> None:
-        """Those of what was copied as a whole."""
+        """Those of what was copied as a whole, with ids in the order of the messages."""
         for row in await copies.summaries(self._batch, self._origin):
             if row.newest not in self._answers:
                 continue
-            generation = GenerationId(new_id(Prefix.GENERATION))
             parts = await copies.parts(self._batch, row.id)
             answer = CopiedAnswer(
-                generation=generation,
+                generation=self._summaries.get(row.id) or GenerationId(new_id(Prefix.GENERATION)),
                 origin=row.id,
                 turn=self._turns[row.turn],
                 step=row.step,

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from activities.store import compactions, grants, model_answers, model_limits, notes, titles, turns
+from activities.store import compactions, deltas, grants, model_answers, model_limits, notes, titles, turns
 from activities.store.compactions import NewCompaction, NewFailure
 from activities.store.database import Database
 from activities.store.journal import Journal, seal
@@ -103,6 +103,13 @@ def remind(journal: Journal, generation: GenerationId, reminders: Iterable[Remin
     rows = seal([reminder.model_dump(mode="json") for reminder in reminders])
     journal.write(_QUERIES.remind, generation=generation, reminders=rows.content, salt=rows.salt, seal=rows.seal)
     return rows.seal
+
+
+def renew(journal: Journal, generation: Generation, id: GenerationId) -> Generation:
+    """Give a generation without an answer another id; what watchers have seen of an earlier attempt is gone."""
+    journal.write(_QUERIES.renew, generation=generation.id, id=id)
+    deltas.delete(journal, generation.message)
+    return generation.model_copy(update={"id": id})
 
 
 async def step_status(journal: Journal, turn: TurnId, step: int) -> GenerationStatus:

@@ -1,6 +1,7 @@
 """What a person does while a session's context is compacted, and a provider that wants to be asked later."""
 
 from pathlib import Path
+from typing import Any
 
 from tests.harness import wait_for_file
 from tests.worker.cli.conftest import shell
@@ -13,13 +14,14 @@ from tests.workflows.test_compaction import (
     WORDS,
     compactions,
     configure,
+    export,
     is_done,
     script,
     sent,
 )
 from tests.workflows.test_provider_pauses import LIMITED, limited
-from worker.scripted.script import Hold
-from workflows.domain.events.generations import MessageCompleted, PauseEnded
+from worker.scripted.script import Hold, Refuse
+from workflows.domain.events.generations import MessageCompleted, ModelRetry, PauseEnded
 from workflows.domain.events.prompts import PromptTaken
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.generation import Purpose
@@ -63,6 +65,41 @@ async def test_prompts_during_a_compaction_are_taken_behind_it(open_harness: Ope
 
     assert all(map(is_done, both)) and [each.purpose for each in answers].count(Purpose.COMPACTION) == 1
     assert taken[steered.prompt] == (answers[0].turn, 2) and taken[queued.prompt] == (answers[-1].turn, 1)
+
+
+async def test_ids_are_in_the_order_of_the_conversation_whenever_prompts_come(
+    open_harness: Open, tmp_path: Path
+) -> None:
+    """While a request waits to be repeated, while a context is summed up, and both; in a fork too."""
+    gate = tmp_path / "summary"
+    busy = Refuse(status=503, headers={"retry-after": "1"}, body={"error": {"message": "overloaded"}})
+    held = SUMMARY.model_copy(update={"faults": {1: Hold(path=str(gate), after=1)}})
+    answers = [each.model_copy(update={"faults": {1: busy}}) for each in (FULL, DONE)]
+    async with open_harness(scripts=script(*answers, DONE, summary=held)) as harness, harness.running_worker():
+        configure(harness)
+        session = await harness.start_session(TASK)
+        await harness.until(session, lambda event: isinstance(event, ModelRetry))
+        await harness.client.prompt(session, Prompt.of_text("First."))
+        await wait_for_file(gate)
+        await harness.client.prompt(session, Prompt.of_text("Second."))
+        gate.touch()
+        await harness.until(session, lambda event: isinstance(event, ModelRetry), times=2)
+        await harness.client.prompt(session, Prompt.of_text("Third."))
+        await harness.ended(session)
+        exported = await export(harness, session)
+        fork = await harness.client.copies.fork_session(session)
+        await harness.client.prompt(fork.session, Prompt.of_text("Again."))
+        await harness.ended(fork.session)
+        copied = await export(harness, fork.session)
+
+    told = [TASK, "First.", None, None, WORDS, "Second.", "Third.", "Done."]
+    assert [spoken(each) for each in exported] == told
+    assert [spoken(each) for each in copied] == [*told, "Again.", "Done."]
+
+
+def spoken(message: Any) -> str | None:
+    """The text of an exported message."""
+    return next((part["text"] for part in message["parts"] if part["type"] == "text"), None)
 
 
 async def test_a_long_pause_of_a_compaction_is_the_runs_and_a_person_may_end_it(open_harness: Open) -> None:

@@ -15,7 +15,8 @@ class EventWithContents(Value):
 
 
 class PublishedDelta(Value):
-    """A piece of an unfinished answer or output; `attempt` tells a retried answer apart."""
+    """A piece of an unfinished answer or output. A higher `attempt` replaces the pieces of a lower one: of a session's
+    answer also where `source`, its id, is another one."""
 
     id: int
     source: str

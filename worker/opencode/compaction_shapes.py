@@ -11,21 +11,22 @@ from workflows.domain.messages import AssistantMessage
 
 
 class Position(NamedTuple):
-    """Among a session's messages: in a step, prompts come first, then a compaction for which it waits, then its
-    answer."""
+    """Among a session's messages: in a step, prompts and compactions for which it waits come by their ids, then its
+    answer (`part` 1)."""
 
     number: int
     step: int = 0
     part: int = 0
+    id: str = ""
 
 
 def position(summary: SummaryDetails) -> Position:
-    return Position(summary.number, summary.step, 1)
+    return Position(summary.number, summary.step, 0, summary.id)
 
 
 def position_of_message(details: MessageDetails) -> Position:
-    is_answer = isinstance(details.message, AssistantMessage)
-    return Position(details.number, details.message.step, 2 if is_answer else 0)
+    message = details.message
+    return Position(details.number, message.step, int(isinstance(message, AssistantMessage)), message.id)
 
 
 def request(session: SessionId, summary: SummaryDetails, tail: MessageId | None) -> ExportedMessage:

@@ -55,6 +55,11 @@ def mint(prefix: Prefix, milliseconds: int, counter: int, source: random.Random)
     return f"{prefix}_{moment:012x}{tail}"
 
 
+def next_id(prefix: Prefix, before: str, source: random.Random) -> str:
+    """The next id behind another one, which has the form of ids."""
+    return mint(prefix, *divmod(int(before[4:16], 16) + 1, 4096), source)
+
+
 WORKFLOW_TYPE: Final = "holdfast.session"  # of a session
 ASIDE_TYPE: Final = "holdfast.aside"  # of side work of a session
 SCHEDULED_TYPE: Final = "holdfast.scheduled"  # of a schedule's moment

@@ -195,7 +195,7 @@ CREATE INDEX generation_paused ON generation (next_at) WHERE next_at IS NOT NULL
 CREATE INDEX generation_paused_beside ON generation (session) WHERE turn IS NULL AND next_at IS NOT NULL;
 
 CREATE TABLE attempt (                              -- what attempts at generations ask with; some end before they send it
-    generation text        NOT NULL REFERENCES generation ON UPDATE CASCADE, -- a summary gives its step another id
+    generation text        NOT NULL REFERENCES generation ON UPDATE CASCADE, -- a step may get another id
     fence      bigint[]    NOT NULL,
     digest     bytea       NOT NULL,                -- SHA-256 of the request
     form       json        NOT NULL,                -- what it can be built from again, besides other rows

@@ -33,6 +33,11 @@ VALUES (%(id)s, %(session)s, %(purpose)s, %(turn)s, %(step)s, %(fence)s)
 ON CONFLICT (id) DO UPDATE SET fence = excluded.fence, paused_at = NULL, next_at = NULL
 WHERE generation.session = excluded.session
 
+-- name: renew
+-- Give a generation another id, also as the one that tries its model again.
+WITH probe AS (UPDATE model_limit SET probe = %(id)s WHERE probe = %(generation)s)
+UPDATE generation SET id = %(id)s WHERE id = %(generation)s
+
 -- name: remind
 -- Record what a generation's first request tells the model.
 UPDATE generation SET reminders = %(reminders)s, reminders_salt = %(salt)s, reminders_seal = %(seal)s

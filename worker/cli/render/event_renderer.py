@@ -34,7 +34,7 @@ from workflows.domain.events.generations import MessageCompleted, ModelRetry
 from workflows.domain.events.prompts import PromptAccepted, PromptTaken
 from workflows.domain.events.sessions import SessionSuspended
 from workflows.domain.events.turns import TurnEnded, TurnOpened
-from workflows.domain.ids import PartId, SessionId
+from workflows.domain.ids import PartId, Prefix, SessionId
 from workflows.domain.messages import FINISH_LENGTH, ReasoningPart, TextPart
 from workflows.domain.prompt import PromptMode
 
@@ -107,17 +107,18 @@ class EventRenderer:
                 self._show_in_words(event, seen)
 
     def on_delta(self, delta: PublishedDelta) -> None:
-        """A newer attempt replaces an older one."""
+        """A newer attempt replaces an older one: of an answer also under another id, for there is one at a time."""
         if delta.source in self._completed_sources or not self.writer.live:
             return
         self._show_cut(", and continued")
         attempt = tuple(int(number) for number in delta.attempt.split("-"))
-        known = self._attempts.setdefault(delta.source, attempt)
+        subject = Prefix.MESSAGE if delta.source.startswith(Prefix.MESSAGE) else delta.source
+        known = self._attempts.setdefault(subject, attempt)
         if attempt < known:
             return
         if attempt > known:
             self._restart_answer()
-            self._attempts[delta.source] = attempt
+            self._attempts[subject] = attempt
         self._on_piece(delta.source, delta.body)
 
     def on_ask(self, entry: InboxEntry) -> None:

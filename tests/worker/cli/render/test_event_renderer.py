@@ -56,9 +56,9 @@ def seen(event: Event, **contents: JsonValue) -> EventWithContents:
     )
 
 
-def piece(text: str, attempt: str = "1-1-1", kind: str = "text") -> PublishedDelta:
+def piece(text: str, attempt: str = "1-1-1", kind: str = "text", source: str = MESSAGE) -> PublishedDelta:
     body: dict[str, JsonValue] = {"part": 0, "kind": kind, "text": text, "name": None}
-    return PublishedDelta(id=1, source=MESSAGE, attempt=attempt, body=body)
+    return PublishedDelta(id=1, source=source, attempt=attempt, body=body)
 
 
 def completed() -> MessageCompleted:
@@ -205,10 +205,12 @@ def test_a_note_says_what_becomes_of_an_answer_that_was_shown_in_part(
     assert note in printed(capsys)
 
 
-def test_a_newer_attempt_takes_the_older_ones_place(live: EventRenderer, capsys: Capture) -> None:
+@pytest.mark.parametrize("renewed", [MESSAGE, "msg_2"])
+def test_a_newer_attempt_takes_the_older_ones_place(live: EventRenderer, capsys: Capture, renewed: str) -> None:
     live.on_delta(piece("one"))
     live.writer.draw()
-    live.on_delta(piece("two", "1-1-2"))
+    live.on_delta(piece("two", "1-1-2", source=renewed))
+    live.on_delta(piece("LATE", "1-1-1"))
     live.writer.draw()
 
     screen = pyte.Screen(40, 5)

@@ -1,13 +1,14 @@
-"""Tests a model with one small request."""
+"""Asks a model from this shell: for a word, as a test, or for an agent."""
 
 import asyncio
-from collections.abc import Mapping
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Collection, Mapping
+from contextlib import aclosing, asynccontextmanager
 from decimal import Decimal
 from http import HTTPStatus
 from typing import Final
 
 from activities.model.addresses import without_login
+from activities.model.agent_writer import ARCHITECT, WrittenAgent, write_agent
 from activities.model.endpoints import EndpointResolver, ResolvedModel
 from activities.model.failures import Overflow, Retry, Stop, StopKind, classify
 from activities.model.keys import Keys
@@ -21,6 +22,7 @@ from worker import credential_handoff
 from worker.credential_handoff import CredentialEnvironment
 from worker.redaction import redactor
 from worker.settings import Settings, process_environment
+from workflows.domain.agents.agent import Agent
 from workflows.domain.config.config import Config
 from workflows.domain.errors import ModelError, UsageError
 from workflows.domain.messages import TextPart
@@ -51,22 +53,44 @@ class ProbeResult(Value):
 
 async def probe(settings: Settings, model: str, config: Config, timeout: float = DEFAULT_TIMEOUT) -> ProbeResult:
     """Ask `model` for a word, as a turn run from this shell would."""
-    port = WireRouter(process_environment(), tables=ModelTables(settings.models_file))
     try:
-        probed = await _send_probe(settings, model, config, port, timeout)
+        async with _reach_model(settings, model, config) as (resolved, port):
+            probed = await _send_probe(model, config, resolved, port, timeout)
     except UsageError as error:  # whose message holds the remedy
         probed = ProbeResult(answered=False, message=str(error))
-    finally:
-        await port.close()
     redact = redactor(settings).text
     return probed.model_copy(update={"message": redact(probed.message)[:_MESSAGE_CHARS]})
 
 
-async def _send_probe(settings: Settings, model: str, config: Config, port: WireRouter, timeout: float) -> ProbeResult:
+async def write_agent_by(
+    settings: Settings, model: str, config: Config, description: str, taken: Collection[str]
+) -> WrittenAgent:
+    """Have `model` write an agent. Raises UsageError."""
+    async with _reach_model(settings, model, config, ARCHITECT) as (resolved, port):
+        try:
+            return await write_agent(resolved, port, description, taken)
+        except ModelError as error:
+            address = resolved.endpoint.base_url
+            message, remedy = _describe_failure(model, address, error.failure, _address_remedy(model, config))
+            raise UsageError(redactor(settings).text(f"{message}. {remedy}".strip())) from error
+
+
+@asynccontextmanager
+async def _reach_model(
+    settings: Settings, model: str, config: Config, agent: Agent | None = None
+) -> AsyncIterator[tuple[ResolvedModel, WireRouter]]:
     """Raises UsageError if no request can be made."""
-    resolved = await EndpointResolver(Keys(settings.auth), _environment(settings, model, config), port).resolve(
-        model, config
-    )
+    port = WireRouter(process_environment(), tables=ModelTables(settings.models_file))
+    resolver = EndpointResolver(Keys(settings.auth), _environment(settings, model, config), port)
+    try:
+        yield await resolver.resolve(model, config, agent=agent), port
+    finally:
+        await port.close()
+
+
+async def _send_probe(
+    model: str, config: Config, resolved: ResolvedModel, port: WireRouter, timeout: float
+) -> ProbeResult:
     await port.warm(resolved.endpoint.wire)  # the seconds of an import are not the provider's
     clock = asyncio.get_running_loop().time
     began = clock()
@@ -135,7 +159,10 @@ def _describe_failure(model: str, address: str | None, failure: ProviderFailure,
         case Overflow(message=message):
             return f"{model}: {message}", ""
         case Retry(reason=reason) if failure.status is not None:
-            return f"{model} cannot answer just now ({failure.status}): {reason}", "A turn would wait, and ask again."
+            return (
+                f"{model} cannot answer just now ({failure.status}): {reason}",
+                "Try again in a while; a turn would wait, and ask again.",
+            )
         case Retry(reason=reason):
             return f"{model}: {reason}", remedy
 

@@ -75,7 +75,7 @@ COMMAND_SECTIONS: Final = {
         "config": CommandEntry(
             "merged_config", "Show the configuration that holds here, and where each value is from.", "config"
         ),
-        "agents": CommandEntry("agents", "List the agents that can work here, or show one."),
+        "agents": CommandEntry("agents", "List the agents that can work here, show one, or create one."),
         "commands": CommandEntry("commands", "List the slash commands of this directory, or show one.", "commands_"),
         "skills": CommandEntry("skills", "List the skills that an agent can load here."),
         "models": CommandEntry("models", "List the models that can be chosen here."),

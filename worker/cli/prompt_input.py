@@ -53,9 +53,13 @@ def read_prompt(words: tuple[str, ...], *, edit: bool) -> str:
 
 def read_system(typed: str | None) -> str | None:
     """The value of `system_option`. Raises UsageError."""
-    if typed is None:
-        return None
-    return validate_system(_read_file(typed[1:]) if typed.startswith("@") else typed)
+    text = read_text("--system", typed)
+    return None if text is None else validate_system(text)
+
+
+def read_text(option: str, typed: str | None) -> str | None:
+    """The value of an option of the form TEXT|@FILE. Raises UsageError."""
+    return _read_file(option, typed[1:]) if typed is not None and typed.startswith("@") else typed
 
 
 def name_files(typed: tuple[str, ...]) -> tuple[FilePart, ...]:
@@ -78,12 +82,12 @@ def parse_prompt_id(typed: str | None) -> MessageId | None:
     raise UsageError(f"--id {typed!r} is no id of a prompt: write msg_, 12 hex digits and 14 letters or digits.")
 
 
-def _read_file(name: str) -> str:
+def _read_file(option: str, name: str) -> str:
     try:
         with Path(name).open("rb") as file:
             read = file.read(_MOST + 1)
     except OSError as error:
-        raise UsageError(f"--system: the file {name!r} cannot be read: {error.strerror}.") from error
+        raise UsageError(f"{option}: the file {name!r} cannot be read: {error.strerror}.") from error
     return read[:_MOST].decode("utf-8", "surrogateescape")
 
 

@@ -17,7 +17,7 @@ from workflows.domain.errors import ConfigError
 Locate: TypeAlias = Callable[[Sequence[str | int]], Located]
 
 
-def check_fields(tree: JsonObject, file: Path, locate: Locate) -> None:
+def check_fields(tree: JsonObject, file: Path | str, locate: Locate) -> None:
     """Raise ConfigError for a field of the wrong type, and for rules that would be lost."""
     for lost, problem in find_lost_rules(tree):
         raise field_error(file, locate(lost), problem)
@@ -30,7 +30,7 @@ def check_fields(tree: JsonObject, file: Path, locate: Locate) -> None:
         raise field_error(file, *max(found, key=lambda item: len(item[0].path))) from error
 
 
-def field_error(file: Path, at: Located, problem: str) -> ConfigError:
+def field_error(file: Path | str, at: Located, problem: str) -> ConfigError:
     field = f"the field {'.'.join(map(str, at.path))!r} is wrong: " if at.path else ""
     return ConfigError(with_excerpt(f"{file}:{at.position}: {field}{problem}.", at.excerpt))
 

@@ -13,6 +13,7 @@ from activities.project.agent_files import read_agent_files
 from activities.project.config_checks import check_fields
 from activities.project.config_references import detach_from_file
 from activities.project.excerpts import locate_in_json
+from activities.project.organisations import read_organisations
 from workflows.domain.config.merge import ConfigLayer, normalize_field_names, normalize_permissions
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.errors import ConfigError
@@ -44,6 +45,7 @@ def read_layers(
     given = [("OPENCODE_CONFIG_CONTENT", sources.content), ("OPENCODE_PERMISSION", sources.permission)]
     above = [_read_layer(managed / name, True, workspace.home, managed=True) for name in _NAMES]
     return (
+        *read_organisations(workspace).layers,
         *(layer for layer in found if layer is not None),
         *(
             ConfigLayer(file=variable, trusted=True, tree=normalize_field_names(tree))

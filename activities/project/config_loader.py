@@ -16,10 +16,11 @@ from activities.project.instructions import (
     project_names,
     read_instructions,
 )
+from activities.project.organisations import read_organisations
 from activities.project.prompt_files import read_prompts
 from activities.project.remote_instructions import read_remote_instructions
 from activities.project.skill_files import find_skills, skill_rules
-from activities.project.unsupported import ignored_files, unfetched_organisations
+from activities.project.unsupported import ignored_files
 from activities.web.remote_copies import RemoteSource
 from workflows.domain.agents.agent import Agent
 from workflows.domain.agents.built_in import BUILD, HIDDEN, RESERVED, agent_named
@@ -112,6 +113,7 @@ def _load_turn_config(workspace: Workspace, sources: ConfigSources, managed: Pat
     fetchable = partial(may_fetch, rules.apply_ceiling(ceiling, rules_of(agent.name, settings, workspace)))
     remote = read_remote_instructions(workspace.data, layers, fetchable)
     found = find_skills(workspace, layers, sources, fetchable)
+    organisations = read_organisations(workspace)
     ignored, scan_warnings = ignored_files(workspace, sources)
     limited_rules = rules.apply_ceiling(
         ceiling, rules_of(agent.name, settings, workspace, skill_rules(found.skills.values(), workspace))
@@ -131,19 +133,20 @@ def _load_turn_config(workspace: Workspace, sources: ConfigSources, managed: Pat
         instruction_names=project_names(sources),
         skills=found.sorted(),
         untrusted_fields=(*untrusted_fields, *outside_prompts, *outside, *remote.untrusted, *found.untrusted),
-        unsupported_fields=(*_unsupported_fields(files), *unfetched_organisations(workspace)),
+        unsupported_fields=tuple(_unsupported_fields(files)),
         ignored=ignored,
         refused_agents=refused,
         warnings=(
             *prompt_warnings,
             *_warnings(files, settings, str(workspace.home)),
             *_shortened_warnings((*instructions, *remote.instructions)),
+            *organisations.warnings,
             *remote.warnings,
             *found.warnings,
             *scan_warnings,
         ),
     )
-    return LoadedConfig(turn_config, (*remote.wanted, *found.wanted))
+    return LoadedConfig(turn_config, (*organisations.wanted, *remote.wanted, *found.wanted))
 
 
 def may_fetch(ruleset: Ruleset, url: str) -> bool:

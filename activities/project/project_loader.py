@@ -12,6 +12,7 @@ from activities.project import config_loader, worktree
 from activities.project.config_loader import PRIMARY_ROLE, LoadedConfig, Role
 from activities.project.config_origins import ConfigOrigins
 from activities.project.config_references import resolve
+from activities.project.organisations import parse_organisation
 from activities.turn_context import TurnContext
 from workflows.domain.agents.built_in import BUILD
 from workflows.domain.config.config import Config
@@ -69,7 +70,7 @@ class ProjectLoader:
         from activities.web.remote_refresh import RemoteRefresh  # memory: httpx, for whom has addresses only
 
         may_fetch = partial(config_loader.may_fetch, loaded.turn_config.rules)
-        return await RemoteRefresh(self.data, self.environ, may_fetch).renew(loaded.wanted)
+        return await RemoteRefresh(self.data, self.environ, may_fetch, parse_organisation).renew(loaded.wanted)
 
     async def origins(self, directory: str, sources: ConfigSources) -> ConfigOrigins:
         """Raises ConfigError."""

@@ -1,6 +1,5 @@
 """Files in OpenCode's folders that have no effect yet."""
 
-import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -8,10 +7,8 @@ from typing import Final, NamedTuple
 from activities.files.workspace import Workspace
 from activities.project.config_files import project_config_folders, user_config_folders
 from activities.project.folder_scan import MAX_ENTRIES, FolderScan
-from activities.project.jsonc import read_text
 from workflows.domain.config.sources import ConfigSources
-from workflows.domain.config.turn_config import IgnoredFiles, UnsupportedField
-from workflows.domain.errors import ConfigError
+from workflows.domain.config.turn_config import IgnoredFiles
 
 _ENDINGS: Final = (".js", ".ts")
 _MAX_NAMED: Final = 5  # files of one folder
@@ -45,18 +42,6 @@ def _find_ignored(scan: FolderScan, workspace: Workspace, sources: ConfigSources
     for folder in dict.fromkeys([*own, *project_config_folders(workspace, sources)]):
         for kind in _KINDS:
             yield from _find_kind(scan, kind, (folder / name for name in kind.folders))
-
-
-def unfetched_organisations(workspace: Workspace) -> Iterator[UnsupportedField]:
-    """The organisations whose configuration OpenCode would fetch. Only their URLs are read from its file."""
-    file = workspace.home / ".local" / "share" / "opencode" / "auth.json"
-    try:
-        entries = json.loads(read_text(file) or "{}")
-    except (ConfigError, ValueError):
-        return
-    for address, entry in entries.items() if isinstance(entries, dict) else ():
-        if isinstance(entry, dict) and entry.get("type") == "wellknown":
-            yield UnsupportedField(file=str(file), field=f"{address}/.well-known/opencode")
 
 
 def _find_kind(scan: FolderScan, kind: _FileKind, folders: Iterable[Path]) -> Iterator[IgnoredFiles]:

@@ -16,11 +16,12 @@ _PAUSE: Final = 60.0  # seconds after a failure
 
 
 class RemoteSource(Value):
-    """An address that a configuration names. `skills`: of a folder of skills with an index."""
+    """An address that a configuration names. `skills`: of a folder of skills with an index. `organisation`: of a
+    configuration, by TLS only; no rule of an agent is about it."""
 
     url: str
     skills: bool = False
-    https_only: bool = False
+    organisation: bool = False
 
 
 class RemoteSkill(Value):

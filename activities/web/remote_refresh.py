@@ -26,7 +26,7 @@ from activities.web.remote_copies import (
 )
 from activities.web.web_address import parse_address
 from activities.web.web_fetcher import Fetched, FetchRequest, WebFetcher
-from workflows.domain.errors import FetchError
+from workflows.domain.errors import ConfigError, FetchError
 from workflows.domain.skills import is_skill_name
 from workflows.domain.value import Value
 
@@ -65,11 +65,13 @@ class _SkillIndex(Value):
 
 @dataclass
 class RemoteRefresh:
-    """One turn's. `data`: Holdfast's directory. `may_fetch`: what its rules say of an address."""
+    """One turn's. `data`: Holdfast's directory. `may_fetch`: what its rules say of an address. `check`: of an
+    organisation's text, and its address; raises ConfigError for what cannot be used."""
 
     data: Path
     environment: Mapping[str, str]
     may_fetch: Callable[[str], bool]
+    check: Callable[[str, str], object]
     began: float = field(default_factory=time.monotonic)
     slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_PARALLEL))
 
@@ -102,8 +104,17 @@ class RemoteRefresh:
         text = (found.content or b"").decode("utf-8-sig", "replace")
         if "\0" in text:
             raise FetchError("it is no text")
+        if source.organisation:
+            self._check(text, source.url)
         given = {"text": text, "etag": found.etag, "modified": found.modified, "fetched_at": time.time()}
         return copy.model_copy(update=given | {"problem": None})
+
+    def _check(self, text: str, url: str) -> None:
+        """A copy that can be used is not given up for one that cannot."""
+        try:
+            self.check(text, url)
+        except ConfigError as error:
+            raise FetchError(str(error).partition("\n")[0].removesuffix(".")) from None
 
     async def _skills(self, source: RemoteSource, copy: RemoteCopy) -> RemoteCopy:
         """The skills that fail stay as they were."""
@@ -152,11 +163,12 @@ class RemoteRefresh:
                 limit=_LIMIT,
                 seconds=min(_SECONDS, left),
                 named_hosts=frozenset({parse_address(source.url).host}),
-                https_only=source.https_only,
+                https_only=source.organisation,
                 etag=etag,
                 modified=modified,
             )
-            return await WebFetcher(self.environment, may_fetch=self.may_fetch).fetch(request)
+            may_fetch = (lambda url: True) if source.organisation else self.may_fetch
+            return await WebFetcher(self.environment, may_fetch=may_fetch).fetch(request)
 
 
 def _index_of(url: str) -> str:

@@ -31,7 +31,8 @@ def _ignored_fields(turn_config: TurnConfig) -> Iterator[str]:
     positions = FilePositions()
     for held in turn_config.untrusted_fields:
         where = f"{one_line(held.field)} of {one_line(positions.name(held.file, held.field), _LONGEST)}"
-        yield f"Ignored from the project's configuration: {where}: {one_line(held.why, _LONGEST)}."
+        whose = "an organisation's" if held.file.startswith("https://") else "the project's"
+        yield f"Ignored from {whose} configuration: {where}: {one_line(held.why, _LONGEST)}."
     for field in turn_config.unsupported_fields:
         where = one_line(positions.name(field.file, field.field), _LONGEST)
         yield f"Ignored (not supported yet): {one_line(field.field)} of {where}."

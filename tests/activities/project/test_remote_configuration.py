@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from activities.project.config_loader import LoadedConfig, may_fetch
+from activities.project.organisations import parse_organisation
 from activities.web.remote_copies import RemoteSource, read_copy, write_copy
 from activities.web.remote_refresh import RemoteRefresh
 from tests.activities.project.project_home import ProjectHome
@@ -21,7 +22,9 @@ def configure(home: ProjectHome, *, own: bool = True, **config: Any) -> Path:
 async def renewed(home: ProjectHome) -> LoadedConfig:
     """As a worker loads it."""
     loaded = await home.loaded()
-    refresh = RemoteRefresh(home.home / "data", {}, lambda url: may_fetch(loaded.turn_config.rules, url))
+    refresh = RemoteRefresh(
+        home.home / "data", {}, lambda url: may_fetch(loaded.turn_config.rules, url), parse_organisation
+    )
     await refresh.renew(loaded.wanted)
     return await home.loaded()
 

@@ -60,16 +60,3 @@ async def test_a_warning_says_that_entries_beyond_the_limit_are_not_named(projec
     assert sum(each.count for each in turn_config.ignored) == MAX_ENTRIES + min(more, 0)
     assert len(turn_config.warnings) == (more > 0)
     assert all("hold more than 10,000 entries" in each and str(folder) in each for each in turn_config.warnings)
-
-
-async def test_organisations_are_named_by_their_address_alone(project_home: ProjectHome) -> None:
-    entry = (
-        '{"https://org.test": {"type": "wellknown", "key": "K", "token": "s3cret"}, "x": {"type": "api", "key": "k"}}'
-    )
-    file = project_home.write(".local/share/opencode/auth.json", entry, under=project_home.home)
-
-    turn_config = await project_home.load()
-
-    fields = [(each.file, each.field) for each in turn_config.unsupported_fields]
-    assert fields == [(str(file), "https://org.test/.well-known/opencode")]
-    assert "s3cret" not in turn_config.model_dump_json()

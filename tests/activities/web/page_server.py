@@ -1,5 +1,6 @@
 """A server of pages that change, and fail, as a test says."""
 
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -32,16 +33,16 @@ class PageServer:
 
 
 @asynccontextmanager
-async def page_server(pages: dict[str, str]) -> AsyncIterator[PageServer]:
+async def page_server(pages: dict[str, str], tls: ssl.SSLContext | None = None) -> AsyncIterator[PageServer]:
     server = PageServer(dict(pages))
     application = web.Application()
     application.router.add_route("GET", "/{path:.*}", server.answer)
     runner = web.AppRunner(application)
     await runner.setup()
     try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        host, port = runner.addresses[0][:2]
-        server.url = f"http://{host}:{port}"
+        await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls).start()
+        port = runner.addresses[0][1]
+        server.url = f"https://localhost:{port}" if tls else f"http://127.0.0.1:{port}"
         yield server
     finally:
         await runner.cleanup()

@@ -315,10 +315,10 @@ class SessionClient:
         return AcceptedWake(session=session, woken=tuple(woken))
 
     async def stop(self, session: SessionId, *, keep_queued: bool = False, stop: StopId | None = None) -> AcceptedStop:
-        """Stop the open turn and withdraw untaken prompts."""
+        """Stop the open turn and the tasks in the background, and withdraw untaken prompts."""
         async with session_journal(self.database, session, self.actor) as journal:
             stopped = await stops.accept(journal, stop or self._stop_id(), keep_queued=keep_queued)
-        await self._deliver_stop(session)
+        await self._deliver_stop(session, stopped)
         return from_row(AcceptedStop, stopped)
 
     async def end(self, session: SessionId) -> AcceptedStop:
@@ -334,11 +334,12 @@ class SessionClient:
         async with session_journal(self.database, session, self.actor) as journal:
             stopped = await stops.accept(journal, self._stop_id())
             await sessions.end(journal, "ended by a person")
-        await self._deliver_stop(session)
+        await self._deliver_stop(session, stopped)
         return stopped
 
-    async def _deliver_stop(self, session: SessionId) -> None:
-        for each in (session, *await outbox.callers(self.database, session)):  # callers of withdrawn prompts
+    async def _deliver_stop(self, session: SessionId, stopped: StopRequested) -> None:
+        callers = await outbox.callers(self.database, session)  # of withdrawn prompts
+        for each in (session, *stopped.background, *callers):
             await self.holdfast.deliver(each)
 
     def _stop_id(self) -> StopId:

@@ -92,6 +92,11 @@ class SessionReader:
             raise Conflict(f"Session {session!r} was deleted: `holdfast log {session} --events` shows what remains.")
         return found
 
+    async def below(self, session: SessionId) -> list[Overview]:
+        """Its subagents', the oldest first; not those of a subagent."""
+        found = from_rows(Overview, await overviews.list_recent(self.database, roots=[session]))
+        return [each for each in found if each.parent == session]
+
     async def tree(self, session: SessionId) -> list[SessionId]:
         """The session and its subagents, each after its parent. Raises NotFound."""
         await self.require_unarchived(session)

@@ -11,7 +11,8 @@ from activities.store.notification_hub import WatchProgress
 from worker.api.events import EventWithContents, PublishedDelta
 from worker.api.mapping import from_row
 from workflows.domain.events.calls import CallFinished
-from workflows.domain.events.event import EventRecord
+from workflows.domain.events.event import Event, EventRecord
+from workflows.domain.events.prompts import PromptAccepted
 from workflows.domain.events.tasks import TaskStarted
 from workflows.domain.ids import PartId, SessionId
 
@@ -21,7 +22,8 @@ _BATCH_SIZE: Final = 100  # events whose contents are read at a time
 class SessionWatcher:
     """Yields each event once and in order, across reconnections.
 
-    `with_subagents` adds each child's events, before its call ends. Unfinished pieces are only the session's own.
+    `with_subagents` adds each child's events, before its call ends or its result comes. Unfinished pieces are only the
+    session's own.
     """
 
     def __init__(self, database: Database, session: SessionId, after: int = 0, *, with_subagents: bool = False) -> None:
@@ -30,6 +32,7 @@ class SessionWatcher:
         self._with_subagents = with_subagents
         self._positions: dict[SessionId, int] = {session: after}
         self._children: dict[SessionId, dict[PartId, SessionId]] = defaultdict(dict)
+        self._background: set[PartId] = set()  # calls that end before their subagents
         self._last_delta = 0
         self._started = after == 0 or not with_subagents
 
@@ -56,6 +59,8 @@ class SessionWatcher:
         ahead = events.after(self._database, session, self._positions[session])
         announced_later = {each.event.call async for each in ahead if isinstance(each.event, TaskStarted)}
         for child in working:
+            if child.background:
+                self._background.add(child.call)
             if child.call not in announced_later:
                 self._follow(session, child.call, child.child, child.seq)
                 await self._find_children(child.child)
@@ -65,6 +70,15 @@ class SessionWatcher:
             self._children[session].setdefault(call, child)
             self._positions.setdefault(child, after)
 
+    def _ended_task(self, session: SessionId, event: Event) -> PartId | None:
+        """A call whose subagent is followed no longer: in the background, its result tells of its end."""
+        match event:
+            case CallFinished(call=call) if call not in self._background:
+                return call if call in self._children[session] else None
+            case PromptAccepted(task=call) if call is not None:
+                return call if call in self._children[session] else None
+        return None
+
     def _progress(self) -> WatchProgress:
         subagents = (child for children in self._children.values() for child in children.values())
         followed = {each: self._positions[each] for each in (self._session, *subagents)}
@@ -73,12 +87,15 @@ class SessionWatcher:
     async def _new_events(self, session: SessionId) -> AsyncGenerator[EventWithContents, None]:
         async for seen in read_events(self._database, session, self._positions[session]):
             event = seen.record.event
-            if isinstance(event, CallFinished) and event.call in self._children[session]:
-                async for earlier in self._new_events(self._children[session][event.call]):
+            ended = self._ended_task(session, event)
+            if ended is not None:
+                async for earlier in self._new_events(self._children[session][ended]):
                     yield earlier
-                del self._children[session][event.call]  # now: a reconnection comes back here
+                del self._children[session][ended]  # now: a reconnection comes back here
             if isinstance(event, TaskStarted):
                 self._follow(session, event.call, event.child)
+                if event.background:
+                    self._background.add(event.call)
             self._positions[session] = seen.record.seq
             yield seen
         for child in list(self._children[session].values()):

@@ -1,4 +1,5 @@
-"""The sweeper: resends signals, repairs stuck sessions, keeps schedules, spreads grants."""
+"""The sweeper: resends signals, gives sessions the results of background tasks, repairs stuck sessions, keeps
+schedules, spreads grants."""
 
 import logging
 from contextlib import AbstractAsyncContextManager, suppress
@@ -6,7 +7,8 @@ from datetime import timedelta
 from typing import Final
 
 from activities.session import answers
-from activities.store import grants, outbox
+from activities.session.task_results import deliver_results
+from activities.store import grants, outbox, tasks
 from activities.store.database import Database
 from worker.background_tasks import every
 from worker.outbox import SignalSender
@@ -43,6 +45,7 @@ class Sweeper:
             for session in await outbox.overdue(self.database):
                 with suppress(Unavailable):  # one failing session must not delay the others
                     await self.sender.send(session)
+            await deliver_results(self.database, await tasks.due(self.database), self.sender.send)
             await self.reconciler.reconcile()
             await self.schedules.reconcile()
             for grant in await grants.unpropagated(self.database, await self.database.now() - _GRACE):

@@ -21,7 +21,7 @@ from workflows.domain.agents.delegation import subagent_rules
 from workflows.domain.answer_text import answer_text
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import CallStopped, StaleFence, ToolError, Unavailable
-from workflows.domain.ids import MessageId, Prefix, SessionId, StopId
+from workflows.domain.ids import MessageId, PartId, Prefix, SessionId
 from workflows.domain.messages import AssistantMessage, Message, StepReminders, ToolPart
 from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.prompt import Prompt, PromptMode
@@ -62,20 +62,14 @@ class CallSubagent:
                     raise CallStopped(ABORTED)
                 known = await self._begin(journal, task_request, turn_status)
         await failpoint("task.started", self.call.id)
+        if task_request.background:  # no run of its caller starts it
+            with suppress(Unavailable):  # the sweeper sends it
+                await self.deliver(known.child)
         return _status_of(known)
 
     async def status(self) -> SubagentStatus | None:
         """May be outdated on return."""
-        async with self.database.statements(b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") as batch:
-            task = await tasks.of_call(batch, self.call.id)
-            if task is None:
-                return None
-            if not task.settled:
-                return _status_of(task)
-            found = await transcript.read(batch, task.child)
-            totals = await sessions.totals(batch, task.child)
-        messages = [each for each in found if not isinstance(each, StepReminders) and each.turn == task.turn]
-        return _status_of(task, messages, totals.cost)
+        return await read_status(self.database, self.call.id)
 
     async def stop(self) -> SubagentStatus | None:
         """Stop the child's turn, or withdraw its untaken prompt, and wait for the end.
@@ -103,7 +97,8 @@ class CallSubagent:
             new = await self._new_session(journal, SessionId(new_id(Prefix.SESSION)), task_request, turn_status)
             async with sessions.create_child(journal, new) as child:
                 await prompts.accept(child, message, prompt, self.call.id)
-        tasks.start(journal, self.call.id, child.session, message, task_request.agent.name)
+        agent, background = task_request.agent.name, task_request.background
+        tasks.start(journal, self.call.id, child.session, message, agent, background=background)
         return SubagentTask(call=self.call.id, child=child.session, prompt=message, agent=task_request.agent.name)
 
     async def _ordered_model(self, journal: Journal) -> str | None:
@@ -153,18 +148,27 @@ class CallSubagent:
             )
         sessions.add_rules(child, origin.rules, _rules(task_request.agent, frozen))
 
-    @property
-    def _stop_id(self) -> StopId:
-        """The same for every attempt."""
-        return StopId(f"{Prefix.STOP}{self.call.id.removeprefix(Prefix.PART)}")
-
     async def _request_stop(self, child: SessionId) -> None:
         """Accepts and signals the stop once: each unhandled signal costs the workflow history."""
         async with session_journal(self.database, child, WORKER) as journal:
-            stopped = await stops.accept(journal, self._stop_id)
+            stopped = await stops.accept(journal, stops.stop_of_call(self.call.id))
         if stopped.turn is not None:
             with suppress(Unavailable):  # the sweeper sends it
                 await self.deliver(child)
+
+
+async def read_status(database: Database, call: PartId) -> SubagentStatus | None:
+    """Of a call's subagent; None: nothing was begun."""
+    async with database.statements(b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") as batch:
+        task = await tasks.of_call(batch, call)
+        if task is None:
+            return None
+        if not task.settled:
+            return _status_of(task)
+        found = await transcript.read(batch, task.child)
+        totals = await sessions.totals(batch, task.child)
+    messages = [each for each in found if not isinstance(each, StepReminders) and each.turn == task.turn]
+    return _status_of(task, messages, totals.cost)
 
 
 def _rules(agent: Agent, parent: TurnConfig) -> Ruleset:

@@ -115,7 +115,7 @@ def _opens_turn(reminders: StepReminders, following: Entry | None) -> bool:
 
 
 def _text(entry: UserMessage | StepReminders) -> str:
-    """Wraps a prompt that came during its turn in a reminder."""
+    """Wraps a person's prompt that came during its turn in a reminder."""
     if isinstance(entry, StepReminders):
         return entry.text
     text = shown_text(entry)
@@ -123,7 +123,8 @@ def _text(entry: UserMessage | StepReminders) -> str:
         text = "\n\n".join(filter(None, (text, render_prompt("reminders/subtask"))))
     if entry.mentions:
         text += "\n\n" + render_prompt("reminders/mentioned", agents=", ".join(entry.mentions))
-    return render_prompt("reminders/steered", text=text) if entry.steered else text
+    from_person = entry.task_end is None
+    return render_prompt("reminders/steered", text=text) if entry.steered and from_person else text
 
 
 def _messages_of(

@@ -127,7 +127,9 @@ class _Copy:
         copies.write_turn(self._journal, CopiedTurn(**copied))
 
     def _copy_prompt(self, message: UserMessage, named: dict[str, Any]) -> None:
-        content = PromptContent(parts=message.parts, system=message.system, tools=message.tools, format=message.format)
+        content = PromptContent(
+            **{name: getattr(message, name) for name in ("parts", "system", "tools", "format", "task_end")}
+        )
         copies.write_prompt(
             self._journal,
             CopiedPrompt(

@@ -15,6 +15,7 @@ from activities.heartbeat import heartbeats
 from activities.project import worktree
 from activities.project.config_loader import Role
 from activities.project.project_loader import DirectoryConfig, ProjectLoader
+from activities.session.task_results import tell_of_held
 from activities.store import (
     asks,
     budgets,
@@ -67,7 +68,10 @@ class ProjectActivities:
         async with heartbeats():
             try:
                 async with count_faults(self.database, request, "the beginning of a turn", request.turn):
-                    return await self.load_or_open(request)
+                    loaded = await self.load_or_open(request)
+                    if loaded.turn is not None and loaded.turn.asks_models:
+                        await tell_of_held(self.database, request.session)
+                    return loaded
             except GivenUp as given_up:
                 async with self.journal(request) as journal:
                     if await suspensions.suspend_broken(journal, given_up.text):

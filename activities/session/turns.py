@@ -15,7 +15,20 @@ from activities.failpoints import failpoint
 from activities.fault_limit import GivenUp, count_faults
 from activities.heartbeat import heartbeats
 from activities.project import worktree
-from activities.store import asks, calls, outbox, reservations, sessions, suspensions, turns, work, work_kinds
+from activities.session.task_results import deliver_results
+from activities.store import (
+    asks,
+    calls,
+    outbox,
+    reservations,
+    sessions,
+    stops,
+    suspensions,
+    tasks,
+    turns,
+    work,
+    work_kinds,
+)
 from activities.store.calls import CallRow
 from activities.store.database import Database
 from activities.store.journal import WORKER, Journal, session_journal
@@ -57,16 +70,18 @@ class TurnActivities:
 
     async def end_turn(self, request: CloseRequest, fence: Fence, given_up: str | None = None) -> CloseResult:
         """`given_up`: why claimed calls become unknown without another attempt to end them."""
-        turn, directory_identity = request.turn, None
+        turn, directory_identity, is_child = request.turn, None, True
         if turn is not None:
             claimed = await self.take_over_claims(request, turn, fence)
             await asyncio.gather(*(self.settle(fence, call, given_up) for call in claimed))
             origin = await sessions.origin(self.database, request.session)
+            is_child = origin.ancestors > 0
             directory_identity = await asyncio.to_thread(worktree.identify_directory, Path(origin.directory))
         async with session_journal(self.database, request.session, WORKER, epoch=request.epoch) as journal:
             if request.end:
                 await sessions.end(journal, "cancelled by an operator")
                 await work_kinds.withdraw_untaken(journal, "session ended")
+                await stops.stop_background(journal)
                 suspensions.settle(journal)
             if turn is not None:
                 await self.close_turn(journal, request, turn)
@@ -75,14 +90,19 @@ class TurnActivities:
             waits = untaken and not journal.ended and journal.suspension is None
             closed = CloseResult(prompts_waiting=waits, ended=journal.ended or request.end)
         await failpoint("task.settled")
-        await self.notify_callers(request.session)
+        if is_child:
+            await self.notify_callers(request.session)
         return closed
 
     async def notify_callers(self, session: SessionId) -> None:
-        """Signal the sessions that this one worked for; the sweeper repeats what fails here."""
-        for caller in await outbox.callers(self.database, session):
+        """Signal the sessions that this one worked for, or give them its result; the sweeper repeats it if need be."""
+        callers, ended = await asyncio.gather(
+            outbox.callers(self.database, session), tasks.due(self.database, child=session)
+        )
+        for caller in callers:
             with suppress(Unavailable):
                 await self.effects.deliver(caller)
+        await deliver_results(self.database, ended, self.effects.deliver)
 
     async def take_over_claims(self, request: CloseRequest, turn: TurnId, fence: Fence) -> list[CallRow]:
         """Put this fence on all claimed calls: earlier holders can write nothing more."""

@@ -41,9 +41,9 @@ class SuspensionRow(SuspendCause):
 
 
 class OverviewRow(Value):
-    """A session for listings, with its newest turn. `waiting`: untaken prompts; `untaken`: all untaken work. `depth`:
-    levels below the listed session. `host_offline`: its host has no live worker. `default_title`:
-    OpenCode's, as long as `title` is only the first prompt's first line."""
+    """A session for listings, with its newest turn. `waiting`: untaken prompts; `untaken`: all untaken work.
+    `background`: tasks whose results will wake it. `depth`: levels below the listed session. `host_offline`: its host
+    has no live worker. `default_title`: OpenCode's, as long as `title` is only the first prompt's first line."""
 
     id: SessionId
     parent: SessionId | None
@@ -69,6 +69,7 @@ class OverviewRow(Value):
     asks: int
     waiting: int
     untaken: int
+    background: int
     pause: BackoffRow | None
     waits: tuple[OpenWaitRow, ...]
     suspension: SuspensionRow | None

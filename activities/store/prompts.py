@@ -43,7 +43,8 @@ async def accept(
     named = prompt.model_dump(include={"mode", "agent", "model", "variant"})
     if prompt.opens_turn:  # only a turn of its own can owe its result, or have its limits
         named["mode"] = PromptMode.QUEUE
-    origin = {"call": call, "schedule": schedule, "due": due.isoformat() if due is not None else None}
+    task = prompt.task_end.call if prompt.task_end is not None else None
+    origin = dict(call=call, schedule=schedule, due=due.isoformat() if due is not None else None, task=task)
     work.accept(journal, item, journal.record(PromptAccepted(prompt=identity, seal=body.seal, **origin, **named)))
     written = call is not None or journal.actor != WORKER  # else it is a result, in which an @ refers to nothing
     refers = written and bool(prompt.references)

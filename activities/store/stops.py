@@ -3,13 +3,13 @@
 from collections.abc import Collection
 from typing import Final
 
-from activities.store import suspensions, work_kinds
+from activities.store import suspensions, tasks, work_kinds
 from activities.store.database import Database
 from activities.store.journal import Journal
 from activities.store.queries import Queries
 from activities.store.work import WorkKind
 from workflows.domain.events.stops import StopAccepted
-from workflows.domain.ids import MessageId, StopId, TurnId
+from workflows.domain.ids import MessageId, PartId, Prefix, SessionId, StopId, TurnId
 from workflows.domain.value import Value
 from workflows.domain.wire import WakeKind
 
@@ -18,16 +18,17 @@ _TURNS: Final = Queries("turns")
 
 
 class StopRequested(Value):
-    """`turn`: None if none was open."""
+    """`turn`: None if none was open. `background`: the subagents that are stopped with it."""
 
     stop: StopId
     turn: TurnId | None
     withdrawn: tuple[MessageId, ...] = ()
+    background: tuple[SessionId, ...] = ()
 
 
 async def accept(journal: Journal, stop: StopId, *, keep_queued: bool = False) -> StopRequested:
-    """Stop the open turn. Without `keep_queued`, withdraw all untaken work and close the suspension. Repeating it
-    changes nothing."""
+    """Stop the open turn and the background tasks. Without `keep_queued`, withdraw all untaken work and close the
+    suspension. Repeating it changes nothing."""
     known = await journal.row(_QUERIES.find, id=stop)
     if known is not None:
         return StopRequested(stop=stop, turn=known["turn"])
@@ -41,7 +42,21 @@ async def accept(journal: Journal, stop: StopId, *, keep_queued: bool = False) -
         suspensions.settle(journal)
     items = await work_kinds.withdraw_untaken(journal, "stopped", {WorkKind.PROMPT} if keep_queued else ())
     withdrawn = tuple(MessageId(item.id) for item in items if item.kind is WorkKind.PROMPT)
-    return StopRequested(stop=stop, turn=named, withdrawn=withdrawn)
+    return StopRequested(stop=stop, turn=named, withdrawn=withdrawn, background=await stop_background(journal))
+
+
+async def stop_background(journal: Journal) -> tuple[SessionId, ...]:
+    """Stop the session's background tasks. Their ends do not wake it: its next turn is told."""
+    working = await tasks.hold(journal)
+    for each in working:
+        async with journal.child_journal(each.child) as child:
+            await accept(child, stop_of_call(each.call))
+    return tuple(each.child for each in working)
+
+
+def stop_of_call(call: PartId) -> StopId:
+    """Of a call's subagent, the same for every attempt."""
+    return StopId(f"{Prefix.STOP}{call.removeprefix(Prefix.PART)}")
 
 
 async def turns_to_stop(database: Database, turns: Collection[TurnId]) -> set[TurnId]:

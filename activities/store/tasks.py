@@ -1,5 +1,6 @@
 """Tasks: calls that a subagent carries out, by one prompt."""
 
+from enum import StrEnum
 from typing import Final
 
 from activities.store.journal import Journal
@@ -13,6 +14,35 @@ from workflows.domain.wire import CloseReason
 _QUERIES: Final = Queries("tasks")
 
 
+class Delivery(StrEnum):
+    """Of a background task's result: DUE as soon as it has ended; HELD for the session's next turn, which nothing but
+    other work opens; DONE by a prompt."""
+
+    DUE = "due"
+    HELD = "held"
+    DONE = "done"
+
+
+class EndedTask(Value):
+    """A call whose background task has ended."""
+
+    call: PartId
+    session: SessionId
+
+
+class UndeliveredResult(Value):
+    """`withdrawn`: the prompt that had it before a stop."""
+
+    withdrawn: MessageId | None
+
+
+class BackgroundChild(Value):
+    """A subagent at work in the background."""
+
+    call: PartId
+    child: SessionId
+
+
 class SubagentTask(Value):
     """`turn`: the child's turn that took the prompt, if any; `reason`, `error` and `model` are that turn's.
 
@@ -23,6 +53,7 @@ class SubagentTask(Value):
     child: SessionId
     prompt: MessageId
     agent: str
+    background: bool = False
     settled: bool = False
     seq: int = 0
     head: str = ""
@@ -32,10 +63,13 @@ class SubagentTask(Value):
     model: str | None = None
 
 
-def start(journal: Journal, call: PartId, child: SessionId, prompt: MessageId, agent: str) -> None:
-    """Another session's prompt works for a call of this one."""
-    journal.write(_QUERIES.insert, call=call, session=journal.session, child=child, prompt=prompt)
-    journal.record(TaskStarted(call=call, child=child, prompt=prompt, agent=agent))
+def start(
+    journal: Journal, call: PartId, child: SessionId, prompt: MessageId, agent: str, *, background: bool = False
+) -> None:
+    """Another session's prompt works for a call of this one; in the `background`, the call does not wait for it."""
+    delivery = Delivery.DUE if background else None
+    journal.write(_QUERIES.insert, call=call, session=journal.session, child=child, prompt=prompt, delivery=delivery)
+    journal.record(TaskStarted(call=call, child=child, prompt=prompt, agent=agent, background=background))
 
 
 async def of_call(reader: RowReader, call: PartId) -> SubagentTask | None:
@@ -48,11 +82,36 @@ async def unsettled(reader: RowReader, session: SessionId) -> list[SubagentTask]
     return [SubagentTask(**row) for row in await reader.rows(_QUERIES.unsettled, session=session)]
 
 
+async def due(reader: RowReader, child: SessionId | None = None) -> list[EndedTask]:
+    """Of this subagent, or all whose results are late."""
+    return [EndedTask(**row) for row in await reader.rows(_QUERIES.due, child=child)]
+
+
+async def held(reader: RowReader, session: SessionId) -> list[EndedTask]:
+    return [EndedTask(**row) for row in await reader.rows(_QUERIES.held, session=session)]
+
+
+async def lock_undelivered(journal: Journal, call: PartId) -> UndeliveredResult | None:
+    """None: its result was delivered meanwhile."""
+    row = await journal.row(_QUERIES.lock_undelivered, call=call)
+    return UndeliveredResult(withdrawn=row["result"]) if row is not None else None
+
+
+def deliver(journal: Journal, call: PartId, prompt: MessageId | None) -> None:
+    journal.write(_QUERIES.deliver, call=call, prompt=prompt)
+
+
+async def hold(journal: Journal) -> list[BackgroundChild]:
+    """Let no background task of the session wake it any more; returns those at work."""
+    return [BackgroundChild(**row) for row in await journal.rows(_QUERIES.hold, session=journal.session)]
+
+
 def settle_of_turn(journal: Journal, turn: TurnId) -> None:
-    """Settle this turn's task, with a signal for its caller's session."""
+    """Settle this turn's task, with a signal for its caller's session if the call waits."""
     journal.write(_QUERIES.settle_turn, turn=turn)
 
 
 def settle_of_prompt(journal: Journal, prompt: MessageId) -> None:
-    """The same for a withdrawn prompt."""
+    """The same for a withdrawn prompt; the result that it had is held."""
     journal.write(_QUERIES.settle_prompt, prompt=prompt)
+    journal.write(_QUERIES.hold_result, prompt=prompt)

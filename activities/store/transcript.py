@@ -188,6 +188,7 @@ def _user(row: dict[str, Any]) -> Message:
         shown=row["shown"],
         mentions=tuple(row["mentions"]),
         format=content.format,
+        task_end=content.task_end,
         at=row["accepted_at"],
     )
 

@@ -22,8 +22,15 @@ from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.usage import Cost
 from workflows.domain.wire import CloseReason
 
-_TASK_TAGS: Final = re.compile(r"<(?=\s*/?\s*task(_result)?\b)", re.IGNORECASE)  # inside, they would end the result
+_TASK_TAGS: Final = re.compile(
+    r"<(?=\s*/?\s*task(_result|_error)?\b)", re.IGNORECASE
+)  # inside, they would end the result
 _MAX_TITLE_CHARS: Final = 200  # characters of a description meant to have five words
+
+_NO_BACKGROUND: Final = (
+    "A subagent has no tasks in the background: its work ends with its answer, and nothing would read their results. "
+    "Leave `background` out, and the call waits."
+)
 
 
 class TaskParams(Params):
@@ -35,6 +42,7 @@ class TaskParams(Params):
         validation_alias=AliasChoices("task_id", "session_id"),  # the latter is its older name (opencode.md 0)
         description="To go on with an earlier task: the id of its result",
     )
+    background: bool = Field(default=False, description="Do not wait for the result: a message brings it later")
     command: str | None = Field(default=None, description="The slash command that this task comes from, if any")
 
 
@@ -63,32 +71,41 @@ class TaskTool(BuiltInTool[TaskParams]):
             always=(agent.name,),
             metadata={"description": params.description, "subagent_type": agent.name},
         )
-        arguments = params.model_dump(exclude_none=True)
+        if params.background and turn.delegation.ancestors:
+            raise ToolError(_NO_BACKGROUND)
+        arguments = params.model_dump(exclude_defaults=True)
         return Plan(
             requests=(request,),
             effect=Effect(tool=self.name, arguments=arguments, directory=str(turn.workspace.directory)),
         )
 
     async def run(self, params: TaskParams, plan: Plan, context: ToolContext) -> Output | Delegated:
+        """In the background, its own call ends once its rows are there."""
         agent = _select_agent(params, context.turn.delegation)
         title = f"{params.description[:_MAX_TITLE_CHARS]} (@{agent.name} subagent)"
         session = SessionId(params.task_id) if params.task_id else None
         child = await context.subagent.start(
-            TaskRequest(agent=agent, title=title, prompt=params.prompt, session=session)
+            TaskRequest(agent=agent, title=title, prompt=params.prompt, session=session, background=params.background)
         )
+        if params.background:
+            return _running(params, child, context)
         return Delegated(child=child.session, agent=child.agent)
 
     async def recover(self, params: TaskParams, claimed: Plan, context: ToolContext) -> Output | Delegated:
         """The result of the subagent, if it has ended; starts it if no attempt has."""
         child = await context.subagent.status()
-        if child is None:
+        if child is None or params.background:
             return await self.run(params, claimed, context)
         if not child.settled:
             return Delegated(child=child.session, agent=child.agent)
         return _result(params, child, context)
 
     async def stop(self, params: TaskParams, claimed: Plan, context: ToolContext) -> Output | None:
-        """End the subagent's turn and what it runs. If it finished first, its result counts."""
+        """End the subagent's turn and what it runs. If it finished first, its result counts. One in the background is
+        stopped with the session, not with this call."""
+        if params.background:
+            begun = await context.subagent.status()
+            return None if begun is None else _running(params, begun, context)
         child = await context.subagent.stop()
         if child is None:
             return None
@@ -125,6 +142,31 @@ def _result(params: TaskParams, child: SubagentStatus, context: ToolContext) -> 
     text = _TASK_TAGS.sub("&lt;", child.text)
     output = prompts.render_prompt("tools/task_result", id=child.session, cost=_format_cost(child.cost), text=text)
     return Output(title=params.description, output=output, metadata=_metadata(child, context), changes=_changes(child))
+
+
+def _running(params: TaskParams, child: SubagentStatus, context: ToolContext) -> Output:
+    text = prompts.render_prompt("tools/task_running", id=child.session, title=_inline(params.description))
+    metadata = {"sessionId": child.session, "parentSessionId": context.session, "background": True}
+    return Output(title=params.description, output=text, metadata={**metadata, "model": _model_shape(child.model)})
+
+
+def background_result(description: str, child: SubagentStatus) -> tuple[str, bool]:
+    """What a session is told of the end of a background task, and whether it has failed."""
+    title, cost = _inline(description), _format_cost(child.cost)
+    if child.reason in (None, CloseReason.STOPPED, CloseReason.ENDED):
+        error = "It was stopped before it had finished. What it has done until then stays done."
+    elif child.error is None:
+        text = _TASK_TAGS.sub("&lt;", child.text)
+        ended = prompts.render_prompt("tools/task_ended", id=child.session, title=title, cost=cost, text=text)
+        return ended, False
+    else:
+        error = _TASK_TAGS.sub("&lt;", child.error)
+    failed = prompts.render_prompt("tools/task_failed", id=child.session, title=title, cost=cost, error=error)
+    return failed, True
+
+
+def _inline(description: str) -> str:
+    return _TASK_TAGS.sub("&lt;", " ".join(description.split())[:_MAX_TITLE_CHARS])
 
 
 def _changes(child: SubagentStatus) -> tuple[SubagentSettled]:

@@ -45,12 +45,13 @@ class Output(Value):
 
 
 class TaskRequest(Value):
-    """Work for a subagent. `session` continues a session of an earlier call."""
+    """Work for a subagent. `session` continues a session of an earlier call. `background`: the call does not wait."""
 
     agent: Agent
     title: str
     prompt: str
     session: SessionId | None = None
+    background: bool = False
 
 
 class SubagentCall(Value):

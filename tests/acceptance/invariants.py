@@ -22,7 +22,7 @@ from workflows.domain.events.event import Event, EventRecord
 from workflows.domain.events.generations import MessageCompleted, ModelRetry
 from workflows.domain.events.prompts import PromptAccepted, PromptTaken, PromptWithdrawn
 from workflows.domain.events.stops import StopAccepted
-from workflows.domain.events.tasks import TaskStarted
+from workflows.domain.events.tasks import TaskSettled, TaskStarted
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import PartId
 from workflows.domain.messages import CallState, ToolPart, UserMessage
@@ -330,7 +330,8 @@ def _works(before: Sequence[Event]) -> bool:
     balance = Counter(event.type for event in before)
     asks = balance["ask.raised"] - balance["ask.answered"] - balance["ask.closed"]
     parks = balance["session.suspended"] - balance["suspension.ended"]
-    subagents = balance["task.started"] - balance["task.settled"]
+    subagents = {event.call for event in before if isinstance(event, TaskStarted) and not event.background}
+    subagents -= {event.call for event in before if isinstance(event, TaskSettled)}
     waits = balance["wait.begun"] - balance["wait.ended"]
     return balance["turn.opened"] > balance["turn.ended"] and not (asks or parks or subagents or waits)
 

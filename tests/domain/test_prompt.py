@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from workflows.domain.budgets import BudgetLimits
-from workflows.domain.messages import AgentPart, FilePart, SubtaskPart, TextPart
+from workflows.domain.ids import PartId, SessionId
+from workflows.domain.messages import AgentPart, FilePart, SubtaskPart, TaskEnd, TextPart
 from workflows.domain.output_format import OutputFormat
 from workflows.domain.prompt import Prompt, PromptContent, PromptMode
 
@@ -46,3 +47,11 @@ def test_only_contents_are_sealed_not_the_names_that_events_tell() -> None:
     prompt = Prompt.of_text("Go.", agent="coder", model="scripted/model", mode=PromptMode.QUEUE)
     assert prompt.content == PromptContent(parts=(TextPart(text="Go."),))
     assert prompt.content.model_dump(exclude_none=True) == {"parts": ({"type": "text", "text": "Go."},)}
+
+
+def test_a_result_of_a_background_task_refers_to_no_file_and_opens_no_turn_of_its_own() -> None:
+    call, child = PartId("prt_1"), SessionId("ses_2")
+    end = TaskEnd(call=call, child=child, agent="explore", title="look", failed=False)
+    told = Prompt(parts=(TextPart(text="See @a.txt"),), task_end=end)
+    assert told.references == {} and Prompt.of_text("See @a.txt").references
+    assert not told.opens_turn and told.mode is PromptMode.STEER

@@ -11,7 +11,7 @@ FOUND = ScriptedAnswer(text="It is in a.txt, line 1.")
 LOOK = ScriptedAnswer(tools=(ScriptedCall(name="bash", arguments={"command": "cat a.txt"}),))
 
 
-def delegates(*scripts: str, agent: str = "explore", **more: str) -> ScriptedAnswer:
+def delegates(*scripts: str, agent: str = "explore", **more: str | bool) -> ScriptedAnswer:
     """An answer that starts a subagent for each script."""
     return ScriptedAnswer(
         tools=tuple(

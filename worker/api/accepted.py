@@ -101,11 +101,12 @@ class AcceptedSummary(Value):
 
 
 class AcceptedStop(Value):
-    """Its turn (None: none was open) and the prompts that it withdrew."""
+    """Its turn (None: none was open), the prompts that it withdrew, and the subagents that it stops beside the turn."""
 
     stop: StopId
     turn: TurnId | None
     withdrawn: tuple[MessageId, ...]
+    background: tuple[SessionId, ...] = ()
 
 
 class AcceptedResume(Value):

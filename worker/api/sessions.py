@@ -41,7 +41,8 @@ class Suspension(Value):
 class Overview(Value):
     """A session for listings.
 
-    `waiting`: its untaken prompts; `untaken`: all its untaken work. `depth`: levels below the listed session.
+    `waiting`: its untaken prompts; `untaken`: all its untaken work. `background`: its tasks whose results will wake it.
+    `depth`: levels below the listed session.
     `host_offline`: its host has no live worker. `default_title`: OpenCode's, as long as `title` is only the first
     prompt's first line. `schedule`: that has started it.
     """
@@ -76,10 +77,12 @@ class Overview(Value):
     archive: ArchiveLocation | None = None
     schedule: ScheduleId | None = None
     deleted_messages: int = 0
+    background: int = 0
 
     @property
     def working(self) -> bool:
-        return self.turn_state == "open" or self.untaken > 0
+        """Or will be, without a person: a task in the background wakes it."""
+        return self.turn_state == "open" or self.untaken > 0 or self.background > 0
 
 
 class Project(Value):

@@ -14,7 +14,7 @@ from worker.cli.follow_loop import FollowLoop
 from worker.cli.interrupt_guard import InterruptGuard
 from worker.cli.render.escaping import escape_prose
 from worker.cli.render.event_renderer import Renderer
-from worker.cli.render.formatting import format_duration
+from worker.cli.render.formatting import format_duration, pluralize
 from worker.cli.render.jsonlines import create_json_view
 from worker.cli.render.styles import styled
 from worker.cli.render.terminal import Terminal
@@ -26,10 +26,12 @@ from workflows.domain.close_reason import CloseReason
 from workflows.domain.errors import HoldfastError, Unavailable
 from workflows.domain.events.compactions import CompactionTaken, CompactionWithdrawn
 from workflows.domain.events.event import Event
-from workflows.domain.events.prompts import PromptTaken, PromptWithdrawn
+from workflows.domain.events.prompts import PromptAccepted, PromptTaken, PromptWithdrawn
 from workflows.domain.events.sessions import SessionEnded, SessionSuspended
+from workflows.domain.events.stops import StopAccepted
+from workflows.domain.events.tasks import TaskStarted
 from workflows.domain.events.turns import RetryWithdrawn, TurnEnded, TurnOpened
-from workflows.domain.ids import CompactionId, MessageId, Prefix, RetryId, SessionId, TurnConfigId, TurnId
+from workflows.domain.ids import CompactionId, MessageId, PartId, Prefix, RetryId, SessionId, TurnConfigId, TurnId
 from workflows.domain.prompt import Prompt
 from workflows.domain.value import Value
 
@@ -88,12 +90,14 @@ class RunLoop(FollowLoop):
         self._unsent: tuple[str, MessageId] | None = None  # the refused line, which keeps its id: it may be recorded
         self._stays_open = self._takes_prompts and options.stay_open and not options.no_wait
         self._untaken: set[AcceptedWork] = {accepted} if accepted is not None else set()  # without a turn
+        self._background: set[PartId] = set()  # tasks that were begun while we looked, and whose results will come
         self._turn = options.turn
         self._configuration = options.configuration
         self._agent: str | None = None  # that has begun with the options' model
         self._stop: asyncio.Task[AcceptedStop] | None = None
         self._exit_code = ExitCode.DONE
         self._hint_printed = False
+        self._waits_for_background = False  # no turn runs, and no prompt is asked for
 
     async def follow(self, guard: InterruptGuard) -> ExitCode:
         """Raises Unavailable when the stack is taken down."""
@@ -136,9 +140,21 @@ class RunLoop(FollowLoop):
         elif self._agent not in (None, event.agent):
             self._options = self._options.model_copy(update={"model": None, "variant": None})
 
+    def _note_background(self, event: Event) -> None:
+        """A result is work that we follow; a stop ends what there is in the background."""
+        match event:
+            case TaskStarted(background=True):
+                self._background.add(event.call)
+            case PromptAccepted(task=call) if call in self._background:
+                self._background.discard(call)
+                self._untaken.add(event.prompt)
+            case StopAccepted() | SessionEnded():
+                self._background.clear()
+
     async def _on_own_event(self, seen: EventWithContents) -> ExitCode | None:
         self._report_new_configuration(seen.record.event)
         self._note_agent(seen.record.event)
+        self._note_background(seen.record.event)
         match event := seen.record.event:
             case (
                 PromptTaken(prompt=taken, turn=turn)
@@ -163,6 +179,8 @@ class RunLoop(FollowLoop):
             case SessionEnded():
                 self._stays_open = False
                 return ExitCode.STOPPED if self._is_idle else None
+            case StopAccepted(turn=None) if self._waits_for_background:
+                return self._exit_code
         return None
 
     async def _print_done(self) -> None:
@@ -180,10 +198,23 @@ class RunLoop(FollowLoop):
         self._exit_code, self._stop = end, None
         if self._untaken:
             return None
-        if not (self._stays_open and self._follower.keyboard.open):
+        stays_open = self._stays_open and self._follower.keyboard.open
+        if self._background:
+            self._print_background(stays_open=stays_open)
+            self._waits_for_background = not stays_open
+            return None
+        if not stays_open:
             return end
         self._print_prompt_hint()
         return None
+
+    def _print_background(self, *, stays_open: bool) -> None:
+        tasks = pluralize(len(self._background), "background task")
+        end = "it ends" if len(self._background) == 1 else "they end"
+        leave = "" if stays_open else " Ctrl-C leaves, and nothing is lost."
+        self._print_note(f"{tasks} at work: the session goes on when {end}.{leave}")
+        if stays_open:
+            self._print_prompt_hint()
 
     def _print_prompt_hint(self) -> None:
         if not self._hint_printed and self._stays_open:
@@ -244,7 +275,7 @@ class RunLoop(FollowLoop):
         """
         if self._is_idle:
             if not self._follower.keyboard.typed:
-                return self._exit_code
+                return self._leave() if self._background else self._exit_code
             self._follower.keyboard.clear()
             return None
         if self._stop is None:

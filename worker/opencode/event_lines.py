@@ -21,7 +21,8 @@ from workflows.domain.events.generations import (
     MessageCompleted,
     ModelRetry,
 )
-from workflows.domain.events.prompts import PromptShortened
+from workflows.domain.events.prompts import PromptAccepted, PromptShortened
+from workflows.domain.events.tasks import TaskStarted
 from workflows.domain.events.turns import ConfigurationChanged, TurnEnded, TurnOpened
 from workflows.domain.events.waits import WaitBegun, WaitEnded
 from workflows.domain.ids import MessageId, PartId, SessionId, TurnConfigId
@@ -41,6 +42,8 @@ _OwnKind = Literal[
     "prompt_shortened",
     "wait_begun",
     "wait_ended",
+    "task_started",
+    "task_ended",
     "forked",
     "imported",
 ]
@@ -54,6 +57,7 @@ _OwnEvent = (
     | SessionImported
     | WaitBegun
     | WaitEnded
+    | TaskStarted
 )
 
 
@@ -70,7 +74,8 @@ class JsonLine(Shape):
     """Ours: `ask`, `retry`, `turn_start`, `turn_end`, `configuration_changed` (its `changes` in words), `compacted`
     (`tokens` of the context, and the summary's `cost` in US dollars), `compaction_failed`, `prompt_shortened`
     (characters that are `shown`), `seq` (of the session's event), `configuration` (the turn's), `forked` and `imported`
-    (of `origin`), `wait_begun` and `wait_ended`."""
+    (of `origin`), `wait_begun` and `wait_ended`, `task_started` and, in the background, `task_ended` (of a `call`, by
+    a subagent's session)."""
 
     type: _PartKind | _OwnKind
     timestamp: int
@@ -81,6 +86,7 @@ class JsonLine(Shape):
     ask: dict[str, JsonValue] | None = None
     retry: RetryWait | None = None
     waiting: dict[str, JsonValue] | None = None
+    task: dict[str, JsonValue] | None = None
     tokens: dict[str, int] | None = None
     cost: float | None = None
     shown: int | None = None
@@ -123,10 +129,10 @@ class EventLines:
                 self._on_message_completed(seen, record.event, at)
             case event if isinstance(event, _OwnEvent):
                 self._add_line(timestamp=at, session_id=record.session, **_of_own_event(seen, event))
-            case CallPrepared(call=call):
-                self._messages[call] = self._message
-            case CallClaimed(call=call):
-                self._starts.setdefault(call, at)
+            case PromptAccepted(task=call) if call is not None:
+                self._add_line(type="task_ended", timestamp=at, session_id=record.session, task={"call": call})
+            case CallPrepared() | CallClaimed():
+                self._note_call(record.event, at)
             case CallFinished(call=call, state=state):
                 self._on_call_finished(seen, call, CallState(state), at)
             case ModelRetry() as retry if retry.purpose.delays_turn:
@@ -167,6 +173,12 @@ class EventLines:
         )
         self._add_part("tool_use", at, rendered)
 
+    def _note_call(self, event: CallPrepared | CallClaimed, at: int) -> None:
+        if isinstance(event, CallPrepared):
+            self._messages[event.call] = self._message
+        else:
+            self._starts.setdefault(event.call, at)
+
     def _end_step(self, session: SessionId) -> None:
         if self._unfinished is not None:
             at, answer = self._unfinished
@@ -196,14 +208,15 @@ def _of_own_event(seen: EventWithContents, event: _OwnEvent) -> dict[str, Any]:
             return {"type": "compacted", "tokens": tokens, "cost": None if cost is None else float(cost)}
         case ContextPruned(tokens=cleared):
             return {"type": "pruned", "tokens": {"cleared": cleared}}
-        case SessionForked(origin=origin):
-            return {"type": "forked", "origin": origin}
-        case SessionImported(origin=origin):
-            return {"type": "imported", "origin": origin}
+        case SessionForked() | SessionImported():
+            return {"type": "forked" if isinstance(event, SessionForked) else "imported", "origin": event.origin}
         case CompactionFailed(note=note):
             return {"type": "compaction_failed", "reason": note_of(seen, note)}
         case PromptShortened(shown=shown):
             return {"type": "prompt_shortened", "shown": shown}
+        case TaskStarted():
+            named = event.model_dump(include={"call", "agent", "background"})
+            return dict(type="task_started", task={**named, "sessionID": event.child})
         case WaitBegun(call=call):
             subject, until = begun_wait(seen, event)
             named = subject.model_dump(mode="json", include={"kind", "name", "event"})

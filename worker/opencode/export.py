@@ -186,7 +186,11 @@ class Exporter:
             format=shapes.output_format_shape(message.format) if message.format else None,
             summary=self._changes_at(message.id),
         )
-        parts = [shapes.prompt_part_shape(info.session_id, info.id, *each) for each in enumerate(message.parts)]
+        synthetic = message.task_end is not None
+        parts = [
+            shapes.prompt_part_shape(info.session_id, info.id, *each, synthetic=synthetic)
+            for each in enumerate(message.parts)
+        ]
         return ExportedMessage(info=info, parts=tuple(parts))
 
     def _changes_at(self, prompt: MessageId) -> MessageSummary | None:

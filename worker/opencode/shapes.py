@@ -251,9 +251,11 @@ def output_format_shape(output_format: OutputFormat) -> OutputFormatShape:
     return OutputFormatShape(type=output_format.type, schema_=schema, retry_count=again)
 
 
-def prompt_part_shape(session: SessionId, message: MessageId, position: int, part: PromptPart) -> PartShape:
-    """A prompt's part has no row: its id comes from the message's and its position."""
-    fields = part.model_dump(exclude_none=True)
+def prompt_part_shape(
+    session: SessionId, message: MessageId, position: int, part: PromptPart, *, synthetic: bool = False
+) -> PartShape:
+    """A prompt's part has no row: its id comes from the message's and its position. `synthetic`: no person wrote it."""
+    fields = part.model_dump(exclude_none=True) | ({"synthetic": True} if synthetic else {})
     if isinstance(part, SubtaskPart) and part.model:
         fields["model"] = model_shape(part.model).dump()
     id = PartId(f"prt_{message[4:-5]}{position:05x}")

@@ -129,6 +129,16 @@ class ShellPart(Value):
         return {"command": self.command}
 
 
+class TaskEnd(Value):
+    """The end of a background task, for people: of a `call`, by the `agent` of a session. `title`: its description."""
+
+    call: PartId
+    child: SessionId
+    agent: str
+    title: str
+    failed: bool
+
+
 class ReasoningPart(Value):
     """A provider's visible reasoning; `details` are its signatures, sent back unchanged."""
 
@@ -193,7 +203,7 @@ class AnswerMetadata(Value):
 class UserMessage(Value):
     """A taken prompt; `steered` when it came during its turn. `system`, `tools`: of the turn, as it says. `format`: of
     the turn's result. `shown`: how many characters a model reads of it, if not all. `mentions`: the
-    subagents that it names."""
+    subagents that it names. `task_end`: whose result it is."""
 
     role: Literal["user"] = "user"
     id: MessageId
@@ -205,6 +215,7 @@ class UserMessage(Value):
     shown: int | None = None
     mentions: tuple[str, ...] = ()
     format: OutputFormat | None = None
+    task_end: TaskEnd | None = None
     at: datetime
 
     @property

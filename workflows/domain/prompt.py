@@ -7,7 +7,16 @@ from typing import Final, Self, TypeGuard
 
 from workflows.domain.budgets import BudgetLimits
 from workflows.domain.file_references import FileReference, find_references
-from workflows.domain.messages import AgentPart, FilePart, PromptPart, ShellPart, SubtaskPart, TextPart, join_texts
+from workflows.domain.messages import (
+    AgentPart,
+    FilePart,
+    PromptPart,
+    ShellPart,
+    SubtaskPart,
+    TaskEnd,
+    TextPart,
+    join_texts,
+)
 from workflows.domain.output_format import OutputFormat
 from workflows.domain.value import Value
 
@@ -37,7 +46,8 @@ class UsedCommand(Value):
 class PromptContent(Value):
     """A prompt as stored; events name it by its seal. `system`: instructions for its turn alone. `tools`, names or
     globs: those with false are denied to its turn, true changes nothing. `format`: of the turn's result; `limits`: of
-    what the turn may use. A prompt with one of these, with subtasks, or of a `command`, always opens a turn."""
+    what the turn may use. A prompt with one of these, with subtasks, or of a `command`, always opens a turn.
+    `task_end`: the background task whose result it is."""
 
     parts: tuple[PromptPart, ...]
     system: str | None = None
@@ -45,6 +55,7 @@ class PromptContent(Value):
     format: OutputFormat | None = None
     limits: BudgetLimits | None = None
     command: UsedCommand | None = None
+    task_end: TaskEnd | None = None
 
     @property
     def opens_turn(self) -> bool:
@@ -70,7 +81,9 @@ class PromptContent(Value):
     @property
     def references(self) -> dict[int, FilePart | AgentPart | FileReference]:
         """What it names and does not hold: files and agents, by their places among the parts, and what its texts may
-        refer to, numbered behind all parts."""
+        refer to, numbered behind all parts. What a subagent has said refers to nothing."""
+        if self.task_end is not None:
+            return {}
         texts = (find_references(part.text) for part in self.parts if isinstance(part, TextPart))
         referred = islice((each for found in texts for each in found), _MOST_REFERENCES)
         named = {place: part for place, part in enumerate(self.parts) if _names(part)}

@@ -125,6 +125,11 @@ class OpenTurn(WireValue):
     corrected: int = 0
     error: str | None = None
 
+    @property
+    def asks_models(self) -> bool:
+        """False: it is being stopped, or was opened for something else."""
+        return not self.stopped and not self.only_compacts and self.error is None
+
 
 class LoadResult(WireValue):
     """The run's new epoch, and its work: the open turn (a new one, if a prompt waited), or nothing. `title`: to ask for

@@ -371,10 +371,13 @@ CREATE TABLE task (                                 -- a call that a subagent ca
     session      text        NOT NULL REFERENCES session,   -- of the call
     child        text        NOT NULL REFERENCES session,
     prompt       text        NOT NULL UNIQUE REFERENCES prompt,
-    settled_at   timestamptz                        -- when its prompt's turn ended, or its prompt was withdrawn
+    settled_at   timestamptz,                       -- when its prompt's turn ended, or its prompt was withdrawn
+    delivery     text CHECK (delivery IN ('due', 'held', 'done')), -- of a result that comes by a prompt; none: the call has it
+    result       text UNIQUE REFERENCES prompt      -- that prompt
 );
 CREATE INDEX task_child ON task (child);
 CREATE INDEX task_unsettled ON task (session) WHERE settled_at IS NULL;
+CREATE INDEX task_undelivered ON task (session) WHERE delivery IN ('due', 'held');
 
 CREATE TABLE wait (                                 -- a call that waits on purpose
     call       text PRIMARY KEY REFERENCES call,

@@ -16,7 +16,7 @@ SELECT tree.root, s.id AS session, h.seq, encode(h.head, 'hex') AS head, CASE
     WHEN EXISTS (SELECT FROM ask WHERE ask.session = s.id AND ask.state = 'open') THEN 'it waits for an answer'
     WHEN EXISTS (SELECT FROM turn WHERE turn.session = s.id AND turn.state = 'open')
       OR EXISTS (SELECT FROM work WHERE work.session = s.id AND work.state = 'accepted')
-      OR EXISTS (SELECT FROM task WHERE task.session = s.id AND task.settled_at IS NULL)
+      OR EXISTS (SELECT FROM task WHERE task.session = s.id AND (task.settled_at IS NULL OR task.delivery = 'due'))
       OR EXISTS (SELECT FROM call WHERE call.session = s.id AND call.state IN ('prepared', 'claimed'))
       THEN 'it is at work'
     WHEN EXISTS (SELECT FROM grant_ g WHERE g.session = s.id AND g.project IS NOT NULL AND g.propagated_at IS NULL)

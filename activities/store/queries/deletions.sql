@@ -3,7 +3,7 @@
 SELECT s.status = 'deleted' AS gone, CASE
     WHEN EXISTS (SELECT FROM turn WHERE turn.session = s.id AND turn.state = 'open')
       OR EXISTS (SELECT FROM work WHERE work.session = s.id AND work.state = 'accepted')
-      OR EXISTS (SELECT FROM task WHERE task.session = s.id AND task.settled_at IS NULL)
+      OR EXISTS (SELECT FROM task WHERE task.session = s.id AND (task.settled_at IS NULL OR task.delivery = 'due'))
       OR EXISTS (SELECT FROM call WHERE call.session = s.id AND call.state IN ('prepared', 'claimed'))
       THEN 'is at work' END AS obstacle
 FROM session s WHERE s.id = %(session)s

@@ -16,6 +16,7 @@ SELECT s.id, s.parent, cardinality(tree.line) AS depth, s.host, s.directory, s.t
        coalesce(nullif(t.model, 'none'), s.model) AS model, t.state AS turn_state, t.reason, t.error,
        (SELECT count(*) FROM ask a WHERE a.session = s.id AND a.state = 'open') AS asks,
        work.prompts AS waiting, work.untaken,
+       (SELECT count(*) FROM task k WHERE k.session = s.id AND k.delivery = 'due') AS background,
        s.host IS NOT NULL AND NOT EXISTS (SELECT 1 FROM host h WHERE h.name = s.host
                                           AND h.seen_at > now() - interval '15 s') AS host_offline,
        CASE WHEN now() >= g.paused_at AND now() < g.next_at
@@ -66,6 +67,7 @@ WITH RECURSIVE matching AS (
           WHEN s.suspension IS NOT NULL THEN 'suspended'
           WHEN EXISTS (SELECT FROM ask WHERE ask.session = s.id AND ask.state = 'open') THEN 'asks'
           WHEN t.state = 'open' OR EXISTS (SELECT FROM work WHERE work.session = s.id AND work.state = 'accepted')
+            OR EXISTS (SELECT FROM task WHERE task.session = s.id AND task.delivery = 'due')
             THEN 'working'
           WHEN s.status = 'ended' THEN 'ended'
           ELSE coalesce(t.reason, 'new') END = ANY(%(states)s))

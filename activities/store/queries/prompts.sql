@@ -4,9 +4,9 @@ INSERT INTO prompt (id, mode, body, salt, agent, model, variant, refers)
 VALUES (%(id)s, %(mode)s, %(body)s, %(salt)s, %(agent)s, %(model)s, %(variant)s, %(refers)s)
 
 -- name: turn_request
--- What a prompt names for its turn; `call_over` if its task's call is no longer claimed.
+-- What a prompt names for its turn; `call_over` if its task's call waits no longer.
 SELECT agent, model, variant, body, EXISTS (SELECT 1 FROM task k JOIN call c ON c.id = k.call
-                             WHERE k.prompt = prompt.id AND c.state <> 'claimed') AS call_over
+                             WHERE k.prompt = prompt.id AND k.delivery IS NULL AND c.state <> 'claimed') AS call_over
 FROM prompt WHERE id = %(id)s
 
 -- name: body

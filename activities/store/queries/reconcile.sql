@@ -9,7 +9,7 @@ WITH working AS MATERIALIZED ( -- those that wait are left out first: they are t
     ) i
     CROSS JOIN LATERAL ( -- NOT IN is read once, whatever the planner expects; NOT EXISTS for each call
         SELECT count(*) AS unsettled, array_agg(call.id ORDER BY call.position) FILTER (WHERE CASE call.state
-            WHEN 'claimed' THEN call.id NOT IN (SELECT task.call FROM task WHERE settled_at IS NULL)
+            WHEN 'claimed' THEN call.id NOT IN (SELECT task.call FROM task WHERE settled_at IS NULL AND delivery IS NULL)
                 AND call.id NOT IN (SELECT wait.call FROM wait WHERE ended_at IS NULL AND (until > now()) IS NOT FALSE)
             ELSE call.id NOT IN (SELECT ask.call FROM ask WHERE state = 'open' AND call IS NOT NULL) END) AS ready
         FROM call WHERE call.turn = t.id AND call.step = t.step AND call.state IN ('prepared', 'claimed')

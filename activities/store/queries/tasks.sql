@@ -1,6 +1,7 @@
 -- name: insert
 -- Record that a subagent works for a call.
-INSERT INTO task (call, session, child, prompt) VALUES (%(call)s, %(session)s, %(child)s, %(prompt)s)
+INSERT INTO task (call, session, child, prompt, delivery)
+VALUES (%(call)s, %(session)s, %(child)s, %(prompt)s, %(delivery)s)
 
 -- name: of_call
 -- The task of a call: the end of the child's log, and the turn that took its prompt.
@@ -12,22 +13,55 @@ WHERE k.call = %(call)s
 
 -- name: unsettled
 -- The unsettled tasks of a session.
-SELECT k.call, k.child, k.prompt, s.agent, h.seq
+SELECT k.call, k.child, k.prompt, k.delivery IS NOT NULL AS background, s.agent, h.seq
 FROM task k JOIN session s ON s.id = k.child JOIN session_head h ON h.session = k.child
 WHERE k.session = %(session)s AND k.settled_at IS NULL ORDER BY k.call
 
 -- name: settle_turn
--- Settle the task whose prompt this turn took, and write the signal for its caller.
+-- Settle the task whose prompt this turn took, and write the signal for a caller that waits.
 WITH settled AS (
     UPDATE task SET settled_at = now() FROM work w
     WHERE w.id = task.prompt AND w.turn = %(turn)s AND task.settled_at IS NULL
-    RETURNING task.session, task.call
+    RETURNING task.session, task.call, task.delivery
 )
-INSERT INTO outbox (session, kind, subject) SELECT session, 'settled', call FROM settled
+INSERT INTO outbox (session, kind, subject) SELECT session, 'settled', call FROM settled WHERE delivery IS NULL
 
 -- name: settle_prompt
--- Settle the task of a withdrawn prompt, and write the signal for its caller.
+-- Settle the task of a withdrawn prompt, and write the signal for a caller that waits.
 WITH settled AS (
-    UPDATE task SET settled_at = now() WHERE prompt = %(prompt)s AND settled_at IS NULL RETURNING session, call
+    UPDATE task SET settled_at = now() WHERE prompt = %(prompt)s AND settled_at IS NULL RETURNING session, call, delivery
 )
-INSERT INTO outbox (session, kind, subject) SELECT session, 'settled', call FROM settled
+INSERT INTO outbox (session, kind, subject) SELECT session, 'settled', call FROM settled WHERE delivery IS NULL
+
+-- name: due
+-- The background tasks that have ended, and whose callers do not know it: of a subagent, or all that should know by now.
+SELECT call, session FROM task
+WHERE delivery = 'due' AND settled_at IS NOT NULL
+  AND CASE WHEN %(child)s::text IS NULL THEN settled_at NOT BETWEEN now() - interval '2 s' AND now()
+           ELSE child = %(child)s END
+ORDER BY settled_at, call
+
+-- name: held
+-- The background tasks of a session that have ended, and of which its next turn is told.
+SELECT call, session FROM task WHERE session = %(session)s AND delivery = 'held' AND settled_at IS NOT NULL
+ORDER BY settled_at, call
+
+-- name: lock_undelivered
+-- Lock an ended background task whose result no prompt has, and name the withdrawn prompt that had it.
+SELECT result FROM task WHERE call = %(call)s AND delivery IN ('due', 'held') AND settled_at IS NOT NULL FOR UPDATE
+
+-- name: deliver
+-- Name the prompt that has the result of a background task; none in an ended session.
+UPDATE task SET delivery = 'done', result = %(prompt)s WHERE call = %(call)s
+
+-- name: hold
+-- Have the results of a session's background tasks wait for its next turn; returns those that are at work.
+WITH held AS (
+    UPDATE task SET delivery = 'held' WHERE session = %(session)s AND delivery = 'due'
+    RETURNING call, child, settled_at
+)
+SELECT call, child FROM held WHERE settled_at IS NULL ORDER BY call
+
+-- name: hold_result
+-- Have the result that a withdrawn prompt had wait for the next turn.
+UPDATE task SET delivery = 'held' WHERE result = %(prompt)s

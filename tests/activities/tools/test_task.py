@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import JsonValue
@@ -49,7 +50,7 @@ def turn(tmp_path: Path) -> TurnContext:
     return TurnContext(project(tmp_path), delegation=Delegation(agents=tuple(available_agents(Config()).values())))
 
 
-def params(**more: str) -> TaskParams:
+def params(**more: Any) -> TaskParams:
     return TaskParams(**{"description": "look", "prompt": "Where?", "subagent_type": "explore", **more})
 
 

@@ -5,8 +5,10 @@ from itertools import pairwise
 from tests.worker.cli.render.test_event_renderer import seen
 from worker.opencode.event_lines import EventLines
 from workflows.domain.events.generations import MessageCompleted, PartSeal
+from workflows.domain.events.prompts import PromptAccepted
+from workflows.domain.events.tasks import TaskStarted
 from workflows.domain.events.turns import TurnEnded
-from workflows.domain.ids import GenerationId, MessageId, PartId, TurnId
+from workflows.domain.ids import GenerationId, MessageId, PartId, SessionId, TurnId
 from workflows.domain.usage import Tokens
 
 TURN = TurnId("trn_1")
@@ -33,3 +35,15 @@ def test_each_step_has_an_end_of_its_own_though_the_clock_was_set_back() -> None
     ends = [line.part for line in shown if line.type == "step_finish" and line.part is not None]
     assert [end.message_id[4:16] for end in ends] == ["000000000009", "000000000003"]
     assert all(one.id != two.id and one.id > two.id for one, two in pairwise(ends))
+
+
+def test_a_task_in_the_background_has_lines_for_its_begin_and_its_end() -> None:
+    lines, call, child = EventLines(), PartId("prt_1"), SessionId("ses_2")
+    begun = TaskStarted(call=call, child=child, prompt=MessageId("msg_1"), agent="explore", background=True)
+    told = PromptAccepted(prompt=MessageId("msg_2"), mode="steer", seal="", task=call)
+    person = PromptAccepted(prompt=MessageId("msg_3"), mode="steer", seal="")
+
+    shown = [(line.type, line.task) for event in (begun, told, person) for line in lines.of_event(seen(event))]
+
+    task = {"call": call, "agent": "explore", "background": True, "sessionID": child}
+    assert shown == [("task_started", task), ("task_ended", {"call": call})]

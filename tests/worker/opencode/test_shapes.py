@@ -40,3 +40,8 @@ def test_the_ids_of_the_parts_ascend_in_their_order() -> None:
 def test_a_model_names_its_variant_only_if_it_has_one() -> None:
     assert model_shape("a/b/c").dump() == {"providerID": "a", "modelID": "b/c"}
     assert model_shape("a/b", "high").dump() == {"providerID": "a", "modelID": "b", "variant": "high"}
+
+
+def test_what_no_person_wrote_is_synthetic() -> None:
+    told = prompt_part_shape(SESSION, MESSAGE, 0, TextPart(text="<task>"), synthetic=True)
+    assert told.dump()["synthetic"] is True

@@ -17,7 +17,7 @@ from worker.cli.render.budget_text import describe_budget
 from worker.cli.render.console import print_json_list, print_rows, terminal_columns
 from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.formatting import pluralize
-from worker.cli.render.session_status import describe_session
+from worker.cli.render.session_status import describe_session, describe_subagent
 from worker.cli.render.wrap import wrap_text
 from worker.cli.request_choice import parse_request_choice
 from worker.client import SessionClient
@@ -99,13 +99,16 @@ async def show(settings: Settings, session: str, summary: bool, prompt: str | No
         changes = (await client.sessions.totals(overview.id)).changes
         budgets = await client.sessions.budgets(overview.id)
         said = await _change_summary(client, overview)
+        below = await client.sessions.below(overview.id) if overview.working else []
     if as_json:
         more: dict[str, Any] = {"changes": changes.model_dump()}
         more |= {"budgets": [each.model_dump(mode="json") for each in budgets]}
         more |= {"change_summary": said.model_dump() if said is not None else None}
         click.echo(json.dumps(overview.model_dump(mode="json") | more, indent=2))
         return
-    rows = [*describe_session(overview, changes, datetime.now(UTC), asks[0].id if asks else None)]
+    now = datetime.now(UTC)
+    rows = [*describe_session(overview, changes, now, asks[0].id if asks else None)]
+    rows += [f"  {describe_subagent(each, now)}" for each in below if each.working]
     rows += [f"  {describe_budget(budget)}" for budget in budgets]
     rows += [f"  Changes, up to turn {said.number}: {one_line(said.text, _SUMMARY)}"] if said is not None else []
     print_rows(each for row in rows for each in wrap_text(row, terminal_columns(), 2))
@@ -161,7 +164,8 @@ async def _list_sessions(settings: Settings, wanted: SessionFilter, limit: int |
 async def stop(settings: Settings, session: str, keep_queued: bool, as_json: bool) -> None:
     """Stop a session's turn.
 
-    Commands that run are ended with it. Prompts that were not taken yet are withdrawn; the session itself stays.
+    Commands that run are ended with it, and so are its subagents, also in the background. Prompts that were not taken
+    yet are withdrawn; the session itself stays.
 
     \b
     Examples:
@@ -199,6 +203,8 @@ async def end(settings: Settings, session: str, yes: bool, as_json: bool) -> Non
 
 def _describe_stop(stopped: AcceptedStop) -> str:
     withdrawn = f" {pluralize(len(stopped.withdrawn), 'prompt')} withdrawn." if stopped.withdrawn else ""
+    number = len(stopped.background)
+    tasks = f" {pluralize(number, 'background task')} stopped." if number else ""
     if stopped.turn is None:
-        return f"No turn was running.{withdrawn}"
-    return f"The stop is recorded; the turn is ending.{withdrawn}"
+        return f"No turn was running.{tasks}{withdrawn}"
+    return f"The stop is recorded; the turn is ending.{tasks}{withdrawn}"

@@ -13,6 +13,7 @@ from workflows.domain.events.asks import AskAnswered
 from workflows.domain.events.event import Event
 from workflows.domain.events.prompts import PromptAccepted
 from workflows.domain.events.sessions import MessageDeleted, SessionDeleted
+from workflows.domain.messages import TaskEnd
 from workflows.domain.prompt import PromptContent
 
 
@@ -110,7 +111,16 @@ def call_of(seen: EventWithContents, name: str) -> CallContent | None:
 
 def prompt_of(seen: EventWithContents, name: str) -> str:
     found = seen.contents.get(name)
-    return PromptContent.model_validate(found).text if found is not None else "(deleted)"
+    if found is None:
+        return "(deleted)"
+    content = PromptContent.model_validate(found)
+    return content.text if content.task_end is None else describe_task_end(content.task_end)
+
+
+def describe_task_end(end: TaskEnd) -> str:
+    """Its log has the result."""
+    how = "failed" if end.failed else "ended"
+    return f"Background task {how}: {end.title} (@{end.agent}, {end.child})"
 
 
 def instructions_of(seen: EventWithContents, name: str) -> str | None:

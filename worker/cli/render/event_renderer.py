@@ -199,6 +199,9 @@ class EventRenderer:
         self._streamed = self._new_answer()
 
     def _show_queued_prompt(self, event: PromptAccepted, seen: EventWithContents) -> None:
+        if event.task is not None:  # no person waits for it to be taken
+            self._print(f"+ {one_line(prompt_of(seen, event.prompt))}")
+            return
         how = "waits for a turn of its own" if event.mode == PromptMode.QUEUE else "joins at the next step"
         agent = f", as {one_line(event.agent)}" if event.mode == PromptMode.QUEUE and event.agent is not None else ""
         by = f", {describe_schedule_prompt(event, seen)}" if event.schedule is not None else ""

@@ -144,7 +144,8 @@ def _changes(text: str) -> str:
 def _ask_sentence(event: Event, seen: EventWithContents) -> Sentence | None:
     match event:
         case TaskStarted():
-            return f"  @{one_line(event.agent)} works on it ({event.child})", DIM
+            where = " in the background" if event.background else ""
+            return f"  @{one_line(event.agent)} works on it{where} ({event.child})", DIM
         case AskAnswered():
             return f"  → {describe_answer(seen, event)}", "yellow"
         case AskClosed():

@@ -31,6 +31,8 @@ def status_label(overview: Overview, now: datetime) -> str:
     if overview.waits:
         first, *others = overview.waits
         return describe_wait(first.subject, first.until, now) + (f" (+{len(others)})" if others else "")
+    if overview.background and overview.turn_state != "open" and not overview.untaken:
+        return f"in background ({overview.background})"
     if overview.working:
         return f"step {overview.step}" if overview.step else "begins"
     return "ended" if overview.status == "ended" else overview.reason or "new"
@@ -70,6 +72,10 @@ def describe_session(
 def describe_status(overview: Overview, at: datetime, ask: AskId | None = None) -> Iterator[str]:
     yield f"Now: {status_label(overview, at)}"
     yield from (f"  {each}" for each in _status_details(overview, at, ask))
+
+
+def describe_subagent(overview: Overview, at: datetime) -> str:
+    return f"{one_line(overview.title)}: {status_label(overview, at)}  {overview.id}"
 
 
 def describe_changes(changes: ChangedFiles) -> str:
@@ -116,6 +122,9 @@ def _describe_waits(overview: Overview, now: datetime) -> Iterator[str]:
         yield f"It {describe_wait(each.subject, each.until, now)}{how}"
     if overview.waits:
         yield f"`holdfast wake {overview.id}` has it go on now, `holdfast stop {overview.id}` ends the turn."
+    if overview.background:
+        tasks = pluralize(overview.background, "background task")
+        yield f"{tasks}, whose results come by themselves; `holdfast stop {overview.id}` ends them."
 
 
 def _describe_pause(pause: ProviderBackoff) -> Iterator[str]:

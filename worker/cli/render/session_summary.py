@@ -69,8 +69,7 @@ class SessionSummary:
         """Ignored before the log's first turn."""
         match event := seen.record.event:
             case PromptAccepted():
-                by = describe_schedule_prompt(event, seen) if event.schedule is not None else actor_of(seen)
-                self._prompts[event.prompt] = f"{prompt_of(seen, event.prompt)} ({by})"
+                self._prompts[event.prompt] = _describe_prompt(event, seen)
                 if event.prompt in self._tasks:  # a subagent's events follow, perhaps for another turn
                     self._turn, self._name = self._tasks[event.prompt]
             case SessionForked(origin=origin) | SessionImported(origin=origin) if self._is_own(seen):
@@ -174,6 +173,14 @@ class SessionSummary:
             return f"{self._name}how the turn goes on"
         found = call_of(seen, call)
         return self._name + (f"{escape_exact(found.tool)} {one_line(found.label)}" if found else "(deleted)")
+
+
+def _describe_prompt(event: PromptAccepted, seen: EventWithContents) -> str:
+    text = prompt_of(seen, event.prompt)
+    if event.task is not None:
+        return text
+    by = describe_schedule_prompt(event, seen) if event.schedule is not None else actor_of(seen)
+    return f"{text} ({by})"
 
 
 def _budget_trouble(event: Event) -> str | None:

@@ -7,9 +7,9 @@ from workflows.domain.value import Value
 
 
 class PromptAccepted(Value):
-    """From a person, from a `call` of the parent session, or by a `schedule`, whose actor is the person that it
-    prompts as. `agent`, `model` and `variant`: those that it names for its turn. `due`: the schedule's moment; None:
-    the actor has triggered it."""
+    """From a person, from a `call` of the parent session, by a `schedule`, whose actor is the person that it
+    prompts as, or the result of a background `task`, which is a call of this session. `agent`, `model` and `variant`:
+    those that it names for its turn. `due`: the schedule's moment; None: the actor has triggered it."""
 
     type: Literal["prompt.accepted"] = "prompt.accepted"
     prompt: MessageId
@@ -20,6 +20,7 @@ class PromptAccepted(Value):
     model: str | None = None
     variant: str | None = None
     schedule: ScheduleId | None = None
+    task: PartId | None = None
     due: str | None = None
 
 

@@ -1,9 +1,13 @@
 """Subagents at the command line: asks with their path, the tree of sessions, one view, the logs verified together."""
 
+import asyncio
 import json
+from pathlib import Path
 
+from tests.harness import wait_for_file
 from tests.worker.cli.conftest import OpenHarness, shell
 from tests.workflows.delegation import DONE, FOUND, LOOK, delegates, delegation_scripts
+from worker.scripted.script import Hold, ScriptedAnswer
 
 FOUND_BY_ONE = delegation_scripts(delegates("one"), DONE, one=(LOOK, FOUND))
 
@@ -115,3 +119,30 @@ async def test_a_subtask_begins_without_a_question_and_an_unknown_agent_begins_n
     (part,) = exported[0]["parts"]
     assert part["type"] == "subtask" and part["description"] == "[[script:one]] Where is it? Say"
     assert exported[1]["parts"][1]["tool"] == "task" and exported[1]["info"]["finish"] == "tool-calls"
+
+
+async def test_run_follows_a_task_in_the_background_to_the_turn_that_its_result_begins(
+    open_harness: OpenHarness, tmp_path: Path
+) -> None:
+    gate = tmp_path / "gate"
+    held = FOUND.model_copy(update={"faults": {1: Hold(path=str(gate))}})
+    later = ScriptedAnswer(text="It comes later.")
+    scripts = delegation_scripts(delegates("one", background=True), later, DONE, one=(held,))
+    async with open_harness(scripts=scripts) as harness, harness.running_worker():
+        person = shell(harness)
+        following = asyncio.create_task(person.run("run", "-m", "scripted/model", "Find it."))
+        await wait_for_file(gate)
+        (session, child) = await harness.client.sessions.list_recent()
+        await harness.ended(session.id)
+        shown = await person.run("sessions", "show", session.id)
+        gate.touch()
+        ran = await following
+
+    assert "1 background task at work: the session goes on when it ends. Ctrl-C leaves, and nothing is lost." in ran.err
+    assert f"  look for one (@explore subagent): step 1  {child.id}" in shown.out and "in background (1)" in shown.out
+    assert ran.code == 0, ran.err
+    lines = ran.out.splitlines()
+    assert f"  @explore works on it in the background ({child.id})" in lines
+    begin = lines.index("It comes later.")
+    woken = lines.index(f"> Background task ended: look for one (@explore, {child.id})")
+    assert "explore │ It is in a.txt, line 1." in lines[begin:woken] and "All is done." in lines[woken:]

@@ -98,6 +98,7 @@ class WrittenLog:
 
 STANDING: dict[str, Any] = {name: None for name in Overview.model_fields} | {
     "deleted_messages": 0,
+    "background": 0,
     "waits": (),
     "id": ROOT,
     "depth": 0,

@@ -1,0 +1,175 @@
+"""Background tasks: their call ends at once, and their result comes to the session by one prompt, whatever dies."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from activities.session.task_results import deliver_results
+from activities.store import deletions, prompts, sessions, tasks
+from activities.store.tasks import EndedTask
+from tests.activities.rig import ActivityRig
+from workflows.domain.errors import Conflict
+from workflows.domain.events.prompts import PromptAccepted
+from workflows.domain.events.tasks import TaskSettled, TaskStarted
+from workflows.domain.ids import PartId, SessionId, TurnId
+from workflows.domain.messages import CallState
+from workflows.domain.open_call import CallResultState
+from workflows.domain.wire import CloseReason, WakeKind
+
+GIVEN = {"description": "look", "prompt": "Where is it?", "subagent_type": "explore", "background": True}
+
+
+async def begun(rig: ActivityRig) -> tuple[PartId, ActivityRig]:
+    """A call whose subagent works in the background, and a rig for that one's session."""
+    if not rig.turn:
+        await rig.open_turn()
+    call = await rig.called("task", **GIVEN)
+    ran = await rig.run(call)
+    assert (ran.state, ran.child) == (CallResultState.SETTLED, None)
+    child = (await sessions.tree(rig.database, rig.session))[-1]
+    return call, replace(rig, session=child, epoch=0, turn=TurnId(""), step=0, sent=rig.sent)
+
+
+async def works(child: ActivityRig) -> None:
+    """Let the subagent take its prompt."""
+    loaded = await child.load()
+    assert loaded.turn is not None
+    child.turn = loaded.turn.id
+
+
+async def results(rig: ActivityRig) -> list[PromptAccepted]:
+    return [each for each in await rig.events() if isinstance(each, PromptAccepted) and each.task is not None]
+
+
+async def text_of(rig: ActivityRig, accepted: PromptAccepted) -> str:
+    (row,) = await rig.database.rows(b"SELECT body FROM prompt WHERE id = %(id)s", id=accepted.prompt)
+    return str(row["body"]["parts"][0]["text"])
+
+
+async def test_the_call_ends_at_once_and_the_subagent_is_signalled(rig: ActivityRig) -> None:
+    call, child = await begun(rig)
+    (started,) = [each for each in await rig.events() if isinstance(each, TaskStarted)]
+
+    assert started.background and await rig.state(call) is CallState.DONE
+    lines = (await rig.output(call)).splitlines()
+    assert lines[:2] == [
+        f'<task id="{child.session}" state="running">',
+        "<summary>Works in the background: look</summary>",
+    ]
+    assert [(each.session, each.kind) for each in rig.sent] == [(child.session, WakeKind.WORK)]
+    await works(child)
+    await child.close()
+    assert WakeKind.SETTLED not in [kind for kind, _ in await rig.signals()]  # no call waits
+
+
+async def test_the_end_of_the_subagent_is_a_prompt_that_wakes_its_session_once(rig: ActivityRig) -> None:
+    call, child = await begun(rig)
+    await rig.close()
+    await works(child)
+    await child.close()
+    await deliver_results(rig.database, [EndedTask(call=call, session=rig.session)], rig.deliver)
+
+    (accepted,) = await results(rig)
+    assert (accepted.task, accepted.mode) == (call, "steer")
+    assert f'<task id="{child.session}" state="completed" cost="0">' in await text_of(rig, accepted)
+    assert [(each.session, each.kind, each.subject) for each in rig.sent[1:]] == [
+        (rig.session, WakeKind.WORK, accepted.prompt)
+    ]
+    (settled,) = [each for each in await rig.events() if isinstance(each, TaskSettled)]
+    assert (settled.child, settled.seq) == (child.session, len(await child.events()))
+    woken = await rig.load()
+    assert woken.turn is not None and await tasks.due(rig.database, child=child.session) == []
+
+
+async def test_a_running_turn_reads_the_result_at_its_next_step(rig: ActivityRig) -> None:
+    _, child = await begun(rig)
+    await works(child)
+    await child.close(CloseReason.FAILED, error="No <task_error> key.")
+
+    (accepted,) = await results(rig)
+    text = await text_of(rig, accepted)
+    assert 'state="error"' in text and "No &lt;task_error> key." in text
+    async with rig.journal() as journal:
+        assert await prompts.steered(journal) == [accepted.prompt]
+
+
+async def test_an_end_that_no_process_has_told_of_is_due_until_the_sweeper_tells_it(rig: ActivityRig) -> None:
+    call, child = await begun(rig)
+    await child.stop()  # before it has begun: that closes no turn
+    await rig.database.rows(b"UPDATE task SET settled_at = settled_at - interval '3 s'")
+
+    (late,) = await tasks.due(rig.database)
+    assert late == EndedTask(call=call, session=rig.session)
+    with pytest.raises(Conflict, match="is at work"):
+        await deletions.is_left(rig.database, rig.session)
+    await deliver_results(rig.database, [late], rig.deliver)
+    (accepted,) = await results(rig)
+    assert "It was stopped before it had finished." in await text_of(rig, accepted)
+
+
+async def test_a_stop_reaches_the_background_of_an_idle_session_and_does_not_wake_it(rig: ActivityRig) -> None:
+    _, child = await begun(rig)
+    await rig.close()
+    await works(child)
+    stopped = await rig.stop()
+    await child.close(CloseReason.STOPPED)
+
+    assert (stopped.turn, stopped.background) == (None, (child.session,))
+    assert "stop.accepted" in await child.types() and await results(rig) == []
+    assert (await rig.load()).turn is None
+    await rig.prompt("Go on.", model="scripted/model")
+    assert (await rig.load()).turn is not None
+    (accepted,) = await results(rig)
+    assert "It was stopped before it had finished." in await text_of(rig, accepted)
+
+
+async def test_a_result_that_a_stop_has_withdrawn_is_read_by_the_next_turn(rig: ActivityRig) -> None:
+    _, child = await begun(rig)
+    await works(child)
+    await child.close()
+    await rig.stop()
+    await rig.close(CloseReason.STOPPED)
+
+    assert (await rig.load()).turn is None
+    await rig.prompt("Go on.", model="scripted/model")
+    opened = await rig.load()
+    assert opened.turn is not None
+    first, again = await results(rig)
+    assert first.prompt != again.prompt and await text_of(rig, first) == await text_of(rig, again)
+    assert (await rig.load()).turn == opened.turn and len(await results(rig)) == 2
+
+
+async def test_the_background_of_a_session_that_ends_is_stopped_and_told_to_nobody(rig: ActivityRig) -> None:
+    _, child = await begun(rig)
+    await works(child)
+    await rig.close(CloseReason.ENDED, end=True)
+    await child.close(CloseReason.STOPPED)
+
+    assert "stop.accepted" in await child.types() and await results(rig) == []
+
+
+async def test_a_second_attempt_at_the_call_starts_no_other_subagent(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    call = await rig.called("task", **GIVEN)
+    effect = await rig.effect(call, rig.fence())
+    claimed = await rig.claim(call, effect.context.subagent.fence)  # type: ignore[attr-defined]  # of an attempt that dies
+    assert claimed is not None
+    await effect.run(await rig.row(call), recover=False)
+
+    assert (await rig.run(call)).state is CallResultState.SETTLED and await rig.state(call) is CallState.DONE
+    assert len(await sessions.tree(rig.database, rig.session)) == 2
+
+
+async def test_a_subagent_has_no_background_of_its_own(rig: ActivityRig) -> None:
+    own = {"subagent_depth": 2, "agent": {"explore": {"permission": {"task": "allow"}}}}
+    rig.config.mkdir(parents=True, exist_ok=True)
+    (rig.config / "opencode.json").write_text(json.dumps(own))
+    _, child = await begun(rig)
+    await works(child)
+    call = await child.called("task", **GIVEN)
+    await child.run(call)
+
+    assert await child.state(call) is CallState.FAILED
+    assert "A subagent has no tasks in the background" in await child.output(call)
+    assert await sessions.tree(rig.database, SessionId(child.session)) == [child.session]

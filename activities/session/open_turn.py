@@ -34,7 +34,7 @@ from activities.store.database import Database
 from activities.store.generations import GenerationStatus
 from activities.store.journal import WORKER, Journal, session_journal
 from activities.store.sessions import Origin
-from activities.store.turns import TurnRow
+from activities.store.turns import TurnRow, TurnStatus
 from activities.store.work import TurnRequest
 from activities.tools.invalid import INVALID
 from workflows.domain.agents.built_in import TITLE
@@ -144,7 +144,8 @@ async def open_requested_turn(
     )
     if problem is None and turn.before not in (None, turn.turn_config):
         await record_change(journal, turn, turn.before, turn_config)
-    sessions.switch_agent(journal, agent)
+    if problem is None:  # else later prompts without an agent would fail as well
+        sessions.switch_agent(journal, agent)
     work_kinds.take(journal, requested.item, turn.id)
     title = None
     if problem is None and not is_disabled(TITLE, turn_config.config):
@@ -174,19 +175,15 @@ async def read_open_turn(journal: Journal, turn: TurnRow, describe: CallDescribe
         asks.any_rejected(journal, turn.id),
         calls.recent_loops(journal, turn.id, turn.step),
     )
-    tries, compacting, asked, only_compacts, cuts = await asyncio.gather(
+    tries, compacting, asked, only_compacts, cut = await asyncio.gather(
         compactions.tries_of_step(journal, turn.id, turn.step),
         compactions.paused(journal, turn.id),
         compaction_requests.undone(journal, journal.session, turn.id),
         compaction_requests.opened(journal, turn.id),
-        model_answers.count_cut(journal, turn.id, turn.step, INVALID),
+        model_answers.cut_before(journal, turn.id, turn.step, INVALID),
     )
     prepared = await asyncio.gather(*(resume_call(journal, row, evaluator, describe) for row in rows))
-    last = found.turn_status.last_step if found.turn_status is not None else None
-    steps = turn_config.agent.steps
-    if steps is not None:
-        steps += await calls.count_ordered_steps(journal, turn.id, turn.step)
-    limit = min(filter(None, (steps, last)), default=None)
+    limit = await step_limit(journal, turn, turn_config, found.turn_status)
     ordered = calls.is_ordered(rows)
     text_only = limit is not None and turn.step >= limit and not ordered
     answer = await read_answer(journal, found, prepared, text_only=text_only, ordered=ordered)
@@ -204,11 +201,20 @@ async def read_open_turn(journal: Journal, turn: TurnRow, describe: CallDescribe
         only_compacts=only_compacts,
         compactions=MAX_COMPACTIONS if any(each.final for each in tries) else len(tries),
         compacting=compacting,
-        cuts=cuts,
+        cuts=cut.number,
+        cut_call=cut.in_call,
         corrections=turn_config.format.corrections if turn_config.format else None,
         corrected=await calls.count_without_result(journal, turn.id, turn.step) if turn_config.format else 0,
         error=turn.error,
     )
+
+
+async def step_limit(journal: Journal, turn: TurnRow, turn_config: TurnConfig, status: TurnStatus | None) -> int | None:
+    """The agent's steps besides those that prompts have asked for, or the one that a spent budget has made the last."""
+    steps, last = turn_config.agent.steps, status.last_step if status is not None else None
+    if steps is not None:
+        steps += await calls.count_ordered_steps(journal, turn.id, turn.step)
+    return min(filter(None, (steps, last)), default=None)
 
 
 async def read_answer(

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterable
 from decimal import Decimal
 from itertools import takewhile
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from activities.store import calls, compactions, deltas, grants, prompts, reservations, titles, transcript
 from activities.store.calls import CallRow
@@ -89,11 +89,18 @@ async def read_text(reader: RowReader, generation: GenerationId) -> str:
     return _text(transcript.PART.validate_python(row["body"]) for row in rows)
 
 
-async def count_cut(reader: RowReader, turn: TurnId, step: int, tool: str) -> int:
-    """How many answers in a row, directly before this step, the output limit has cut in their text or in a call, for
-    which this tool then stands."""
+class CutAnswers(NamedTuple):
+    """How many answers in a row the output limit has cut, and whether it has cut the newest one in a call."""
+
+    number: int
+    in_call: bool
+
+
+async def cut_before(reader: RowReader, turn: TurnId, step: int, tool: str) -> CutAnswers:
+    """Those directly before this step. `tool` stands for a call that was cut."""
     rows = await reader.rows(_QUERIES.before, turn=turn, step=step, tool=tool, limit=MAX_CONTINUATIONS)
-    return len(list(takewhile(_was_cut, rows)))
+    cut = list(takewhile(_was_cut, rows))
+    return CutAnswers(len(cut), bool(cut) and cut[0]["called"])
 
 
 def _was_cut(row: dict[str, Any]) -> bool:

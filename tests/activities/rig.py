@@ -171,7 +171,7 @@ class ActivityRig:
         self.turn, self.step = loaded.turn.id, 0
         return loaded.turn
 
-    async def answered(self, *wanted: tuple[str, dict[str, Any]]) -> list[PartId]:
+    async def answered(self, *wanted: tuple[str, dict[str, Any]], body: AnswerMetadata = BODY) -> list[PartId]:
         """Store the model's answer of the next step, with these calls."""
         self.step += 1
         generation = self.generation(self.step)
@@ -180,7 +180,7 @@ class ActivityRig:
         preparer = CallPreparer(request, generation.message, self.tools, context)
         parts = [RequestedCall(f"c{place}", name, json.dumps(given)) for place, (name, given) in enumerate(wanted)]
         prepared = [await preparer.prepare(place, part) for place, part in enumerate(parts)]
-        await self.store_answer(generation, NewAnswer(body=BODY, calls=tuple(prepared)))
+        await self.store_answer(generation, NewAnswer(body=body, calls=tuple(prepared)))
         return [call.id for call in prepared]
 
     def generation(self, step: int, id: str | None = None) -> Generation:

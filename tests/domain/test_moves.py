@@ -5,7 +5,7 @@ from workflows.domain.moves import Compact, Generate, Outgrow, Settle, next_move
 from workflows.domain.open_call import CallResult, CallResultState, OpenCall
 from workflows.domain.step_flaw import StepFlaw
 from workflows.domain.turn_state import MAX_COMPACTIONS, MAX_CONTINUATIONS, MAX_EMPTY_ANSWERS, TurnState
-from workflows.domain.wire import CloseReason, StepResult
+from workflows.domain.wire import CloseReason, OpenTurn, StepResult
 
 CALL = OpenCall(id=PartId("prt_1"), tool="read", loop_digest="d")
 
@@ -165,6 +165,16 @@ def test_a_call_that_was_cut_is_asked_for_again_as_often_and_asks_nobody() -> No
         given_up = settled(turn(*[CUT_CALL] * (MAX_CONTINUATIONS + 1), continues=True, corrections=owed))
         assert (next_move(given_up), given_up.reason) == (None, CloseReason.FAILED)
         assert "has cut 4 answers in a row" in (given_up.failure or "")
+
+
+def test_an_empty_answer_behind_a_cut_call_is_asked_for_again_also_in_a_run_that_finds_only_the_count() -> None:
+    empty = StepResult(finish="stop", flaw=StepFlaw.EMPTY)
+    opened = OpenTurn(id=TurnId("trn_1"), number=1, step=2, cuts=1, cut_call=True)
+    answered = TurnState.from_open_turn(opened.model_copy(update={"answer": empty}), continues=True)
+    asking = TurnState.from_open_turn(opened, continues=True)
+    asking.step += 1
+    asking.add_answer(empty)
+    assert next_move(answered) == next_move(asking) == Generate(3)
 
 
 def test_the_text_of_a_turn_that_owes_a_result_is_corrected_and_not_continued() -> None:

@@ -31,7 +31,7 @@ class TurnState(BaseModel):
     provider says when a context is too long. `outgrown`: why the step's context fits the turn's model in no way.
     `only_compacts`: no model is asked for a step.
     `continues`: whether an answer that the output limit has cut is continued; `cuts`: how many in a row it has cut,
-    the newest one included.
+    the newest one included, and `cut_call` whether that was in a call, where `calls` are not known any more.
     `corrections`: how often a missing result may be corrected (None: the turn owes none). `corrected`: how many answers
     before the newest one should have given it.
     """
@@ -54,6 +54,7 @@ class TurnState(BaseModel):
     only_compacts: bool = False
     continues: bool = False
     cuts: int = 0
+    cut_call: bool = False
     corrections: int | None = None
     corrected: int = 0
     max_steps: int | None = None
@@ -79,6 +80,7 @@ class TurnState(BaseModel):
             error=turn.error,
             continues=continues,
             cuts=turn.cuts if continues else 0,
+            cut_call=turn.cut_call,
             corrections=turn.corrections,
             corrected=turn.corrected,
         )
@@ -90,7 +92,7 @@ class TurnState(BaseModel):
 
     def add_answer(self, step: StepResult) -> None:
         self.corrected = self.missed_results
-        continued = self.cuts > 0 and not self.calls
+        continued = self.cuts > 0 and not (self.calls or self.cut_call)
         digests = [call.loop_digest for call in step.calls]
         repeats = find_repeats(self.recent_digests, digests)
         self.recent_digests = (self.recent_digests + digests)[-2:]
@@ -98,7 +100,7 @@ class TurnState(BaseModel):
             call.model_copy(update={"repeats": again and not (call.cut or self._is_for_result(call))})
             for call, again in zip(step.calls, repeats, strict=True)
         ]
-        self.finish, self.has_text, self.flaw = step.finish, step.has_text, step.flaw
+        self.finish, self.has_text, self.flaw, self.cut_call = step.finish, step.has_text, step.flaw, False
         if step.ordered and self.max_steps is not None:
             self.max_steps += 1  # the agent's own are still to come
         empty = step.flaw is StepFlaw.EMPTY or (not step.calls and step.finish in ("unknown", "tool-calls"))

@@ -104,8 +104,8 @@ class LoadRequest(Request):
 class OpenTurn(WireValue):
     """An open turn: its highest registered step, and the answer if stored. `compactions`: as in `TurnState`, for a step
     without an answer. `compacting`: the request for a summary that a pause of its provider has held up. `compacts`: a
-    person has asked for it, and it is still to be done; `only_compacts`: that opened the turn. `cuts`, `corrections`,
-    `corrected`: as in `TurnState`, without that answer."""
+    person has asked for it, and it is still to be done; `only_compacts`: that opened the turn. `cuts`, `cut_call`,
+    `corrections`, `corrected`: as in `TurnState`, without that answer."""
 
     id: TurnId
     number: int
@@ -121,6 +121,7 @@ class OpenTurn(WireValue):
     compacts: bool = False
     only_compacts: bool = False
     cuts: int = 0
+    cut_call: bool = False
     corrections: int | None = None
     corrected: int = 0
     error: str | None = None

@@ -15,6 +15,7 @@ class ThinkTags:
     def __init__(self) -> None:
         self.behind = False
         self._within_tags = False
+        self._space: list[str] = []  # before a tag, if one comes
         self._held = ""  # may be the beginning of a tag
 
     def feed(self, piece: str) -> Iterator[PartDelta]:
@@ -24,12 +25,13 @@ class ThinkTags:
         text, self._held = self._held + piece, ""
         if not self._within_tags:
             begun = text.lstrip()
+            self._space.append(text[: len(text) - len(begun)])
             if THINK_TAG.startswith(begun):
-                self._held = text
+                self._held = begun
                 return
             if not begun.startswith(THINK_TAG):
                 self.behind = True
-                yield TextDelta(text)
+                yield TextDelta("".join(self._space) + begun)
                 return
             self._within_tags, text = True, begun.removeprefix(THINK_TAG)
             yield ReasoningDelta("", {FIELD: THINK_TAG})
@@ -50,5 +52,7 @@ class ThinkTags:
     def end(self) -> Iterator[PartDelta]:
         """What was held back, once no more text can complete it."""
         held, self._held = self._held, ""
-        if held:
-            yield ReasoningDelta(held) if self._within_tags else TextDelta(held)
+        if self._within_tags and held:
+            yield ReasoningDelta(held)
+        elif not self.behind and (text := "".join(self._space) + held):
+            yield TextDelta(text)

@@ -141,6 +141,7 @@ async def test_an_agent_that_cannot_work_any_more_fails_the_turn_that_it_was_nam
     assert turn.error is not None and agent in turn.error and "Available agents: build, plan, tester." in turn.error
     (opened,) = [event for event in await rig.events() if isinstance(event, TurnOpened)]
     assert opened.agent == agent
+    assert (await sessions.origin(rig.database, rig.session)).agent == "build"  # for prompts that name none
 
 
 @dataclasses.dataclass(frozen=True)
@@ -305,7 +306,18 @@ async def test_answers_that_the_output_limit_has_cut_are_counted_until_another_o
 
     turn = await loaded(rig)
 
-    assert turn.answer is not None and (turn.step, turn.answer.cut, turn.cuts) == (3, True, 1)
+    assert turn.answer is not None and (turn.step, turn.answer.cut, turn.cuts, turn.cut_call) == (3, True, 1, False)
+
+
+async def test_an_answer_that_the_output_limit_has_cut_in_a_call_is_told_apart(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    cut = BODY.model_copy(update={"finish": "length", "bounded": True})
+    await rig.answered(("no tool", {}), body=cut)
+    await rig.answered()
+
+    turn = await loaded(rig)
+
+    assert (turn.step, turn.cuts, turn.cut_call) == (2, 1, True)
 
 
 async def test_an_ended_session_opens_no_turn_but_reports_the_open_one(rig: ActivityRig) -> None:

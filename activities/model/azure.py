@@ -6,7 +6,7 @@ from typing import Final
 from urllib.parse import quote
 
 from activities.model.endpoint import Wire
-from workflows.domain.config.config import ProviderOptions
+from workflows.domain.config.provider_settings import ProviderOptions
 from workflows.domain.errors import UsageError
 
 AZURE: Final = "azure"  # litellm's name of the provider

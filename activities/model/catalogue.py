@@ -17,7 +17,7 @@ from activities.model.other_programs_keys import BY_SIGN_IN
 from activities.model.port import ModelFacts
 from activities.model.providers import PROVIDERS, check_provider, provider_named, split_model_id
 from activities.model.wires.wire_selection import needs_litellm, select_wire
-from workflows.domain.config.config import Provider, ProviderModel
+from workflows.domain.config.provider_settings import Provider, ProviderModel
 from workflows.domain.errors import UsageError
 from workflows.domain.value import Value
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from activities.model.port import ModelFacts
 from activities.model.providers import is_subscription
-from workflows.domain.config.config import Prices, ProviderModel
+from workflows.domain.config.provider_settings import Prices, ProviderModel
 from workflows.domain.usage import Price, PriceTier
 
 _LONG_CONTEXT: Final = 200_000  # tokens of a prompt, above which `context_over_200k` counts

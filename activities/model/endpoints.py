@@ -38,7 +38,8 @@ from activities.model.wires.wire_selection import select_wire
 from activities.own_thread import read_in_time
 from activities.project.config_references import resolve, resolve_all
 from workflows.domain.agents.agent import Agent
-from workflows.domain.config.config import Compaction, Config, Provider, ProviderModel, ProviderOptions
+from workflows.domain.config.config import Compaction, Config
+from workflows.domain.config.provider_settings import Provider, ProviderModel, ProviderOptions
 from workflows.domain.config.references import iter_texts
 from workflows.domain.context_window import usable_tokens
 from workflows.domain.errors import UsageError

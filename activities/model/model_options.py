@@ -13,8 +13,8 @@ from activities.model.endpoint import Endpoint, Wire
 from activities.model.model_families import REFUSES_SAMPLING, Options, built_in_variants
 from activities.model.port import ModelFacts
 from workflows.domain.agents.agent import Agent
-from workflows.domain.config.config import ProviderModel
 from workflows.domain.config.merge import deep_merge
+from workflows.domain.config.provider_settings import ProviderModel
 from workflows.domain.errors import UsageError
 
 _NAMES: Final = {  # of the packages that OpenCode configures → here

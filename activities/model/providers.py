@@ -12,7 +12,7 @@ from activities.model.endpoint import Wire
 from activities.model.litellm_providers import LITELLM_PROVIDERS, TEXT_ONLY
 from activities.model.optional_packages import check_extra
 from activities.model.other_programs_keys import check_has_keys
-from workflows.domain.config.config import Provider
+from workflows.domain.config.provider_settings import Provider
 from workflows.domain.errors import UsageError
 from workflows.domain.value import Value
 

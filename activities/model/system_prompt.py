@@ -8,7 +8,7 @@ import prompts
 from activities.model.base_prompt import base_prompt, prompt_family
 from activities.project.instructions import MAX_INSTRUCTION_BYTES
 from workflows.domain.agents.agent import Agent
-from workflows.domain.config.config import ProviderModel
+from workflows.domain.config.provider_settings import ProviderModel
 from workflows.domain.config.turn_config import Instruction, TurnConfig
 from workflows.domain.skills import Skill, usable_skills
 

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from activities.model.endpoint import Endpoint, GoogleSignIn, Wire
 from activities.model.provider_files import absolute_file
-from workflows.domain.config.config import ProviderOptions
+from workflows.domain.config.provider_settings import ProviderOptions
 from workflows.domain.errors import UsageError
 
 VERTEX: Final = "vertex_ai"  # litellm's name of the provider

@@ -20,7 +20,7 @@ from tests.providers import google_gemini as google
 from tests.providers import openai_responses as responses
 from tests.providers.double_requests import collect_answer, request
 from tests.providers.provider_double import ProviderDouble, StreamPause, StreamPlan, event, serve_double
-from workflows.domain.config.config import ProviderOptions
+from workflows.domain.config.provider_settings import ProviderOptions
 from workflows.domain.errors import ModelError
 from workflows.domain.messages import TextPart
 

@@ -15,7 +15,8 @@ from tests.providers.double_outputs import Answer, Text
 from tests.providers.double_requests import GO, READ, collect_answer
 from tests.providers.provider_double import ProviderDouble, serve_double
 from workflows.domain.agents.agent import Agent
-from workflows.domain.config.config import Config, ProviderModel
+from workflows.domain.config.config import Config
+from workflows.domain.config.provider_settings import ProviderModel
 from workflows.domain.errors import UsageError
 
 BUDGET = {"thinking": {"type": "enabled", "budget_tokens": 2048}}

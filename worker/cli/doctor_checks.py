@@ -13,7 +13,8 @@ from worker.project_config import load_project_config
 from worker.settings import Settings
 from worker.stack import doctor
 from worker.stack.diagnosis import CheckResult, Level
-from workflows.domain.config.config import Config, Provider
+from workflows.domain.config.config import Config
+from workflows.domain.config.provider_settings import Provider
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import HoldfastError
 from workflows.domain.usage import Cost, decimal_text

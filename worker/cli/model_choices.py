@@ -18,7 +18,8 @@ from workflows.domain.agents.agent import AgentMode
 from workflows.domain.agents.built_in import COMPACTION, TITLE
 from workflows.domain.budgets import unknown_price_text
 from workflows.domain.config.agent_selection import available_agents, hidden_agent, is_disabled
-from workflows.domain.config.config import Config, Provider
+from workflows.domain.config.config import Config
+from workflows.domain.config.provider_settings import Provider
 from workflows.domain.errors import UsageError
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 from activities.model.endpoint import SilenceLimits
-from workflows.domain.config.config import ProviderOptions
+from workflows.domain.config.provider_settings import ProviderOptions
 from workflows.domain.errors import ModelError
 from workflows.domain.provider_failure import ProviderFailure
 

@@ -13,7 +13,8 @@ from activities.model.catalogue import ModelChoice, list_models, list_providers
 from activities.model.endpoints import EndpointResolver
 from activities.model.keys import Keys
 from activities.model.port import ModelFacts
-from workflows.domain.config.config import Config, Provider
+from workflows.domain.config.config import Config
+from workflows.domain.config.provider_settings import Provider
 from workflows.domain.errors import UsageError
 from workflows.domain.usage import Price
 

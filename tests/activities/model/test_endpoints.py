@@ -17,8 +17,9 @@ from activities.model.port import ModelEvent, ModelFacts, ModelRequest
 from activities.model.providers import OPENAI_URL, check_provider
 from activities.project.config_references import detach_from_file
 from activities.redact import Redactor
-from workflows.domain.config.config import Config, Provider
+from workflows.domain.config.config import Config
 from workflows.domain.config.merge import deep_merge
+from workflows.domain.config.provider_settings import Provider
 from workflows.domain.errors import UsageError
 from workflows.domain.ids import SessionId
 from workflows.domain.provider_failure import ProviderFailure

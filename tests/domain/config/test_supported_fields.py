@@ -1,8 +1,9 @@
 """The fields called supported are those that our code reads."""
 
 from tests import configuration_fields
-from workflows.domain.config.config import Config, ProviderOptions, UnsupportedSettings
+from workflows.domain.config.config import Config, UnsupportedSettings
 from workflows.domain.config.fields import SUPPORTED_FIELDS
+from workflows.domain.config.provider_settings import ProviderOptions
 
 
 def test_each_field_of_the_configuration_is_read_by_some_code() -> None:

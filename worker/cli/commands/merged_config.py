@@ -17,9 +17,10 @@ from worker.settings import Settings
 
 @click.command()
 @click.option("--origin", is_flag=True, help="Also the file and line that each value is from.")
+@click.option("--schema", is_flag=True, help="Print the JSON schema of configuration files instead, for editors.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON, in the shape of OpenCode's files.")
 @async_command
-async def config(settings: Settings, origin: bool, as_json: bool) -> None:
+async def config(settings: Settings, origin: bool, schema: bool, as_json: bool) -> None:
     """Show the configuration that holds here, and where each value is from.
 
     What all files and variables come to in this directory, as a turn that starts now would find it, and what of them
@@ -29,7 +30,13 @@ async def config(settings: Settings, origin: bool, as_json: bool) -> None:
     Examples:
       holdfast config --origin
       holdfast config --json | jq .config.permission
+      holdfast config --schema > ~/.config/opencode/config.schema.json
     """
+    if schema:
+        from worker.config_schema import build_schema  # memory: for this only
+
+        click.echo(json.dumps(build_schema(), indent=2))
+        return
     merged = await load_merged_config(settings, current_directory())
     turn_config, problem = await load_any_config(settings)
     mask = redactor(settings)

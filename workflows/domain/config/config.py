@@ -1,13 +1,11 @@
 """Config: the configuration fields that Holdfast acts on (opencode.md 14.3)."""
 
 import re
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 from pydantic import (
     AfterValidator,
     AliasChoices,
-    BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     JsonValue,
@@ -15,10 +13,11 @@ from pydantic import (
     PositiveFloat,
     PositiveInt,
 )
-from pydantic.alias_generators import to_camel
 
 from workflows.domain.agents.agent import AgentMode
 from workflows.domain.budgets import OnLimit
+from workflows.domain.config.provider_settings import Provider
+from workflows.domain.config.section import PrintableName, Section
 from workflows.domain.permissions.permission_keys import PATTERNLESS
 from workflows.domain.permissions.rules import Action
 
@@ -56,190 +55,104 @@ def _check_command_name(name: str) -> str:
 CommandName = Annotated[str, AfterValidator(_check_command_name)]
 
 
-def _check_printable(name: str) -> str:
-    if not name.isprintable():
-        raise ValueError("a name has printable characters only")
-    return name
-
-
-PrintableName = Annotated[str, AfterValidator(_check_printable)]
-
-
 def _check_color(color: str) -> str:
     if _COLOR.fullmatch(color) is None:
         raise ValueError("a color is #RRGGBB, primary, secondary, accent, success, warning, error or info")
     return color
 
 
-class Section(BaseModel):
-    """A frozen part of the configuration; ignores fields that it does not model."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-def _check_milliseconds(value: object) -> object:
-    """Words for what is no time: JSON's `true` would be 1."""
-    if value is None or value is False:
-        return value
-    if isinstance(value, int | float) and value is not True and value > 0:
-        return value
-    raise ValueError("it takes milliseconds, such as 600000, or false for no limit")
-
-
-Milliseconds = Annotated[float | Literal[False] | None, BeforeValidator(_check_milliseconds)]
-
-
-class GoogleAuthOptions(Section):
-    model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True)
-
-    key_filename: str | None = None
-
-
-class ProviderOptions(Section):
-    """`{env:…}`, `{file:…}` and `{config:…}` are resolved at use. `set_cache_key`: whether requests have one.
-
-    `key_name`: of `holdfast auth login --name`. `project`, `location` and `google_auth_options` are those of Google's
-    Vertex AI; `resource_name`, `api_version` and `use_deployment_based_urls` those of Azure; `region`, `profile` and
-    `endpoint` those of Bedrock. The timeouts say how long a provider may be silent.
-    """
-
-    model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True)
-
-    api_key: str | None = None
-    key_name: str | None = None
-    base_url: str | None = Field(None, alias="baseURL")
-    headers: dict[str, str] = {}
-    project: str | None = None
-    location: str | None = None
-    google_auth_options: GoogleAuthOptions = GoogleAuthOptions()
-    proxy: str | None = None
-    ca_file: str | None = None
-    resource_name: str | None = None
-    api_version: str | None = None
-    use_deployment_based_urls: bool | None = None
-    set_cache_key: bool | None = None
-    timeout: Milliseconds = None
-    header_timeout: Milliseconds = None
-    chunk_timeout: Milliseconds = None
-    region: str | None = None
-    profile: str | None = None
-    endpoint: str | None = None
-
-
-class Prices(Section):
-    """US dollars per million tokens."""
-
-    input: float = 0
-    output: float = 0
-    cache_read: float | None = None
-    cache_write: float | None = None
-    context_over_200k: "Prices | None" = None
-
-
-class ModelLimits(Section):
-    """In tokens. `input`: of a request, where that is less than the context."""
-
-    context: PositiveInt
-    input: PositiveInt | None = None
-    output: PositiveInt
-
-
-class Modalities(Section):
-    """Kinds of content that a model takes: `text`, `image`, `pdf` and others."""
-
-    input: tuple[str, ...] = ()
-
-
-class ProviderModel(Section):
-    """`id` is its name at the provider, if it differs from the key. `reasoning` and `temperature`: whether it thinks,
-    and takes sampling. `variants`: options by a variant's name; `disabled` there removes one."""
-
-    id: str | None = None
-    name: str | None = None
-    attachment: bool | None = None
-    modalities: Modalities | None = None
-    reasoning: bool | None = None
-    temperature: bool | None = None
-    cost: Prices | None = None
-    limit: ModelLimits | None = None
-    options: dict[str, JsonValue] = {}
-    variants: dict[str, dict[str, JsonValue]] = {}
-    headers: dict[str, str] = {}
-
-
-class Provider(Section):
-    """A model provider, or changes to a known one."""
-
-    npm: str | None = None
-    options: ProviderOptions = ProviderOptions()
-    models: dict[str, ProviderModel] = {}
-
-
 class AgentSettings(Section):
-    """`name` is shown in place of the key. `prompt`: of the model's instructions, the first part. `tools` is the older
-    form of `permission`. `steps`: the most answers of a turn, the last without tools; `maxSteps` is its older name."""
+    """An agent's part of the configuration."""
 
     name: PrintableName | None = None
+    """Shown in place of the key."""
     mode: AgentMode | None = None
+    """`primary` works for people, `subagent` for other agents, `all` for both."""
     description: str | None = None
+    """What other agents are told of it."""
     color: Annotated[str, AfterValidator(_check_color)] | None = None
+    """How other programs show it."""
     prompt: str | None = None
+    """The first part of what its model is told."""
     disable: bool = False
+    """Whether there is no such agent."""
     hidden: bool | None = None
+    """Whether people do not see it in lists; it is never the default."""
     model: PrintableName | None = None
+    """Its model, as `provider/model`."""
     variant: PrintableName | None = None
+    """The variant of its model."""
     temperature: float | None = None
+    """Of its requests, to models that take one."""
     top_p: float | None = None
+    """Of its requests, to models that take one."""
     options: dict[str, JsonValue] = {}
+    """More for each request of it, over the options of the model; each unknown field of an agent is one."""
     permission: PermissionSettings = {}
+    """Its rules, behind those for all agents."""
     tools: dict[str, bool] = {}
+    """The older form of rules: true allows, false denies."""
     steps: PositiveInt | None = Field(None, validation_alias=AliasChoices("steps", "maxSteps"))
+    """The most answers of a turn, the last without tools. `maxSteps` is its older name."""
 
 
 class CommandSettings(Section):
-    """A slash command. `subtask`: whether a subagent does its work (None: as its agent's mode says)."""
+    """A slash command."""
 
     template: str
+    """What is sent in its place."""
     description: str | None = None
+    """What lists say of it."""
     agent: PrintableName | None = None
+    """The agent that works on it."""
     model: PrintableName | None = None
+    """The model that works on it."""
     variant: PrintableName | None = None
+    """The variant of that model."""
     subtask: bool | None = None
+    """Whether a subagent does its work; by default as its agent's mode says."""
 
 
 class ToolOutput(Section):
     """For the model (opencode.md 5.1)."""
 
     max_lines: PositiveInt | None = None
+    """How many lines of a tool's output the model gets."""
     max_bytes: PositiveInt | None = None
+    """How many bytes of a tool's output the model gets."""
 
 
 class SkillSettings(Section):
-    """`paths`: more folders with skills. `urls`: of such folders on the net, with an index."""
+    """Where skills are, besides the usual folders."""
 
     paths: tuple[str, ...] = ()
+    """More folders with skills."""
     urls: tuple[str, ...] = ()
+    """Such folders on the net, with an index."""
 
 
 class Experimental(Section):
-    """`primary_tools`: those that no subagent has."""
+    """What OpenCode calls experimental."""
 
     continue_loop_on_deny: bool = False
+    """Whether a turn goes on after a rejection."""
     primary_tools: tuple[str, ...] = ()
+    """Tools that no subagent has."""
 
 
 class Compaction(Section):
-    """When a context is compacted, and what of it stays as it is.
-
-    `auto`: whether at all. `prune`: whether old results of tools are cleared. `reserved`: tokens of a model's input
-    that stay free. `preserve_recent_tokens` and `tail_turns`: at most so much of the newest conversation stays.
-    """
+    """When a context is compacted, and what of it stays as it is."""
 
     auto: bool = True
+    """Whether a conversation that grows too long is compacted."""
     prune: bool = False
+    """Whether old results of tools are cleared from what the model sees."""
     reserved: NonNegativeInt | None = None
+    """Tokens of a model's input that stay free."""
     tail_turns: int | None = None
+    """Of how many turns at most the newest conversation stays as it is."""
     preserve_recent_tokens: NonNegativeInt | None = None
+    """How many tokens of the newest conversation stay as they are."""
 
 
 class ExactSection(Section):
@@ -249,71 +162,147 @@ class ExactSection(Section):
 
 
 class DayBudget(ExactSection):
-    """What all sessions may use on a day: US dollars, tokens, steps. `on_limit`: ask a person, or finish with one last
-    answer."""
+    """What all sessions may use on a day, in UTC."""
 
     cost: PositiveFloat | None = None
+    """US dollars."""
     tokens: PositiveInt | None = None
+    """Tokens, read and written."""
     steps: PositiveInt | None = None
+    """Answers of models."""
     on_limit: OnLimit | None = None
+    """At such a limit: `ask` a person, or `finish` with one last answer."""
 
 
 class Budget(DayBudget):
-    """What a turn or a session may use, with its subagents; `minutes` by the clock."""
+    """What a turn or a session may use, with its subagents."""
 
     minutes: PositiveFloat | None = None
+    """Minutes by the clock."""
 
 
 class ProjectBudget(ExactSection):
     """What the sessions of a project may use."""
 
     day: DayBudget = DayBudget()
+    """On a day."""
 
 
 class Budgets(ExactSection):
     """Each counts by itself."""
 
     turn: Budget = Budget()
+    """For each turn."""
     session: Budget = Budget()
+    """For each session."""
     project: ProjectBudget = ProjectBudget()
+    """For the sessions of each project."""
     day: DayBudget = DayBudget()
+    """For all sessions of this host, on a day."""
 
 
 class HoldfastSettings(Section):
-    """Fields that OpenCode does not have. `larger_model`: takes over where a conversation does not fit its own model
-    although it was compacted."""
+    """Fields that OpenCode does not have."""
 
     budget: Budgets = Budgets()
+    """What sessions may use; from your own files only."""
     larger_model: str | None = None
+    """Takes over where a conversation does not fit its own model although it was compacted."""
 
 
 class Config(Section):
-    """The merged configuration. Texts may hold references, resolved at use. `small_model`: for titles."""
+    """The merged configuration. Texts may hold references, resolved at use."""
 
     model: PrintableName | None = None
+    """The model, as `provider/model`."""
     small_model: PrintableName | None = None
+    """The model that names sessions."""
     default_agent: PrintableName | None = None
+    """The agent that works where none is named."""
     instructions: tuple[str, ...] = ()
+    """More files for the model to read, as paths, patterns or addresses."""
     skills: SkillSettings = SkillSettings()
+    """Where skills are, besides the usual folders."""
     permission: PermissionSettings = {}
+    """What is allowed, denied or asked: the last rule that matches decides."""
     tools: dict[str, bool] = {}
+    """The older form of rules: true allows, false denies."""
     provider: dict[str, Provider] = {}
+    """Model providers by name."""
     agent: dict[AgentName, AgentSettings] = {}
+    """Agents by name."""
     command: dict[CommandName, CommandSettings] = {}
+    """Slash commands by name."""
     subagent_depth: NonNegativeInt = 1
+    """How many levels of subagents there may be below a session."""
     tool_output: ToolOutput = ToolOutput()
+    """How much of a tool's output the model gets."""
     compaction: Compaction = Compaction()
+    """When a context is compacted, and what of it stays as it is."""
     experimental: Experimental = Experimental()
+    """What OpenCode calls experimental."""
     holdfast: HoldfastSettings = HoldfastSettings()
+    """Fields that OpenCode does not have."""
 
 
 class OlderSettings(Section):
-    """`mode`: the older table of primary agents; they are moved to `agent` once the file is checked."""
+    """They are moved to newer fields once the file is checked."""
 
     mode: dict[AgentName, AgentSettings] = {}
+    """The older table of primary agents, as `agent`."""
 
 
 class UnsupportedSettings(Section):
-    """Fields validated like OpenCode's, but without effect yet."""
+    """Fields of OpenCode that Holdfast does not act on; docs/configuration.md says why."""
 
+    attachment: JsonValue = None
+    """How pictures are made smaller."""
+    autoshare: JsonValue = None
+    """The older form of `share`."""
+    autoupdate: JsonValue = None
+    """Whether OpenCode replaces itself by a newer release."""
+    disabled_providers: tuple[str, ...] = ()
+    """Providers that are not asked."""
+    enabled_providers: tuple[str, ...] = ()
+    """The only providers that are asked."""
+    enterprise: JsonValue = None
+    """Where an organisation's sessions are shared."""
+    formatter: JsonValue = None
+    """Programs that format a file after it was written."""
+    layout: JsonValue = None
+    """How OpenCode's terminal program arranges its parts."""
+    log_level: JsonValue = Field(None, alias="logLevel")
+    """How much OpenCode writes into its log."""
+    lsp: JsonValue = None
+    """Language servers that are asked about files."""
+    mcp: JsonValue = None
+    """Servers of tools."""
+    plugin: JsonValue = None
+    """Packages that change OpenCode."""
+    references: JsonValue = None
+    """Other repositories to look into."""
+    server: JsonValue = None
+    """Where OpenCode's own server listens."""
+    share: JsonValue = None
+    """Whether sessions are published."""
+    shell: JsonValue = None
+    """Which shell runs commands."""
+    snapshot: JsonValue = None
+    """Whether the work tree is recorded before each step."""
     username: str | None = None
+    """What a person is called."""
+    watcher: JsonValue = None
+    """Files whose changes are not noticed."""
+
+
+class ClientSettings(Section):
+    """For editors and OpenCode's terminal program: accepted without a word."""
+
+    schema_: JsonValue = Field(None, alias="$schema")
+    """The address of the schema that this file is written by."""
+    keybinds: JsonValue = None
+    """Keys of OpenCode's terminal program."""
+    theme: JsonValue = None
+    """Colours of OpenCode's terminal program."""
+    tui: JsonValue = None
+    """Other settings of OpenCode's terminal program."""

@@ -6,13 +6,11 @@ from typing import Any, Final, get_args, get_origin
 
 from pydantic import AliasChoices, JsonValue
 
-from workflows.domain.config.config import Config, Section
+from workflows.domain.config.config import ClientSettings, Config, UnsupportedSettings
+from workflows.domain.config.section import Section
 
 JsonObject = dict[str, JsonValue]
 FieldPath = tuple[str, ...]
-
-# For editors and OpenCode's terminal program: ignored silently.
-CLIENT_FIELDS: Final = ("$schema", "keybinds", "theme", "tui")
 
 
 def field_paths(fields: str) -> tuple[FieldPath, ...]:
@@ -38,15 +36,12 @@ def _section_of(annotation: Any) -> tuple[FieldPath, type[Section] | None]:
     return (), next((found for each in inner if (found := _section_of(each)[1]) is not None), None)
 
 
+CLIENT_FIELDS: Final = tuple(path[0] for path in _section_paths(ClientSettings))  # ignored silently
 # `mode` is the older table of agents, read as `agent`.
 SUPPORTED_FIELDS: Final = (*((field,) for field in CLIENT_FIELDS), ("mode",), *_section_paths(Config))
 AGENT_FIELDS: Final = frozenset(path[2] for path in SUPPORTED_FIELDS if path[:2] == ("agent", "*"))
 
-_UNSUPPORTED_FIELDS: Final = field_paths(
-    """attachment autoshare autoupdate disabled_providers enabled_providers enterprise
-    formatter layout logLevel lsp mcp plugin references server share shell snapshot username
-    watcher"""
-)
+_UNSUPPORTED_FIELDS: Final = tuple(_section_paths(UnsupportedSettings))
 
 KNOWN_FIELDS: Final = frozenset(path[0] for path in (*SUPPORTED_FIELDS, *_UNSUPPORTED_FIELDS))
 

@@ -12,7 +12,6 @@ from activities.session import answers
 from activities.store import (
     budgets,
     compaction_requests,
-    generations,
     outbox,
     prompts,
     retries,
@@ -38,17 +37,14 @@ from worker.deletions_client import DeletionsClient
 from worker.grants_client import GrantsClient
 from worker.inbox_reader import InboxReader, door_database
 from worker.prompt_check import check_length, check_subagents, validate_prompt
-from worker.session_reader import SessionReader
 from worker.settings import Settings
 from worker.stack.state_file import Endpoints
-from worker.summaries_client import SummariesClient
 from worker.titles_client import TitlesClient
 from worker.waits_client import WaitsClient
 from workflows.domain import titles
 from workflows.domain.actor import Actor
 from workflows.domain.budgets import BudgetLimits
 from workflows.domain.config.sources import ConfigSources
-from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import Conflict, Unavailable, UsageError
 from workflows.domain.ids import AskId, CompactionId, MessageId, Prefix, RetryId, SessionId, StopId, SuspensionId
 from workflows.domain.permissions.grants import GrantScope
@@ -61,6 +57,9 @@ if TYPE_CHECKING:
     from worker.outbox import SignalSender
     from worker.record_reader import RecordReader
     from worker.schedules_client import SchedulesClient
+    from worker.session_reader import SessionReader
+    from worker.summaries_client import SummariesClient
+    from workflows.domain.config.turn_config import TurnConfig
 
 
 class Holdfast:
@@ -118,16 +117,20 @@ class SessionClient:
         self.database = holdfast.database
         self.actor = actor
         self.inbox = InboxReader(holdfast.database)
-        self.sessions = SessionReader(holdfast.database, holdfast.settings.host)
         self.grants = GrantsClient(holdfast.database, actor)
         self.deletions = DeletionsClient(holdfast.database, holdfast.settings, actor)
         self.titles = TitlesClient(holdfast.database, actor, holdfast.deliver)
-        self.summaries = SummariesClient(holdfast.database, actor, holdfast.deliver)
         self.waits = WaitsClient(holdfast.database, actor, holdfast.deliver)
 
     @cached_property
+    def sessions(self) -> "SessionReader":
+        from worker.session_reader import SessionReader  # start-up time
+
+        return SessionReader(self.database, self.settings.host)
+
+    @cached_property
     def records(self) -> "RecordReader":
-        from worker.record_reader import RecordReader  # start-up time
+        from worker.record_reader import RecordReader  # as above
 
         return RecordReader(self.sessions)
 
@@ -144,6 +147,12 @@ class SessionClient:
         return ArchivesClient(self.sessions, self.settings)
 
     @cached_property
+    def summaries(self) -> "SummariesClient":
+        from worker.summaries_client import SummariesClient  # as above
+
+        return SummariesClient(self.database, self.actor, self.holdfast.deliver)
+
+    @cached_property
     def schedules(self) -> "SchedulesClient":
         from worker.schedules_client import SchedulesClient  # as above
 
@@ -157,7 +166,7 @@ class SessionClient:
         title: str | None = None,
         environment: Mapping[str, str] | None = None,
         sources: ConfigSources | None = None,
-        turn_config: TurnConfig | None = None,
+        turn_config: "TurnConfig | None" = None,
         session: SessionId | None = None,
         prompt: MessageId | None = None,
         limits: BudgetLimits | None = None,
@@ -191,7 +200,7 @@ class SessionClient:
         *,
         prompt: MessageId | None = None,
         sources: ConfigSources | None = None,
-        turn_config: TurnConfig | None = None,
+        turn_config: "TurnConfig | None" = None,
         limits: BudgetLimits | None = None,
     ) -> AcceptedPrompt:
         """Accept a prompt: it joins the running turn at its next step, or (queued) gets its own turn.
@@ -206,7 +215,7 @@ class SessionClient:
         return await self._accept(session, message, prompt, sources, limits)
 
     async def _check_agents(
-        self, session: SessionId, message: Prompt, sources: ConfigSources | None, turn_config: TurnConfig | None
+        self, session: SessionId, message: Prompt, sources: ConfigSources | None, turn_config: "TurnConfig | None"
     ) -> None:
         """Raises UsageError for agents that cannot work in the session; on another host, turn or call fails."""
         from worker.project_config import Role, load_project_config  # only if an agent is named
@@ -300,6 +309,8 @@ class SessionClient:
     async def wake(self, session: SessionId) -> AcceptedWake:
         """End the pauses of providers and the waits on purpose, of the session and its subagents. Raises NotFound,
         Conflict."""
+        from activities.store import generations  # start-up time
+
         woken = []
         for each in await sessions.tree(self.database, session):
             async with session_journal(self.database, each, self.actor) as journal:

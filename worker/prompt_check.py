@@ -1,15 +1,17 @@
 """Checks prompts before a door accepts them."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from activities.files.named_files import MAX_FILES, path_of_url
 from activities.tools.json_schema import check_schema
 from workflows.domain.agents.agent import AgentMode
-from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import UsageError
 from workflows.domain.messages import FilePart
 from workflows.domain.prompt import Prompt
+
+if TYPE_CHECKING:  # start-up time of commands
+    from workflows.domain.config.turn_config import TurnConfig
 
 MAX_PROMPT_CHARS: Final = 1_000_000
 MAX_SUBTASKS: Final = 20
@@ -49,7 +51,7 @@ def _check_file(part: FilePart) -> None:
         raise UsageError(f"{part.url[:200]!r} names no file of this machine: write file:// and its whole path.")
 
 
-def check_subagents(prompt: Prompt, turn_config: TurnConfig) -> None:
+def check_subagents(prompt: Prompt, turn_config: "TurnConfig") -> None:
     """Raises UsageError for one that no subagent can do in such a turn."""
     delegation = turn_config.delegation
     known = [agent.name for agent in delegation.agents if agent.mode is not AgentMode.PRIMARY]

@@ -6,7 +6,7 @@ day and of the host's.
 
 from collections.abc import Iterable
 from decimal import Decimal
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from activities.store import sessions
 from activities.store.database import dumps
@@ -14,12 +14,14 @@ from activities.store.journal import Journal
 from activities.store.queries import Queries
 from activities.store.statements import RowReader
 from workflows.domain.budgets import BudgetLimits, OnLimit, Scope, Unit, Usage
-from workflows.domain.config.config import Budget, Budgets, DayBudget
 from workflows.domain.errors import Conflict
 from workflows.domain.events.budgets import BudgetNearlySpent, BudgetRaised, BudgetSet
 from workflows.domain.ids import SessionId, TurnId
 from workflows.domain.usage import decimal_text
 from workflows.domain.value import Value
+
+if TYPE_CHECKING:  # start-up time of commands
+    from workflows.domain.config.config import Budget, Budgets, DayBudget
 
 _QUERIES: Final = Queries("budgets")
 _PLACES: Final = {scope: place for place, scope in enumerate(Scope, start=1)}  # in `budget_ids`
@@ -112,7 +114,7 @@ async def require_top(journal: Journal) -> None:
         raise Conflict(f"Session {journal.session!r} is a subagent's: its limits are those of the one above it.")
 
 
-async def configure(journal: Journal, turn: TurnId, configured: Budgets, limits: BudgetLimits | None) -> None:
+async def configure(journal: Journal, turn: TurnId, configured: "Budgets", limits: BudgetLimits | None) -> None:
     """For a turn that opens: a person's `limits` of it, and the configuration's of whatever a person has set no others
     for."""
     of_turn = limits or _limits(configured.turn)
@@ -196,13 +198,13 @@ async def _used_before(journal: Journal, scope: Scope) -> Usage:
     return Usage(cost=before.cost.dollars, tokens=tokens, steps=before.steps)
 
 
-def _limits(settings: Budget) -> BudgetLimits:
+def _limits(settings: "Budget") -> BudgetLimits:
     time = None if settings.minutes is None else max(1, int(settings.minutes * 60))
     counts = {"tokens": settings.tokens, "steps": settings.steps, "time": time}
     return BudgetLimits(cost=_dollars(settings.cost), **counts, on_limit=settings.on_limit)
 
 
-def _day_limits(settings: DayBudget) -> BudgetLimits:
+def _day_limits(settings: "DayBudget") -> BudgetLimits:
     counts = {"tokens": settings.tokens, "steps": settings.steps}
     return BudgetLimits(cost=_dollars(settings.cost), **counts, on_limit=settings.on_limit)
 

@@ -15,8 +15,10 @@ _READS: Final = _COMMAND | {
     *("workflows.domain.events", "workflows.domain.wire"),
 }
 _CLIENT: Final = _COMMAND | {
-    *("activities.model", "activities.archive", "activities.project.config_files", "worker.archives_client"),
-    *("worker.copies_client", "worker.record_reader", "worker.schedules_client", "worker.session_template"),
+    *("activities.archive", "activities.model", "activities.project", "activities.store.change_summaries"),
+    *("activities.store.generations", "worker.archives_client", "worker.copies_client", "worker.record_reader"),
+    *("worker.schedules_client", "worker.session_reader", "worker.session_template", "worker.summaries_client"),
+    *("workflows.domain.config.config", "workflows.domain.config.turn_config"),
 }
 _SENDS: Final = _COMMAND | {"activities.model.aws", "activities.model.failures", "worker.archives_client"}
 _WORKER: Final = _SELDOM | {"click", "httpx._main", "worker.cli", "worker.client"}

@@ -1,6 +1,7 @@
 """Copies of what configuration names on the net: commands and turns read these, and a worker renews them."""
 
 import hashlib
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -54,6 +55,11 @@ def digest_of(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
+def folder_name(shown: str, *contents: str) -> str:
+    """A folder that people can recognise, and no other has."""
+    return f"{re.sub('[^A-Za-z0-9.-]', '_', shown)[:60]}-{digest_of(' '.join(contents))[:16]}"
+
+
 def read_copy(data: Path, url: str) -> RemoteCopy | None:
     try:
         return RemoteCopy.model_validate_json((data / FOLDER / f"{digest_of(url)}.json").read_bytes())
@@ -72,7 +78,9 @@ def write_copy(data: Path, copy: RemoteCopy) -> None:
 def describe_problem(url: str, named_by: str, copy: RemoteCopy | None) -> str | None:
     """For people: why there is no copy, or an old one."""
     if copy is None:
-        return f"{named_by}: {url} is fetched when the next turn begins; there is no copy of it yet."
+        return (
+            f"{named_by}: {url} is fetched when the next turn begins; `holdfast doctor` says then if that has failed."
+        )
     if copy.problem is None:
         return None
     if copy.text is None:

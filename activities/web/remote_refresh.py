@@ -21,6 +21,7 @@ from activities.web.remote_copies import (
     RemoteSkill,
     RemoteSource,
     digest_of,
+    folder_name,
     read_copy,
     write_copy,
 )
@@ -109,6 +110,10 @@ class RemoteRefresh:
         given = {"text": text, "etag": found.etag, "modified": found.modified, "fetched_at": time.time()}
         return copy.model_copy(update=given | {"problem": None})
 
+    def _parent(self, source: RemoteSource) -> Path:
+        """Of the folders of its skills."""
+        return self.data / FOLDER / folder_name(parse_address(source.url).host, source.url)
+
     def _check(self, text: str, url: str) -> None:
         """A copy that can be used is not given up for one that cannot."""
         try:
@@ -130,16 +135,15 @@ class RemoteRefresh:
         found = await asyncio.gather(*(self._skill(source, each, known.get(each.name)) for each in wanted))
         skills = tuple(skill for skill, _ in found if skill is not None)
         problem = next((problem for _, problem in found if problem is not None), None)
-        await asyncio.to_thread(
-            _remove_old, self.data / FOLDER / digest_of(source.url), {each.folder for each in skills}
-        )
+        await asyncio.to_thread(_remove_old, self._parent(source), {each.folder for each in skills})
         return renewed.model_copy(update={"skills": skills, "problem": problem})
 
     async def _skill(
         self, source: RemoteSource, listed: _ListedSkill, known: RemoteSkill | None
     ) -> tuple[RemoteSkill | None, str | None]:
         version = None if listed.version is None else str(listed.version)
-        if known and version is not None and (known.version, known.files) == (version, listed.files):
+        same = known is not None and version is not None and (known.version, known.files) == (version, listed.files)
+        if known is not None and same and await asyncio.to_thread(Path(known.folder).is_dir):
             return known, None
         base = urljoin(_index_of(source.url), f"{quote(listed.name)}/")
         try:
@@ -148,7 +152,7 @@ class RemoteRefresh:
         except FetchError as error:
             return known, f"the skill {listed.name!r}: {error}"
         contents = {name: each.content or b"" for name, each in zip(names, found, strict=True)}
-        folder = await asyncio.to_thread(_store, self.data / FOLDER / digest_of(source.url), listed.name, contents)
+        folder = await asyncio.to_thread(_store, self._parent(source), listed.name, contents)
         return RemoteSkill(name=listed.name, version=version, files=names, folder=str(folder)), None
 
     async def _fetch(
@@ -178,7 +182,7 @@ def _index_of(url: str) -> str:
 def _store(parent: Path, name: str, contents: Mapping[str, bytes]) -> Path:
     """In a folder that is named after them, at once."""
     parts = "".join(f"{digest_of(file)}{digest_of(content.hex())}" for file, content in sorted(contents.items()))
-    folder = parent / digest_of(name + parts)
+    folder = parent / folder_name(name, name, parts)
     if not folder.exists():
         scratch = parent / f".{uuid4().hex}"
         for file, content in contents.items():

@@ -151,7 +151,8 @@ class WebFetcher:
         for ip in ips:
             reach = reach_of(ip)
             if reach is Reach.FORBIDDEN or (reach is Reach.PRIVATE and (not own or address.port in _OUR_PORTS)):
-                raise FetchError(f"{address.host} leads to {ip}, which is no public address")
+                led = "is" if address.is_ip else f"leads to {ip}, which is"
+                raise FetchError(f"{address.host} {led} no public address")
         return ips
 
 

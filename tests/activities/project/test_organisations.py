@@ -87,7 +87,7 @@ async def test_the_last_good_copy_stays_whatever_comes(
     found.append(await renewed(project_home, authority))
 
     assert before.wanted == (RemoteSource(url=url, organisation=True),)
-    assert [each.endswith("there is no copy of it yet.") for each in before.turn_config.warnings] == [True]
+    assert ["is fetched when the next turn begins" in each for each in before.turn_config.warnings] == [True]
     assert {each.config.model for each in found} == {"org/model"}
     problems = [each.warnings[0].partition("cannot be fetched: ")[2] for each in found]
     assert problems[0].startswith(f"{url}: it is no JSON object with the field 'config'. The copy of")

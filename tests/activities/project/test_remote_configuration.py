@@ -57,7 +57,7 @@ async def test_instructions_are_fetched_by_a_worker_and_read_from_the_copy(proje
 
     assert asked == [] and before.wanted == (RemoteSource(url=url),)
     assert before.turn_config.warnings == (
-        f"{file}: {url} is fetched when the next turn begins; there is no copy of it yet.",
+        f"{file}: {url} is fetched when the next turn begins; `holdfast doctor` says then if that has failed.",
     )
     assert list(texts(after).items()) == [(f"{project_home.project}/AGENTS.md", "Ours"), (url, "Use tabs.")]
     assert after.turn_config.warnings == () and again == after
@@ -128,7 +128,7 @@ async def files_of_skill(home: ProjectHome, server: PageServer, pages: dict[str,
     if read_copy(home.home / "data", server.url):
         age(home, server.url)
     (skill,) = (await renewed(home)).turn_config.skills
-    assert skill.name == "deploy" and skill.trusted
+    assert skill.name == "deploy" and skill.trusted and "/web/127.0.0.1-" in skill.file and "/deploy-" in skill.file
     folder = Path(skill.file).parent
     return {str(each.relative_to(folder)): each.read_text() for each in folder.rglob("*") if each.is_file()}
 

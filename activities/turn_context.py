@@ -1,7 +1,7 @@
 """Where a turn works, and what it may do there."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 
@@ -46,6 +46,10 @@ class TurnContext:
             instruction_names=turn_config.instruction_names,
             instruction_files=tuple(each.path for each in turn_config.instructions),
         )
+
+    def open_to(self, agent: str) -> "TurnContext":
+        """For a subtask: a person may give one to any agent."""
+        return replace(self, delegation=self.delegation.open_to(agent))
 
     @cached_property
     def denies_any_read(self) -> bool:

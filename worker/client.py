@@ -53,6 +53,7 @@ from workflows.domain.prompt import Prompt
 
 if TYPE_CHECKING:
     from worker.archives_client import ArchivesClient
+    from worker.commands_client import CommandsClient
     from worker.copies_client import CopiesClient
     from worker.outbox import SignalSender
     from worker.record_reader import RecordReader
@@ -141,6 +142,12 @@ class SessionClient:
         return CopiesClient(self.database, self.settings, self.actor)
 
     @cached_property
+    def commands(self) -> "CommandsClient":
+        from worker.commands_client import CommandsClient  # as above
+
+        return CommandsClient(self.database, self.settings)
+
+    @cached_property
     def archives(self) -> "ArchivesClient":
         from worker.archives_client import ArchivesClient  # as above
 
@@ -186,7 +193,7 @@ class SessionClient:
         new = NewSession(
             id=session or SessionId(new_id(Prefix.SESSION)),
             host=self.settings.host,
-            title=titles.first_line(message.text),
+            title=titles.first_line(message.title),
             default_title=titles.default_title(datetime.now(UTC)),
             **dict(template),
         )

@@ -55,12 +55,14 @@ def check_subagents(prompt: Prompt, turn_config: "TurnConfig") -> None:
     """Raises UsageError for one that no subagent can do in such a turn."""
     delegation = turn_config.delegation
     known = [agent.name for agent in delegation.agents if agent.mode is not AgentMode.PRIMARY]
+    every = [agent.name for agent in delegation.agents]
+    commanded = {part.agent for part in prompt.subtasks.values() if part.command}  # may be for any agent
     for agent in prompt.subagents:
         if delegation.too_deep:
             raise UsageError(
                 f"No subagent can work for this session: `subagent_depth` in the configuration is {delegation.limit}."
             )
-        if agent not in known:
+        if agent not in (every if agent in commanded else known):
             raise UsageError(f"There is no subagent {agent!r}. Subagents here: {', '.join(known)}.")
 
 

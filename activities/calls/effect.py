@@ -143,6 +143,8 @@ class CallEffects:
         row, environment, prepared = await calls.take(self.database, call)
         turn_config = await self.database.turn_configs.get(self.database, environment.turn_config)
         turn = self.loader.turn_context(environment.directory, turn_config)
+        if row.ordered_by is not None and row.asked_by is not None:
+            turn = turn.open_to(str(row.arguments.get("subagent_type")))
         context = self.context(row, turn, environment.environment, fence)
         return CallEffect(row, self.toolsets.of(turn_config), context, self.machine, self.planner, prepared)
 

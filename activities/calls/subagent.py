@@ -87,7 +87,8 @@ class CallSubagent:
 
     async def _begin(self, journal: Journal, task_request: TaskRequest, turn_status: TurnStatus) -> SubagentTask:
         message = MessageId(new_id(Prefix.MESSAGE))
-        prompt = Prompt.of_text(task_request.prompt, model=await self._ordered_model(journal), mode=PromptMode.QUEUE)
+        model, variant = await self._ordered_model(journal)
+        prompt = Prompt.of_text(task_request.prompt, model=model, variant=variant, mode=PromptMode.QUEUE)
         if task_request.session is not None:
             await self._require_own(journal, task_request.session)
             async with journal.child_journal(task_request.session) as child:
@@ -101,12 +102,12 @@ class CallSubagent:
         tasks.start(journal, self.call.id, child.session, message, agent, background=background)
         return SubagentTask(call=self.call.id, child=child.session, prompt=message, agent=task_request.agent.name)
 
-    async def _ordered_model(self, journal: Journal) -> str | None:
-        """That a prompt names for its subtask."""
+    async def _ordered_model(self, journal: Journal) -> tuple[str | None, str | None]:
+        """The model and its variant that a prompt names for its subtask."""
         if self.call.ordered_by is None or self.call.ordered_part is None:
-            return None
+            return None, None
         ordered = await prompts.subtask(journal, self.call.ordered_by, self.call.ordered_part)
-        return None if ordered is None else ordered.model
+        return (None, None) if ordered is None else (ordered.model, ordered.variant)
 
     async def _new_session(
         self, journal: Journal, child: SessionId, task_request: TaskRequest, turn_status: TurnStatus

@@ -155,6 +155,8 @@ class Model:
         """The answer that a prompt gives is stored as a model's is: once, with the decisions still to come."""
         config = step.turn_config
         context = self.loader.turn_context(config.directory, config)
+        if isinstance(step, SubtaskStep):
+            context = context.open_to(step.subtask.task.agent)
         preparer = CallPreparer(request, attempt.generation.message, self.toolsets.of(config), context, self.planner)
         if isinstance(step, SubtaskStep):
             answer = await subtask_answer(preparer, step.subtask, attempt.turn_status)

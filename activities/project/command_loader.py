@@ -34,6 +34,11 @@ class FoundCommands:
     refused: tuple[RefusedCommand, ...]
     warnings: tuple[str, ...]
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Refused ones, too: who types one is told why."""
+        return (*self.commands, *(each.name for each in self.refused))
+
     def named(self, name: str) -> SlashCommand:
         """Raises UsageError."""
         for each in self.refused:

@@ -45,6 +45,8 @@ async def accept(
         named["mode"] = PromptMode.QUEUE
     task = prompt.task_end.call if prompt.task_end is not None else None
     origin = dict(call=call, schedule=schedule, due=due.isoformat() if due is not None else None, task=task)
+    if prompt.command is not None:
+        origin |= {"command": prompt.command.name, "template": prompt.command.template}
     work.accept(journal, item, journal.record(PromptAccepted(prompt=identity, seal=body.seal, **origin, **named)))
     written = call is not None or journal.actor != WORKER  # else it is a result, in which an @ refers to nothing
     refers = written and bool(prompt.references)

@@ -1,8 +1,8 @@
 """The first prompt of a session, typed on the terminal."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import click
 
@@ -11,10 +11,11 @@ from worker.cli.render.styles import styled
 from worker.cli.render.terminal import prompt_row
 from worker.cli.render.terminal_writer import TerminalWriter
 from worker.cli.render.wrap import wrap_words
-from worker.cli.slash_commands import SLASH_HELP, RunCommand, parse_slash_command
+from worker.cli.slash_commands import SLASH_HELP, RunCommand, parse_run_command
 from worker.cli.terminal_input import Interrupted, LineEntered, RedrawTick, TerminalInput
 from workflows.domain.errors import HoldfastError
 
+P = TypeVar("P")
 _ANSWERS: Final = {
     RunCommand.HELP: "\n".join(SLASH_HELP),
     RunCommand.STOP: "Nothing is at work.",
@@ -22,8 +23,10 @@ _ANSWERS: Final = {
 }
 
 
-async def read_first_prompt(model: str, directory: Path, *, live: bool) -> str | None:
-    """Ask for a prompt; None if the person leaves.
+async def read_first_prompt(
+    model: str, directory: Path, parse: Callable[[str], Awaitable[P]], *, live: bool
+) -> P | None:
+    """Ask for a prompt, and for another while `parse` refuses it; None if the person leaves.
 
     Raises Abort at Ctrl-C, OSError when the terminal is closed.
     """
@@ -36,12 +39,17 @@ async def read_first_prompt(model: str, directory: Path, *, live: bool) -> str |
     print_note(f"{escape_exact(model)} in {escape_exact(str(directory))}. Type a prompt; Ctrl-D leaves.")
     try:
         async with TerminalInput(live=live) as typed:
-            return await _first_prompt(typed, writer, print_note)
+            return await _first_prompt(typed, writer, print_note, parse)
     finally:
         writer.set_footer()
 
 
-async def _first_prompt(typed: TerminalInput, writer: TerminalWriter, print_note: Callable[[str], None]) -> str | None:
+async def _first_prompt(
+    typed: TerminalInput,
+    writer: TerminalWriter,
+    print_note: Callable[[str], None],
+    parse: Callable[[str], Awaitable[P]],
+) -> P | None:
     typed.keyboard.listen()
     async for ui_event in typed.ui_events():
         match ui_event:
@@ -54,14 +62,15 @@ async def _first_prompt(typed: TerminalInput, writer: TerminalWriter, print_note
             case LineEntered(text=None):
                 return None
             case LineEntered(text=str(text)) if text.strip():
-                try:
-                    command = parse_slash_command(text)
-                except HoldfastError as error:
-                    print_note(escape_prose(str(error)))
-                    continue
-                if command is None:
-                    return text
+                command = parse_run_command(text)
                 if command is RunCommand.EXIT:
                     return None
-                print_note(_ANSWERS[command])
+                if command is not None:
+                    print_note(_ANSWERS[command])
+                    continue
+                try:
+                    return await parse(text)
+                except HoldfastError as error:
+                    print_note(escape_prose(str(error)))
+                    typed.keyboard.typed = text + typed.keyboard.typed
     raise AssertionError("a keyboard does not end")

@@ -7,7 +7,8 @@ from typing import Final
 import click
 
 from activities.files.file_type import media_type
-from worker.prompt_check import validate_system, validate_text
+from worker.cli.slash_commands import join_arguments
+from worker.prompt_check import check_length, validate_system, validate_text
 from workflows.domain.errors import UsageError
 from workflows.domain.ids import MessageId, Prefix, is_id
 from workflows.domain.messages import DIRECTORY, PLAIN_TEXT, FilePart
@@ -49,6 +50,24 @@ def read_prompt(words: tuple[str, ...], *, edit: bool) -> str:
             'Say what is to be done, as in "make the tests pass"; `-` reads standard input, --edit opens your editor.'
         )
     return validate_text(text)
+
+
+def read_typed(words: tuple[str, ...], *, edit: bool, command: str | None, subtask: str | None) -> str:
+    """A prompt, or the arguments of a slash command. Raises UsageError."""
+    if command is None:
+        return read_prompt(words, edit=edit)
+    if subtask is not None:
+        raise UsageError("--command and --subtask both say who does the work: give one of them.")
+    return read_arguments(words, edit=edit)
+
+
+def read_arguments(words: tuple[str, ...], *, edit: bool) -> str:
+    """None, or the words with standard input for `-`. Raises UsageError."""
+    text = join_arguments([_read_stdin() if word == "-" else word for word in words])
+    if edit:
+        text = click.edit(text) or text
+    check_length("The command's arguments", text)
+    return text
 
 
 def read_system(typed: str | None) -> str | None:

@@ -20,7 +20,7 @@ from worker.cli.render.styles import styled
 from worker.cli.render.terminal import Terminal
 from worker.cli.render.turn_summary import describe_usage
 from worker.cli.session_follower import SessionFollower
-from worker.cli.slash_commands import SLASH_HELP, RunCommand, parse_slash_command
+from worker.cli.slash_commands import SLASH_HELP, RunCommand, may_be_command, parse_command, parse_run_command
 from worker.client import SessionClient
 from workflows.domain.close_reason import CloseReason
 from workflows.domain.errors import HoldfastError, Unavailable
@@ -236,7 +236,7 @@ class RunLoop(FollowLoop):
             return None
 
     async def _on_command_or_prompt(self, text: str) -> ExitCode | None:
-        match parse_slash_command(text):
+        match parse_run_command(text):
             case RunCommand.EXIT:
                 return self._exit_code if self._is_idle else self._leave()
             case RunCommand.STOP:
@@ -259,14 +259,22 @@ class RunLoop(FollowLoop):
     async def _send(self, text: str) -> MessageId:
         if self._unsent is None or self._unsent[0] != text:
             self._unsent = text, MessageId(new_id(Prefix.MESSAGE))
-        prompt = Prompt.of_text(
-            text, agent=self._options.agent, model=self._options.model, variant=self._options.variant
-        )
+        prompt = await self._prompt_of(text)
         accepted = await self._client.prompt(self._session, prompt, prompt=self._unsent[1])
         self._unsent = None
         if not accepted.delivered:
             self._print_note("The engine cannot be reached just now; the prompt is recorded, and is taken later.")
         return accepted.prompt
+
+    async def _prompt_of(self, text: str) -> Prompt:
+        """Of a line, or of the slash command that it is."""
+        named = self._options.model_dump(include={"agent", "model", "variant"})
+        if may_be_command(text):
+            found = await self._client.commands.list(self._session)
+            if (typed := parse_command(text, found.names)) is not None:
+                given = Prompt(parts=(), **named)
+                return await self._client.commands.of_session(self._session, typed.name, typed.arguments, given)
+        return Prompt.of_text(text, **named)
 
     async def _on_interrupt(self) -> ExitCode | None:
         """The first Ctrl-C stops the turn; the second leaves, after a moment to record the stop.

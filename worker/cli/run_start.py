@@ -11,10 +11,12 @@ from worker.cli.render import suspension_text
 from worker.cli.render.escaping import escape_exact, one_line
 from worker.cli.session_preparation import PreparedSession
 from worker.client import SessionClient
+from worker.command_prompts import expand_command
 from worker.project_config import Role, load_project_config, sources_of
 from worker.settings import Settings
+from workflows.domain.config.sources import ConfigSources
 from workflows.domain.config.turn_config import TurnConfig
-from workflows.domain.errors import Conflict
+from workflows.domain.errors import Conflict, UsageError
 from workflows.domain.ids import MessageId, SessionId, TurnConfigId, TurnId, session_id_for
 from workflows.domain.messages import FilePart
 from workflows.domain.output_format import OutputFormat
@@ -23,7 +25,11 @@ from workflows.domain.value import Value
 
 
 class RunArguments(Value):
+    """`command`: the slash command whose arguments the text is; `made`: the prompt that it has become."""
+
     text: str
+    command: str | None = None
+    made: Prompt | None = None
     files: tuple[FilePart, ...] = ()
     subtask: str | None
     system: str | None
@@ -39,17 +45,25 @@ class RunArguments(Value):
 
     @property
     def message(self) -> Prompt:
-        return Prompt.of_text(
-            self.text,
-            files=self.files,
-            subtask=self.subtask,
-            system=self.system,
-            agent=self.agent,
-            model=self.model,
-            variant=self.variant,
-            format=self.format,
-            limits=self.limits.turn,
-        )
+        if self.made is not None:
+            return self.made
+        return self._given.with_text(self.text, subtask=self.subtask)
+
+    @property
+    def _given(self) -> Prompt:
+        named = {"agent": self.agent, "model": self.model, "variant": self.variant}
+        return Prompt(parts=self.files, system=self.system, format=self.format, limits=self.limits.turn, **named)
+
+    async def expand(
+        self, settings: Settings, turn_config: TurnConfig | None, sources: ConfigSources | None = None
+    ) -> "RunArguments":
+        """With the prompt that its command becomes, if it has one. Raises UsageError."""
+        if self.command is None or self.made is not None:
+            return self
+        if turn_config is None:
+            raise UsageError("The session's files, and its commands, are on another host: type it there.")
+        made = await expand_command(settings, turn_config, self.command, self.text, self._given, sources)
+        return self.model_copy(update={"made": made})
 
 
 class StartedRun(Value):
@@ -85,6 +99,7 @@ async def start_session(client: SessionClient, request: RunArguments, turn_confi
             f"The agent works in {escape_exact(str(directory))}, which holds your whole home: "
             "a project's directory is safer."
         )
+    request = await request.expand(client.settings, turn_config)
     accepted = await client.start(
         str(directory),
         request.message,
@@ -120,7 +135,8 @@ async def continue_session(client: SessionClient, request: RunArguments) -> Star
     )
     if prepared.turn_config is not None:
         _print_remarks(client.settings, prepared.turn_config, request)
-    if request.text:
+    request = await request.expand(client.settings, prepared.turn_config, prepared.sources)
+    if request.text or request.made:
         started = await _send_prompt(client, request, overview, prepared)
     else:
         started = await _open_without_prompt(client, overview, prepared)

@@ -60,6 +60,7 @@ async def _start_sessions(
     options: ScheduleOptions,
     turn_config: TurnConfig,
 ) -> ScheduleEntry:
+    request = await request.expand(client.settings, turn_config)
     return await client.schedules.start_sessions(
         str(current_directory()),
         request.message,
@@ -83,10 +84,11 @@ async def _prompt_session(
             "Limits are for sessions that a schedule starts: `holdfast send SESSION --max-cost …` limits this one."
         )
     overview = await client.sessions.get(await id_lookup.find_session(client, request.session or id_lookup.LAST))
-    # for its remarks and refusals
-    await session_preparation.prepare_session(
+    # for its remarks and refusals, too
+    prepared = await session_preparation.prepare_session(
         client, overview, request.model, variant=request.variant, agent=request.agent
     )
+    request = await request.expand(client.settings, prepared.turn_config, prepared.sources)
     return await client.schedules.prompt_session(
         overview.id,
         request.message,

@@ -31,6 +31,13 @@ subtask_option: Final = click.option(
     help="The prompt is a task for this subagent: it begins at once, without a question and without asking a model.",
 )
 
+command_option: Final = click.option(
+    "--command",
+    metavar="NAME",
+    shell_complete=completers.command,
+    help="Run this slash command; the words are its arguments. `holdfast commands` lists them.",
+)
+
 config_option: Final = click.option(
     "--config",
     type=click.Choice(["here"]),

@@ -32,11 +32,13 @@ class PromptMode(StrEnum):
 
 
 class UsedCommand(Value):
-    """The slash command that a prompt was made of; `template`: its digest."""
+    """The slash command that a prompt was made of; `template`: its digest. `typed_at`: where the text of its first part
+    is what a person has typed, or a shell's: neither refers to anything."""
 
     name: str
     arguments: str = ""
     template: str
+    typed_at: tuple[tuple[int, int], ...] = ()
 
     @property
     def typed(self) -> str:
@@ -84,10 +86,23 @@ class PromptContent(Value):
         refer to, numbered behind all parts. What a subagent has said refers to nothing."""
         if self.task_end is not None:
             return {}
-        texts = (find_references(part.text) for part in self.parts if isinstance(part, TextPart))
+        texts = (
+            [each for each in find_references(part.text) if place or not self._is_typed(each.start)]
+            for place, part in enumerate(self.parts)
+            if isinstance(part, TextPart)
+        )
         referred = islice((each for found in texts for each in found), _MOST_REFERENCES)
         named = {place: part for place, part in enumerate(self.parts) if _names(part)}
         return {**named, **dict(enumerate(referred, len(self.parts)))}
+
+    def _is_typed(self, position: int) -> bool:
+        spans = () if self.command is None else self.command.typed_at
+        return any(start <= position < end for start, end in spans)
+
+    @property
+    def title(self) -> str:
+        """Its text, or the command in short, for people."""
+        return self.text if self.command is None else self.command.typed
 
     @property
     def text(self) -> str:
@@ -125,11 +140,16 @@ class Prompt(PromptContent):
         limits: BudgetLimits | None = None,
     ) -> Self:
         """`subtask`: the subagent whose work it is."""
-        parts: tuple[PromptPart, ...] = (TextPart(text=text), *files)
+        named = {"agent": agent, "model": model, "variant": variant, "mode": mode}
+        given = cls(parts=tuple(files), system=system, tools=tools, format=format, limits=limits, **named)
+        return given.with_text(text, subtask=subtask)
+
+    def with_text(self, text: str, *, subtask: str | None = None) -> Self:
+        """Before its other parts, or as the work of a subagent alone."""
+        parts: tuple[PromptPart, ...] = (TextPart(text=text), *self.parts)
         if subtask is not None:
             parts = (SubtaskPart(agent=subtask, description=" ".join(text.split()[:_DESCRIBED]), prompt=text),)
-        named = {"agent": agent, "model": model, "variant": variant, "mode": mode}
-        return cls(parts=parts, system=system, tools=tools, format=format, limits=limits, **named)
+        return self.model_copy(update={"parts": parts})
 
     @property
     def content(self) -> PromptContent:

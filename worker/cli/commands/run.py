@@ -20,8 +20,10 @@ from worker.cli.run_start import RunArguments, StartedRun, continue_session, loa
 from worker.cli.schedule_creation import create_schedule
 from worker.cli.schedule_options import ScheduleOptions, schedule_options
 from worker.cli.schema_file import read_schema
+from worker.cli.slash_commands import may_be_command, parse_command
 from worker.cli.terminal_input import is_interactive
 from worker.client import SessionClient
+from worker.project_config import load_commands
 from worker.settings import Settings
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import UsageError
@@ -49,6 +51,7 @@ from workflows.domain.titles import validate_title
 )
 @click.option("-c", "--continue", "again", is_flag=True, help="Go on in the last session of this directory.")
 @session_preparation.config_option
+@session_preparation.command_option
 @session_preparation.subtask_option
 @prompt_input.file_option
 @prompt_input.system_option
@@ -78,6 +81,7 @@ async def run(
     session: str | None,
     again: bool,
     config: str | None,
+    command: str | None,
     subtask: str | None,
     files: tuple[str, ...],
     system: str | None,
@@ -105,29 +109,28 @@ async def run(
       holdfast run -m anthropic/claude-sonnet-4-5 --detach "update @CHANGELOG.md" --file notes.txt
       git diff | holdfast run "review this:" -
       holdfast run -c "now do the same for the docs"
+      holdfast run --command review HEAD~3
       holdfast run --every "weekdays 7:00" --max-cost 2 "look for new issues"
       holdfast run --schema summary.json "sum up the last week's commits" > summary
     """
     own, session = prompt_input.parse_prompt_id(identity), _session_argument(session, again, title)
     typed = is_interactive() and not any(
-        (words, edit, own, detach, no_wait, as_json, schema, schedule, subtask, files, system)
+        (words, edit, own, detach, no_wait, as_json, schema, schedule, command, subtask, files, system)
     )
-    text = "" if typed else prompt_input.read_prompt(words, edit=edit)
+    text = "" if typed else prompt_input.read_typed(words, edit=edit, command=command, subtask=subtask)
     named = {"model": model, "variant": variant, "agent": agent, "title": title, "session": session, "config": config}
     read = {"system": prompt_input.read_system(system), "format": read_schema(schema)}
-    attached = prompt_input.name_files(files)
-    request = RunArguments(text=text, files=attached, subtask=subtask, prompt=own, limits=limits, **read, **named)
+    written = {"text": text, "command": command, "subtask": subtask, "files": prompt_input.name_files(files)}
+    request = RunArguments(prompt=own, limits=limits, **written, **read, **named)
     turn_config = await load_config(settings, request) if session is None else None
     if schedule is not None:
         schedule.refuse_following({"--no-wait": no_wait, "--exit": exit_, "--thinking": thinking})
         return await create_schedule(settings, request, schedule, turn_config, as_json=as_json)
-    if turn_config is not None and typed:
-        first = await _ask_first_prompt(settings, turn_config, model)
-        if first is None:
-            return ExitCode.DONE
-        request = request.model_copy(update={"text": first})
+    first = request if turn_config is None or not typed else await _ask_first_prompt(settings, turn_config, request)
+    if first is None:
+        return ExitCode.DONE
     options = FollowOptions(no_wait=no_wait, stay_open=not (exit_ or schema), thinking=thinking, as_json=as_json)
-    return await _run_now(settings, request, turn_config, options, detach=detach)
+    return await _run_now(settings, first, turn_config, options, detach=detach)
 
 
 async def _run_now(
@@ -163,9 +166,17 @@ async def _follow(
     return end
 
 
-async def _ask_first_prompt(settings: Settings, turn_config: TurnConfig, model: str | None) -> str | None:
-    chosen = config_remarks.choose_model(settings, turn_config, model)
-    return await read_first_prompt(chosen, current_directory(), live=is_live_terminal(settings))
+async def _ask_first_prompt(settings: Settings, turn_config: TurnConfig, request: RunArguments) -> RunArguments | None:
+    async def parse(text: str) -> RunArguments:
+        if may_be_command(text):
+            found = await load_commands(settings, turn_config)
+            if (typed := parse_command(text, found.names)) is not None:
+                of_command = {"command": typed.name, "text": typed.arguments}
+                return await request.model_copy(update=of_command).expand(settings, turn_config)
+        return request.model_copy(update={"text": text})
+
+    chosen = config_remarks.choose_model(settings, turn_config, request.model)
+    return await read_first_prompt(chosen, current_directory(), parse, live=is_live_terminal(settings))
 
 
 def _state(request: RunArguments, started: StartedRun) -> dict[str, str | int | None]:

@@ -25,6 +25,7 @@ from workflows.domain.prompt import Prompt, PromptMode
 @session_preparation.variant_option
 @session_preparation.agent_option
 @session_preparation.config_option
+@session_preparation.command_option
 @session_preparation.subtask_option
 @prompt_input.file_option
 @prompt_input.system_option
@@ -42,6 +43,7 @@ async def send(
     variant: str | None,
     agent: str | None,
     config: str | None,
+    command: str | None,
     subtask: str | None,
     files: tuple[str, ...],
     system: str | None,
@@ -53,32 +55,30 @@ async def send(
     """Send a prompt to a session.
 
     A turn that runs sees it at its next step, or, with --queue, another turn follows, as with --subtask, --system or
-    limits of a turn. `-` stands for standard input.
+    limits of a turn or --command. `-` stands for standard input.
 
     \b
     Examples:
       holdfast send ses_… "also update the docs"
+      holdfast send last --command review HEAD~3
       holdfast send last --queue "then write the changelog"
     """
-    text, own = prompt_input.read_prompt(words, edit=edit), prompt_input.parse_prompt_id(identity)
-    instructions, named = prompt_input.read_system(system), prompt_input.name_files(files)
+    text = prompt_input.read_typed(words, edit=edit, command=command, subtask=subtask)
+    own = prompt_input.parse_prompt_id(identity)
+    mode = PromptMode.QUEUE if queue else PromptMode.STEER
+    named = {"agent": agent, "model": model, "variant": variant, "mode": mode}
+    given = Prompt(
+        parts=prompt_input.name_files(files), system=prompt_input.read_system(system), limits=limits.turn, **named
+    )
     async with open_client(settings, with_worker=True) as client:
         overview = await client.sessions.get(await id_lookup.find_session(client, session))
         prepared = await session_preparation.prepare_session(
             client, overview, model, variant=variant, agent=agent, config=config, limits=limits
         )
-        mode = PromptMode.QUEUE if queue else PromptMode.STEER
-        prompt = Prompt.of_text(
-            text,
-            files=named,
-            subtask=subtask,
-            system=instructions,
-            agent=agent,
-            model=model,
-            variant=variant,
-            mode=mode,
-            limits=limits.turn,
-        )
+        if command is None:
+            prompt = given.with_text(text, subtask=subtask)
+        else:
+            prompt = await client.commands.of_session(overview.id, command, text, given, prepared.sources)
         accepted = await client.prompt(
             overview.id,
             prompt,

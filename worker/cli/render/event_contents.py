@@ -114,7 +114,7 @@ def prompt_of(seen: EventWithContents, name: str) -> str:
     if found is None:
         return "(deleted)"
     content = PromptContent.model_validate(found)
-    return content.text if content.task_end is None else describe_task_end(content.task_end)
+    return content.title if content.task_end is None else describe_task_end(content.task_end)
 
 
 def describe_task_end(end: TaskEnd) -> str:

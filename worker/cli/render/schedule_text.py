@@ -72,7 +72,7 @@ def describe_event(event: ScheduleEvent, zone: str) -> str:
 def describe_prompt(entry: ScheduleEntry) -> str:
     if entry.prompt is None:
         return "(deleted)"
-    return one_line(entry.title or entry.prompt.text, _TITLE)
+    return one_line(entry.title or entry.prompt.title, _TITLE)
 
 
 def describe_verified(verified: ScheduleVerification) -> str:

@@ -22,6 +22,12 @@ class Delegation(Value):
     def agent(self, name: str) -> Agent | None:
         return next((agent for agent in self.agents if agent.name == name), None)
 
+    def open_to(self, name: str) -> "Delegation":
+        """For work that a person gives to an agent that works for people only."""
+        opened = {"mode": AgentMode.ALL}
+        agents = (each.model_copy(update=opened) if each.name == name else each for each in self.agents)
+        return self.model_copy(update={"agents": tuple(agents)})
+
     def offered_agents(self, rules: Ruleset) -> list[Agent]:
         willing = (agent for agent in self.agents if agent.mode is not AgentMode.PRIMARY)
         return [

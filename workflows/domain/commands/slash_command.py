@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from workflows.domain.agents.agent import Agent, AgentMode
 from workflows.domain.commands.template import ExpandedTemplate, expand_template, find_hints
+from workflows.domain.config.references import has_reference
 from workflows.domain.errors import UnknownAgent, UsageError
 from workflows.domain.messages import PromptPart, ShellPart, SubtaskPart, TextPart
 from workflows.domain.permissions import permission_keys
@@ -47,8 +48,8 @@ class SlashCommand(Value):
 def command_prompt(
     command: SlashCommand, arguments: str, given: Prompt, agents: Sequence[Agent], default: str
 ) -> Prompt:
-    """The prompt that a command becomes. `given`: what its caller names besides, without parts; `default`: the agent of
-    a turn that names none.
+    """The prompt that a command becomes. `given`: what its caller names besides, with parts that follow; `default`: the
+    agent of a turn that names none.
 
     Raises UnknownAgent; UsageError for a template that is empty with these arguments, or cannot take them.
     """
@@ -57,14 +58,16 @@ def command_prompt(
         raise UsageError(f"The command /{command.name} is empty without arguments: say what it is to work on.")
     agent = _agent(command, given, agents, default)
     own_model = command.model or (agent.model if command.agent else None)
-    model = own_model or given.model
+    model = own_model if own_model and not has_reference(own_model) else given.model
     variant = command.variant or (given.variant if own_model is None else None)
-    used = UsedCommand(name=command.name, arguments=arguments, template=command.digest)
+    used = UsedCommand(name=command.name, arguments=arguments, template=command.digest, typed_at=expanded.arguments)
     shared = {"command": used, "mode": PromptMode.QUEUE}
     is_subtask = agent.mode is AgentMode.SUBAGENT if command.subtask is None else command.subtask
     if not is_subtask:
         named = {"agent": command.agent or given.agent, "model": model, "variant": variant}
-        return given.model_copy(update={"parts": _parts(TextPart(text=expanded.text), expanded), **named, **shared})
+        return given.model_copy(
+            update={"parts": _parts(TextPart(text=expanded.text), expanded, given), **named, **shared}
+        )
     work = SubtaskPart(
         agent=agent.name,
         description=command.description or command.name,
@@ -73,7 +76,7 @@ def command_prompt(
         variant=command.variant,
         command=command.name,
     )
-    return given.model_copy(update={"parts": _parts(work, expanded), **shared})
+    return given.model_copy(update={"parts": _parts(work, expanded, given), **shared})
 
 
 def _agent(command: SlashCommand, given: Prompt, agents: Sequence[Agent], default: str) -> Agent:
@@ -85,6 +88,6 @@ def _agent(command: SlashCommand, given: Prompt, agents: Sequence[Agent], defaul
     return agent
 
 
-def _parts(part: PromptPart, expanded: ExpandedTemplate) -> tuple[PromptPart, ...]:
+def _parts(part: PromptPart, expanded: ExpandedTemplate, given: Prompt) -> tuple[PromptPart, ...]:
     shell = (ShellPart(part=0, start=each.start, end=each.end, command=each.command) for each in expanded.shell)
-    return part, *shell
+    return part, *shell, *given.parts

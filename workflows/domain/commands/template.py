@@ -28,9 +28,6 @@ class ExpandedTemplate(Value):
     shell: tuple[ShellReference, ...] = ()
     arguments: tuple[tuple[int, int], ...] = ()
 
-    def is_typed(self, position: int) -> bool:
-        return any(start <= position < end for start, end in self.arguments)
-
 
 def split_arguments(text: str) -> list[str]:
     """Words, and what is quoted as one without its quotes."""

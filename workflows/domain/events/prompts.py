@@ -9,7 +9,8 @@ from workflows.domain.value import Value
 class PromptAccepted(Value):
     """From a person, from a `call` of the parent session, by a `schedule`, whose actor is the person that it
     prompts as, or the result of a background `task`, which is a call of this session. `agent`, `model` and `variant`:
-    those that it names for its turn. `due`: the schedule's moment; None: the actor has triggered it."""
+    those that it names for its turn. `due`: the schedule's moment; None: the actor has triggered it.
+    `command`: the slash command that it was made of, and the digest of its `template`."""
 
     type: Literal["prompt.accepted"] = "prompt.accepted"
     prompt: MessageId
@@ -22,6 +23,8 @@ class PromptAccepted(Value):
     schedule: ScheduleId | None = None
     task: PartId | None = None
     due: str | None = None
+    command: str | None = None
+    template: str | None = None
 
 
 class PromptTaken(Value):

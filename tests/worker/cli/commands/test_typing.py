@@ -77,9 +77,10 @@ async def test_what_is_pasted_in_many_pieces_is_one_prompt(open_harness: OpenHar
 
 
 async def test_holdfast_alone_asks_for_a_prompt_and_continues_a_session_on_request(open_harness: OpenHarness) -> None:
-    async with open_harness(HELLO, HELLO, HELLO) as harness, harness.running_worker():
+    async with open_harness(*[HELLO] * 4) as harness, harness.running_worker():
         person = shell(harness)
         harness.configure(model="scripted/model")
+        harness.file(".opencode/commands/greet.md", "Greet $1 well.")
         async with person.terminal() as terminal:
             await terminal.until("scripted/model in")
             terminal.type("/stop\r/hel")  # pasted: no command
@@ -92,7 +93,14 @@ async def test_holdfast_alone_asks_for_a_prompt_and_continues_a_session_on_reque
             await terminal.until("> $")
             terminal.type("/help\r")
             await terminal.until("/retry +retry a failed turn")
-            terminal.type("one\r")
+            terminal.type("/gret you\r")
+            await terminal.until("Did you mean /greet?")
+            await terminal.until("> /gret you$")
+            terminal.type(f"{CTRL_U}/greet you\r")
+            await terminal.until("> /greet you")
+            await terminal.until("Done in ")
+            terminal.type("/greet them\r")
+            await terminal.until("> /greet them")
             await terminal.until("Done in ")
             terminal.type("/quit\r")
             begun = await terminal.ended()
@@ -106,7 +114,7 @@ async def test_holdfast_alone_asks_for_a_prompt_and_continues_a_session_on_reque
         sent = await prompts(harness, session.id)
 
     assert none == [] and (left, begun, continued, third.code) == (0, 0, 0, 0)
-    assert sent == ["one", "two", "three"]
+    assert sent == ["Greet you well.", "Greet them well.", "two", "three"]
 
 
 async def test_holdfast_alone_without_a_terminal_shows_its_help_and_ends_with_2(bare: CommandRunner) -> None:
@@ -150,7 +158,7 @@ async def test_after_a_turn_that_failed_it_is_retried_or_left_with_its_code(open
             await terminal.until("The task failed")
             await terminal.until(INVITED)
             terminal.type("/nothing\r")
-            await terminal.until("There is no command /nothing")
+            await terminal.until('Command not found: "nothing"')
             await terminal.until("> /nothing$")
             terminal.type(f"{CTRL_U}/retry\r")
             await terminal.until("Hello to you.")

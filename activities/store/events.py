@@ -11,6 +11,7 @@ from activities.store.database import Database
 from activities.store.notification_hub import WatchProgress
 from activities.store.pg_protocol import Rows
 from activities.store.queries import Queries
+from activities.store.statements import RowReader
 from workflows.domain import hash_chain
 from workflows.domain.events.asks import AskAnswered
 from workflows.domain.events.calls import CallClaimed, CallFinished, CallPrepared, RecordedDecision
@@ -93,16 +94,26 @@ async def verify(database: Database, session: SessionId) -> ChainVerification:
     """Recompute the hash chain, the seals of stored contents (erased ones are no problem), and the heads of subagents'
     logs."""
     check = ChainCheck()
-    while rows := await _page(database, _QUERIES.hash_chain, session, check.seq, _VERIFY_BATCH):
+    await _add_events(database, database, session, check)
+    if check.problem is None:
+        # The session may go on meanwhile: its end and what rows say of it belong together.
+        async with database.statements(b"BEGIN ISOLATION LEVEL REPEATABLE READ") as end:
+            await _add_events(database, end, session, check)
+            problem = check.problem or await _tail_problem(end, session, check)
+            check.problem = problem or await _context_problem(end, session, check)
+    return check.verification(session)
+
+
+async def _add_events(database: Database, reader: RowReader, session: SessionId, check: "ChainCheck") -> None:
+    """All behind those that were checked, up to the first problem."""
+    while rows := await _page(reader, _QUERIES.hash_chain, session, check.seq, _VERIFY_BATCH):
         contents = await _recomputed_seals(database, rows)
         for row in rows:
             record = check.add(row, contents)
             if record is not None and isinstance(record.event, TaskSettled):
                 check.problem = await _child_problem(database, record.seq, record.event)
         if check.problem is not None:
-            return check.verification(session)
-    check.problem = await _tail_problem(database, session, check) or await _context_problem(database, session, check)
-    return check.verification(session)
+            return
 
 
 class ChainCheck:
@@ -237,8 +248,8 @@ async def _recomputed_seals(database: Database, rows: Rows) -> dict[str, str]:
         return {row["id"]: hash_chain.salted_hash(bytes(row["salt"]), row["body"].encode()) async for row in contents}
 
 
-async def _tail_problem(database: Database, session: SessionId, check: ChainCheck) -> str | None:
-    found = await database.rows(_QUERIES.head, session=session)
+async def _tail_problem(reader: RowReader, session: SessionId, check: ChainCheck) -> str | None:
+    found = await reader.rows(_QUERIES.head, session=session)
     if not found:
         return "the session's row is missing"
     last = found[0]["seq"]
@@ -251,17 +262,17 @@ async def _tail_problem(database: Database, session: SessionId, check: ChainChec
     )
 
 
-async def _context_problem(database: Database, session: SessionId, check: ChainCheck) -> str | None:
+async def _context_problem(reader: RowReader, session: SessionId, check: ChainCheck) -> str | None:
     """Whether what models read of the session is what its log says; of a deleted one nothing is left."""
     if check.deleted:
         return None
-    rows = await database.rows(_QUERIES.compactions, session=session)
+    rows = await reader.rows(_QUERIES.compactions, session=session)
     found = {answer_id(row["generation"]): row for row in rows}
     if found.keys() != check.summaries.keys() or not all(
         _has_mark(found[name], event) for name, event in check.summaries.items()
     ):
         return "the marks of its summaries are not those in its log"
-    prompts = {row["id"]: row["shown"] for row in await database.rows(_QUERIES.shortened_prompts, session=session)}
+    prompts = {row["id"]: row["shown"] for row in await reader.rows(_QUERIES.shortened_prompts, session=session)}
     return None if prompts == check.shortened else "the lengths of its shortened prompts are not those in its log"
 
 
@@ -271,8 +282,8 @@ def _has_mark(row: dict[str, Any], event: ContextCompacted | MessageCopied) -> b
     return isinstance(event, MessageCopied) or (row["newest"], row["media"]) == (event.newest, event.media)
 
 
-async def _page(database: Database, query: bytes, session: SessionId, seq: int, limit: int) -> Rows:
-    return await database.rows(query, session=session, after=seq, limit=limit)
+async def _page(reader: RowReader, query: bytes, session: SessionId, seq: int, limit: int) -> Rows:
+    return await reader.rows(query, session=session, after=seq, limit=limit)
 
 
 def _readable(canonical: bytes) -> EventRecord | None:

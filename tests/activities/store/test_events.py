@@ -11,6 +11,7 @@ import pytest
 from activities.store import events, prompts
 from activities.store.database import Database
 from activities.store.journal import session_journal
+from tests.acceptance.database_proxy import database_proxy
 from tests.activities.store.conftest import ACTOR
 from tests.watch_progress import read_all
 from worker.stack.cluster import SUPERUSER, Cluster
@@ -155,3 +156,18 @@ async def test_an_answer_by_another_person_explains_no_claim(database: Database,
         journal.record(answered("per_1"), Actor(subject="somebody@else", method="test"))
         journal.record(claim("per_1"))
     assert "nothing in the log explains" in str((await events.verify(database, session)).problem)
+
+
+async def test_a_session_that_goes_on_while_it_is_verified_lacks_nothing(
+    database: Database, told: SessionId, postgres_url: str
+) -> None:
+    async with database_proxy(postgres_url) as between, Database(between.url) as reading:
+        last = between.hold_request("session_head")
+        verifying = asyncio.create_task(events.verify(reading, told))
+        await last.wait_until_caught()
+        async with session_journal(database, told, ACTOR) as journal:
+            await journal.locked()
+            journal.record(SessionEnded(reason="again"))
+        last.release()
+        verified = await verifying
+    assert (verified.events, verified.problem) == (3, None)

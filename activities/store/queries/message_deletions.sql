@@ -1,7 +1,13 @@
 -- name: find
--- What a message of a session is, whether it is deleted, and whether an open turn needs it, or is to begin with it.
-SELECT 'user' AS role, p.salt = '' AS deleted, coalesce(w.state = 'accepted' OR t.state = 'open', false) AS needed
-FROM work w JOIN prompt p ON p.id = w.id LEFT JOIN turn t ON t.id = w.turn
+-- What a message of a session is, whether it is deleted, and whether a turn needs it that is open or to begin: its own, or a retry's.
+WITH RECURSIVE work_on AS (
+    SELECT turn, state FROM work WHERE id = %(message)s AND session = %(session)s
+    UNION
+    SELECT w.turn, w.state FROM work_on o JOIN retry r ON r.failed_turn = o.turn JOIN work w ON w.id = r.id
+)
+SELECT 'user' AS role, p.salt = '' AS deleted,
+       EXISTS (SELECT FROM work_on o LEFT JOIN turn t ON t.id = o.turn WHERE o.state = 'accepted' OR t.state = 'open') AS needed
+FROM work w JOIN prompt p ON p.id = w.id
 WHERE w.id = %(message)s AND w.session = %(session)s
 UNION ALL
 SELECT 'assistant', m.deleted, t.state = 'open' FROM message m JOIN turn t ON t.id = m.turn

@@ -5,14 +5,15 @@ import pytest
 from activities.archive.archiver import Archiver
 from activities.session.deletion import Deletion, DeletionReport
 from activities.session.forks import fork_session
-from activities.store import events, overviews, transcript
+from activities.store import events, overviews, retries, transcript
 from tests.activities.rig import PERSON, ActivityRig
 from tests.activities.session.test_deletion import data_of, filled, worked
 from workflows.domain.errors import Conflict, NotFound
 from workflows.domain.events.sessions import MessageDeleted
-from workflows.domain.ids import MessageId, SessionId
+from workflows.domain.ids import MessageId, RetryId, SessionId
 from workflows.domain.messages import AssistantMessage, Message, ToolPart, UserMessage
 from workflows.domain.permissions.grants import GrantScope
+from workflows.domain.wire import CloseReason
 
 FORK = SessionId("ses_fork")
 
@@ -83,3 +84,21 @@ async def test_a_prompt_is_erased_but_not_before_its_turn_has_ended(rig: Activit
     assert (await events.verify(rig.database, rig.session)).problem is None
     with pytest.raises(NotFound, match="has no message 'msg_x': `holdfast export"):
         await delete(rig, MessageId("msg_x"))
+
+
+async def test_a_prompt_is_not_erased_while_its_failed_turn_is_tried_again(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    (prompt,) = await rig.database.rows(b"SELECT id FROM prompt")
+    for number in (1, 2):  # the second one tries the first one again
+        await rig.close(CloseReason.FAILED, error="No luck.")
+        async with rig.journal() as journal:
+            await retries.accept(journal, RetryId(f"rty_{number}"))
+        with pytest.raises(Conflict, match="needed by a turn"):
+            await delete(rig, prompt["id"])
+        loaded = await rig.load()
+        assert loaded.turn is not None
+        rig.turn = loaded.turn.id
+        with pytest.raises(Conflict, match="needed by a turn"):
+            await delete(rig, prompt["id"])
+    await rig.close()
+    await delete(rig, prompt["id"])

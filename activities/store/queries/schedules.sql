@@ -63,9 +63,9 @@ SELECT EXISTS (SELECT FROM schedule_record r JOIN work w ON w.id = r.prompt AND 
                WHERE r.schedule = %(id)s) AS busy
 
 -- name: unsent
--- Schedules that Temporal does not have as they are.
+-- Schedules that Temporal does not have as they are; any of them, for those that fail would stay the first.
 SELECT id, host, recurrence, zone, version, trouble, state = 'active' AS wanted
-FROM schedule WHERE sent_version IS DISTINCT FROM version ORDER BY created_at, id LIMIT 100
+FROM schedule WHERE sent_version IS DISTINCT FROM version ORDER BY random() LIMIT 100
 
 -- name: wanted
 -- Schedules that Temporal is to have.
@@ -78,10 +78,10 @@ UPDATE schedule SET sent_version = CASE WHEN %(trouble)s::text IS NULL THEN %(ve
 WHERE id = %(id)s
 
 -- name: overdue
--- Schedules whose moment Temporal has let pass, or whose run waits.
+-- Schedules whose moment Temporal has let pass, or whose run waits; any of them, as above.
 SELECT id FROM schedule
 WHERE state = 'active' AND (next_at < now() - make_interval(secs => %(seconds)s) OR queued_for IS NOT NULL)
-ORDER BY next_at, id LIMIT 100
+ORDER BY random() LIMIT 100
 
 -- name: of_session
 -- The schedules that prompt a session.

@@ -97,6 +97,19 @@ async def test_a_run_that_falls_into_the_one_before_is_left_out_or_follows_it(
     assert (await kinds(rig))[1:] == expected and waiting == ([SCHEDULE] if overlap is Overlap.QUEUE else [])
 
 
+async def test_a_hundred_schedules_that_fail_do_not_keep_the_others_waiting(rig: ActivityRig) -> None:
+    await made(rig)
+    copied = b"timing, recurrence, zone, overlap, missed, body, author, head"
+    numbers = b"generate_series(1, 100) AS number"
+    await rig.database.rows(
+        b"INSERT INTO schedule (id, %b) SELECT 'sch_' || number, %b FROM schedule, %b" % (copied, copied, numbers)
+    )
+    await let_pass(rig, timedelta(minutes=1))
+    overdue = {each for _ in range(40) for each in await schedules.overdue(rig.database, 10)}
+    unsent = {each.id for _ in range(40) for each in await schedules.unsent(rig.database)}
+    assert len(overdue) == len(unsent) == 101
+
+
 async def test_a_session_is_prompted_again_and_one_prompt_at_most_waits_in_it(rig: ActivityRig) -> None:
     await made(rig, session=rig.session, overlap=Overlap.QUEUE)
     for _ in range(2):

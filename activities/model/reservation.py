@@ -193,7 +193,7 @@ def _why_closed(asked: AskRow) -> str:
     if asked.budget is None:
         return "the budget is spent"
     lapsed = asked.lapses_at is not None and asked.lapses_at <= datetime.now(UTC)
-    return "a new day has begun" if lapsed else "the limit was raised"
+    return "a new day has begun" if lapsed else "the limit was raised or removed"
 
 
 def _ids(rows: Sequence[BudgetRow]) -> list[str]:

@@ -36,4 +36,5 @@ def test_doors_and_turns_load_a_configuration_by_the_same_code() -> None:
 
     assert files_with("config_loader.load_turn_config(") == {"activities/project/project_loader.py"}
     assert files_with(" ProjectLoader(") == {"worker/project_config.py"}
-    assert files_with("read_layers(") == {"activities/project/config_files.py", "activities/project/config_loader.py"}
+    readers = {f"activities/project/{name}.py" for name in ("config_files", "config_loader", "command_loader")}
+    assert files_with("read_layers(") == readers

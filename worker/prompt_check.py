@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from activities.files.named_files import MAX_FILES, path_of_url
 from activities.tools.json_schema import check_schema
 from workflows.domain.agents.agent import AgentMode
 from workflows.domain.errors import UsageError
@@ -23,11 +22,10 @@ def validate_prompt(prompt: Prompt | str) -> Prompt:
     """A valid prompt. Raises UsageError."""
     if isinstance(prompt, str):
         prompt = Prompt.of_text(prompt)
-    files = [part for part in prompt.parts if isinstance(part, FilePart)]
-    if len(files) > MAX_FILES:
-        raise UsageError(f"The prompt has {len(files)} files, {MAX_FILES} are the most: name their directory.")
-    for file in files:
-        _check_file(file)
+    if files := [part for part in prompt.parts if isinstance(part, FilePart)]:
+        from worker.file_check import check_files  # start-up time of commands
+
+        check_files(files)
     if prompt.system is not None:
         validate_system(prompt.system)
     validate_text(prompt.text)
@@ -40,15 +38,6 @@ def validate_prompt(prompt: Prompt | str) -> Prompt:
     if prompt.format is not None:
         check_schema(prompt.format.json_schema)
     return prompt
-
-
-def _check_file(part: FilePart) -> None:
-    try:
-        named = part.is_named and path_of_url(part.url)
-    except ValueError:
-        named = ""
-    if not named:
-        raise UsageError(f"{part.url[:200]!r} names no file of this machine: write file:// and its whole path.")
 
 
 def check_subagents(prompt: Prompt, turn_config: "TurnConfig") -> None:

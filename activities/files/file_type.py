@@ -22,6 +22,7 @@ _EXTENSIONS: Final = {
     ".webp": "image/webp",
     ".pdf": PDF,
 }
+PICTURES: Final = frozenset(_EXTENSIONS.values()) - {PDF}
 _BINARY: Final = re.compile(
     r".+\.(zip|tar|gz|exe|dll|so|class|jar|war|7z|docx?|xlsx?|pptx?|od[tsp]|bin|dat|obj|o|a|lib|wasm|py[co])",
     re.IGNORECASE | re.DOTALL,

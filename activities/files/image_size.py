@@ -1,9 +1,34 @@
-"""The size of an image, from its first bytes."""
+"""The size of an image, from its first bytes, and what models can be shown."""
 
+import base64
+import binascii
 import re
 from typing import Final
 
+MAX_PICTURE_CHARS: Final = 5 * 1024 * 1024  # characters of a picture in base64 (opencode.md 5.1)
+MAX_PICTURE_SIDE: Final = 8000  # pixels on a side: providers refuse more, again in each further request
+_HEAD: Final = 128 * 1024  # characters decoded to find its size
 _FRAME: Final = re.compile(rb"\xff[\xc0-\xc3\xc5-\xc7\xc9-\xcb\xcd-\xcf]")  # the start of a JPEG frame
+
+
+def encoded_dimensions(content: str) -> tuple[int, int] | None:
+    """Of a picture in base64."""
+    head = content[:_HEAD]
+    try:
+        return dimensions(base64.b64decode(head[: len(head) // 4 * 4]))
+    except (binascii.Error, ValueError):
+        return None
+
+
+def excess(content: str) -> str | None:
+    """Why a picture in base64 is too large to be shown, if it is."""
+    width, height = encoded_dimensions(content) or (0, 0)
+    if max(width, height) <= MAX_PICTURE_SIDE and len(content) <= MAX_PICTURE_CHARS:
+        return None
+    return (
+        f"it is too large ({width}×{height} pixels, {len(content) * 3 // 4:,} bytes; {MAX_PICTURE_SIDE:,} pixels on a "
+        f"side and {MAX_PICTURE_CHARS * 3 // 4:,} bytes are the most): make a smaller copy"
+    )
 
 
 def dimensions(head: bytes) -> tuple[int, int] | None:

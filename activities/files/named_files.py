@@ -55,13 +55,14 @@ def find_named_files(content: PromptContent, workspace: Workspace) -> tuple[Name
     return tuple(found)
 
 
-def path_of_url(url: str) -> str:
-    """Raises ValueError for one that names no file of this machine by its whole path."""
-    parts = urlsplit(url)
+def path_of_url(url: str) -> str | None:
+    """None for one that names no file of this machine by its whole path."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return None
     path = unquote(parts.path)
-    if parts.netloc not in ("", "localhost") or not path.startswith("/"):
-        raise ValueError(url)
-    return path
+    return path if parts.netloc in ("", "localhost") and path.startswith("/") else None
 
 
 def _arguments(reference: FilePart | AgentPart | FileReference, workspace: Workspace) -> dict[str, JsonValue] | None:
@@ -73,10 +74,13 @@ def _arguments(reference: FilePart | AgentPart | FileReference, workspace: Works
     return None
 
 
-def _of_url(url: str) -> dict[str, JsonValue]:
+def _of_url(url: str) -> dict[str, JsonValue] | None:
     """`?start=10&end=20` are lines (opencode.md 4.6)."""
+    path = path_of_url(url)
+    if path is None:
+        return None
     asked = {name: int(values[0]) for name, values in parse_qs(urlsplit(url).query).items() if values[0].isdecimal()}
-    named: dict[str, JsonValue] = {"filePath": path_of_url(url)}
+    named: dict[str, JsonValue] = {"filePath": path}
     if "start" in asked:
         named["offset"] = first = max(asked["start"], 1)
         if "end" in asked:

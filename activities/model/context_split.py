@@ -68,7 +68,8 @@ def _entry_tokens(entry: Entry, cleared: Collection[PartId]) -> int:
             texts += sum(_of_chars(len(call.tool) + len(str(call.arguments))) for call in calls)
             return texts + sum(_result(call) for call in calls if call.id not in cleared)
         case UserMessage():
-            return _of_chars(entry.shown_length)
+            held = (_of_chars(len(part.url)) if part.is_text else ATTACHMENT_TOKENS for part in entry.held_files)
+            return _of_chars(entry.shown_length) + sum(held)
     return estimate_text(entry.text)
 
 

@@ -5,6 +5,7 @@ from itertools import zip_longest
 from typing import Final
 
 from activities.model import media, port
+from activities.model.held_text import held_text
 from activities.model.prompt_shortening import shown_text
 from activities.model.request_memory import AnswerMessages
 from activities.store.database import dumps
@@ -81,7 +82,7 @@ def convert_entries(
         elif isinstance(entry, StepReminders) and _opens_turn(entry, following):
             opening = f"{entry.text}\n\n"
         else:
-            yield entry, (port.UserInput(content=opening + _text(entry)),)
+            yield entry, (_user_input(entry, opening, facts),)
             opening = ""
 
 
@@ -114,11 +115,20 @@ def _opens_turn(reminders: StepReminders, following: Entry | None) -> bool:
     return reminders.step == 1 and isinstance(following, UserMessage) and following.turn == reminders.turn
 
 
-def _text(entry: UserMessage | StepReminders) -> str:
-    """Wraps a person's prompt that came during its turn in a reminder."""
+def _user_input(entry: UserMessage | StepReminders, opening: str, facts: port.ModelFacts) -> port.UserInput:
+    """Pictures and documents that a prompt holds follow its text."""
     if isinstance(entry, StepReminders):
-        return entry.text
-    text = shown_text(entry)
+        return port.UserInput(content=opening + entry.text)
+    pieces, reasons = media.select_held(entry, facts)
+    missing = [render_prompt("tools/not_attached", reason=reason) for reason in reasons]
+    text = opening + "\n\n".join((_text(entry), *missing))
+    return port.UserInput(content=(port.TextPiece(text=text), *pieces) if pieces else text)
+
+
+def _text(entry: UserMessage) -> str:
+    """With the texts of files that it holds. Wraps a person's prompt that came during its turn in a reminder."""
+    texts = (held_text(part) for part in entry.held_files if part.is_text)
+    text = "\n\n".join((shown_text(entry), *texts))
     if any(isinstance(part, SubtaskPart) for part in entry.parts):
         text = "\n\n".join(filter(None, (text, render_prompt("reminders/subtask"))))
     if entry.mentions:

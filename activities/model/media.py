@@ -1,26 +1,31 @@
-"""Which pictures and documents of a call a model is shown, and why not the rest."""
+"""Which pictures and documents a model is shown, and why not the rest."""
 
-import base64
-import binascii
-from typing import Final
-
-from pydantic import JsonValue
+from typing import TypeAlias
 
 from activities.files.file_type import PDF
-from activities.files.image_size import dimensions
+from activities.files.image_size import encoded_dimensions, excess
 from activities.model.port import FilePiece, ImagePiece, ModelFacts
-from workflows.domain.messages import ToolPart
+from workflows.domain.messages import ToolPart, UserMessage
 
-MAX_PICTURE_CHARS: Final = 5 * 1024 * 1024  # characters of a picture in base64 (opencode.md 5.1)
-MAX_PICTURE_SIDE: Final = 8000  # pixels on a side: providers refuse more, again in each further request
-_HEAD: Final = 128 * 1024  # characters decoded to find its size
+Selected: TypeAlias = tuple[list[ImagePiece | FilePiece], list[str]]
 
 
-def select_attachments(call: ToolPart, facts: ModelFacts) -> tuple[list[ImagePiece | FilePiece], list[str]]:
+def select_attachments(call: ToolPart, facts: ModelFacts) -> Selected:
+    """Those of a call, and for each that is left out the reason."""
+    attachments = call.outcome.attachments if call.outcome else ()
+    return _select(call.id, [(str(each.get("mime")), str(each.get("url"))) for each in attachments], facts)
+
+
+def select_held(prompt: UserMessage, facts: ModelFacts) -> Selected:
+    """The same of those that a prompt holds itself: what it names is read by calls."""
+    return _select(prompt.id, [(part.mime, part.url) for part in prompt.held_files if not part.is_text], facts)
+
+
+def _select(owner: str, media: list[tuple[str, str]], facts: ModelFacts) -> Selected:
     pieces: list[ImagePiece | FilePiece] = []
     reasons: list[str] = []
-    for number, attachment in enumerate(call.outcome.attachments if call.outcome else (), 1):
-        piece = _piece(attachment, f"{call.id}-{number}", facts)
+    for number, (mime, url) in enumerate(media, 1):
+        piece = _piece(mime, url, f"{owner}-{number}", facts)
         if isinstance(piece, str):
             reasons.append(piece)
         else:
@@ -28,23 +33,12 @@ def select_attachments(call: ToolPart, facts: ModelFacts) -> tuple[list[ImagePie
     return pieces, reasons
 
 
-def _piece(attachment: dict[str, JsonValue], name: str, facts: ModelFacts) -> ImagePiece | FilePiece | str:
-    mime, url = str(attachment.get("mime")), str(attachment.get("url"))
+def _piece(mime: str, url: str, name: str, facts: ModelFacts) -> ImagePiece | FilePiece | str:
     if mime == PDF:
         return FilePiece(name=f"{name}.pdf", url=url) if facts.documents else "this model cannot read PDF files"
     if not facts.images:
         return "this model cannot see pictures"
     content = url.partition(",")[2]
-    size = _dimensions(content[:_HEAD])
-    if size is None:
+    if encoded_dimensions(content) is None:
         return "it is no picture that can be shown"
-    if max(size) > MAX_PICTURE_SIDE or len(content) > MAX_PICTURE_CHARS:
-        return f"it is too large ({size[0]}×{size[1]} pixels, {len(content) * 3 // 4:,} bytes): make a smaller copy"
-    return ImagePiece(url=url)
-
-
-def _dimensions(encoded: str) -> tuple[int, int] | None:
-    try:
-        return dimensions(base64.b64decode(encoded[: len(encoded) // 4 * 4]))
-    except binascii.Error:
-        return None
+    return excess(content) or ImagePiece(url=url)

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping
 
 from activities.model.context_split import estimate_text
-from activities.model.media import select_attachments
+from activities.model.media import select_attachments, select_held
 from activities.model.port import ModelFacts
 from activities.store.attempts import UnansweredStep
 from activities.store.compactions import CompactionRow
@@ -43,7 +43,7 @@ def of_entries(
         where = f"of turn {numbers[entry.turn]}, step {entry.step}"
         match entry:
             case UserMessage():
-                yield from _of_prompt(entry, where)
+                yield from _of_prompt(entry, facts, where)
             case AssistantMessage():
                 yield from _of_answer(entry, facts, cleared, where)
 
@@ -56,11 +56,13 @@ def _cleared_results(transcript: Transcript, cleared: Collection[PartId]) -> Ite
         yield LeftOut(what=f"{len(found):,} {results} of tools, ~{tokens:,} tokens", why="cleared by pruning, as old")
 
 
-def _of_prompt(prompt: UserMessage, where: str) -> Iterator[LeftOut]:
+def _of_prompt(prompt: UserMessage, facts: ModelFacts, where: str) -> Iterator[LeftOut]:
     if left := len(prompt.text) - prompt.shown_length:
         yield LeftOut(
             what=f"{left:,} characters from the middle of the prompt {where}", why="alone it was too long for its model"
         )
+    for reason in select_held(prompt, facts)[1]:
+        yield LeftOut(what=f"an attachment of the prompt {where}", why=reason)
 
 
 def _of_answer(

@@ -9,6 +9,7 @@ from pydantic import Field, JsonValue
 
 from activities.files import permission_requests
 from activities.files.file_type import HEAD_BYTES, PDF, is_binary, media_type
+from activities.files.image_size import excess
 from activities.files.lines import BYTE_LIMIT, Window, read_window
 from activities.files.listing import Listing, list_directory, similar_names
 from activities.files.locate import PathKind, locate
@@ -93,8 +94,11 @@ def _not_found(path: Path) -> str:
 def _attachment(path: Path, content: bytes, media: str, workspace: Workspace) -> Output:
     if len(content) > MAX_ATTACHMENT_BYTES:
         raise ToolError(f"{path} is larger than {MAX_ATTACHMENT_BYTES} bytes, which is too much to be shown.")
+    encoded = base64.b64encode(content).decode()
+    if media != PDF and (problem := excess(encoded)) is not None:
+        raise ToolError(f"{path} cannot be shown: {problem}.")
     message = "PDF read successfully" if media == PDF else "Image read successfully"
-    url = f"data:{media};base64,{base64.b64encode(content).decode()}"
+    url = f"data:{media};base64,{encoded}"
     return Output(
         title=workspace.title(path),
         output=message,

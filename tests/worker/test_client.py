@@ -1,6 +1,7 @@
 """The client: what it accepts is a row first, with or without the engine."""
 
 import asyncio
+from base64 import b64encode
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from pathlib import Path
@@ -277,11 +278,15 @@ async def test_no_session_begins_for_an_agent_that_people_may_not_choose(harness
     assert await harness.client.sessions.list_recent() == []
 
 
+WIDE = "data:image/gif;base64," + b64encode(b"GIF89a" + (9000).to_bytes(2, "little") + b"\1\0").decode()
 FILE = FilePart(mime="text/plain", url="file:///p/a")
 REFUSED: dict[str, tuple[tuple[PromptPart, ...], str]] = {
     "an address": ((FilePart(mime="text/plain", url="https://example.com/a.txt"),), "names no file of this machine"),
     "a relative path": ((FilePart(mime="text/plain", url="file:a.txt"),), "names no file of this machine"),
     "another host": ((FilePart(mime="text/plain", url="file://other/a.txt"),), "names no file of this machine"),
+    "no base64": ((FilePart(mime="image/png", url="data:image/png;base64,?"),), "holds no contents"),
+    "another type": ((FilePart(mime="application/zip", url="data:application/zip;base64,UEsD"),), "neither a text nor"),
+    "a large picture": ((FilePart(mime="image/gif", url=WIDE, filename="a.gif"),), "'a.gif' cannot be shown.*9000×1"),
     "too many": ((FILE,) * 51, "has 51 files, 50 are the most"),
 }
 

@@ -10,6 +10,7 @@ from worker.cli.command_support import current_directory, print_note
 from worker.cli.render import suspension_text
 from worker.cli.render.escaping import escape_exact, one_line
 from worker.cli.session_preparation import PreparedSession
+from worker.cli.unseen_files import warn_of_unseen_files
 from worker.client import SessionClient
 from worker.command_prompts import expand_command
 from worker.project_config import Role, load_project_config, sources_of
@@ -88,6 +89,7 @@ async def load_config(settings: Settings, request: RunArguments) -> TurnConfig:
     if request.variant is not None:
         model_choices.check_variant(settings, turn_config.config, model, request.variant)
     model_choices.check_priced(settings, turn_config.config, model, limited=request.limits.of_cost)
+    warn_of_unseen_files(settings, turn_config.config, model, request.files)
     await credential_handoff.hand_off(settings, credential_handoff.credential_variables(turn_config.config, model))
     return turn_config
 
@@ -132,6 +134,7 @@ async def continue_session(client: SessionClient, request: RunArguments) -> Star
         agent=request.agent,
         config=request.config,
         limits=request.limits,
+        files=request.files,
     )
     if prepared.turn_config is not None:
         _print_remarks(client.settings, prepared.turn_config, request)

@@ -1,6 +1,6 @@
 """Before commands send to a session: read its configuration, hand over this shell's keys."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -12,6 +12,7 @@ from worker.cli import completers, config_remarks, model_choices
 from worker.cli.budget_options import ChosenLimits
 from worker.cli.command_support import print_note
 from worker.cli.render.escaping import escape_exact
+from worker.cli.unseen_files import warn_of_unseen_files
 from worker.client import SessionClient
 from worker.project_config import Role, load_project_config, sources_of
 from worker.settings import Settings
@@ -19,6 +20,7 @@ from workflows.domain.config.sources import ConfigSources
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import ConfigError, UsageError
 from workflows.domain.ids import TurnConfigId
+from workflows.domain.messages import FilePart
 from workflows.domain.value import Value
 
 C = TypeVar("C", bound=Callable[..., Any])
@@ -100,6 +102,7 @@ async def prepare_session(
     agent: str | None = None,
     config: str | None = None,
     limits: ChosenLimits | None = None,
+    files: Sequence[FilePart] = (),
 ) -> PreparedSession:
     """Read the directory's configuration as the session's next turn will, and hand over this shell's keys.
 
@@ -125,6 +128,7 @@ async def prepare_session(
         model_choices.check_variant(client.settings, turn_config.config, chosen, variant)
     if limits is not None and chosen is not None:
         model_choices.check_priced(client.settings, turn_config.config, chosen, limited=limits.of_cost)
+    warn_of_unseen_files(client.settings, turn_config.config, chosen, files)
     await credential_handoff.hand_off(
         client.settings, credential_handoff.credential_variables(turn_config.config, chosen)
     )

@@ -1,10 +1,12 @@
 """Messages and their parts, as stored."""
 
+from base64 import b64decode
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Final, Literal, TypeAlias
+from urllib.parse import unquote_to_bytes
 
 from pydantic import Field, JsonValue
 
@@ -67,6 +69,7 @@ class Outcome(Value):
 
 
 FILE_URL: Final = "file:"
+DATA_URL: Final = "data:"
 PLAIN_TEXT: Final = "text/plain"
 DIRECTORY: Final = "application/x-directory"
 
@@ -87,6 +90,18 @@ class FilePart(Value):
     @property
     def is_named(self) -> bool:
         return self.url.startswith(FILE_URL)
+
+    @property
+    def is_text(self) -> bool:
+        return self.mime.startswith("text/")
+
+    @property
+    def content(self) -> bytes:
+        """Of a `data:` URL. Raises ValueError."""
+        head, comma, content = self.url.partition(",")
+        if not head.startswith(DATA_URL) or not comma:
+            raise ValueError(head[:100])
+        return b64decode(content, validate=True) if head.endswith(";base64") else unquote_to_bytes(content)
 
 
 class AgentPart(Value):
@@ -176,7 +191,7 @@ PromptPart: TypeAlias = Annotated[
 
 
 def join_texts(parts: Iterable[PromptPart]) -> str:
-    return "\n\n".join(part.text for part in parts if isinstance(part, TextPart))
+    return "\n\n".join(part.text for part in parts if isinstance(part, TextPart) and part.text)
 
 
 FINISH_LENGTH: Final = "length"  # the answer is cut
@@ -221,6 +236,11 @@ class UserMessage(Value):
     @property
     def text(self) -> str:
         return join_texts(self.parts)
+
+    @property
+    def held_files(self) -> list[FilePart]:
+        """That it does not only name."""
+        return [part for part in self.parts if isinstance(part, FilePart) and part.url.startswith(DATA_URL)]
 
     @property
     def shown_length(self) -> int:

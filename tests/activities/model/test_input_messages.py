@@ -1,5 +1,6 @@
 """The view: a transcript as sent to a model."""
 
+from base64 import b64encode
 from datetime import UTC, datetime
 
 from activities.model import port
@@ -10,6 +11,7 @@ from workflows.domain.messages import (
     AnswerMetadata,
     AssistantMessage,
     CallState,
+    FilePart,
     Outcome,
     Part,
     ReasoningPart,
@@ -72,6 +74,23 @@ def test_a_call_without_outcome_counts_as_interrupted() -> None:
 
 def test_an_empty_answer_is_left_out() -> None:
     assert len(to_input_messages("", (said("x"), answered(ReasoningPart(text="hm"))), "a/b")) == 2
+
+
+def test_a_prompt_has_the_files_that_it_holds_and_not_those_that_it_names() -> None:
+    files = (
+        FilePart(mime="image/gif", url=GIF),
+        FilePart(mime="text/x-log", url="data:text/x-log,one%0Atwo", filename="a.log"),
+        FilePart(mime="text/plain", url="data:text/plain;base64," + b64encode(b"x\n" * 3000).decode()),
+        FilePart(mime="text/plain", url="file:///p/a.txt"),
+    )
+    prompt = said("Look.").model_copy(update={"parts": (TextPart(text=""), TextPart(text="Look."), *files)})
+    (_, seen), (_, unseen) = (to_input_messages("", (prompt,), "a/b", port.ModelFacts(images=each)) for each in (1, 0))
+    assert isinstance(seen, port.UserInput) and isinstance(seen.content, tuple) and isinstance(unseen, port.UserInput)
+    text, picture = seen.content
+    assert isinstance(text, port.TextPiece) and picture == port.ImagePiece(url=GIF)
+    assert text.text.startswith("Look.\n\nThe user attaches this text, a.log:\n\none\ntwo")
+    assert text.text.count("x\n") == 2000 and "...1001 lines truncated..." in text.text and "a.txt" not in text.text
+    assert unseen.content == text.text + "\n\n[Not attached: this model cannot see pictures.]"
 
 
 def test_a_steered_prompt_is_wrapped_also_once_it_was_answered() -> None:

@@ -5,7 +5,8 @@ import struct
 
 import pytest
 
-from activities.model.media import MAX_PICTURE_CHARS, MAX_PICTURE_SIDE, select_attachments
+from activities.files.image_size import MAX_PICTURE_CHARS, MAX_PICTURE_SIDE
+from activities.model.media import select_attachments
 from activities.model.port import FilePiece, ImagePiece, ModelFacts
 from workflows.domain.ids import PartId
 from workflows.domain.messages import CallState, Outcome, ToolPart

@@ -23,6 +23,7 @@ from workflows.domain.messages import (
     ToolPart,
     UserMessage,
 )
+from workflows.domain.prompt import PromptContent
 from workflows.domain.usage import Tokens
 
 NOW, TURN = datetime(2026, 1, 1, tzinfo=UTC), TurnId("trn_1")
@@ -37,11 +38,12 @@ def test_a_model_is_sent_what_opencodes_models_are(case: Case) -> None:
 
 
 def stored(messages: list[dict[str, Any]]) -> Iterator[Message]:
-    """A case's messages as rows: one answer per step, one text per prompt."""
+    """A case's messages as rows: one answer per step."""
     for message in messages:
         if message["role"] == "user":
-            (part,) = message["parts"]
-            yield UserMessage(id=MessageId("msg_u"), turn=TURN, step=1, parts=(TextPart(text=part["text"]),), at=NOW)
+            own = [{name: value for name, value in part.items() if name != "synthetic"} for part in message["parts"]]
+            parts = PromptContent.model_validate({"parts": own}).parts
+            yield UserMessage(id=MessageId("msg_u"), turn=TURN, step=1, parts=parts, at=NOW)
             continue
         steps: list[list[Part]] = [[]]
         for part in message["parts"]:

@@ -62,6 +62,13 @@ async def test_an_offset_behind_the_last_entry_is_an_error(workspace: Workspace)
         await read(workspace, ".", offset=2)
 
 
+async def test_a_picture_that_no_model_is_shown_is_refused_with_its_size(workspace: Workspace) -> None:
+    wide = b"GIF89a" + (9000).to_bytes(2, "little") + b"\1\0"
+    (workspace.directory / "wide.gif").write_bytes(wide)
+    with pytest.raises(ToolError, match="too large .9000×1 pixels, .*8,000 pixels on a side"):
+        await read(workspace, "wide.gif")
+
+
 async def test_a_picture_too_large_is_refused(workspace: Workspace) -> None:
     with (workspace.directory / "photo.png").open("wb") as file:
         file.truncate(MAX_ATTACHMENT_BYTES + 1)

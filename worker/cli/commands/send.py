@@ -67,13 +67,12 @@ async def send(
     own = prompt_input.parse_prompt_id(identity)
     mode = PromptMode.QUEUE if queue else PromptMode.STEER
     named = {"agent": agent, "model": model, "variant": variant, "mode": mode}
-    given = Prompt(
-        parts=prompt_input.name_files(files), system=prompt_input.read_system(system), limits=limits.turn, **named
-    )
+    attached = prompt_input.name_files(files)
+    given = Prompt(parts=attached, system=prompt_input.read_system(system), limits=limits.turn, **named)
     async with open_client(settings, with_worker=True) as client:
         overview = await client.sessions.get(await id_lookup.find_session(client, session))
         prepared = await session_preparation.prepare_session(
-            client, overview, model, variant=variant, agent=agent, config=config, limits=limits
+            client, overview, model, variant=variant, agent=agent, config=config, limits=limits, files=attached
         )
         if command is None:
             prompt = given.with_text(text, subtask=subtask)

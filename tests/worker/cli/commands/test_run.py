@@ -494,11 +494,14 @@ async def test_files_are_named_at_the_command_line_and_what_is_not_there_begins_
         missing = await person.run("run", "-m", "scripted/model", "--file", "gone.txt", "What is it?")
         ran = await person.run("run", "-m", "scripted/model", "What is it, and @c.txt#L1?", "-f", "docs/a b.txt")
         sent = await person.run("send", "last", "--file", "gone.txt", "And that?")
+        (harness.project / "p.png").write_bytes(b"")
+        unseen = await person.run("send", "last", "--queue", "--file", "p.png", "And that?")
         (session,) = await harness.client.sessions.list_recent()
         exported = json.loads((await person.run("export", session.id)).out)["messages"]
 
     assert missing.code == sent.code == 2 and "--file 'gone.txt': there is no such file" in missing.err + sent.err
     assert ran.code == 0, ran.err
     assert "✓ read  docs/a b.txt" in ran.out and "✓ read  c.txt" in ran.out and "It is a list." in ran.out
+    assert unseen.code == 0 and "cannot see pictures, as far as is known: it learns only that p.png is" in unseen.err
     assert [part["type"] for part in exported[0]["parts"]] == ["text", "file"]
     assert [part.get("tool") for part in exported[1]["parts"]] == [None, "read", "read", None]

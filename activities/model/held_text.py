@@ -1,0 +1,16 @@
+"""The text of a file that a prompt holds, as a read would show it: within the limits of one, which never change."""
+
+from typing import Final
+
+from prompts import render_prompt
+from workflows.domain.context.truncate import OutputLimits, truncate
+from workflows.domain.messages import FilePart
+
+_LIMITS: Final = OutputLimits()
+
+
+def held_text(part: FilePart) -> str:
+    text = part.content.decode("utf-8", "replace")
+    cut = truncate(text, _LIMITS)
+    shown = text if cut is None else cut.with_message(render_prompt("reminders/held_cut"))
+    return render_prompt("reminders/held", name=part.filename or "file", text=shown)

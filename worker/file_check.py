@@ -1,0 +1,41 @@
+"""Checks the files of prompts before a door accepts them."""
+
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import Final
+
+from activities.files.file_type import HEAD_BYTES, PDF, PICTURES, media_type
+from activities.files.image_size import excess
+from activities.files.named_files import MAX_FILES, path_of_url
+from workflows.domain.errors import UsageError
+from workflows.domain.messages import DATA_URL, FilePart
+
+_MAX_TEXT_BYTES: Final = 1_000_000
+_MAX_PDF_BYTES: Final = 10 * 1024 * 1024
+
+
+def check_files(files: Sequence[FilePart]) -> None:
+    """Raises UsageError."""
+    if len(files) > MAX_FILES:
+        raise UsageError(f"The prompt has {len(files)} files, {MAX_FILES} are the most: name their directory.")
+    for file in files:
+        if file.url.startswith(DATA_URL):
+            _check_content(file)
+        elif not (file.is_named and path_of_url(file.url)):
+            raise UsageError(f"{file.url[:200]!r} names no file of this machine: write file:// and its whole path.")
+
+
+def _check_content(part: FilePart) -> None:
+    name = part.filename or part.mime
+    try:
+        content = part.content
+    except ValueError:
+        raise UsageError(f"{name!r} holds no contents: `url` is `data:`, type, `;base64,` and base64.") from None
+    if part.is_text or part.mime == PDF:
+        most = _MAX_TEXT_BYTES if part.is_text else _MAX_PDF_BYTES
+        if len(content) > most:
+            raise UsageError(f"{name!r} has {len(content):,} bytes, {most:,} are the most: name its path.")
+    elif media_type(content[:HEAD_BYTES], PurePath()) not in PICTURES or ";base64," not in part.url[:200]:
+        raise UsageError(f"{name!r} is neither a text nor a PDF file nor a picture (PNG, JPEG, GIF, WebP).")
+    elif problem := excess(part.url.partition(",")[2]):
+        raise UsageError(f"{name!r} cannot be shown: {problem}.")

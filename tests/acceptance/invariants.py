@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from itertools import combinations
 from typing import Any, Final
 
+from activities.calls.call_prompt import prompt_of_call
 from activities.store.journal import WORKER
 from tests.acceptance import workflow_histories
 from tests.acceptance.effect_ledger import EffectMoment, token_of
@@ -61,7 +62,7 @@ def lost_or_invented(trial: TrialRecords) -> Iterator[str]:
         logged.update(_said(record))
     sent = trial.sent
     acknowledged = {f"prompt {each.id}" for each in sent.prompts if each.got}
-    acknowledged |= {f"prompt {prompt}" for prompt in _handed_on(trial)}
+    acknowledged |= {f"prompt {prompt}" for prompt in _handed_on(trial) | _given_by_calls(trial)}
     acknowledged |= {f"stop {each.id}" for each in sent.stops if each.got}
     acknowledged |= {f"answer {ask}" for each in sent.answers if each.got for ask in _settled(each.got)}
     uncertain = {f"prompt {each.id}" for each in sent.prompts if each.uncertain}
@@ -80,7 +81,7 @@ def unasked(trial: TrialRecords) -> Iterator[str]:
 
 def conversation(session: SessionRecords, trial: TrialRecords) -> Iterator[str]:
     """I1: what was taken stands in the transcript once, word for word; at rest nothing is left over."""
-    texts = {each.id: each.said for each in trial.sent.prompts} | _handed_on(trial)
+    texts = {each.id: each.said for each in trial.sent.prompts} | _handed_on(trial) | _given_by_calls(trial)
     shown = [message for message in session.transcript if isinstance(message, UserMessage)]
     taken = [event.prompt for event in session.events if isinstance(event, PromptTaken)]
     withdrawn = [event.prompt for event in session.events if isinstance(event, PromptWithdrawn)]
@@ -281,6 +282,21 @@ def _handed_on(trial: TrialRecords) -> dict[str, str]:
         for call in session.calls
         if isinstance(event, TaskStarted) and event.call == call.id
     }
+
+
+def _given_by_calls(trial: TrialRecords) -> dict[str, str]:
+    """The prompts of calls for their own sessions, as they are shown: the results of background tasks, which must come,
+    and what a plan hands on."""
+    found: dict[str, str] = {}
+    for session in trial.sessions:
+        shown = {each.id: each.text for each in session.transcript if isinstance(each, UserMessage)}
+        ours = (record.event for record in session.log if record.actor == WORKER)
+        accepted = {event.prompt for event in ours if isinstance(event, PromptAccepted)}
+        due = {event.call for event in session.events if isinstance(event, TaskStarted) and event.background}
+        done = {call.id for call in session.calls if call.state is CallState.DONE}
+        given = {prompt_of_call(call) for call in due} | {prompt_of_call(call) for call in done} & accepted
+        found |= {prompt: shown.get(prompt, "") for prompt in given}
+    return found
 
 
 def _said(record: EventRecord) -> Iterator[str]:

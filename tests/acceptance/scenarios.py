@@ -32,9 +32,9 @@ def runs(*tokens: str, hold: bool = False) -> ScriptedAnswer:
     return ScriptedAnswer(tools=tuple(effect(token, hold=hold) for token in tokens))
 
 
-def delegates(script: str) -> ScriptedAnswer:
+def delegates(script: str, **more: bool) -> ScriptedAnswer:
     """An answer that delegates to a subagent, which plays a script."""
-    task = {"description": "work", "prompt": f"[[script:{script}]] Do it.", "subagent_type": "general"}
+    task = {"description": "work", "prompt": f"[[script:{script}]] Do it.", "subagent_type": "general", **more}
     return ScriptedAnswer(tools=(ScriptedCall(name="task", arguments=dict(task)),))
 
 

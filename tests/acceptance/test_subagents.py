@@ -7,6 +7,7 @@ from tests.acceptance.scenarios import DONE, delegates, runs
 from tests.acceptance.trial import Trial
 from tests.harness import Harness
 from worker.scripted.script import DEFAULT_SCRIPT, Script
+from workflows.domain.events.prompts import PromptAccepted
 from workflows.domain.events.tasks import TaskStarted
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import SessionId
@@ -104,3 +105,23 @@ async def test_row_34_and_b15_a_stop_of_the_parent_ends_its_subagent_and_all_tha
         assert await trial.harness.client.inbox.asks() == []
     assert left == [] and isinstance(ended, TurnEnded) and ended.reason == "stopped"
     assert len(trial.harness.model.ledger.entries) == 2 and trial.effects.count("one") == int(not asks)
+
+
+async def test_a_task_in_the_background_wakes_its_idle_session_once_wherever_its_worker_dies(open_trial: Open) -> None:
+    """As its subagent's turn is closed, behind its caller's, and as its result is accepted."""
+    faults = "task.settled=kill9@2;task.delivered=kill9@1"
+    scripts = {**WORKS, DEFAULT_SCRIPT: Script(answers=(delegates("child", background=True), DONE, DONE))}
+    async with open_trial(scripts=scripts) as trial:
+        first = await trial.worker(faults=faults)
+        session = await trial.start_session("Have it done.")
+        await trial.harness.ended(session)
+        trial.effects.release("one")
+        await first.killed()
+        second = await trial.worker(faults=faults)
+        await trial.replace(second)
+        await trial.harness.ended(session, 2)
+        (call,) = await trial.harness.calls(session)
+        events = await trial.harness.events(session)
+    told = [event.task for event in events if isinstance(event, PromptAccepted)]
+    assert told == [None, call.id] and call.state is CallState.DONE
+    assert trial.effects.count("one") == 1 and len(trial.harness.model.ledger.entries) == 5

@@ -4,11 +4,13 @@ In a file that only its owner may read; values never enter a log, history or dat
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
+from activities.file_cache import FileCache
 from activities.model.providers import AWS_SIGN_IN, PROVIDERS, SETTINGS, provider_named
 from worker.settings import Settings
 from worker.stack import locks, state_file
@@ -21,24 +23,24 @@ _CREDENTIALS: Final = TypeAdapter(dict[str, str])
 
 
 class CredentialEnvironment(Mapping[str, str]):
-    """The worker's environment under the handed-over keys; read anew each time."""
+    """The worker's environment under the handed-over keys, as they are now."""
 
     def __init__(self, settings: Settings) -> None:
-        self._path = settings.credentials_file
+        self._handed = FileCache(settings.credentials_file, partial(_read, settings.credentials_file))
         self._environment = settings.environment
 
     def __getitem__(self, name: str) -> str:
-        return _over(self._environment, _read(self._path))[name]
+        return _over(self._environment, self._handed.get())[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_over(self._environment, _read(self._path)))
+        return iter(_over(self._environment, self._handed.get()))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
     def credentials(self) -> Mapping[str, str]:
         """The keys. Raises UsageError if the file is damaged."""
-        return {name: value for name, value in _read(self._path).items() if name not in SETTINGS}
+        return {name: value for name, value in self._handed.get().items() if name not in SETTINGS}
 
 
 def credential_variables(config: Config, model: str | None) -> frozenset[str]:

@@ -12,6 +12,7 @@ from typing import Final, Literal
 
 from pydantic import SecretStr, TypeAdapter, ValidationError
 
+from activities.file_cache import FileCache
 from activities.model.headers import header_value
 from activities.model.providers import KnownProvider
 from workflows.domain.errors import UsageError
@@ -37,6 +38,7 @@ class Keys:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._entries = FileCache(path, self._parse)  # redaction asks for each text that leaves
 
     def list(self) -> tuple[str, ...]:
         """The providers with a key."""
@@ -63,7 +65,7 @@ class Keys:
     def remove(self, provider: str, name: str | None = None) -> bool:
         """Returns whether there was one. Raises UsageError for a name that is none."""
         with self._locked():
-            entries = self._read()
+            entries = dict(self._read())
             known = entries.pop(_entry(provider, name), None) is not None
             if known:
                 self._write(entries)
@@ -80,8 +82,11 @@ class Keys:
         finally:
             os.close(descriptor)
 
-    def _read(self) -> dict[str, StoredKey]:
+    def _read(self) -> Mapping[str, StoredKey]:
         """Raises UsageError when others may read the file, or it is damaged."""
+        return self._entries.get()
+
+    def _parse(self) -> Mapping[str, StoredKey]:
         try:
             # A pipe would hold up whoever redacts a text: O_NONBLOCK opens it at once.
             with os.fdopen(os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:

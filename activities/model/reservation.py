@@ -13,7 +13,7 @@ from activities.model.context_split import estimate_tokens
 from activities.model.endpoints import ResolvedModel
 from activities.model.output_limit import DEFAULT_OUTPUT_LIMIT
 from activities.new_ids import new_id
-from activities.store import asks, budgets, generations, reservations
+from activities.store import asks, attempts, budgets, generations, reservations
 from activities.store.asks import AskRow
 from activities.store.budgets import BudgetRow
 from activities.store.generations import GenerationStatus
@@ -117,6 +117,8 @@ async def reserve_step(
                 result = full
             case _:
                 _begin(attempt, journal, limits, asked, needed, turn)
+        if result is not None:
+            attempts.remove(journal, attempt.generation.id, attempt.fence)
     attempt.version, attempt.reserved = journal.version_after, needed.sent if result is None else None
     await failpoint("budget.reserved")
     if isinstance(result, Full):

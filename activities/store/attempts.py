@@ -88,6 +88,11 @@ def store(journal: Journal, generation: GenerationId, fence: Fence, digest: byte
     journal.write(_QUERIES.store, generation=generation, fence=list(fence), digest=digest, form=shaped)
 
 
+def remove(journal: Journal, generation: GenerationId, fence: Fence) -> None:
+    """It sends nothing: a budget holds it up, and it may be looked at any number of times."""
+    journal.write(_QUERIES.remove, generation=generation, fence=list(fence))
+
+
 async def find(reader: RowReader, session: SessionId, choice: RequestChoice) -> AskedGeneration | None:
     """The newest one that is meant."""
     rows = await reader.rows(_QUERIES.find, session=session, **choice.model_dump())

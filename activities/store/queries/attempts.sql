@@ -2,6 +2,10 @@
 -- Store what an attempt asks with.
 INSERT INTO attempt (generation, fence, digest, form) VALUES (%(generation)s, %(fence)s, %(digest)s, %(form)s)
 
+-- name: remove
+-- Remove an attempt that sends nothing.
+DELETE FROM attempt WHERE generation = %(generation)s AND fence = %(fence)s
+
 -- name: find
 -- A session's newest generation by its id, or by purpose, turn (for a step: the newest) and step; those that asked first.
 SELECT g.id, g.purpose, g.turn, t.number, g.step, m.body AS answer, coalesce(m.copied, false) AS copied

@@ -210,6 +210,7 @@ async def test_a_request_waits_while_another_one_has_reserved_what_is_left(open_
         waits = await model.failure(request := model.request(limited=True))
         assert (waits.type, waits.next_retry_delay) == ("BudgetReserved", timedelta(seconds=2))
         assert not waits.non_retryable and await left(child) == 1
+        assert await rig.database.rows(b"SELECT digest FROM attempt") == []  # it sent nothing
         await end_request(child, how)
         if how != "answered":
             await model.failure(request, attempt=2)  # finds what was lost

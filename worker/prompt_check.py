@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 from activities.tools.json_schema import check_schema
 from workflows.domain.agents.agent import AgentMode
 from workflows.domain.errors import UsageError
-from workflows.domain.messages import FilePart
+from workflows.domain.messages import FilePart, SubtaskPart, TextPart
 from workflows.domain.prompt import Prompt
 
 if TYPE_CHECKING:  # start-up time of commands
@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # start-up time of commands
 
 MAX_PROMPT_CHARS: Final = 1_000_000
 MAX_SUBTASKS: Final = 20
+MAX_SHELL: Final = 20  # shell references
 MAX_TOOLS: Final = 100
 _MAX_TOOL_CHARS: Final = 200  # of a name or glob
 
@@ -34,6 +35,7 @@ def validate_prompt(prompt: Prompt | str) -> Prompt:
     for subtask in prompt.subtasks.values():
         if not subtask.prompt.strip():
             raise UsageError(f"The subtask for {subtask.agent!r} is empty: say what the subagent is to do.")
+    check_shell(prompt)
     validate_tools(prompt.tools or {})
     if prompt.format is not None:
         check_schema(prompt.format.json_schema)
@@ -53,6 +55,19 @@ def check_subagents(prompt: Prompt, turn_config: "TurnConfig") -> None:
             )
         if agent not in (every if agent in commanded else known):
             raise UsageError(f"There is no subagent {agent!r}. Subagents here: {', '.join(known)}.")
+
+
+def check_shell(prompt: Prompt) -> None:
+    """Raises UsageError for references that stand nowhere, or are too many."""
+    if len(prompt.shell) > MAX_SHELL:
+        raise UsageError(f"The prompt has {len(prompt.shell)} shell references, {MAX_SHELL} are the most.")
+    ends: dict[int, int] = {}
+    for each in prompt.shell.values():
+        part = prompt.parts[each.part] if 0 <= each.part < len(prompt.parts) else None
+        text = part.text if isinstance(part, TextPart) else part.prompt if isinstance(part, SubtaskPart) else ""
+        if not ends.get(each.part, 0) <= each.start < each.end <= len(text):
+            raise UsageError(f"The shell reference {each.command!r} is at no place of the prompt's text.")
+        ends[each.part] = each.end
 
 
 def validate_text(text: str) -> str:

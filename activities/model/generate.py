@@ -17,7 +17,7 @@ from activities.model.answer import AnswerStream
 from activities.model.attempt import Attempt, Attempts, rest_of_pause
 from activities.model.context_fill import context_tokens, is_full
 from activities.model.endpoints import EndpointResolver, ResolvedModel
-from activities.model.ordered_step import files_answer, subtask_answer
+from activities.model.ordered_step import files_answer, shell_answer, subtask_answer
 from activities.model.port import ModelRequest
 from activities.model.reservation import reserve_step
 from activities.model.retry_budget import ProviderPause
@@ -26,6 +26,7 @@ from activities.model.step_view import (
     CommittedStep,
     FilesStep,
     Resolved,
+    ShellStep,
     StepView,
     StepViews,
     SubtaskStep,
@@ -122,7 +123,7 @@ class Model:
         step = Generation(id=request.generation, purpose=Purpose.STEP, turn=request.turn, step=request.step)
         async with self.attempts.start(request, step) as attempt:
             match begun := await self.begin(request, attempt):
-                case SubtaskStep() | FilesStep():
+                case ShellStep() | SubtaskStep() | FilesStep():
                     return await self.begin_calls(request, attempt, begun)
                 case BackoffPending():
                     raise rest_of_pause(begun)
@@ -150,7 +151,7 @@ class Model:
         return self.step_result(request, stored, config.rules)
 
     async def begin_calls(
-        self, request: GenerateRequest, attempt: Attempt, step: SubtaskStep | FilesStep
+        self, request: GenerateRequest, attempt: Attempt, step: ShellStep | SubtaskStep | FilesStep
     ) -> StepResult:
         """The answer that a prompt gives is stored as a model's is: once, with the decisions still to come."""
         config = step.turn_config
@@ -158,11 +159,14 @@ class Model:
         if isinstance(step, SubtaskStep):
             context = context.open_to(step.subtask.task.agent)
         preparer = CallPreparer(request, attempt.generation.message, self.toolsets.of(config), context, self.planner)
-        if isinstance(step, SubtaskStep):
-            answer = await subtask_answer(preparer, step.subtask, attempt.turn_status)
-        else:
-            found = await files_answer(preparer, step.resolved, attempt.turn_status)
-            answer = found.model_copy(update={"reminders_seal": step.reminders_seal})
+        match step:
+            case ShellStep():
+                answer = await shell_answer(preparer, step.ordered, attempt.turn_status)
+            case SubtaskStep():
+                answer = await subtask_answer(preparer, step.subtask, attempt.turn_status)
+            case FilesStep():
+                found = await files_answer(preparer, step.resolved, attempt.turn_status)
+                answer = found.model_copy(update={"reminders_seal": step.reminders_seal})
         stored = await attempt.store(answer)
         if isinstance(stored, TurnOver):
             return StepResult(finish=FINISH_STOPPED)
@@ -170,7 +174,7 @@ class Model:
 
     async def begin(
         self, request: GenerateRequest, attempt: Attempt
-    ) -> _Begun | SubtaskStep | FilesStep | CommittedStep | StepResult | BackoffPending | UsageError:
+    ) -> _Begun | ShellStep | SubtaskStep | FilesStep | CommittedStep | StepResult | BackoffPending | UsageError:
         """Register the attempt with the digest of its request; else why the model is not to be asked. An error in the
         configuration is returned, as the attempt is registered all the same."""
         database = self.attempts.database
@@ -211,7 +215,7 @@ class Model:
         asked: TurnStatus,
         model: ResolvedModel | UsageError,
         resolved: Resolved,
-    ) -> _Begun | SubtaskStep | FilesStep | CommittedStep | StepResult | BackoffPending | UsageError:
+    ) -> _Begun | ShellStep | SubtaskStep | FilesStep | CommittedStep | StepResult | BackoffPending | UsageError:
         """`model`: of the turn as it was when `asked`; raises _TurnChanged if it has another one now, and _Unresolved
         for prompts that are not `resolved`."""
         async with attempt.registration() as journal:

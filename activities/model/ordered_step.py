@@ -9,7 +9,7 @@ from activities.calls.prepare import CallPreparer
 from activities.files.named_files import ResolvedReferences
 from activities.store.calls import CallRow
 from activities.store.model_answers import NewAnswer
-from activities.store.step_rows import OrderedSubtask
+from activities.store.step_rows import OrderedCommands, OrderedSubtask
 from activities.store.turns import TurnStatus
 from activities.tools.read import ReadTool
 from workflows.domain.call_display import DisplayKind
@@ -23,6 +23,17 @@ async def subtask_answer(preparer: CallPreparer, subtask: OrderedSubtask, turn: 
     delegate = next(each.name for each in preparer.tools.values() if each.display.kind is DisplayKind.DELEGATE)
     call = await _order(preparer, 0, delegate, (subtask.prompt, subtask.place), subtask.task.arguments)
     return _answer([call], turn)
+
+
+async def shell_answer(preparer: CallPreparer, ordered: OrderedCommands, turn: TurnStatus) -> NewAnswer:
+    """The commands in a prompt's text are judged as those of a model are."""
+    shell = next(each.name for each in preparer.tools.values() if each.display.kind is DisplayKind.EXECUTE)
+    calls = [
+        await _order(preparer, at, shell, (ordered.prompt, place), part.arguments)
+        for at, (place, part) in enumerate(ordered.commands.items())
+    ]
+    answer = _answer(calls, turn)
+    return answer.model_copy(update={"body": answer.body.model_copy(update={"for_prompt": True})})
 
 
 async def files_answer(

@@ -16,7 +16,7 @@ from activities.store.generations import BackoffPending, Suspended, TurnOver
 from activities.store.journal import Journal
 from activities.store.model_answers import StoredAnswer
 from activities.store.prunings import PruningRow
-from activities.store.step_rows import OrderedSubtask, StepRow
+from activities.store.step_rows import OrderedCommands, OrderedSubtask, StepRow
 from activities.store.transcript_cache import TranscriptCache
 from workflows.domain.budgets import BudgetLimits
 from workflows.domain.config.turn_config import TurnConfig
@@ -57,6 +57,14 @@ class SubtaskStep:
 
 
 @dataclass(frozen=True)
+class ShellStep:
+    """No model is asked: a prompt's text is to hold the outputs of commands."""
+
+    ordered: OrderedCommands
+    turn_config: TurnConfig
+
+
+@dataclass(frozen=True)
 class FilesStep:
     """No model is asked: prompts name files that are read first. `reminders_seal` as in `StepView`."""
 
@@ -90,7 +98,7 @@ class StepViews:
 
     async def begin(
         self, journal: Journal, request: GenerateRequest, attempt: Attempt, resolved: Resolved
-    ) -> StepView | SubtaskStep | FilesStep | Unresolved | CommittedStep | StepResult | BackoffPending:
+    ) -> StepView | ShellStep | SubtaskStep | FilesStep | Unresolved | CommittedStep | StepResult | BackoffPending:
         """Register the attempt, take the steered prompts, and read the view; else why the model is not to be asked.
 
         A step's reminders are recorded before its first request: a retry sends the same. `resolved`: what
@@ -110,6 +118,8 @@ class StepViews:
         if last is not None and request.step >= last and not request.text_only:
             return StepResult(finish=FINISH_LIMIT, last_step=last)
         config = await turns.turn_config(journal, attempt.turn_status.turn_config)
+        if row.shell is not None:
+            return ShellStep(row.shell, config)
         if row.subtask is not None:
             return SubtaskStep(row.subtask, config)
         due = await self.due_reminders(

@@ -8,6 +8,7 @@ from activities.store import tasks, work
 from activities.store.events import parse_record
 from activities.store.journal import WORKER, Journal, seal
 from activities.store.queries import Queries
+from activities.store.shell_outputs import read_filled
 from activities.store.statements import RowReader
 from activities.store.work import TurnRequest, WorkItem, WorkKind
 from workflows.domain.errors import Conflict
@@ -92,7 +93,10 @@ async def system(reader: RowReader, prompt: MessageId | None) -> str | None:
 async def subtask(reader: RowReader, prompt: MessageId, place: int) -> SubtaskPart | None:
     """The one at this place among the parts of a prompt, unless that is deleted."""
     rows = await reader.rows(_QUERIES.body, id=prompt)
-    return PromptContent.model_validate(rows[0]["body"]).subtasks.get(place) if rows else None
+    if not rows:
+        return None
+    content = await read_filled(reader, prompt, PromptContent.model_validate(rows[0]["body"]))
+    return content.subtasks.get(place)
 
 
 async def names(reader: RowReader, prompt: MessageId) -> tuple[str, ...]:
@@ -119,7 +123,8 @@ async def request_turn(journal: Journal, item: WorkItem) -> TurnRequest | None:
         return None
     # not in SQL: PostgreSQL cannot look into a body with NUL or a lone surrogate
     content = PromptContent.model_validate(row["body"])
-    instructed_by = MessageId(item.id) if content.system is not None or content.subtasks else None
+    instructs = content.system is not None or content.subtasks or content.shell
+    instructed_by = MessageId(item.id) if instructs else None
     named = {name: row[name] for name in ("agent", "model", "variant")}
     named |= {name: getattr(content, name) for name in ("tools", "format", "limits")}
     return TurnRequest(item=item, instructed_by=instructed_by, **named)

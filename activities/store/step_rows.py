@@ -4,10 +4,11 @@ from typing import Any, Final
 
 from activities.store.prunings import PruningRow
 from activities.store.queries import Queries
+from activities.store.shell_outputs import read_filled
 from activities.store.statements import RowReader
 from workflows.domain.budgets import BudgetLimits
 from workflows.domain.ids import MessageId, SessionId, TurnId
-from workflows.domain.messages import SubtaskPart
+from workflows.domain.messages import ShellPart, SubtaskPart
 from workflows.domain.prompt import PromptContent
 from workflows.domain.value import Value
 
@@ -22,16 +23,24 @@ class OrderedSubtask(Value):
     task: SubtaskPart
 
 
+class OrderedCommands(Value):
+    """The shell references of a prompt, by their places among the parts."""
+
+    prompt: MessageId
+    commands: dict[int, ShellPart]
+
+
 class StepRow(Value):
     """`pruning`: the newest. `compacts`: a person wants the context to be shorter first. `limits`: of the budgets that
-    count it. `system`: the turn's own instructions. `subtask`: the last one that a prompt has and no step has begun;
-    `reports`: the step before has begun the last of a slash command's. `refers`: a taken prompt names files or agents
-    that no step has looked for."""
+    count it. `system`: the turn's own instructions. `shell`: the commands in a prompt's text that have not begun.
+    `subtask`: the last one that a prompt has and no step has begun; `reports`: the step before has begun the last of a
+    slash command's. `refers`: a taken prompt names files or agents that no step has looked for."""
 
     pruning: PruningRow | None
     compacts: bool
     limits: tuple[BudgetLimits, ...]
     system: str | None
+    shell: OrderedCommands | None
     subtask: OrderedSubtask | None
     reports: bool
     refers: bool
@@ -42,9 +51,11 @@ async def read(reader: RowReader, session: SessionId, turn: TurnId, step: int) -
     (row,) = await reader.rows(_QUERIES.of_step, session=session, turn=turn)
     # not in SQL: PostgreSQL cannot look into a body with NUL or a lone surrogate
     own = None if row["instructions"] is None else PromptContent.model_validate(row["instructions"])
-    subtasks = {} if own is None else own.subtasks
+    prompt = row["instructed_by"]
+    shell = {} if own is None else {place: part for place, part in own.shell.items() if place not in row["begun"]}
+    subtasks = {} if own is None or shell else (await read_filled(reader, prompt, own)).subtasks
     left = [
-        OrderedSubtask(prompt=row["instructed_by"], place=place, task=task)
+        OrderedSubtask(prompt=prompt, place=place, task=task)
         for place, task in subtasks.items()
         if place not in row["begun"]
     ]
@@ -53,6 +64,7 @@ async def read(reader: RowReader, session: SessionId, turn: TurnId, step: int) -
         compacts=row["compacts"],
         limits=tuple(map(BudgetLimits.model_validate_json, row["limits"])),
         system=own.system if own else None,
+        shell=OrderedCommands(prompt=prompt, commands=shell) if shell else None,
         subtask=left[-1] if left else None,
         reports=not left and row["begun_at"] == step - 1 and any(task.command for task in subtasks.values()),
         refers=row["refers"],

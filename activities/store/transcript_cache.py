@@ -9,6 +9,7 @@ from activities.store import model_answers, transcript
 from activities.store.compactions import CompactionRow
 from activities.store.lru_cache import LruCache
 from activities.store.queries import Queries
+from activities.store.shell_outputs import with_outputs
 from activities.store.statements import RowReader
 from activities.store.transcript import END, StepNumber
 from prompts import render_prompt
@@ -72,7 +73,7 @@ class TranscriptCache(Generic[T]):
         more = await transcript.read(reader, session, last.turn, last.step)
         if not more or more[0].id != last.id:
             return None
-        return (*cached.messages, *more[1:])
+        return (*cached.messages, *with_outputs(more[1:]))
 
     def _store(self, session: SessionId, found: Transcript, known: _CachedTranscript[T] | None, deleted: int) -> None:
         begin = len(known.messages) if known else 0
@@ -88,7 +89,7 @@ async def read_context(
 ) -> Transcript:
     """What a model sees of a session behind this summary, if any; `last` as in `transcript.read`."""
     if summarised is None:
-        return await transcript.read(reader, session, last=last)
+        return with_outputs(await transcript.read(reader, session, last=last))
     text, found = await asyncio.gather(
         model_answers.read_text(reader, summarised.generation),
         transcript.read(reader, session, summarised.turn, summarised.step, last),
@@ -97,7 +98,7 @@ async def read_context(
         id=summarised.generation, turn=summarised.turn, step=summarised.step, newest=summarised.newest, text=text
     )
     shown = found if summarised.media else tuple(without_media(found, summarised.newest))
-    return (summary, *shown[1:])  # the summary stands for the first one, too
+    return (summary, *with_outputs(shown[1:]))  # the summary stands for the first one, too
 
 
 def without_media(messages: Transcript, newest: MessageId) -> Iterator[Entry]:

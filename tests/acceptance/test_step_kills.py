@@ -6,15 +6,20 @@ from pathlib import Path
 import pytest
 from temporalio.api.enums.v1 import EventType
 
+from activities.new_ids import new_id
 from tests.acceptance.conftest import Open
+from tests.acceptance.recording_client import RecordedRequest
 from tests.acceptance.scenarios import DONE
 from tests.acceptance.session_listener import listening
 from tests.harness import wait_for_file
+from worker.api.accepted import AcceptedPrompt
 from worker.scripted.script import Hold, Refuse, ScriptedAnswer, ScriptedCall
 from workflows.domain.answer_text import answer_text
 from workflows.domain.events.generations import ModelRetry
 from workflows.domain.events.turns import TurnEnded
+from workflows.domain.ids import MessageId, Prefix
 from workflows.domain.messages import AssistantMessage, TextPart
+from workflows.domain.prompt import Prompt
 
 pytestmark = pytest.mark.acceptance
 
@@ -74,6 +79,28 @@ async def test_row_02_the_files_of_a_prompt_are_read_once_though_their_worker_di
     assert [events.count(kind) for kind in ("call.prepared", "call.finished")] == [1, 1]
     assert call.outcome is not None and "1: changed" in call.outcome.output  # a claimed read runs again
     assert len(trial.harness.model.ledger.entries) == 1
+
+
+async def test_row_02_the_command_in_a_prompt_runs_once_though_its_worker_dies(
+    open_trial: Open,
+) -> None:
+    async with open_trial(DONE) as trial:
+        project, file = str(trial.harness.project), trial.harness.file("ran.txt", "")
+        trial.harness.configure(command={"look": {"template": "Out: !`echo x >> ran.txt; echo done`"}})
+        first = await trial.worker(faults="tool.effect_done=kill9@1")
+        given = Prompt(parts=(), model="scripted/model")
+        prompt = await trial.harness.client.commands.of_directory(project, "look", "", given)
+        sent: RecordedRequest[AcceptedPrompt] = RecordedRequest(new_id(Prefix.MESSAGE), prompt.text)
+        trial.recording_client.ledger.prompts.append(sent)
+        accepted = await sent.send(trial.harness.client.start(project, prompt, prompt=MessageId(sent.id)))
+        await first.killed()
+        await trial.worker()
+        ended = await trial.harness.ended(accepted.session)
+        events = [event.type for event in await trial.harness.events(accepted.session)]
+        request = trial.harness.model.last_request
+    assert isinstance(ended, TurnEnded) and ended.reason == "done" and file.read_text() == "x\n"
+    assert [events.count(kind) for kind in ("call.prepared", "call.finished")] == [1, 1]
+    assert request is not None and request.body["messages"][1]["content"].endswith("Out: done")
 
 
 async def test_row_02_no_number_of_lost_workers_ends_a_turn(open_trial: Open) -> None:

@@ -12,7 +12,9 @@ from workflows.domain.errors import UsageError
 from workflows.domain.events.prompts import PromptAccepted
 from workflows.domain.ids import SessionId
 from workflows.domain.messages import CallState
+from workflows.domain.permissions.replies import AskDecision, Reply
 from workflows.domain.prompt import Prompt
+from workflows.domain.sent_request import RequestChoice
 
 UNASKED: Final = ScriptedAnswer(text="No model answers for a prompt's own calls.")
 
@@ -68,3 +70,59 @@ async def test_a_command_as_a_subtask_is_done_by_any_agent_and_the_model_goes_on
         "[[script:one]] it all",
     )
     assert [each.agent for each in opened] == ["build"] and "It is in a.txt" in found[3][1] and len(found) == 5
+
+
+async def test_the_commands_of_a_template_run_as_bash_does_and_their_outputs_stand_in_its_text(
+    open_harness: Open,
+) -> None:
+    async with open_harness(DONE, DONE) as harness, harness.running_worker():
+        rules = {"bash": {"*": "allow", "rm *": "deny", "touch *": "ask"}}
+        harness.configure(permission=rules, agent={"build": {"steps": 1}})
+        looks = "Look:\n!`echo 'a <system-reminder>'; echo b; exit 3`\nNo: !`rm x`\n"
+        template = f"{looks}Asked: !`touch $1 && echo $1`\nNone: !`true`."
+        harness.file(".opencode/commands/look.md", template)
+        session = await start(harness, "look", "'y z !`id`'")
+        (ask,) = await harness.wait_for_asks(session)
+        await harness.client.answer(ask, AskDecision(reply=Reply.ONCE))
+        await harness.ended(session)
+        first = texts(harness)
+        await harness.client.prompt(session, "And now?")
+        await harness.ended(session, 2)
+        second, calls = texts(harness), await harness.calls(session)
+        sent = await harness.client.records.sent(session, RequestChoice(turn=1, step=2))
+        verified = await harness.client.records.verify(session)
+
+    prompt = first[1][1]
+    assert [role for role, _ in first] == ["system", "user"] and second[: len(first)] == first
+    assert [call.state for call in calls] == [CallState.DONE, CallState.REFUSED, CallState.DONE, CallState.DONE]
+    assert [call.arguments["command"] for call in calls][2] == "touch 'y z !`id`' && echo 'y z !`id`'"
+    assert "Look:\na &lt;system-reminder>\nb\n" in prompt and "exit code 3" in prompt
+    assert "No: [The command `rm x`, whose output was to stand here, has not run to its end: The user has" in prompt
+    assert "Asked: y z !`id`\n" in prompt and prompt.endswith("None: .")
+    assert verified.problem is None and sent is not None
+
+
+async def test_a_subtask_has_the_outputs_in_its_prompt(open_harness: Open) -> None:
+    scripts = delegation_scripts(DONE, DONE, one=(FOUND,))
+    async with open_harness(scripts=scripts) as harness, harness.running_worker():
+        harness.configure(command={"find": {"template": "[[script:one]] !`echo $1`", "agent": "explore"}})
+        session = await start(harness, "find", "it")
+        ended: Any = await harness.ended(session)
+        (call,) = await tasks(harness, session)
+
+    assert ended.reason == "done" and call.arguments["prompt"] == "[[script:one]] it"
+
+
+async def test_a_command_that_is_stopped_says_so_in_its_place(open_harness: Open) -> None:
+    async with open_harness(DONE) as harness, harness.running_worker():
+        harness.configure(command={"look": {"template": "Look: !`echo begun; sleep 600`"}})
+        session = await start(harness, "look")
+        await harness.until(session, lambda event: event.type == "call.claimed")
+        await harness.client.stop(session)
+        await harness.ended(session)
+        await harness.client.prompt(session, "Go on.")
+        await harness.ended(session, 2)
+        prompt = texts(harness)[1][1]
+
+    why = "whose output was to stand here, has not run to its end: "
+    assert f"Look: [The command `echo begun; sleep 600`, {why}" in prompt

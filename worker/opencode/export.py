@@ -190,6 +190,7 @@ class Exporter:
         parts = [
             shapes.prompt_part_shape(info.session_id, info.id, *each, synthetic=synthetic)
             for each in enumerate(message.parts)
+            if not isinstance(each[1], messages.ShellPart)  # the text has it, and its call follows
         ]
         return ExportedMessage(info=info, parts=tuple(parts))
 

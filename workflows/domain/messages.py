@@ -198,7 +198,8 @@ FINISH_LENGTH: Final = "length"  # the answer is cut
 
 
 class AnswerMetadata(Value):
-    """`cost`: decimal string in US dollars, None if unknown. `bounded`: its request has named an output limit."""
+    """`cost`: decimal string in US dollars, None if unknown. `bounded`: its request has named an output limit.
+    `for_prompt`: its calls are the commands of a prompt, whose text holds their outputs: no model is sent it."""
 
     finish: str
     agent: str
@@ -207,6 +208,7 @@ class AnswerMetadata(Value):
     tokens: Tokens
     cost: str | None
     bounded: bool = False
+    for_prompt: bool = False
 
     @property
     def is_cut(self) -> bool:

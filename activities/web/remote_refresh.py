@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import os
 import shutil
 import time
@@ -38,6 +39,7 @@ _PARALLEL: Final = 4
 _MAX_SKILLS: Final = 100  # of an index
 _MAX_FILES: Final = 50  # of a skill
 _RETENTION: Final = 7 * 24 * 3600  # seconds; folders of skills that a running turn may still know
+_LOG: Final = logging.getLogger("holdfast.web")
 _INDEX: Final = "index.json"
 _SKILL: Final = "SKILL.md"
 
@@ -94,7 +96,10 @@ class RemoteRefresh:
             renewed = renewed.model_copy(update={"checked_at": now})
         except FetchError as error:
             renewed = copy.model_copy(update={"checked_at": now, "problem": str(error)})
-        await asyncio.to_thread(write_copy, self.data, renewed)
+        try:
+            await asyncio.to_thread(write_copy, self.data, renewed)
+        except OSError as error:
+            _LOG.warning("the copy of %s cannot be written: %s", source.url, error)
 
     async def _text(self, source: RemoteSource, copy: RemoteCopy) -> RemoteCopy:
         """An unchanged one stays."""
@@ -149,10 +154,10 @@ class RemoteRefresh:
         try:
             names = listed.wanted_files
             found = await asyncio.gather(*(self._fetch(source, base + quote(name)) for name in names))
-        except FetchError as error:
+            contents = {name: each.content or b"" for name, each in zip(names, found, strict=True)}
+            folder = await asyncio.to_thread(_store, self._parent(source), listed.name, contents)
+        except (FetchError, OSError) as error:
             return known, f"the skill {listed.name!r}: {error}"
-        contents = {name: each.content or b"" for name, each in zip(names, found, strict=True)}
-        folder = await asyncio.to_thread(_store, self._parent(source), listed.name, contents)
         return RemoteSkill(name=listed.name, version=version, files=names, folder=str(folder)), None
 
     async def _fetch(
@@ -166,7 +171,7 @@ class RemoteRefresh:
                 url=url,
                 limit=_LIMIT,
                 seconds=min(_SECONDS, left),
-                named_hosts=frozenset({parse_address(source.url).host}),
+                named=frozenset({parse_address(source.url).authority}),
                 https_only=source.organisation,
                 etag=etag,
                 modified=modified,

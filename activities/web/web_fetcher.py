@@ -30,13 +30,13 @@ _AGENT: Final = "holdfast"
 
 
 class FetchRequest(Value):
-    """`limit`: bytes, after decompression. `seconds`: for all of it. `named_hosts`: may be private, as a person has
-    named them. `etag`, `modified`: of a copy that is there already."""
+    """`limit`: bytes, after decompression. `seconds`: for all of it. `named`: hosts, with their ports, that may be
+    private, as a person has named them. `etag`, `modified`: of a copy that is there already."""
 
     url: str
     limit: int
     seconds: float
-    named_hosts: frozenset[str] = frozenset()
+    named: frozenset[str] = frozenset()
     https_only: bool = False
     etag: str | None = None
     modified: str | None = None
@@ -109,11 +109,15 @@ class WebFetcher:
     @asynccontextmanager
     async def _response(self, address: WebAddress, request: FetchRequest) -> AsyncIterator[httpx.Response]:
         proxy = self.network.proxy(address)
-        ips = await self._checked_ips(address, request.named_hosts, needed=proxy is None)
+        ips = await self._checked_ips(address, request.named, needed=proxy is None)
         options: dict[str, Any] = {"proxy": proxy, "trust_env": False, "timeout": request.seconds, "verify": False}
         if address.scheme == "https" or proxy is not None:
             options["verify"] = await asyncio.to_thread(trusted_authorities, ENVIRONMENT, self.environment)
-        async with httpx.AsyncClient(**options) as client:
+        try:
+            opened = httpx.AsyncClient(**options)
+        except (ImportError, ValueError):  # may quote a password
+            raise FetchError("the proxy in HTTPS_PROXY, HTTP_PROXY or ALL_PROXY cannot be used") from None
+        async with opened as client:
             response = await self._send(client, address, ips if proxy is None else [], _headers(address, request))
             try:
                 yield response
@@ -139,7 +143,7 @@ class WebFetcher:
 
     async def _checked_ips(self, address: WebAddress, named: frozenset[str], *, needed: bool) -> list[str]:
         """`needed`: without a proxy, which knows names that this machine does not."""
-        own = address.host in named
+        own = address.authority in named
         if address.is_metadata_name or (address.is_local_name and not own):
             raise FetchError(f"{address.host} is no public host")
         try:

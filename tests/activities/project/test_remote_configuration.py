@@ -83,6 +83,14 @@ async def test_what_cannot_be_fetched_is_named_and_the_last_copy_stays(project_h
     assert len(server.asked) == asked
 
 
+async def test_a_turn_goes_on_where_no_copy_can_be_written(project_home: ProjectHome) -> None:
+    project_home.write("data/web", "in the way", under=project_home.home)
+    async with page_server(RULES | {"/index.json": index(listed("1"))}) as server:
+        configure(project_home, instructions=[f"{server.url}/rules.md"], skills={"urls": [server.url]})
+        config = (await renewed(project_home)).turn_config
+    assert config.instructions == () and len(config.warnings) == 2
+
+
 async def test_a_project_names_no_address_and_rules_deny_them(project_home: ProjectHome) -> None:
     async with page_server(RULES) as server:
         url = f"{server.url}/rules.md"

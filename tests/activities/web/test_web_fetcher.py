@@ -17,8 +17,12 @@ from workflows.domain.permissions.rules import Action, Rule, evaluate
 LIMIT = 5 * 2**20
 
 
-async def fetch(net: HostileNet, url: str, fetcher: WebFetcher | None = None, **more: Any) -> Fetched:
-    request = FetchRequest(**({"url": url, "limit": LIMIT, "seconds": 5} | more))
+async def fetch(
+    net: HostileNet, url: str, fetcher: WebFetcher | None = None, *, own: bool = False, **more: Any
+) -> Fetched:
+    """`own`: a person has named this address."""
+    named = frozenset({parse_address(url).authority} if own else ())
+    request = FetchRequest(**({"url": url, "limit": LIMIT, "seconds": 5, "named": named} | more))
     return await (fetcher or WebFetcher({}, net)).fetch(request)
 
 
@@ -74,13 +78,27 @@ async def test_a_private_host_is_reached_only_if_a_person_has_named_it() -> None
             await fetch(net, url)
         with pytest.raises(FetchError, match="leads to 127.0.0.1, which is no public address"):
             await fetch(net, url.replace("localhost", "localtest.me"))
-        assert (await fetch(net, url, named_hosts=frozenset({"localhost"}))).content == b"hello"
+        assert (await fetch(net, url, own=True)).content == b"hello"
         for port in ("7233", "5432"):
             with pytest.raises(FetchError, match="no public address"):
-                await fetch(net, f"http://localhost:{port}/", named_hosts=frozenset({"localhost"}))
+                await fetch(net, f"http://localhost:{port}/", own=True)
         for host in ("169.254.169.254", "metadata.google.internal", "0.0.0.0"):
             with pytest.raises(FetchError, match="no public"):
-                await fetch(net, f"http://{host}/", named_hosts=frozenset({host}))
+                await fetch(net, f"http://{host}/", own=True)
+
+
+async def test_a_host_that_was_named_leads_to_no_other_port() -> None:
+    async with hostile_net("302 Found -> http://localhost:9/") as net:
+        with pytest.raises(FetchError, match="localhost is no public host"):
+            await fetch(net, f"http://localhost:{net.port}/", own=True)
+    assert net.dialled == ["127.0.0.1"]
+
+
+@pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:1", "gopher://user:s3cret@127.0.0.1:1"])
+async def test_a_proxy_that_cannot_be_used_is_named(proxy: str) -> None:
+    async with hostile_net(through=proxy) as net:
+        with pytest.raises(FetchError, match="^the proxy in HTTPS_PROXY, HTTP_PROXY or ALL_PROXY cannot be used$"):
+            await fetch(net, "http://a.test/")
 
 
 async def test_what_has_not_changed_is_not_sent_again() -> None:
@@ -93,14 +111,13 @@ async def test_what_has_not_changed_is_not_sent_again() -> None:
 async def test_a_server_proves_the_name_that_was_asked_for(tmp_path: Path) -> None:
     authority = make_authority(tmp_path / "ca")
     environment = {"NODE_EXTRA_CA_CERTS": str(authority.file)}
-    named: dict[str, Any] = {"named_hosts": frozenset({"localhost"})}
     async with hostile_net(tls=authority.server) as net:
         fetcher = WebFetcher(environment, net)
-        assert (await fetch(net, f"https://localhost:{net.port}/", fetcher, **named)).content == b"hello"
+        assert (await fetch(net, f"https://localhost:{net.port}/", fetcher, own=True)).content == b"hello"
         with pytest.raises(FetchError, match="certificate verify failed"):
             await fetch(net, "https://a.test/", fetcher)
         with pytest.raises(FetchError, match="certificate verify failed"):
-            await fetch(net, f"https://localhost:{net.port}/", **named)
+            await fetch(net, f"https://localhost:{net.port}/", own=True)
         with pytest.raises(FetchError, match="without TLS"):
             await fetch(net, "http://a.test/", https_only=True)
 
@@ -110,7 +127,7 @@ async def test_a_proxy_is_asked_for_what_may_be_fetched(tmp_path: Path) -> None:
     async with serve_proxy(ConnectProxy()) as proxy, hostile_net(tls=authority.server, through=proxy.url) as net:
         fetcher = WebFetcher({"NODE_EXTRA_CA_CERTS": str(authority.file)}, net)
         url = f"https://localhost:{net.port}/"
-        assert (await fetch(net, url, fetcher, named_hosts=frozenset({"localhost"}))).content == b"hello"
+        assert (await fetch(net, url, fetcher, own=True)).content == b"hello"
         with pytest.raises(FetchError, match="no public host"):
             await fetch(net, url, fetcher)
         with pytest.raises(FetchError, match="no public address"):
@@ -123,4 +140,4 @@ async def test_tls_is_not_given_up_on_the_way(tmp_path: Path) -> None:
     async with hostile_net("302 Found -> http://a.test/", tls=authority.server) as net:
         fetcher = WebFetcher({"NODE_EXTRA_CA_CERTS": str(authority.file)}, net)
         with pytest.raises(FetchError, match="leads on to http://a.test/, without TLS"):
-            await fetch(net, f"https://localhost:{net.port}/", fetcher, named_hosts=frozenset({"localhost"}))
+            await fetch(net, f"https://localhost:{net.port}/", fetcher, own=True)

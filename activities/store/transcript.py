@@ -1,13 +1,14 @@
 """A session's transcript, built from prompts, answers, parts and calls."""
 
 import asyncio
+import json
 from collections import defaultdict
 from collections.abc import AsyncIterator
 from datetime import datetime
 from operator import itemgetter
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from pydantic import TypeAdapter
+from pydantic import JsonValue, TypeAdapter
 
 from activities.store.pg_protocol import Rows
 from activities.store.queries import Queries
@@ -58,8 +59,9 @@ class CallTimesRow(Value):
 
 
 class MessageRow(Value):
-    """A message with its turn's number and opening time. Of a prompt: its turn's agent and model, its variant; of an
-    answer: the ids of its texts, and when its calls ran."""
+    """A message with its turn's number and opening time. Of a prompt: its turn's agent and model, its variant,
+    and the arguments of the calls that `read` its files, by their places; of an answer: the ids of its texts, and when
+    its calls ran."""
 
     message: Message
     number: int
@@ -67,6 +69,7 @@ class MessageRow(Value):
     agent: str = ""
     model: str = ""
     variant: str | None = None
+    read: dict[int, dict[str, JsonValue]] = {}
     text_parts: tuple[PartId, ...] = ()
     call_times: dict[PartId, CallTimesRow] = {}
 
@@ -124,7 +127,8 @@ class _DetailRows:
         turn = {"number": row["number"], "opened": row["opened_at"]}
         if isinstance(message, UserMessage):
             names = {"agent": row["agent"], "model": row["model"], "variant": row["variant"]}
-            return MessageRow(message=message, **turn, **names)
+            read = dict(zip(row["read_places"], map(json.loads, row["read_arguments"]), strict=True))
+            return MessageRow(message=message, read=read, **turn, **names)
         calls = self._calls[message.id]
         return MessageRow(
             message=message,

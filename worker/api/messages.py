@@ -28,8 +28,9 @@ class ImportedInfo(Value):
 
 
 class MessageDetails(Value):
-    """A message, with the number and start of its turn. Of a prompt: agent and model of its turn, and the variant that
-    it names; of an answer: the ids of its texts, and when its calls ran.
+    """A message, with the number and start of its turn. Of a prompt: agent and model of its turn, the variant that it
+    names, and the arguments of the calls that `read` its files, by their places; of an answer: the ids of its texts,
+    and when its calls ran.
     """
 
     message: Message
@@ -38,6 +39,7 @@ class MessageDetails(Value):
     agent: str
     model: str
     variant: str | None
+    read: dict[int, dict[str, JsonValue]]
     text_parts: tuple[PartId, ...]
     call_times: dict[PartId, CallTimes]
 

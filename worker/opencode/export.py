@@ -26,6 +26,7 @@ from worker.opencode.exported_shapes import (
     SessionInfo,
     UserInfo,
 )
+from worker.opencode.reference_shapes import reference_shapes
 from worker.opencode.shapes import CallStateShape, ErrorShape, PartShape, SpanShape, TimesShape
 from workflows.domain import ids, messages, usage
 from workflows.domain.close_reason import CloseReason
@@ -192,7 +193,8 @@ class Exporter:
             for each in enumerate(message.parts)
             if not isinstance(each[1], messages.ShellPart)  # the text has it, and its call follows
         ]
-        return ExportedMessage(info=info, parts=tuple(parts))
+        referred = reference_shapes(info.session_id, self.overview.directory, message, details.read)
+        return ExportedMessage(info=info, parts=(*parts, *referred))
 
     def _changes_at(self, prompt: MessageId) -> MessageSummary | None:
         return MessageSummary(body=self.changes.text) if self.changes and self.changes.prompt == prompt else None

@@ -251,6 +251,10 @@ def output_format_shape(output_format: OutputFormat) -> OutputFormatShape:
     return OutputFormatShape(type=output_format.type, schema_=schema, retry_count=again)
 
 
+def prompt_part_id(message: MessageId, position: int) -> PartId:
+    return PartId(f"prt_{message[4:-5]}{position:05x}")
+
+
 def prompt_part_shape(
     session: SessionId, message: MessageId, position: int, part: PromptPart, *, synthetic: bool = False
 ) -> PartShape:
@@ -258,7 +262,7 @@ def prompt_part_shape(
     fields = part.model_dump(exclude_none=True) | ({"synthetic": True} if synthetic else {})
     if isinstance(part, SubtaskPart) and part.model:
         fields["model"] = model_shape(part.model).dump()
-    id = PartId(f"prt_{message[4:-5]}{position:05x}")
+    id = prompt_part_id(message, position)
     return PromptPartShape(id=id, session_id=session, message_id=message, **fields)
 
 

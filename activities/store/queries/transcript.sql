@@ -11,7 +11,9 @@ ORDER BY t.number, m.step LIMIT %(limit)s
 
 -- name: prompts
 -- The prompts of a session that were taken between two turns and steps.
-SELECT p.id, p.body, w.turn, p.step, p.shown, p.mentions, p.taken_seq, w.accepted_at, p.variant, t.number, t.agent, t.model, t.opened_at
+SELECT p.id, p.body, w.turn, p.step, p.shown, p.mentions, p.taken_seq, w.accepted_at, p.variant, t.number, t.agent, t.model, t.opened_at,
+       ARRAY(SELECT c.ordered_part FROM call c WHERE c.ordered_by = p.id ORDER BY c.id) AS read_places,
+       ARRAY(SELECT c.arguments::text FROM call c WHERE c.ordered_by = p.id ORDER BY c.id) AS read_arguments
 FROM turn t JOIN work w ON w.turn = t.id JOIN prompt p ON p.id = w.id
 WHERE t.session = %(session)s AND t.number BETWEEN %(number)s AND %(last_number)s
   AND (t.number, p.step) > (%(number)s, %(step)s) AND (t.number, p.step) <= (%(last_number)s, %(last_step)s)

@@ -486,7 +486,7 @@ async def test_a_task_in_the_users_home_is_warned_of_once(open_harness: OpenHarn
 async def test_files_are_named_at_the_command_line_and_what_is_not_there_begins_nothing(
     open_harness: OpenHarness,
 ) -> None:
-    answers = (ScriptedAnswer(text="Not asked."), ScriptedAnswer(text="It is a list."))
+    answers = (ScriptedAnswer(text="Not asked."), *[ScriptedAnswer(text="It is a list.")] * 4)
     async with open_harness(*answers) as harness, harness.running_worker():
         harness.file("docs/a b.txt", "one\ntwo\n")
         harness.file("c.txt", "three\n")
@@ -503,5 +503,8 @@ async def test_files_are_named_at_the_command_line_and_what_is_not_there_begins_
     assert ran.code == 0, ran.err
     assert "✓ read  docs/a b.txt" in ran.out and "✓ read  c.txt" in ran.out and "It is a list." in ran.out
     assert unseen.code == 0 and "cannot see pictures, as far as is known: it learns only that p.png is" in unseen.err
-    assert [part["type"] for part in exported[0]["parts"]] == ["text", "file"]
+    assert [part["type"] for part in exported[0]["parts"]] == ["text", "file", "file"]
+    referred = exported[0]["parts"][2]
+    assert referred["url"] == (harness.project / "c.txt").as_uri() + "?start=1&end=1"
+    assert referred["source"]["text"] == {"value": "@c.txt#L1?", "start": 16, "end": 26}
     assert [part.get("tool") for part in exported[1]["parts"]] == [None, "read", "read", None]

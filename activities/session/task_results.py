@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Final
 
-from activities.calls.call_prompt import prompt_of_call
 from activities.calls.subagent import Deliver, read_status
 from activities.failpoints import failpoint
 from activities.new_ids import new_id
@@ -60,11 +59,10 @@ async def _accept_result(database: Database, task: EndedTask) -> None:
         if journal.ended:
             tasks.deliver(journal, task.call, None)
             return
-        first = undelivered.withdrawn is None
-        prompt = prompt_of_call(task.call) if first else MessageId(new_id(Prefix.MESSAGE))
+        prompt = MessageId(new_id(Prefix.MESSAGE))  # a new one: clients sort messages by their ids
         await prompts.accept(journal, prompt, _prompt(task, found, description))
         tasks.deliver(journal, task.call, prompt)
-        if first:
+        if undelivered.withdrawn is None:
             journal.record(TaskSettled(call=task.call, child=found.session, seq=found.seq, head=found.head))
 
 

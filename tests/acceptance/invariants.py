@@ -285,16 +285,18 @@ def _handed_on(trial: TrialRecords) -> dict[str, str]:
 
 
 def _given_by_calls(trial: TrialRecords) -> dict[str, str]:
-    """The prompts of calls for their own sessions, as they are shown: the results of background tasks, which must come,
-    and what a plan hands on."""
+    """The prompts of calls for their own sessions, as they are shown: the results of background tasks, which must come
+    once each, and what a plan hands on."""
     found: dict[str, str] = {}
     for session in trial.sessions:
         shown = {each.id: each.text for each in session.transcript if isinstance(each, UserMessage)}
         ours = (record.event for record in session.log if record.actor == WORKER)
-        accepted = {event.prompt for event in ours if isinstance(event, PromptAccepted)}
+        accepted = [event for event in ours if isinstance(event, PromptAccepted)]
         due = {event.call for event in session.events if isinstance(event, TaskStarted) and event.background}
-        done = {call.id for call in session.calls if call.state is CallState.DONE}
-        given = {prompt_of_call(call) for call in due} | {prompt_of_call(call) for call in done} & accepted
+        results = {event.task: event.prompt for event in accepted if event.task in due}
+        done = {prompt_of_call(call.id) for call in session.calls if call.state is CallState.DONE}
+        given = {event.prompt for event in accepted} & done
+        given |= {results.get(call, prompt_of_call(call)) for call in due}
         found |= {prompt: shown.get(prompt, "") for prompt in given}
     return found
 

@@ -180,7 +180,7 @@ class RunLoop(FollowLoop):
                 self._stays_open = False
                 return ExitCode.STOPPED if self._is_idle else None
             case StopAccepted(turn=None) if self._waits_for_background:
-                return self._exit_code
+                return ExitCode.STOPPED
         return None
 
     async def _print_done(self) -> None:

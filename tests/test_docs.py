@@ -16,8 +16,11 @@ from activities import failpoints
 from activities.shell.environment import CALL_VARIABLE
 from tests.acceptance.matrix import faults_page as faults
 from worker.cli.main import commands
+from worker.config_schema import OTHER_FIELDS
 from worker.settings import Settings
 from workflows.domain.config import fields
+from workflows.domain.config.config import Experimental
+from workflows.domain.config.provider_settings import Provider, ProviderModel
 
 ROOT = Path(__file__).resolve().parent.parent
 DEPLOY = ROOT / "docs" / "deploy"
@@ -193,7 +196,7 @@ def shown(value: str | int | float) -> str:
 
 
 def test_what_is_called_honoured_is_honoured() -> None:
-    section = text_between("## What is honoured", "`$schema`")
+    section = text_between("## What is honoured", "### Older forms")
     named = re.findall(r"`([\w.*]+)`", "\n".join(line.split(" | ")[0] for line in section.splitlines()))
 
     dead = [name for name in named if fields.unsupported_fields(fields.with_value_at({}, tuple(name.split(".")), "x"))]
@@ -204,12 +207,20 @@ def test_what_is_called_honoured_is_honoured() -> None:
     assert not missing - set(re.findall(r"`([\w.*]+)`", section))
 
 
-def test_every_field_that_is_not_honoured_yet_is_named() -> None:
-    named = set(re.findall(r"`(\w+)`", text_between("Known to OpenCode", "and of `provider`")))
+def fields_of_rows(section: str) -> set[str]:
+    rows = [line.split(" | ")[0] for line in section.splitlines() if line.startswith("| `")]
+    return set(re.findall(r"`([\w.*$]+)`", "\n".join(rows)))
 
-    assert named == {name for name in fields.KNOWN_FIELDS if fields.unsupported_fields({name: "x"}) == ((name,),)} - {
-        *("agent", "command", "compaction", "experimental", "holdfast", "provider", "skills", "tool_output")
-    }
+
+def test_every_field_that_has_no_effect_is_named_with_its_reason() -> None:
+    others = fields_of_rows(text_between("### For other programs", "### Known, and"))
+    named = fields_of_rows(text_between("### Known, and", "### Files that"))
+    below = {Provider: "provider.*", ProviderModel: "provider.*.models.*", Experimental: "experimental"}
+    nested = {f"{below[model]}.{name}" for model, names in OTHER_FIELDS.items() for name in names}
+    top = {name for name in fields.KNOWN_FIELDS if fields.unsupported_fields({name: "x"}) == ((name,),)}
+
+    assert others == {*fields.CLIENT_FIELDS}
+    assert named == nested | {name for name in top if (name,) not in {path[:1] for path in fields.SUPPORTED_FIELDS}}
 
 
 def text_between(begin: str, end: str) -> str:

@@ -25,8 +25,8 @@ JsonSchema = dict[str, Any]
 
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _NOT_ACTED_ON: Final = "Known to OpenCode; Holdfast does not act on it."
-_OTHER_FIELDS: Final[Mapping[type[Section], tuple[str, ...]]] = {  # of OpenCode, within sections that Holdfast reads
-    Provider: ("api", "blacklist", "env", "name", "whitelist"),
+OTHER_FIELDS: Final[Mapping[type[Section], tuple[str, ...]]] = {  # of OpenCode, within sections that Holdfast reads
+    Provider: ("api", "env", "name"),
     ProviderModel: ("experimental", "family", "interleaved", "release_date", "status", "tool_call"),
     Experimental: ("batch_tool", "disable_paste_summary", "mcp_timeout", "openTelemetry", "policies"),
 }
@@ -71,13 +71,13 @@ def _complete(node: JsonSchema, model: type[Section], described: Mapping[tuple[s
         alias = field.validation_alias
         written = [str(each) for each in (alias.choices if isinstance(alias, AliasChoices) else [alias or name])]
         words = next(text for base in model.__mro__ if (text := described.get((base.__name__, name))))
-        if name in UnsupportedSettings.model_fields and model is _ConfigFile:
+        if model is _ConfigFile and name in (UnsupportedSettings.model_fields | ClientSettings.model_fields):
             words = f"{words} {_NOT_ACTED_ON}"
         shape = {**properties.pop(written[0]), "description": words}
         if name == "permission":
             shape = {"anyOf": [{"enum": [*Action]}, _without(shape, "description", "default")], "description": words}
         properties.update(dict.fromkeys(written, shape))
-    properties.update({name: {"description": _NOT_ACTED_ON} for name in _OTHER_FIELDS.get(model, ())})
+    properties.update({name: {"description": _NOT_ACTED_ON} for name in OTHER_FIELDS.get(model, ())})
     if model is AgentSettings:
         node["additionalProperties"] = True  # they go to the provider
 

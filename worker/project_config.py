@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from activities.model.providers import check_provider, split_model_id
+from activities.model.providers import check_model
 from activities.project.config_loader import PRIMARY_ROLE
 from activities.project.config_loader import Role as Role
 from activities.project.config_origins import ConfigOrigins
@@ -72,7 +72,7 @@ def effective_model(turn_config: TurnConfig, named: str | None) -> str | None:
     own = None if turn_config.model_is_managed else named
     model = own or turn_config.agent.model or turn_config.config.model
     if model is not None and (own or not has_reference(model)):
-        check_provider(split_model_id(model)[0], turn_config.config.provider)
+        check_model(model, turn_config.config)
     return model
 
 

@@ -26,7 +26,7 @@ from activities.model.providers import (
     OPENAI_URL,
     PROTOCOL_OF_PACKAGE,
     KnownProvider,
-    check_provider,
+    check_model,
     company,
     no_address_error,
     provider_named,
@@ -122,7 +122,7 @@ class EndpointResolver:
         or header that cannot be sent. An agent's own variant counts where the model has it.
         """
         id, name = split_model_id(model)
-        check_provider(id, config.provider)
+        check_model(model, config)
         configured = config.provider.get(id) or Provider()
         entry = configured.models.get(name) or ProviderModel()
         endpoint, behind, facts = await self._place(id, name, configured, entry)

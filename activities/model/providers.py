@@ -12,6 +12,8 @@ from activities.model.endpoint import Wire
 from activities.model.litellm_providers import LITELLM_PROVIDERS, TEXT_ONLY
 from activities.model.optional_packages import check_extra
 from activities.model.other_programs_keys import check_has_keys
+from workflows.domain.config.allowed_models import check_allowed
+from workflows.domain.config.config import Config
 from workflows.domain.config.provider_settings import Provider
 from workflows.domain.errors import UsageError
 from workflows.domain.value import Value
@@ -218,6 +220,13 @@ def check_provider(id: str, configured: Mapping[str, Provider]) -> None:
         raise no_tools_error(id)
     if id not in LITELLM_PROVIDERS:
         raise no_address_error(id) if id in configured else unknown_provider_error(id, configured)
+
+
+def check_model(model: str, config: Config) -> None:
+    """Raises UsageError for one that no request may or can reach, with or without a key."""
+    id, name = split_model_id(model)
+    check_allowed(config, id, name)
+    check_provider(id, config.provider)
 
 
 def unknown_provider_error(id: str, configured: Mapping[str, Provider]) -> UsageError:

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from activities.project.excerpts import Located, with_excerpt
-from workflows.domain.config.config import Config, OlderSettings, UnsupportedSettings
+from workflows.domain.config.config import ClientSettings, Config, OlderSettings, UnsupportedSettings
 from workflows.domain.config.fields import JsonObject
 from workflows.domain.config.lost_rules import find_lost_rules
 from workflows.domain.errors import ConfigError
@@ -22,7 +22,7 @@ def check_fields(tree: JsonObject, file: Path | str, locate: Locate) -> None:
     for lost, problem in find_lost_rules(tree):
         raise field_error(file, locate(lost), problem)
     try:
-        for model in (Config, OlderSettings, UnsupportedSettings):
+        for model in (Config, OlderSettings, UnsupportedSettings, ClientSettings):
             model.model_validate_json(json.dumps(tree), strict=True)
     except ValidationError as error:
         # In a union, the deepest mistake belongs to the branch that the author meant.

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from activities.model.providers import check_provider, split_model_id
+from activities.model.providers import check_model
 from activities.project.file_positions import FilePositions
 from worker import credential_handoff
 from worker.cli import model_choices
@@ -69,7 +69,7 @@ def _unusable_subagents(turn_config: TurnConfig) -> Iterator[str]:
         if agent.model is None or has_reference(agent.model) or agent.mode is AgentMode.PRIMARY:
             continue
         try:
-            check_provider(split_model_id(agent.model)[0], turn_config.config.provider)
+            check_model(agent.model, turn_config.config)
         except UsageError as error:
             yield f"Warning: the subagent {one_line(agent.name)} cannot work: {escape_prose(str(error))}"
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from activities.model.providers import check_provider, provider_named, split_model_id
+from activities.model.providers import check_model, provider_named
 from activities.project.config_references import resolve
 from worker.cli import config_remarks, model_choices
 from worker.cli.command_support import current_directory, print_note
@@ -54,7 +54,7 @@ async def check_model_answer(settings: Settings, named: str | None) -> CheckResu
 
     turn_config = await load_project_config(settings, current_directory())
     model = await resolve(config_remarks.choose_model(settings, turn_config, named), CredentialEnvironment(settings))
-    check_provider(split_model_id(model)[0], turn_config.config.provider)
+    check_model(model, turn_config.config)
     config_remarks.warn_of_unknown_model(settings, turn_config, model)
     print_note(f"Asking {escape_exact(model)} for a word.")
     probed = await probe(settings, model, turn_config.config)
@@ -75,8 +75,7 @@ def _measured(probed: "ProbeResult") -> str:
 async def _check_model_key(settings: Settings, turn_config: TurnConfig) -> CheckResult:
     try:
         model = await resolve(config_remarks.choose_model(settings, turn_config, None), CredentialEnvironment(settings))
-        id, _ = split_model_id(model)
-        check_provider(id, turn_config.config.provider)
+        check_model(model, turn_config.config)
         return await _find_key(settings, model, turn_config.config)
     except HoldfastError as error:
         named = turn_config.agent.model or turn_config.config.model  # without one, `-m` may name it

@@ -10,7 +10,7 @@ from activities.model.catalogue import ModelChoice
 from activities.model.keys import Keys, find_key
 from activities.model.model_options import unknown_variant_error
 from activities.model.model_table import ModelTables
-from activities.model.providers import provider_named
+from activities.model.providers import provider_named, split_model_id
 from activities.project.config_references import resolve
 from worker.credential_handoff import CredentialEnvironment
 from worker.settings import Settings
@@ -18,6 +18,7 @@ from workflows.domain.agents.agent import AgentMode
 from workflows.domain.agents.built_in import COMPACTION, TITLE
 from workflows.domain.budgets import unknown_price_text
 from workflows.domain.config.agent_selection import available_agents, hidden_agent, is_disabled
+from workflows.domain.config.allowed_models import is_allowed
 from workflows.domain.config.config import Config
 from workflows.domain.config.provider_settings import Provider
 from workflows.domain.errors import UsageError
@@ -33,11 +34,12 @@ def list_providers(settings: Settings, config: Config, *, every: bool = False) -
 def list_models(
     settings: Settings, config: Config, ids: Sequence[str], warn: Callable[[str], None]
 ) -> list[ModelChoice]:
-    """Warns of a wrongly configured provider, and leaves it out."""
+    """Without those that the configuration excludes. Warns of a wrongly configured provider, and leaves it out."""
     table, today, found = ModelTables(settings.models_file).all(), date.today(), list[ModelChoice]()
     for id in ids:
         try:
-            found += catalogue.list_models(id, config.provider, table, today)
+            listed = catalogue.list_models(id, config.provider, table, today)
+            found += [each for each in listed if is_allowed(config, *split_model_id(each.model))]
         except UsageError as error:
             warn(f"Left out: {error}")
     return found

@@ -53,6 +53,13 @@ def keys(tmp_path: Path) -> Keys:
     return Keys(tmp_path / "auth.json")
 
 
+async def test_what_the_configuration_excludes_is_not_asked(keys: Keys) -> None:
+    config = Config.model_validate({"provider": {"anthropic": {"blacklist": ["claude"]}}})
+
+    with pytest.raises(UsageError, match=r"'anthropic/claude' is excluded by `provider\.anthropic\.blacklist`"):
+        await EndpointResolver(keys, EveryKey(), Catalogue()).resolve("anthropic/claude", config)
+
+
 async def test_a_known_provider_needs_only_its_key(keys: Keys) -> None:
     resolved = await reach(keys, "anthropic/claude", {}, {"ANTHROPIC_API_KEY": "k"})
 

@@ -8,7 +8,7 @@ from tests.activities.project.project_home import ProjectHome
 from workflows.domain.skills import Skill, skill_action
 
 PAGE = (Path(__file__).parents[3] / "docs" / "skills.md").read_text("utf-8")
-MARKDOWN, JSON = re.findall(r"^```(?:markdown|json)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+MARKDOWN, *_, JSON = re.findall(r"^```(?:markdown|json)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 
 async def test_the_example_is_read_and_ruled_as_it_says(project_home: ProjectHome) -> None:

@@ -24,10 +24,10 @@ def test_fields_that_come_later_are_named_and_the_honoured_ones_are_not() -> Non
         "mcp": {},
         "theme": "dark",
         "agent": {"build": {"prompt": "x", "model": "a/b"}},
-        "provider": {"own": {"whitelist": []}},
+        "provider": {"own": {"env": []}},
     }
 
-    assert unsupported_fields(tree) == (("mcp",), ("provider", "own", "whitelist"))
+    assert unsupported_fields(tree) == (("mcp",), ("provider", "own", "env"))
 
 
 def test_a_field_that_opencode_does_not_know_is_unknown_and_not_unsupported() -> None:

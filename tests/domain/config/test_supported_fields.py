@@ -29,4 +29,4 @@ def test_honoured_fields_are_those_of_the_models_as_files_write_them() -> None:
     written = {".".join(path) for path in SUPPORTED_FIELDS}
 
     assert {"provider.*.options.baseURL", "agent.*.maxSteps", "agent.*.steps", "tool_output.max_lines"} <= written
-    assert not {"provider.*.options", "provider.*.options.organization", "username", "share"} & written
+    assert not {"provider.*.options", "provider.*.options.organization", "share"} & written

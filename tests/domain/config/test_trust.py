@@ -41,6 +41,19 @@ def test_a_project_may_choose_the_model() -> None:
     assert (config.model, held) == ("c/d", [])
 
 
+def test_a_project_may_narrow_which_providers_are_asked_and_not_widen_it() -> None:
+    own: dict[str, JsonValue] = {"enabled_providers": ["a", "b"], "disabled_providers": ["c"]}
+    config, held = judge(own=own, project={"enabled_providers": ["b", "c"], "disabled_providers": []})
+
+    assert (config.enabled_providers, config.disabled_providers, held) == (("b",), ("c",), [])
+
+
+def test_fields_of_other_programs_are_no_news() -> None:
+    other: dict[str, JsonValue] = {"$schema": "https://opencode.ai/config.json", "theme": "x", "username": "y"}
+
+    assert judge(own={}, project=other)[1] == []
+
+
 def test_an_endpoint_or_a_key_of_a_project_is_held_back() -> None:
     own: dict[str, JsonValue] = {"provider": {"x": {"options": {"baseURL": "https://own.test"}}}}
     options: JsonValue = {"baseURL": "https://evil.test", "apiKey": "k"}

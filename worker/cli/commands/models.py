@@ -18,6 +18,7 @@ from worker.cli.render.styles import Row, styled
 from worker.cli.render.text_table import format_table
 from worker.project_config import effective_model, load_project_config
 from worker.settings import Settings
+from workflows.domain.config.allowed_models import check_allowed
 from workflows.domain.config.config import Config
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import UsageError
@@ -74,6 +75,7 @@ async def models(
     config = turn_config.config
     if provider is not None:
         _check_named(provider)
+        check_allowed(config, provider)
         check_provider(provider, config.provider)
     ids = [provider] if provider is not None else model_choices.list_providers(settings, config, every=every)
     found = model_choices.list_models(settings, config, ids, print_note)

@@ -79,7 +79,7 @@ def _cells(value: PlacedValue, origin: bool, max_columns: int | None) -> tuple[s
     name, shown = escape_exact(".".join(value.path)), _shown(value.value)
     if not origin:
         return name, shown
-    where = "built-in" if value.file is None else _where(value.file, value.position)
+    where = "several files" if value.file is None else _where(value.file, value.position)
     return (name, shown, where) if max_columns is None else (name, f"{shown} ({where})")
 
 

@@ -229,6 +229,10 @@ class Config(Section):
     """The older form of rules: true allows, false denies."""
     provider: dict[str, Provider] = {}
     """Model providers by name."""
+    disabled_providers: tuple[str, ...] = ()
+    """Providers that are not asked."""
+    enabled_providers: tuple[str, ...] | None = None
+    """The only providers that are asked."""
     agent: dict[AgentName, AgentSettings] = {}
     """Agents by name."""
     command: dict[CommandName, CommandSettings] = {}
@@ -259,20 +263,10 @@ class UnsupportedSettings(Section):
     """How pictures are made smaller."""
     autoshare: JsonValue = None
     """The older form of `share`."""
-    autoupdate: JsonValue = None
-    """Whether OpenCode replaces itself by a newer release."""
-    disabled_providers: tuple[str, ...] = ()
-    """Providers that are not asked."""
-    enabled_providers: tuple[str, ...] = ()
-    """The only providers that are asked."""
     enterprise: JsonValue = None
     """Where an organisation's sessions are shared."""
     formatter: JsonValue = None
     """Programs that format a file after it was written."""
-    layout: JsonValue = None
-    """How OpenCode's terminal program arranges its parts."""
-    log_level: JsonValue = Field(None, alias="logLevel")
-    """How much OpenCode writes into its log."""
     lsp: JsonValue = None
     """Language servers that are asked about files."""
     mcp: JsonValue = None
@@ -281,22 +275,16 @@ class UnsupportedSettings(Section):
     """Packages that change OpenCode."""
     references: JsonValue = None
     """Other repositories to look into."""
-    server: JsonValue = None
-    """Where OpenCode's own server listens."""
     share: JsonValue = None
     """Whether sessions are published."""
     shell: JsonValue = None
     """Which shell runs commands."""
     snapshot: JsonValue = None
     """Whether the work tree is recorded before each step."""
-    username: str | None = None
-    """What a person is called."""
-    watcher: JsonValue = None
-    """Files whose changes are not noticed."""
 
 
 class ClientSettings(Section):
-    """For editors and OpenCode's terminal program: accepted without a word."""
+    """Of editors and OpenCode's own programs: accepted without a word."""
 
     schema_: JsonValue = Field(None, alias="$schema")
     """The address of the schema that this file is written by."""
@@ -306,3 +294,15 @@ class ClientSettings(Section):
     """Colours of OpenCode's terminal program."""
     tui: JsonValue = None
     """Other settings of OpenCode's terminal program."""
+    autoupdate: JsonValue = None
+    """Whether OpenCode replaces itself by a newer release."""
+    layout: JsonValue = None
+    """How OpenCode's terminal program arranges its parts."""
+    log_level: JsonValue = Field(None, alias="logLevel")
+    """How much OpenCode writes into its log."""
+    server: JsonValue = None
+    """Where OpenCode's own server listens."""
+    username: str | None = None
+    """What a person is called."""
+    watcher: JsonValue = None
+    """Files whose changes are not noticed."""

@@ -18,7 +18,9 @@ JOINED_LISTS: Final[tuple[FieldPath, ...]] = (
     ("skills", "paths"),
     ("skills", "urls"),
     ("experimental", "primary_tools"),
+    ("disabled_providers",),
 )
+_NARROWED_LIST: Final = "enabled_providers"  # later files only take away from it
 
 
 class ConfigLayer(Value):
@@ -36,7 +38,7 @@ class ConfigLayer(Value):
 
 
 def merge_files(trees: Iterable[JsonObject]) -> JsonObject:
-    """Later over earlier; some lists are joined."""
+    """Later over earlier; some lists are joined, one is narrowed."""
     return reduce(_merge_two, trees, {})
 
 
@@ -90,6 +92,9 @@ def _merge_two(base: JsonObject, later: JsonObject) -> JsonObject:
         before, after = value_at(base, path), value_at(later, path)
         if isinstance(before, list) and isinstance(after, list):
             result = with_value_at(result, path, before + [entry for entry in after if entry not in before])
+    if isinstance(limit := base.get(_NARROWED_LIST), list):
+        after = later.get(_NARROWED_LIST)
+        result[_NARROWED_LIST] = [entry for entry in limit if entry in after] if isinstance(after, list) else limit
     return result
 
 

@@ -143,3 +143,7 @@ class Provider(Section):
     """How it is reached."""
     models: dict[str, ProviderModel] = {}
     """Its models by name."""
+    whitelist: tuple[str, ...] | None = None
+    """The only models of it that are asked."""
+    blacklist: tuple[str, ...] = ()
+    """Models of it that are not asked."""

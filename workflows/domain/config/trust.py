@@ -9,6 +9,7 @@ from workflows.domain.agents.agent import AgentMode
 from workflows.domain.agents.built_in import BUILD, BUILT_IN, RESERVED
 from workflows.domain.config.config import Config
 from workflows.domain.config.fields import (
+    CLIENT_FIELDS,
     KNOWN_FIELDS,
     FieldPath,
     JsonObject,
@@ -33,10 +34,11 @@ _MOST_TOGETHER: Final = 1000  # of all files of a project: a repository could ho
 _UNRESTRICTED: Final = field_paths(
     """agent.*.color agent.*.description agent.*.disable agent.*.hidden agent.*.maxSteps agent.*.mode agent.*.model
     agent.*.name agent.*.prompt agent.*.steps agent.*.temperature agent.*.top_p agent.*.variant
-    command compaction default_agent experimental.continue_loop_on_deny experimental.primary_tools
+    command compaction default_agent disabled_providers enabled_providers
+    experimental.continue_loop_on_deny experimental.primary_tools
     instructions model small_model
     provider.*.models.*.attachment provider.*.models.*.name provider.*.models.*.reasoning
-    provider.*.models.*.temperature provider.*.models.*.tool_call provider.*.name skills.paths tool_output username"""
+    provider.*.models.*.temperature provider.*.models.*.tool_call provider.*.name skills.paths tool_output"""
 )
 _ENDPOINT: Final = (
     "endpoints, keys, options, prices, limits and names of models are read only from your own configuration"
@@ -120,7 +122,10 @@ def _split_harmless(layer: ConfigLayer, own: Config) -> tuple[JsonObject, list[U
     held = [
         path
         for path in rest
-        if path[0] in KNOWN_FIELDS and path not in silent and not is_within(path, _PERMISSION_FIELDS)
+        if path[0] in KNOWN_FIELDS
+        and path[0] not in CLIENT_FIELDS
+        and path not in silent
+        and not is_within(path, _PERMISSION_FIELDS)
     ]
     return kept, [
         *(_untrusted(layer, path, _REFERENCE) for path in sent),

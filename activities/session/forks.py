@@ -17,7 +17,7 @@ from workflows.domain.actor import Actor
 from workflows.domain.agents.built_in import BUILD
 from workflows.domain.close_reason import CloseReason
 from workflows.domain.copied_messages import CopiedAnswer, CopiedCall, CopiedPart, CopiedPrompt, CopiedTurn
-from workflows.domain.errors import NotFound
+from workflows.domain.errors import NotFound, Unavailable
 from workflows.domain.events.copies import SessionForked
 from workflows.domain.ids import GenerationId, MessageId, PartId, Prefix, SessionId, TurnId
 from workflows.domain.messages import AssistantMessage, ToolPart, UserMessage
@@ -44,6 +44,16 @@ async def fork_session(
     What is not settled in the origin counts as interrupted. Raises NotFound, and Conflict for an archived or
     deleted one.
     """
+    try:
+        return await _fork(database, origin, new, before, actor)
+    except Unavailable:
+        await read_version(database, origin)  # says so if it was archived or deleted meanwhile
+        raise
+
+
+async def _fork(
+    database: Database, origin: SessionId, new: SessionId, before: MessageId | None, actor: Actor
+) -> ForkedSession:
     async with database.statements(b"BEGIN ISOLATION LEVEL REPEATABLE READ", limit=_LIMIT) as batch:
         end = await read_version(batch, origin)  # no lock: the origin works on meanwhile
         known = await sessions.origin(batch, origin)

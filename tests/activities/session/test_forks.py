@@ -3,18 +3,22 @@
 import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
+from activities.session.deletion import Deletion
 from activities.session.forks import ForkedSession, fork_session
 from activities.store import calls, compactions, events, grants, overviews, projects, sessions, statistics, transcript
 from activities.store.compactions import CompactionTry, NewCompaction
+from activities.store.database import Database
 from activities.store.journal import session_journal
 from activities.store.model_answers import NewAnswer, NewPart
 from activities.store.sessions import NewSession
 from activities.store.transcript_cache import TranscriptCache
-from tests.activities.rig import BODY, PERSON, ActivityRig, wait_for_lock_waiter
-from workflows.domain.errors import NotFound
+from tests.acceptance.database_proxy import database_proxy
+from tests.activities.rig import BODY, PERSON, ActivityRig, open_rig, wait_for_lock_waiter
+from workflows.domain.errors import Conflict, NotFound
 from workflows.domain.generation import Generation, Purpose
 from workflows.domain.ids import GenerationId, MessageId, PartId, SessionId
 from workflows.domain.messages import (
@@ -182,3 +186,17 @@ async def test_a_fork_locks_configurations_in_the_order_of_a_deletion(rig: Activ
         await deletion.rows(lock, id=second)
 
     assert (await forking).messages == 2
+
+
+async def test_a_session_that_is_deleted_while_it_is_copied_is_named(postgres_url: str, tmp_path: Path) -> None:
+    async with database_proxy(postgres_url) as between, Database(between.url) as slow, Database(postgres_url) as fast:
+        rig = await open_rig(fast, tmp_path)
+        await rig.open_turn()
+        await rig.close()
+        held = between.hold_request("INSERT INTO session")
+        copying = asyncio.create_task(fork_session(slow, rig.session, FORK, None, PERSON))
+        await held.wait_until_caught()
+        await Deletion(fast, rig.loader.data, None, PERSON).run(rig.session)
+        held.release()
+        with pytest.raises(Conflict, match="was deleted"):
+            await copying

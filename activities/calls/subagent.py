@@ -87,8 +87,8 @@ class CallSubagent:
 
     async def _begin(self, journal: Journal, task_request: TaskRequest, turn_status: TurnStatus) -> SubagentTask:
         message = MessageId(new_id(Prefix.MESSAGE))
-        model, variant = await self._ordered_model(journal)
-        prompt = Prompt.of_text(task_request.prompt, model=model, variant=variant, mode=PromptMode.QUEUE)
+        given = await self._ordered(journal) or Prompt(parts=())
+        prompt = given.model_copy(update={"mode": PromptMode.QUEUE}).with_text(task_request.prompt)
         if task_request.session is not None:
             await self._require_own(journal, task_request.session)
             async with journal.child_journal(task_request.session) as child:
@@ -102,12 +102,16 @@ class CallSubagent:
         tasks.start(journal, self.call.id, child.session, message, agent, background=background)
         return SubagentTask(call=self.call.id, child=child.session, prompt=message, agent=task_request.agent.name)
 
-    async def _ordered_model(self, journal: Journal) -> tuple[str | None, str | None]:
-        """The model and its variant that a prompt names for its subtask."""
+    async def _ordered(self, journal: Journal) -> Prompt | None:
+        """What a prompt names for its subtask: model, variant and slash command."""
         if self.call.ordered_by is None or self.call.ordered_part is None:
-            return None, None
-        ordered = await prompts.subtask(journal, self.call.ordered_by, self.call.ordered_part)
-        return (None, None) if ordered is None else (ordered.model, ordered.variant)
+            return None
+        content = await prompts.filled(journal, self.call.ordered_by)
+        ordered = content.subtasks.get(self.call.ordered_part) if content else None
+        if content is None or ordered is None:
+            return None
+        command = content.command if ordered.command else None
+        return Prompt(parts=(), model=ordered.model, variant=ordered.variant, command=command)
 
     async def _new_session(
         self, journal: Journal, child: SessionId, task_request: TaskRequest, turn_status: TurnStatus

@@ -92,11 +92,14 @@ async def system(reader: RowReader, prompt: MessageId | None) -> str | None:
 
 async def subtask(reader: RowReader, prompt: MessageId, place: int) -> SubtaskPart | None:
     """The one at this place among the parts of a prompt, unless that is deleted."""
+    content = await filled(reader, prompt)
+    return content.subtasks.get(place) if content else None
+
+
+async def filled(reader: RowReader, prompt: MessageId) -> PromptContent | None:
+    """With the outputs of its commands, unless it is deleted."""
     rows = await reader.rows(_QUERIES.body, id=prompt)
-    if not rows:
-        return None
-    content = await read_filled(reader, prompt, PromptContent.model_validate(rows[0]["body"]))
-    return content.subtasks.get(place)
+    return await read_filled(reader, prompt, PromptContent.model_validate(rows[0]["body"])) if rows else None
 
 
 async def names(reader: RowReader, prompt: MessageId) -> tuple[str, ...]:

@@ -76,7 +76,7 @@ def with_outputs(entries: Sequence[Entry]) -> tuple[Entry, ...]:
 
 
 async def read_filled(reader: RowReader, prompt: MessageId, content: PromptContent) -> PromptContent:
-    """A prompt whose commands have run."""
+    """A prompt whose commands have run: nothing in its text refers to anything, as outputs stand in it."""
     if not content.shell:
         return content
     rows = await reader.rows(_QUERIES.of_prompt, prompt=prompt)
@@ -89,7 +89,10 @@ async def read_filled(reader: RowReader, prompt: MessageId, content: PromptConte
         for row in rows
         if row["ordered_part"] in content.shell
     }
-    return content.model_copy(update={"parts": fill(content.parts, outputs)})
+    parts = fill(content.parts, outputs)
+    whole = ((0, max(len(part.prompt) for part in parts if isinstance(part, SubtaskPart))),) if content.subtasks else ()
+    command = content.command and content.command.model_copy(update={"typed_at": whole})
+    return content.model_copy(update={"parts": parts, "command": command})
 
 
 def _outputs_of(answer: AssistantMessage) -> dict[int, str]:

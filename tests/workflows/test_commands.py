@@ -57,17 +57,21 @@ async def test_a_command_is_a_prompt_with_its_files_and_recorded_by_its_name(ope
 async def test_a_command_as_a_subtask_is_done_by_any_agent_and_the_model_goes_on(open_harness: Open) -> None:
     scripts = delegation_scripts(UNASKED, DONE, one=(FOUND,))
     async with open_harness(scripts=scripts) as harness, harness.running_worker():
+        harness.file("a.txt", "of a")
         harness.configure(command={"find": {"template": "[[script:one]] $1", "subtask": True, "description": "find"}})
-        session = await start(harness, "find", "'it all'", agent="build")
+        session = await start(harness, "find", "'it all @a.txt'", agent="build")
         await harness.ended(session)
         (child,) = await children(harness, session, 1)
         (call,), found = await tasks(harness, session), texts(harness)
         opened: Any = [each for each in await harness.events(child) if each.type == "turn.opened"]
+        (told,) = [each for each in await harness.events(child) if isinstance(each, PromptAccepted)]
+        reads = [each.tool for each in await harness.calls(child)]
 
+    assert (told.command, reads) == ("find", [])
     assert (call.state, call.arguments["subagent_type"], call.arguments["prompt"]) == (
         CallState.DONE,
         "build",
-        "[[script:one]] it all",
+        "[[script:one]] it all @a.txt",
     )
     assert [each.agent for each in opened] == ["build"] and "It is in a.txt" in found[3][1] and len(found) == 5
 

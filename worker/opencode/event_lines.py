@@ -27,6 +27,7 @@ from workflows.domain.events.turns import ConfigurationChanged, TurnEnded, TurnO
 from workflows.domain.events.waits import WaitBegun, WaitEnded
 from workflows.domain.ids import MessageId, PartId, SessionId, TurnConfigId
 from workflows.domain.messages import CallState
+from workflows.domain.prompt import PromptContent
 
 _PartKind = Literal["step_start", "text", "reasoning", "tool_use", "step_finish"]
 _OwnKind = Literal[
@@ -40,6 +41,7 @@ _OwnKind = Literal[
     "compaction_failed",
     "pruned",
     "prompt_shortened",
+    "command",
     "wait_begun",
     "wait_ended",
     "task_started",
@@ -72,10 +74,10 @@ class RetryWait(Shape):
 
 class JsonLine(Shape):
     """Ours: `ask`, `retry`, `turn_start`, `turn_end`, `configuration_changed` (its `changes` in words), `compacted`
-    (`tokens` of the context, and the summary's `cost` in US dollars), `compaction_failed`, `prompt_shortened`
-    (characters that are `shown`), `seq` (of the session's event), `configuration` (the turn's), `forked` and `imported`
-    (of `origin`), `wait_begun` and `wait_ended`, `task_started` and, in the background, `task_ended` (of a `call`, by
-    a subagent's session)."""
+    (`tokens` of the context, and the summary's `cost` in US dollars), `compaction_failed`, `command` (a slash
+    command's `name`, `arguments` and `messageID`), `prompt_shortened` (characters that are `shown`), `seq` (of the
+    session's event), `configuration` (the turn's), `forked` and `imported` (of `origin`), `wait_begun` and
+    `wait_ended`, `task_started` and, in the background, `task_ended` (of a `call`, by a subagent's session)."""
 
     type: _PartKind | _OwnKind
     timestamp: int
@@ -90,6 +92,7 @@ class JsonLine(Shape):
     tokens: dict[str, int] | None = None
     cost: float | None = None
     shown: int | None = None
+    command: dict[str, JsonValue] | None = None
     configuration: TurnConfigId | None = None
     changes: list[str] | None = None
     origin: str | None = None
@@ -129,8 +132,8 @@ class EventLines:
                 self._on_message_completed(seen, record.event, at)
             case event if isinstance(event, _OwnEvent):
                 self._add_line(timestamp=at, session_id=record.session, **_of_own_event(seen, event))
-            case PromptAccepted(task=call) if call is not None:
-                self._add_line(type="task_ended", timestamp=at, session_id=record.session, task={"call": call})
+            case PromptAccepted():
+                self._on_prompt(seen, record.event, at)
             case CallPrepared() | CallClaimed():
                 self._note_call(record.event, at)
             case CallFinished(call=call, state=state):
@@ -146,6 +149,17 @@ class EventLines:
                     self._add_line(type="error", timestamp=at, session_id=record.session, error=problem)
                 self._add_line(type="turn_end", timestamp=at, session_id=record.session, reason=reason)
         return self._take()
+
+    def _on_prompt(self, seen: EventWithContents, event: PromptAccepted, at: int) -> None:
+        """The end of a background task, or OpenCode's `command.executed`: without arguments once it is deleted."""
+        if event.task is not None:
+            self._add_line(type="task_ended", timestamp=at, session_id=seen.record.session, task={"call": event.task})
+        if event.command is None:
+            return
+        content = PromptContent.model_validate(seen.contents.get(event.prompt) or {"parts": ()})
+        executed: dict[str, JsonValue] = {"name": event.command, "messageID": event.prompt}
+        executed["arguments"] = content.command.arguments if content.command else ""
+        self._add_line(type="command", timestamp=at, session_id=seen.record.session, command=executed)
 
     def _on_message_completed(self, seen: EventWithContents, event: MessageCompleted, at: int) -> None:
         session, message = seen.record.session, event.message

@@ -2,6 +2,8 @@
 
 from itertools import pairwise
 
+from pydantic import JsonValue
+
 from tests.worker.cli.render.test_event_renderer import seen
 from worker.opencode.event_lines import EventLines
 from workflows.domain.events.generations import MessageCompleted, PartSeal
@@ -47,3 +49,14 @@ def test_a_task_in_the_background_has_lines_for_its_begin_and_its_end() -> None:
 
     task = {"call": call, "agent": "explore", "background": True, "sessionID": child}
     assert shown == [("task_started", task), ("task_ended", {"call": call})]
+
+
+def test_a_slash_command_has_a_line_as_opencodes_event() -> None:
+    told = PromptAccepted(prompt=MessageId("msg_1"), mode="queue", seal="", command="review", template="0")
+    used: JsonValue = {"name": "review", "arguments": "HEAD~3", "template": "0"}
+
+    (line,) = EventLines().of_event(seen(told, msg_1={"parts": [], "command": used}))
+    (deleted,) = EventLines().of_event(seen(told))
+
+    executed = {"name": "review", "arguments": "HEAD~3", "messageID": "msg_1"}
+    assert (line.type, line.command) == ("command", executed) and deleted.command == executed | {"arguments": ""}

@@ -23,6 +23,7 @@ SHARED_MODULES: Final = {  # one noun, seen by several rooms
         "projects",
         "prompts",
         "reconcile",
+        "trust",
         "turns",
     ),
     *("run", "schedules", "skills", "statistics", "stops", "task", "tasks", "titles", "waits"),

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from worker.schedules_client import SchedulesClient
     from worker.session_reader import SessionReader
     from worker.summaries_client import SummariesClient
+    from worker.trust_client import TrustClient
     from workflows.domain.config.turn_config import TurnConfig
 
 
@@ -158,6 +159,12 @@ class SessionClient:
         from worker.summaries_client import SummariesClient  # as above
 
         return SummariesClient(self.database, self.actor, self.holdfast.deliver)
+
+    @cached_property
+    def trust(self) -> "TrustClient":
+        from worker.trust_client import TrustClient  # as above
+
+        return TrustClient(self.database, self.settings.host, self.actor)
 
     @cached_property
     def schedules(self) -> "SchedulesClient":

@@ -3,10 +3,12 @@
 import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from activities.model.providers import check_model
+from activities.project.checked_config import CheckedConfig
 from activities.project.config_loader import PRIMARY_ROLE
 from activities.project.config_loader import Role as Role
 from activities.project.config_origins import ConfigOrigins
@@ -15,6 +17,7 @@ from activities.project.project_loader import ProjectLoader
 from worker.settings import Settings
 from worker.stack import state_file
 from worker.stack.layout import Layout
+from workflows.domain.config.accepted_trust import AcceptedTrust
 from workflows.domain.config.references import has_reference
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.config.turn_config import TurnConfig
@@ -28,12 +31,30 @@ if TYPE_CHECKING:
 async def load_project_config(
     settings: Settings, directory: Path, role: Role = PRIMARY_ROLE, sources: ConfigSources | None = None
 ) -> TurnConfig:
-    """The configuration that a turn starting now would find; `sources` are by default this shell's.
+    """The configuration that a turn starting now would find; `sources` are by default this shell's. While the stack
+    does not run, nothing that a person has accepted is known.
 
     Raises UsageError for an invalid file, and for an agent that cannot work there.
     """
     known = sources or sources_of(settings)
-    return await _loader_of_worker(settings).load(str(directory), known, role)
+    return await _loader_of_worker(settings).load(str(directory), known, role, partial(_find_accepted, settings))
+
+
+async def check_project_trust(settings: Settings, directory: Path) -> CheckedConfig:
+    """What of this shell's configuration of a directory takes effect only once it is accepted. Raises UsageError."""
+    return await _loader_of_worker(settings).check_trust(str(directory), sources_of(settings))
+
+
+async def _find_accepted(settings: Settings, worktree: str, digest: str) -> AcceptedTrust | None:
+    from activities.store import trust_records  # few projects need it
+    from worker.inbox_reader import door_database
+    from worker.stack.status import endpoints
+
+    addresses = endpoints(settings)
+    if addresses is None:
+        return None
+    async with door_database(addresses) as database:
+        return await trust_records.find_accepted(database, settings.host, worktree, digest)
 
 
 async def load_config_origins(settings: Settings, directory: Path) -> ConfigOrigins:
@@ -43,7 +64,8 @@ async def load_config_origins(settings: Settings, directory: Path) -> ConfigOrig
 
 async def load_merged_config(settings: Settings, directory: Path) -> "MergedConfig":
     """This shell's configuration of a directory, value by value. Raises UsageError for an invalid one."""
-    return await _loader_of_worker(settings).merged(str(directory), sources_of(settings))
+    find_accepted = partial(_find_accepted, settings)
+    return await _loader_of_worker(settings).merged(str(directory), sources_of(settings), find_accepted)
 
 
 async def load_commands(

@@ -67,7 +67,7 @@ def find_commands(
                 refused.append(RefusedCommand(name=skill.name, why=str(error)))
     for each in refused:
         found.pop(each.name, None)  # another one in its place would do something else than its user expects
-    held = (f"{each.file}: {each.field} has no effect: {each.why}." for each in outside)
+    held = (f"{each.file}: {'.'.join(each.path)} has no effect: {each.why}." for each in outside)
     return FoundCommands(dict(sorted(found.items())), tuple(refused), (*files.warnings, *warnings, *held))
 
 

@@ -1,47 +1,38 @@
 """Reads and judges everything that a directory determines: the turn configuration."""
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from activities.files.workspace import Workspace
+from activities.project.checked_config import CheckedConfig, check_trust
 from activities.project.config_files import read_layers
 from activities.project.config_origins import ConfigOrigins
+from activities.project.config_rules import configured_rules, rules_of
 from activities.project.file_positions import FilePositions
-from activities.project.instructions import (
-    MAX_INSTRUCTION_BYTES,
-    project_names,
-    read_instructions,
-)
+from activities.project.instructions import MAX_INSTRUCTION_BYTES, project_names
 from activities.project.organisations import read_organisations
-from activities.project.prompt_files import read_prompts
 from activities.project.remote_instructions import read_remote_instructions
 from activities.project.skill_files import find_skills, skill_rules
 from activities.project.unsupported import ignored_files
 from activities.web.remote_copies import RemoteSource
 from workflows.domain.agents.agent import Agent
-from workflows.domain.agents.built_in import BUILD, HIDDEN, RESERVED, agent_named
+from workflows.domain.agents.built_in import BUILD, HIDDEN, RESERVED
 from workflows.domain.agents.delegation import Delegation
-from workflows.domain.config.agent_selection import (
-    available_agents,
-    check_readable,
-    default_agent,
-    select_agent,
-    visible_names,
-)
+from workflows.domain.config.accepted_trust import AcceptedTrust
+from workflows.domain.config.agent_selection import check_readable, default_agent, select_agent, visible_names
 from workflows.domain.config.config import AgentSettings, Config
 from workflows.domain.config.fields import JsonObject, unknown_fields, unsupported_fields, value_at
 from workflows.domain.config.loosening import loosens
 from workflows.domain.config.merge import ConfigLayer, deep_merge, merge_files
 from workflows.domain.config.references import unresolved_references
 from workflows.domain.config.sources import ConfigSources
-from workflows.domain.config.trust import apply_trust
 from workflows.domain.config.turn_config import Instruction, TurnConfig, UnsupportedField
 from workflows.domain.errors import UnknownAgent
-from workflows.domain.permissions import defaults, rules
+from workflows.domain.permissions import rules
 from workflows.domain.permissions.permission_keys import WEBFETCH
 from workflows.domain.permissions.rules import Action, Rule, Ruleset, evaluate
 
@@ -59,6 +50,7 @@ class Role:
 
 
 PRIMARY_ROLE: Final = Role()
+FindAccepted: TypeAlias = Callable[[str, str], Awaitable[AcceptedTrust | None]]  # of a work tree, by its digest
 
 
 @dataclass(frozen=True)
@@ -70,10 +62,27 @@ class LoadedConfig:
 
 
 async def load_turn_config(
-    workspace: Workspace, sources: ConfigSources, managed: Path, role: Role = PRIMARY_ROLE
+    workspace: Workspace,
+    sources: ConfigSources,
+    managed: Path,
+    role: Role = PRIMARY_ROLE,
+    find_accepted: FindAccepted | None = None,
 ) -> LoadedConfig:
-    """`managed`: the administrator's configuration folder. Raises ConfigError, UnknownAgent."""
-    return await asyncio.to_thread(_load_turn_config, workspace, sources, managed, role)
+    """`managed`: the administrator's configuration folder. `find_accepted`: what a person has accepted of the project's
+    files; without, nothing is. Raises ConfigError, UnknownAgent."""
+    checked = await read_checked(workspace, sources, managed)
+    return await asyncio.to_thread(_load_turn_config, checked, role, await _accepted(checked, find_accepted))
+
+
+async def read_checked(workspace: Workspace, sources: ConfigSources, managed: Path) -> CheckedConfig:
+    """Raises ConfigError."""
+    return await asyncio.to_thread(lambda: check_trust(read_layers(workspace, sources, managed), workspace, sources))
+
+
+async def _accepted(checked: CheckedConfig, find_accepted: FindAccepted | None) -> AcceptedTrust | None:
+    if find_accepted is None or not checked.may_be_accepted:
+        return None
+    return await find_accepted(str(checked.workspace.root), checked.content.digest)
 
 
 async def load_origins(workspace: Workspace, sources: ConfigSources, managed: Path) -> ConfigOrigins:
@@ -83,40 +92,40 @@ async def load_origins(workspace: Workspace, sources: ConfigSources, managed: Pa
     return ConfigOrigins(files, str(workspace.home))
 
 
-async def load_merged(workspace: Workspace, sources: ConfigSources, managed: Path) -> "MergedConfig":
+async def load_merged(
+    workspace: Workspace, sources: ConfigSources, managed: Path, find_accepted: FindAccepted | None = None
+) -> "MergedConfig":
     """Raises ConfigError."""
-    return await asyncio.to_thread(_load_merged, workspace, sources, managed)
+    checked = await read_checked(workspace, sources, managed)
+    return await asyncio.to_thread(_load_merged, checked, await _accepted(checked, find_accepted))
 
 
-def _load_merged(workspace: Workspace, sources: ConfigSources, managed: Path) -> "MergedConfig":
+def _load_merged(checked: CheckedConfig, accepted: AcceptedTrust | None) -> "MergedConfig":
     from activities.project.config_values import MergedConfig  # for one command
 
-    written = read_layers(workspace, sources, managed)
-    layers, outside, _ = read_prompts(written, workspace.root)
-    config, held = apply_trust(layers, lambda config, agent: rules_of(agent, config, workspace))
-    return MergedConfig(config, tuple(zip(written, layers, strict=True)), (*held, *outside))
+    checked = checked if accepted is None else checked.with_trust()
+    held = tuple(item.untrusted for item in checked.held_items)
+    return MergedConfig(checked.settings, tuple(zip(checked.files, checked.layers, strict=True)), held)
 
 
-def _load_turn_config(workspace: Workspace, sources: ConfigSources, managed: Path, role: Role) -> LoadedConfig:
-    files = read_layers(workspace, sources, managed)
-    layers, outside_prompts, prompt_warnings = read_prompts(files, workspace.root)
+def _load_turn_config(checked: CheckedConfig, role: Role, accepted: AcceptedTrust | None) -> LoadedConfig:
+    checked = checked if accepted is None else checked.with_trust()
+    workspace, sources, files, settings = checked.workspace, checked.sources, checked.files, checked.settings
     refused = tuple(layer.refused for layer in files if layer.refused is not None)
-    settings, untrusted_fields = apply_trust(layers, lambda config, agent: rules_of(agent, config, workspace))
-    own = Config.model_validate(merge_files(layer.tree for layer in layers if layer.trusted))
-    known = available_agents(settings, own, refused)
-    check_readable(role.agent or settings.default_agent or BUILD.name, refused, known)
-    agent = _subagent(role, known) if role.ancestors else _primary(role, known, settings, own, workspace)
-    managed_config = Config.model_validate(merge_files(layer.tree for layer in layers if layer.managed))
+    default = checked.own_default if checked.default_is_held else settings.default_agent or BUILD.name
+    check_readable(role.agent or default, refused, checked.known)
+    agent = _subagent(role, checked.known) if role.ancestors else _primary(role, checked)
+    managed_config = Config.model_validate(merge_files(layer.tree for layer in files if layer.managed))
     managed_model = managed_config.agent.get(agent.name, AgentSettings()).model or managed_config.model
-    instructions, outside = read_instructions(workspace, layers, sources)
-    ceiling = _configured_rules(agent.name, managed_config, workspace)
+    ceiling = configured_rules(agent.name, managed_config, workspace)
     fetchable = partial(may_fetch, rules.apply_ceiling(ceiling, rules_of(agent.name, settings, workspace)))
-    remote = read_remote_instructions(workspace.data, layers, fetchable)
-    found = find_skills(workspace, layers, sources, fetchable)
+    instructions = checked.instructions.instructions
+    remote = read_remote_instructions(workspace.data, checked.counting_layers, fetchable)
+    found = find_skills(workspace, checked.counting_layers, sources, fetchable)
     organisations = read_organisations(workspace)
     ignored, scan_warnings = ignored_files(workspace, sources)
     limited_rules = rules.apply_ceiling(
-        ceiling, rules_of(agent.name, settings, workspace, skill_rules(found.skills.values(), workspace))
+        ceiling, _agent_rules(agent.name, checked, skill_rules(found.skills.values(), workspace))
     )
     turn_config = TurnConfig(
         directory=str(workspace.directory),
@@ -127,17 +136,21 @@ def _load_turn_config(workspace: Workspace, sources: ConfigSources, managed: Pat
         rules=(*limited_rules, *role.rules),
         agent=agent.model_copy(update={"model": managed_model}) if managed_model else agent,
         delegation=Delegation(
-            agents=tuple(map(_without_prompt, known.values())), ancestors=role.ancestors, limit=settings.subagent_depth
+            agents=tuple(map(_without_prompt, checked.known.values())),
+            ancestors=role.ancestors,
+            limit=settings.subagent_depth,
         ),
         instructions=(*instructions, *remote.instructions),
         instruction_names=project_names(sources),
         skills=found.sorted(),
-        untrusted_fields=(*untrusted_fields, *outside_prompts, *outside, *remote.untrusted, *found.untrusted),
+        accepted=accepted,
+        held_content=checked.content.digest if accepted is None and checked.may_be_accepted else None,
+        untrusted_fields=(*(item.untrusted for item in checked.held_items), *checked.instructions.ignored),
         unsupported_fields=tuple(_unsupported_fields(files)),
         ignored=ignored,
         refused_agents=refused,
         warnings=(
-            *prompt_warnings,
+            *checked.prompts.warnings,
             *_warnings(files, settings, str(workspace.home)),
             *_shortened_warnings((*instructions, *remote.instructions)),
             *organisations.warnings,
@@ -147,6 +160,16 @@ def _load_turn_config(workspace: Workspace, sources: ConfigSources, managed: Pat
         ),
     )
     return LoadedConfig(turn_config, (*organisations.wanted, *remote.wanted, *found.wanted))
+
+
+def _agent_rules(agent: str, checked: CheckedConfig, of_skills: Iterator[Rule]) -> Ruleset:
+    """A project's rules for all agents may be strict for one and loose for another: what the latter's own rules deny
+    stays denied."""
+    workspace = checked.workspace
+    own, configured = (rules_of(agent, each, workspace) for each in (checked.own, checked.settings))
+    found = rules_of(agent, checked.settings, workspace, of_skills)
+    loose = configured != own and loosens(own, configured)
+    return (*found, *rules.only_denies(own)) if loose else found
 
 
 def may_fetch(ruleset: Ruleset, url: str) -> bool:
@@ -174,47 +197,22 @@ def _subagent(role: Role, known: Mapping[str, Agent]) -> Agent:
     return agent
 
 
-def _primary(role: Role, known: Mapping[str, Agent], settings: Config, own: Config, workspace: Workspace) -> Agent:
+def _primary(role: Role, checked: CheckedConfig) -> Agent:
     """Raises UnknownAgent, also when the project's files make an agent the default that may do more than the user's own
-    default."""
+    default, and leave no other."""
+    known = checked.known
     if role.agent is not None:
         return select_agent(role.agent, known)
-    agent, own_default = default_agent(settings, known), _own_default(own)
-    if agent.name != own_default and loosens(
-        rules_of(own_default, own, workspace), rules_of(agent.name, settings, workspace)
-    ):
-        problem = (
-            f"The files of this project choose agent {agent.name!r}, which may do more than {own_default!r}, that of "
-            "your own configuration: name the one that you want with `--agent`."
-        )
-        raise UnknownAgent(problem, visible_names(known))
-    return agent
-
-
-def _own_default(own: Config) -> str:
-    """The user's files may name an agent that only the project defines."""
-    try:
-        return default_agent(own, available_agents(own)).name
-    except UnknownAgent:
-        return own.default_agent or BUILD.name
-
-
-def rules_of(agent: str, config: Config, workspace: Workspace, of_skills: Iterable[Rule] = ()) -> Ruleset:
-    """An agent's rules: built-in, the user's, its own (opencode.md 2.1). `of_skills`: of the folders of skills."""
-    own = _configured_rules(agent, config, workspace)
-    return defaults.agent_rules(
-        (*of_skills, *agent_named(agent).rules),
-        own,
-        data=workspace.data,
-        data_from_root=workspace.relative(workspace.data),
-        temporary=workspace.temporary,
+    agent, own_default = default_agent(checked.settings, known), checked.own_default
+    if not checked.default_is_held:
+        return agent
+    if own_default in known and known[own_default].selectable:
+        return known[own_default]
+    problem = (
+        f"The files of this project choose agent {agent.name!r}, which may do more than {own_default!r}, that of "
+        "your own configuration: name the one that you want with `--agent`, or accept the files with `holdfast trust`."
     )
-
-
-def _configured_rules(agent: str, config: Config, workspace: Workspace) -> Ruleset:
-    home = str(workspace.home)
-    own = config.agent.get(agent, AgentSettings())
-    return (*rules.from_config(config.permission, home), *rules.from_config(own.permission, home))
+    raise UnknownAgent(problem, visible_names(known))
 
 
 def _unsupported_fields(layers: Sequence[ConfigLayer]) -> Iterator[UnsupportedField]:

@@ -1,7 +1,9 @@
 """References in configuration: made independent of their file on reading, resolved on use."""
 
+import hashlib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import cast
 from urllib.parse import quote, unquote
 
 from pydantic import JsonValue
@@ -64,9 +66,33 @@ async def _look_up(kind: references.ReferenceKind, name: str, environ: Mapping[s
         return environ.get(name, "")
     if kind == "file":
         return await read_in_time(repr(name), lambda: _text(Path(name)).strip())
+    if kind == "accepted":
+        digest, inner, inner_name = name.split(":", 2)
+        text = await _look_up(cast(references.ReferenceKind, inner), inner_name, environ)
+        if content_digest(text) != digest:
+            file = unquote(inner_name.partition("#")[0])
+            raise ConfigError(f"{file}: its content is not what was accepted: `holdfast trust` shows what has changed.")
+        return text
     file, _, at = name.partition("#")
     path = Path(unquote(file))
     return await read_in_time(repr(str(path)), lambda: _field(path, at))
+
+
+def content_digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def read_reference(kind: references.ReferenceKind, name: str) -> str:
+    """What a file's reference stands for now. Raises ConfigError."""
+    if kind == "config":
+        file, _, at = name.partition("#")
+        return _field(Path(unquote(file)), at)
+    return _text(Path(name)).strip()
+
+
+def referenced_file(kind: references.ReferenceKind, name: str) -> Path | None:
+    """None: it is no file."""
+    return None if kind == "env" else Path(unquote(name.partition("#")[0]) if kind == "config" else name)
 
 
 def _field(path: Path, at: str) -> str:

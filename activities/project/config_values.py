@@ -14,7 +14,7 @@ from workflows.domain.config import references
 from workflows.domain.config.config import Config
 from workflows.domain.config.fields import FieldPath, JsonObject, value_at
 from workflows.domain.config.merge import JOINED_LISTS, ConfigLayer
-from workflows.domain.config.trust import UntrustedField
+from workflows.domain.config.trust_items import UntrustedField
 
 MASK: Final = "[redacted]"
 
@@ -64,8 +64,9 @@ class MergedConfig:
             items = _items(value_at(layer.tree, path[:-1])) if path[:-1] in JOINED_LISTS else []
             if value in items:
                 return written, (*path[:-1], str(items.index(value)))
-            if value_at(layer.tree, path) == value:
-                return written, path
+            for there in (path, path[:-1]) if path[-1] == "*" else (path,):  # a rule for everything, in short
+                if value_at(layer.tree, there) == value:
+                    return written, there
         return None, path
 
 
@@ -98,7 +99,7 @@ def mask_secrets(value: JsonValue, at: FieldPath, redactor: Redactor) -> JsonVal
 
 
 def _is_secret(text: str, at: FieldPath) -> bool:
-    if any(kind == "config" for kind, _ in references.references_of(text)):
+    if any(kind == "config" or ":config:" in name for kind, name in references.references_of(text)):
         return True
     plain = not references.has_reference(text)
     return config_secrets.holds_secret(text, at) or (plain and config_secrets.stays_in_file(text, at))

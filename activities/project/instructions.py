@@ -11,7 +11,7 @@ from activities.files.workspace import Workspace
 from activities.project.config_files import directories_to_root, user_config_folders
 from workflows.domain.config.merge import ConfigLayer
 from workflows.domain.config.sources import ConfigSources
-from workflows.domain.config.trust import UntrustedField
+from workflows.domain.config.trust_items import TrustItem, UntrustedField
 from workflows.domain.config.turn_config import Instruction
 from workflows.domain.errors import ConfigError, ToolError
 
@@ -29,22 +29,32 @@ class Candidate(NamedTuple):
     named: str
 
 
+class FoundInstructions(NamedTuple):
+    """`items`: what a project's files name outside of it; `ignored`: what cannot be read."""
+
+    instructions: tuple[Instruction, ...]
+    items: tuple[TrustItem, ...]
+    ignored: tuple[UntrustedField, ...]
+
+
 def read_instructions(
-    workspace: Workspace, layers: Sequence[ConfigLayer], sources: ConfigSources
-) -> tuple[tuple[Instruction, ...], tuple[UntrustedField, ...]]:
-    """The user's, the project's (nearest first), those named in `layers`, each once; and what is ignored."""
+    workspace: Workspace, layers: Sequence[ConfigLayer], sources: ConfigSources, *, accepted: bool = False
+) -> FoundInstructions:
+    """The user's, the project's (nearest first), those named in `layers`, each once; `accepted`: the project's may lie
+    anywhere."""
     found: dict[tuple[Path, bool], Candidate] = {}
-    for candidate in _candidates(workspace, layers, sources):
-        real = real_path(candidate.path)
+    for named in _candidates(workspace, layers, sources):
+        real, candidate = real_path(named.path), named._replace(trusted=True) if accepted else named
         found.setdefault((real, candidate.trusted or real.is_relative_to(workspace.root)), candidate)
-    results = [
-        read_instruction(candidate, workspace.root) for candidate in islice(found.values(), MAX_INSTRUCTION_FILES)
-    ]
+    first = [*islice(found.values(), MAX_INSTRUCTION_FILES)]
+    outside = {each.path: item for each in first if (item := _outside_item(each, workspace.root)) is not None}
+    results = [read_instruction(candidate, workspace.root) for candidate in first if candidate.path not in outside]
     if len(found) > MAX_INSTRUCTION_FILES:
         next_one = [*found.values()][MAX_INSTRUCTION_FILES]
         results.append(UntrustedField(file=next_one.named, field=f"instructions {next_one.path}", why=_MANY))
     instructions = tuple(result for result in results if isinstance(result, Instruction) and result.text)
-    return instructions, tuple(result for result in results if isinstance(result, UntrustedField))
+    ignored = tuple(result for result in results if isinstance(result, UntrustedField))
+    return FoundInstructions(instructions, tuple(outside.values()), ignored)
 
 
 def _candidates(workspace: Workspace, layers: Iterable[ConfigLayer], sources: ConfigSources) -> Iterator[Candidate]:
@@ -112,6 +122,14 @@ def _matching(pattern: Path, workspace: Workspace, layer: ConfigLayer) -> Iterat
             yield from sorted(folder.glob(relative))
         except (ValueError, IndexError, OSError) as error:
             raise ConfigError(f"{layer.file}: 'instructions' holds {str(pattern)!r}, no usable pattern.") from error
+
+
+def _outside_item(candidate: Candidate, root: Path) -> TrustItem | None:
+    path, real = candidate.path, real_path(candidate.path)
+    if candidate.trusted or real.is_relative_to(root):
+        return None
+    value = str(path) if real == path else f"{path} ({real})"
+    return TrustItem(file=candidate.named, path=("instructions", str(path)), value=value, why=_OUTSIDE)
 
 
 def read_instruction(

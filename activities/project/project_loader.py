@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 from activities.files.workspace import Workspace
 from activities.project import config_loader, worktree
-from activities.project.config_loader import PRIMARY_ROLE, LoadedConfig, Role
+from activities.project.checked_config import CheckedConfig
+from activities.project.config_loader import PRIMARY_ROLE, FindAccepted, LoadedConfig, Role
 from activities.project.config_origins import ConfigOrigins
 from activities.project.config_references import resolve
+from activities.project.config_rules import rules_of
 from activities.project.organisations import parse_organisation
 from activities.turn_context import TurnContext
 from workflows.domain.agents.built_in import BUILD
@@ -57,13 +59,19 @@ class ProjectLoader:
     def turn_context(self, directory: str, turn_config: TurnConfig) -> TurnContext:
         return TurnContext.from_config(self.workspace(directory, turn_config.home), turn_config)
 
-    async def load(self, directory: str, sources: ConfigSources | None = None, role: Role = PRIMARY_ROLE) -> TurnConfig:
+    async def load(
+        self,
+        directory: str,
+        sources: ConfigSources | None = None,
+        role: Role = PRIMARY_ROLE,
+        find_accepted: FindAccepted | None = None,
+    ) -> TurnConfig:
         """Raises ConfigError, UnknownAgent."""
         sources = sources or self.default_sources
         workspace = self.workspace(directory, sources.home)
-        loaded = await config_loader.load_turn_config(workspace, sources, self.managed, role)
+        loaded = await config_loader.load_turn_config(workspace, sources, self.managed, role, find_accepted)
         if self.fetches and loaded.wanted and await self._renew(loaded):
-            loaded = await config_loader.load_turn_config(workspace, sources, self.managed, role)
+            loaded = await config_loader.load_turn_config(workspace, sources, self.managed, role, find_accepted)
         return loaded.turn_config
 
     async def _renew(self, loaded: LoadedConfig) -> bool:
@@ -72,13 +80,18 @@ class ProjectLoader:
         may_fetch = partial(config_loader.may_fetch, loaded.turn_config.rules)
         return await RemoteRefresh(self.data, self.environ, may_fetch, parse_organisation).renew(loaded.wanted)
 
+    async def check_trust(self, directory: str, sources: ConfigSources) -> CheckedConfig:
+        """What of the directory's files needs a person's trust. Raises ConfigError."""
+        return await config_loader.read_checked(self.workspace(directory, sources.home), sources, self.managed)
+
     async def origins(self, directory: str, sources: ConfigSources) -> ConfigOrigins:
         """Raises ConfigError."""
         return await config_loader.load_origins(self.workspace(directory, sources.home), sources, self.managed)
 
-    async def merged(self, directory: str, sources: ConfigSources) -> "MergedConfig":
+    async def merged(self, directory: str, sources: ConfigSources, find_accepted: FindAccepted) -> "MergedConfig":
         """Raises ConfigError."""
-        return await config_loader.load_merged(self.workspace(directory, sources.home), sources, self.managed)
+        workspace = self.workspace(directory, sources.home)
+        return await config_loader.load_merged(workspace, sources, self.managed, find_accepted)
 
     async def commands(self, directory: str, sources: ConfigSources, skills: Sequence[Skill] = ()) -> "FoundCommands":
         """The slash commands; `skills`: those that may be used. Raises ConfigError."""
@@ -88,11 +101,15 @@ class ProjectLoader:
         return await asyncio.to_thread(find_commands, workspace, sources, self.managed, skills)
 
     async def try_load(
-        self, directory: str, sources: ConfigSources | None = None, role: Role = PRIMARY_ROLE
+        self,
+        directory: str,
+        sources: ConfigSources | None = None,
+        role: Role = PRIMARY_ROLE,
+        find_accepted: FindAccepted | None = None,
     ) -> DirectoryConfig:
         """The configuration to freeze, or the built-in one with the reason against a turn."""
         try:
-            turn_config = await self.load(directory, sources, role)
+            turn_config = await self.load(directory, sources, role, find_accepted)
             named = turn_config.agent.model or turn_config.config.model
             return DirectoryConfig(turn_config, model=await resolve(named, self.environ) if named else None)
         except UsageError as error:
@@ -105,7 +122,7 @@ def built_in_config(workspace: Workspace) -> TurnConfig:
     """For a turn that only reports a problem."""
     config = Config()
     root = str(workspace.worktree) if workspace.worktree else None
-    rules = config_loader.rules_of(BUILD.name, config, workspace)
+    rules = rules_of(BUILD.name, config, workspace)
     return TurnConfig(
         directory=str(workspace.directory), worktree=root, home=str(workspace.home), config=config, rules=rules
     )

@@ -10,7 +10,7 @@ from activities.project.jsonc import read_text
 from workflows.domain.config.fields import FieldPath, value_at, with_value_at, without_path
 from workflows.domain.config.merge import ConfigLayer
 from workflows.domain.config.references import ReferenceKind, replace_references
-from workflows.domain.config.trust import UntrustedField
+from workflows.domain.config.trust_items import TrustItem
 from workflows.domain.errors import ConfigError
 
 MAX_PROMPT_CHARS: Final = 64 * 1024  # with all its files
@@ -21,7 +21,7 @@ class ReadPrompts(NamedTuple):
     """The layers with the texts of prompts; what a project's files may not read; what is not looked up."""
 
     layers: tuple[ConfigLayer, ...]
-    untrusted: tuple[UntrustedField, ...]
+    items: tuple[TrustItem, ...]
     warnings: tuple[str, ...]
 
 
@@ -33,13 +33,13 @@ def read_prompts(layers: Sequence[ConfigLayer], root: Path, table: str = "agent"
     read = [_read_layer(layer, root, table, field) for layer in layers]
     return ReadPrompts(
         tuple(each.layers[0] for each in read),
-        tuple(held for each in read for held in each.untrusted),
+        tuple(held for each in read for held in each.items),
         tuple(warning for each in read for warning in each.warnings),
     )
 
 
 def _read_layer(layer: ConfigLayer, root: Path, table: str, field: str) -> ReadPrompts:
-    tree, untrusted, warnings = layer.tree, list[UntrustedField](), list[str]()
+    tree, items, warnings = layer.tree, list[TrustItem](), list[str]()
     entries = tree.get(table)
     for name in entries if isinstance(entries, dict) and not layer.markdown else ():
         path: FieldPath = (table, name, field)
@@ -52,11 +52,11 @@ def _read_layer(layer: ConfigLayer, root: Path, table: str, field: str) -> ReadP
         if files.variables:
             warnings.append(f"{files.where()}: {', '.join(files.variables)} in {files.field!r} is not looked up.")
         if files.outside:
-            untrusted.append(UntrustedField(file=layer.file, field=files.field, why=_OUTSIDE))
+            items.append(TrustItem(file=layer.file, path=path, value=written, why=_OUTSIDE))
             tree = without_path(tree, path)
         elif text != written:
             tree = with_value_at(tree, path, text)
-    return ReadPrompts((layer.model_copy(update={"tree": tree}),), tuple(untrusted), tuple(warnings))
+    return ReadPrompts((layer.model_copy(update={"tree": tree}),), tuple(items), tuple(warnings))
 
 
 class _Files:

@@ -8,7 +8,7 @@ from typing import Final
 from activities.project.instructions import MAX_INSTRUCTION_BYTES, instruction_urls
 from activities.web.remote_copies import RemoteSource, describe_problem, read_copy
 from workflows.domain.config.merge import ConfigLayer
-from workflows.domain.config.trust import UntrustedField
+from workflows.domain.config.trust_items import TrustItem
 from workflows.domain.config.turn_config import Instruction
 
 MAX_ADDRESSES: Final = 50
@@ -20,7 +20,6 @@ class RemoteInstructions:
     """`wanted`: what a worker is to fetch."""
 
     instructions: list[Instruction] = field(default_factory=list)
-    untrusted: list[UntrustedField] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     wanted: list[RemoteSource] = field(default_factory=list)
 
@@ -30,7 +29,7 @@ def read_remote_instructions(
 ) -> RemoteInstructions:
     """From the copies in Holdfast's `data` directory, in the order in which `layers` name them."""
     found = RemoteInstructions()
-    for layer, url in _addresses(layers, found):
+    for layer, url in _addresses([layer for layer in layers if layer.trusted], found):
         if not may_fetch(url):
             found.warnings.append(f"{layer.file}: {url} is left out: your rules deny webfetch of it.")
             continue
@@ -45,14 +44,19 @@ def read_remote_instructions(
     return found
 
 
+def foreign_addresses(layers: Iterable[ConfigLayer]) -> Iterator[TrustItem]:
+    """Of files that are not the user's own."""
+    for layer in layers:
+        for url in instruction_urls(layer) if not layer.trusted else ():
+            yield TrustItem(file=layer.file, path=("instructions", url), value=url, why=FOREIGN)
+
+
 def _addresses(layers: Iterable[ConfigLayer], found: RemoteInstructions) -> Iterator[tuple[ConfigLayer, str]]:
     """Each once."""
     known = set[str]()
     for layer in layers:
         for url in instruction_urls(layer):
-            if not layer.trusted:
-                found.untrusted.append(UntrustedField(file=layer.file, field=f"instructions {url}", why=FOREIGN))
-            elif url not in known and len(known) == MAX_ADDRESSES:
+            if url not in known and len(known) == MAX_ADDRESSES:
                 found.warnings.append(
                     f"{layer.file}: only the first {MAX_ADDRESSES} addresses of instructions are read."
                 )

@@ -17,7 +17,7 @@ from activities.web.remote_copies import RemoteSource, describe_problem, read_co
 from workflows.domain.config.config import SkillSettings
 from workflows.domain.config.merge import ConfigLayer
 from workflows.domain.config.sources import ConfigSources
-from workflows.domain.config.trust import UntrustedField
+from workflows.domain.config.trust_items import TrustItem
 from workflows.domain.errors import ConfigError
 from workflows.domain.permissions import paths, permission_keys
 from workflows.domain.permissions.rules import Action, Rule
@@ -44,10 +44,9 @@ class SkillFolder(NamedTuple):
 
 @dataclass
 class FoundSkills:
-    """By name; what a project's files may not name; which files are left out, and why; what a worker is to fetch."""
+    """By name; which files are left out, and why; what a worker is to fetch."""
 
     skills: dict[str, Skill] = field(default_factory=dict)
-    untrusted: list[UntrustedField] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     wanted: list[RemoteSource] = field(default_factory=list)
 
@@ -144,14 +143,31 @@ def _settings(layer: ConfigLayer) -> SkillSettings:
     return SkillSettings.model_validate(layer.tree.get("skills", {}))
 
 
-def _configured_folders(layer: ConfigLayer, workspace: Workspace, found: FoundSkills) -> Iterator[SkillFolder]:
+def outside_folders(workspace: Workspace, layers: Iterable[ConfigLayer]) -> Iterator[TrustItem]:
+    """Those outside the project that files name which are not the user's own."""
+    for layer in layers:
+        for entry in _settings(layer).paths:
+            if outside := _outside(layer, _candidates(entry, workspace), workspace):
+                leads = ", ".join(map(str, outside))
+                value = entry if leads == entry else f"{entry} ({leads})"
+                yield TrustItem(file=layer.file, path=("skills", "paths", entry), value=value, why=_OUTSIDE)
+
+
+def _candidates(entry: str, workspace: Workspace) -> list[Path]:
     """Relative paths are searched upwards, as those of instructions are."""
+    path = workspace.home / entry[2:] if entry.startswith("~/") else Path(entry)
+    bases = directories_to_root(workspace) if not path.is_absolute() else (Path("/"),)
+    return [real_path(base / path) for base in bases]
+
+
+def _outside(layer: ConfigLayer, candidates: Iterable[Path], workspace: Workspace) -> list[Path]:
+    return [each for each in candidates if not layer.trusted and not each.is_relative_to(workspace.root)]
+
+
+def _configured_folders(layer: ConfigLayer, workspace: Workspace, found: FoundSkills) -> Iterator[SkillFolder]:
     for entry in _settings(layer).paths:
-        path = workspace.home / entry[2:] if entry.startswith("~/") else Path(entry)
-        bases = directories_to_root(workspace) if not path.is_absolute() else (Path("/"),)
-        candidates = [real_path(base / path) for base in bases]
-        if not layer.trusted and not all(each.is_relative_to(workspace.root) for each in candidates):
-            found.untrusted.append(UntrustedField(file=layer.file, field=f"skills.paths {entry}", why=_OUTSIDE))
+        candidates = _candidates(entry, workspace)
+        if _outside(layer, candidates, workspace):
             continue
         existing = [each for each in candidates if is_directory(each)]
         if not existing:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -27,6 +28,7 @@ from activities.store import (
     sessions,
     suspensions,
     titles,
+    trust_records,
     turns,
     work_kinds,
 )
@@ -86,7 +88,8 @@ class ProjectActivities:
             role = Role(found.agent or origin.agent, origin.rules, origin.ancestors)
             directory_now = await asyncio.to_thread(worktree.identify_directory, Path(origin.directory))
             suspend_cause = find_directory_change(origin.directory, origin.directory_identity, directory_now)
-            directory_config = await self.loader.try_load(origin.directory, origin.sources, role)
+            find_accepted = partial(trust_records.find_accepted, self.database, origin.host)
+            directory_config = await self.loader.try_load(origin.directory, origin.sources, role, find_accepted)
             async with self.journal(request) as journal:
                 found = await find_turn(journal, self.describe)
                 if isinstance(found, LoadResult):
@@ -95,13 +98,23 @@ class ProjectActivities:
                     await suspensions.suspend(journal, suspend_cause)
                     return LoadResult(epoch=journal.give_out_epoch())
                 known = await sessions.origin(journal, request.session)
-                if (found.agent or known.agent) == role.agent:  # else other work is the oldest now, for another agent
+                if (found.agent or known.agent) != role.agent:
+                    continue  # other work is the oldest now, for another agent
+                if await still_accepted(journal, origin, directory_config.turn_config):
                     return await open_requested_turn(journal, request, found, known, directory_config)
         return found
 
     def journal(self, request: LoadRequest) -> AbstractAsyncContextManager[Journal]:
         """Under any epoch: a new run has none yet."""
         return session_journal(self.database, request.session, WORKER, epoch=request.epoch, needs_newest=False)
+
+
+async def still_accepted(journal: Journal, origin: Origin, turn_config: TurnConfig) -> bool:
+    """False: it was revoked while the files were read."""
+    if (accepted := turn_config.accepted) is None:
+        return True
+    root = turn_config.worktree or turn_config.directory
+    return await trust_records.find_accepted(journal, origin.host, root, accepted.digest) == accepted
 
 
 async def find_turn(journal: Journal, describe: CallDescriber) -> LoadResult | TurnRequest:

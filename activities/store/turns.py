@@ -1,6 +1,6 @@
 """Turns: at most one of a session is open."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from psycopg.types.json import Json
@@ -122,7 +122,7 @@ async def open_new(
     named = {"turn_config": frozen, "agent": agent, "model": model, "variant": variant}
     own = {"error": error, "instructed_by": instructed_by}
     (row,) = await journal.rows(_QUERIES.open, id=turn, session=journal.session, **own, **named)
-    journal.record(TurnOpened(turn=turn, number=row["number"], retry=retry, **named))
+    journal.record(TurnOpened(turn=turn, number=row["number"], retry=retry, **named, **_trust(turn_config)))
     return TurnRow(**row)
 
 
@@ -131,6 +131,13 @@ def record_change(journal: Journal, turn: TurnRow, before: TurnConfigId, changes
     note = NoteId(f"{turn.id}/configuration")
     seal = notes.store(journal, note, changes)
     journal.record(ConfigurationChanged(turn=turn.id, before=before, after=turn.turn_config, note=note, seal=seal))
+
+
+def _trust(turn_config: "TurnConfig") -> dict[str, Any]:
+    if (accepted := turn_config.accepted) is None:
+        return {}
+    at = accepted.at.astimezone(UTC).isoformat(timespec="seconds")
+    return {"trust_record": accepted.record, "accepted_by": accepted.author, "accepted_at": at}
 
 
 async def turn_config(journal: Journal, identity: TurnConfigId) -> "TurnConfig":

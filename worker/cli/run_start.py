@@ -9,6 +9,7 @@ from worker.cli.budget_options import ChosenLimits
 from worker.cli.command_support import current_directory, print_note
 from worker.cli.render import suspension_text
 from worker.cli.render.escaping import escape_exact, one_line
+from worker.cli.render.formatting import format_past
 from worker.cli.session_preparation import PreparedSession
 from worker.cli.unseen_files import warn_of_unseen_files
 from worker.client import SessionClient
@@ -81,7 +82,13 @@ class StartedRun(Value):
 
 async def load_config(settings: Settings, request: RunArguments) -> TurnConfig:
     """Read a new session's configuration early, and hand over this shell's keys; the turn reads the files again."""
-    turn_config = await load_project_config(settings, current_directory(), Role(request.agent), sources_of(settings))
+    role, directory = Role(request.agent), current_directory()
+    turn_config = await load_project_config(settings, directory, role, sources_of(settings))
+    if turn_config.held_content is not None:
+        from worker.cli import trust_dialog  # few projects need it
+
+        await trust_dialog.ask_at_start(settings, directory)
+        turn_config = await load_project_config(settings, directory, role, sources_of(settings))
     _print_remarks(settings, turn_config, request)
     model = config_remarks.choose_model(settings, turn_config, request.model)
     if model == request.model:
@@ -190,6 +197,9 @@ async def _open_without_prompt(client: SessionClient, overview: Overview, prepar
 def _print_remarks(settings: Settings, turn_config: TurnConfig, request: RunArguments) -> None:
     for remark in config_remarks.find_config_remarks(settings, turn_config):
         print_note(remark)
+    if (accepted := turn_config.accepted) is not None:
+        by, at = escape_exact(accepted.author), format_past(accepted.at)
+        print_note(f"The project's configuration counts as yours, accepted by {by} at {at}: `holdfast trust --show`.")
     if request.model is not None and turn_config.model_is_managed:
         print_note(
             f"Warning: -m {escape_exact(request.model)} has no effect: the managed configuration sets the model."

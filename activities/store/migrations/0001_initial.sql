@@ -539,6 +539,29 @@ CREATE TABLE schedule_record (                      -- what people have done wit
 CREATE UNIQUE INDEX schedule_record_once ON schedule_record (schedule, nominal) WHERE kind = 'started';
 CREATE UNIQUE INDEX schedule_record_prompt ON schedule_record (prompt) WHERE prompt IS NOT NULL;
 
+CREATE TABLE trust (                                -- the end of the records of a project's trust: its row lock is theirs
+    id        text PRIMARY KEY,                     -- host and work tree, as trust_id names them
+    host      text,                                 -- as in project
+    worktree  text        NOT NULL,
+    seq       bigint      NOT NULL DEFAULT 0,       -- of its last record, and the hash
+    head      bytea       NOT NULL
+);
+
+CREATE TABLE trust_record (                         -- what people have decided about the files of a project
+    trust     text        NOT NULL REFERENCES trust,
+    seq       bigint      NOT NULL,
+    kind      text        NOT NULL CHECK (kind IN ('accepted', 'declined', 'revoked')),
+    directory text        NOT NULL,                 -- whose configuration it was
+    digest    text,                                 -- of the content; none: everything that was accepted before is revoked
+    content   json        NOT NULL,                 -- what it is the digest of
+    author    text        NOT NULL,
+    method    text        NOT NULL,                 -- the door
+    at        timestamptz NOT NULL,
+    prev_hash bytea       NOT NULL,
+    hash      bytea       NOT NULL,                 -- over the columns but content
+    PRIMARY KEY (trust, seq)
+);
+
 CREATE TABLE outbox (                               -- signals still to be sent: written with the row that each is about
     id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     session    text        NOT NULL,                -- no foreign key: it would lock the session, which may be a parent

@@ -198,23 +198,52 @@ BOLD = '{"permission": {"bash": "ask"}, "agent": {"bold": {"permission": {"bash"
 
 
 @pytest.mark.parametrize(
-    ("own", "project"),
+    ("own", "project", "used"),
     [
-        (CAREFUL, '{"default_agent": "build"}'),
-        (BOLD, '{"default_agent": "bold"}'),
-        (BOLD, '{"agent": {"build": {"disable": true}}}'),
-        (BOLD, '{"agent": {"build": {"hidden": true}}}'),
+        (CAREFUL, '{"default_agent": "build"}', "careful"),
+        (BOLD, '{"default_agent": "bold"}', "build"),
+        (BOLD, '{"agent": {"build": {"hidden": true}}}', "build"),
     ],
 )
 async def test_a_project_makes_no_default_of_an_agent_that_may_do_more(
-    project_home: ProjectHome, own: str, project: str
+    project_home: ProjectHome, own: str, project: str, used: str
 ) -> None:
     project_home.write("opencode.json", own, under=project_home.config)
     project_home.write("opencode.json", project)
 
+    turn_config = await project_home.load()
+
+    assert (turn_config.agent.name, [held.field for held in turn_config.untrusted_fields]) == (used, ["default_agent"])
+    assert (await project_home.load(role=Role("bold"))).agent.name == "bold"
+
+
+async def test_a_project_that_leaves_only_an_agent_that_may_do_more_has_no_default(project_home: ProjectHome) -> None:
+    project_home.write("opencode.json", BOLD, under=project_home.config)
+    project_home.write("opencode.json", '{"agent": {"build": {"disable": true}}}')
+
     with pytest.raises(UsageError, match="may do more than .*--agent"):
         await project_home.load()
     assert (await project_home.load(role=Role("bold"))).agent.name == "bold"
+
+
+async def test_a_project_asks_for_one_agent_and_turns_no_denial_of_another_into_a_question(
+    project_home: ProjectHome,
+) -> None:
+    project_home.write("opencode.json", '{"permission": {"skill": {"x": "ask"}, "edit": "ask"}}')
+
+    decided = {
+        name: [
+            evaluate(permission, "x", (await project_home.load(role=Role(name, ancestors=1))).rules).action
+            for permission in ("skill", "edit", "read")
+        ]
+        for name in ("build", "explore", "general")
+    }
+
+    assert decided == {
+        "build": ["ask", "ask", "allow"],
+        "explore": ["deny", "deny", "allow"],
+        "general": ["ask", "ask", "allow"],
+    }
 
 
 async def test_a_project_may_choose_a_default_that_may_do_no_more(project_home: ProjectHome) -> None:

@@ -32,7 +32,7 @@ def test_instructions_are_found_as_in_opencode(case: cases.Case, project_home: P
 def found(project_home: ProjectHome, directory: str, environ: dict[str, str]) -> dict[str, Any]:
     workspace = project_home.workspace(directory)
     sources = project_home.sources(**environ)
-    instructions, _ = read_instructions(workspace, read_layers(workspace, sources, project_home.managed), sources)
+    instructions, *_ = read_instructions(workspace, read_layers(workspace, sources, project_home.managed), sources)
     names = {
         str(project_home.home / "profile"): "<PROFILE>",
         str(project_home.project): "<P>",
@@ -48,8 +48,9 @@ def read(project_home: ProjectHome, directory: str = "", **environ: str) -> tupl
     """The found texts, and the ignored fields."""
     workspace = project_home.workspace(directory)
     sources = project_home.sources(**environ)
-    instructions, held = read_instructions(workspace, read_layers(workspace, sources, project_home.managed), sources)
-    return [instruction.text for instruction in instructions], [item.field for item in held]
+    found = read_instructions(workspace, read_layers(workspace, sources, project_home.managed), sources)
+    held = [*(item.untrusted for item in found.items), *found.ignored]
+    return [instruction.text for instruction in found.instructions], [item.field for item in held]
 
 
 def test_the_nearest_file_comes_before_those_above_it(project_home: ProjectHome) -> None:
@@ -124,7 +125,7 @@ def test_a_long_file_is_cut_and_reported_as_incomplete(project_home: ProjectHome
     project_home.write("AGENTS.md", "é" * MAX_INSTRUCTION_BYTES)
 
     workspace = project_home.workspace()
-    (instruction,), _ = read_instructions(workspace, (), project_home.sources())
+    (instruction,), *_ = read_instructions(workspace, (), project_home.sources())
 
     assert len(instruction.text) == MAX_INSTRUCTION_BYTES // 2
     assert not instruction.complete

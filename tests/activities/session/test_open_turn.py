@@ -8,7 +8,7 @@ from datetime import datetime
 import pytest
 
 from activities.calls import outcomes
-from activities.project.config_loader import PRIMARY_ROLE, Role
+from activities.project.config_loader import PRIMARY_ROLE, FindAccepted, Role
 from activities.project.project_loader import DirectoryConfig, ProjectLoader
 from activities.session.open_turn import NO_MODEL
 from activities.store import calls, events, retries, sessions, suspensions, turns
@@ -152,13 +152,17 @@ class OvertakenLoader(ProjectLoader):
     agents: list[str | None] = dataclasses.field(default_factory=list)
 
     async def try_load(
-        self, directory: str, sources: ConfigSources | None = None, role: Role = PRIMARY_ROLE
+        self,
+        directory: str,
+        sources: ConfigSources | None = None,
+        role: Role = PRIMARY_ROLE,
+        find_accepted: FindAccepted | None = None,
     ) -> DirectoryConfig:
         self.agents.append(role.agent)
         if self.rig is not None and len(self.agents) == 1:
             await self.rig.stop()
             await self.rig.prompt(agent="reviewer", model="scripted/model")
-        return await super().try_load(directory, sources, role)
+        return await super().try_load(directory, sources, role, find_accepted)
 
 
 async def test_work_for_another_agent_that_comes_first_meanwhile_gets_that_agents_configuration(

@@ -21,14 +21,17 @@ def rules_of(config: Config, agent: str) -> Ruleset:
     return (*BUILT_IN, *own, *rules.from_config(settings.permission, "/home/u"))
 
 
-def judge(*, own: dict[str, JsonValue], project: dict[str, JsonValue]) -> tuple[Config, list[str]]:
-    layers = [
+def layers_of(own: dict[str, JsonValue], project: dict[str, JsonValue]) -> list[ConfigLayer]:
+    return [
         ConfigLayer(file="own", trusted=True, tree=own),
         ConfigLayer(file="project", trusted=False, tree=project),
     ]
-    config, held = apply_trust(layers, rules_of)
+
+
+def judge(*, own: dict[str, JsonValue], project: dict[str, JsonValue]) -> tuple[Config, list[str]]:
+    config, _, held = apply_trust(layers_of(own, project), rules_of)
     assert all(item.file == "project" for item in held)
-    return config, [item.field for item in held]
+    return config, [item.untrusted.field for item in held]
 
 
 def decide(config: Config, permission: str, pattern: str, agent: str = "build") -> Action:

@@ -7,12 +7,14 @@ from typing import Final
 from worker.api.events import EventWithContents
 from worker.cli.render.call_arguments import format_arguments, format_questions
 from worker.cli.render.escaping import escape_exact, escape_prose
+from worker.cli.render.formatting import format_past
 from worker.stored_contents import StoredCall
 from workflows.domain.call_display import DisplayKind
 from workflows.domain.events.asks import AskAnswered
 from workflows.domain.events.event import Event
 from workflows.domain.events.prompts import PromptAccepted
 from workflows.domain.events.sessions import MessageDeleted, SessionDeleted
+from workflows.domain.events.turns import TurnOpened
 from workflows.domain.messages import TaskEnd
 from workflows.domain.prompt import PromptContent
 
@@ -74,6 +76,14 @@ def describe_schedule_prompt(event: PromptAccepted, seen: EventWithContents) -> 
     if event.due is None:
         return f"by {actor_of(seen)}, who triggered schedule {event.schedule}"
     return f"by schedule {event.schedule}, of {actor_of(seen)}"
+
+
+def describe_trust(opened: TurnOpened) -> str | None:
+    """None: nothing of the project's configuration had to be accepted, or nothing was."""
+    if opened.trust_record is None:
+        return None
+    by, at = escape_exact(opened.accepted_by or ""), format_past(datetime.fromisoformat(opened.accepted_at or ""))
+    return f"The configuration of the project counts, accepted by {by} at {at} (record {opened.trust_record})."
 
 
 def time_of(seen: EventWithContents) -> datetime:

@@ -15,7 +15,13 @@ from worker.cli.render.ask_preview import preview_ask
 from worker.cli.render.call_result import mark_of, result_rows, result_suffix
 from worker.cli.render.collapse import OUTPUT_LIMIT, collapse
 from worker.cli.render.escaping import escape_exact, escape_prose, one_line
-from worker.cli.render.event_contents import call_of, describe_schedule_prompt, instructions_of, prompt_of
+from worker.cli.render.event_contents import (
+    call_of,
+    describe_schedule_prompt,
+    describe_trust,
+    instructions_of,
+    prompt_of,
+)
 from worker.cli.render.event_sentences import DIM, find_sentence
 from worker.cli.render.formatting import format_upcoming, pluralize
 from worker.cli.render.session_origin import origin_rows
@@ -89,6 +95,8 @@ class EventRenderer:
                 self._working = True
                 model = " ".join(escape_exact(each) for each in (event.model, event.variant) if each)
                 self._print(f"Turn {event.number} · {one_line(event.agent)} · {model}", DIM)
+                if (trust := describe_trust(event)) is not None:
+                    self._print(trust, DIM)
             case TurnEnded():
                 self._end_turn(event, seen)
             case ModelRetry() if event.purpose.delays_turn:

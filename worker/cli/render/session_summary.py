@@ -18,6 +18,7 @@ from worker.cli.render.event_contents import (
     describe_answer,
     describe_deletion,
     describe_schedule_prompt,
+    describe_trust,
     prompt_of,
     time_of,
 )
@@ -81,6 +82,7 @@ class SessionSummary:
             case TurnOpened() if self._is_own(seen):
                 self._turn = TurnSummary(number=event.number, started_at=time_of(seen))
                 self.turns.append(self._turn)
+                self._turn.trust = describe_trust(event)
                 if event.retry is not None:
                     self._turn.prompts.append(f"retried by {self._retried_by.get(event.retry, 'somebody')}")
             case _ if self._turn is not None:

@@ -53,6 +53,7 @@ class TurnSummary:
     ended: datetime | None = None
     reason: str = ""
     prompts: list[str] = field(default_factory=list)
+    trust: str | None = None  # by whom the files of the project count
     calls: Counter[str] = field(default_factory=Counter)
     added: Counter[str] = field(default_factory=Counter)  # lines of each changed file
     removed: Counter[str] = field(default_factory=Counter)
@@ -101,6 +102,7 @@ def render_turn(turn: TurnSummary, columns: int) -> Iterator[Row]:
     max_columns = columns - _LABEL - 2
     for each in turn.prompts:
         yield f"  > {one_line(each, columns - 4)}"
+    yield from _render_section("trust", [turn.trust] if turn.trust else [], max_columns)
     yield from _render_section("did", _activity_rows(turn, max_columns), max_columns)
     yield from _render_section("asked", _ask_rows(turn, max_columns), max_columns)
     yield from _render_section("trouble", _trouble_rows(turn, max_columns), max_columns)

@@ -1,7 +1,7 @@
 """Config: the configuration fields that Holdfast acts on (opencode.md 14.3)."""
 
 import re
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 from pydantic import (
     AfterValidator,
@@ -208,6 +208,8 @@ class HoldfastSettings(Section):
     """What sessions may use; from your own files only."""
     larger_model: str | None = None
     """Takes over where a conversation does not fit its own model although it was compacted."""
+    trust: Literal["ask", "never"] = "ask"
+    """`never`: nothing of a project's own files can be accepted; `ask`: a person decides."""
 
 
 class Config(Section):

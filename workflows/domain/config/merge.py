@@ -36,6 +36,16 @@ class ConfigLayer(Value):
     refused: RefusedAgent | None = None
     duplicate_keys: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def is_of_project(self) -> bool:
+        """Else the user's own, or an organisation's."""
+        return not self.trusted and is_local(self.file)
+
+
+def is_local(file: str) -> bool:
+    """Else it is an organisation's, named by its address."""
+    return not file.startswith("https://")
+
 
 def merge_files(trees: Iterable[JsonObject]) -> JsonObject:
     """Later over earlier; some lists are joined, one is narrowed."""

@@ -1,7 +1,8 @@
 """References in configuration texts: `{env:NAME}`, `{file:path}`, `{config:path#field}` (opencode.md 14.2).
 
 A TurnConfig keeps them; they are resolved at use. The third form is ours: it replaces a plain-text key of a file, so
-that no TurnConfig holds it.
+that no TurnConfig holds it. So is the fourth, `{accepted:DIGEST:KIND:NAME}`: a reference of a project's file, and the
+digest of what it stood for when a person accepted it.
 """
 
 import re
@@ -22,12 +23,12 @@ from workflows.domain.config.fields import (
     split_by_paths,
 )
 
-ReferenceKind = Literal["env", "file", "config"]
+ReferenceKind = Literal["env", "file", "config", "accepted"]
 _RESOLVED_FIELDS: Final = field_paths(
     """model agent.*.model agent.*.options agent.*.prompt command.*.template provider.*.options
     provider.*.models.*.headers provider.*.models.*.options provider.*.models.*.variants"""
 )
-_REFERENCE: Final = re.compile(r"\{(env|file|config):([^}]*)\}")
+_REFERENCE: Final = re.compile(r"\{(env|file|config|accepted):([^}]*)\}")
 
 
 def used_references(config: Config) -> frozenset[tuple[ReferenceKind, str]]:

@@ -1,7 +1,8 @@
 """What a project's files may not decide alone: how models are reached, and looser permissions (security.md 12)."""
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Final
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial, reduce
+from typing import Final, NamedTuple
 
 from pydantic import JsonValue
 
@@ -24,8 +25,9 @@ from workflows.domain.config.fields import (
 from workflows.domain.config.loosening import loosens
 from workflows.domain.config.merge import ConfigLayer, deep_merge, merge_files
 from workflows.domain.config.references import has_reference
-from workflows.domain.permissions.rules import Ruleset
-from workflows.domain.value import Value
+from workflows.domain.config.trust_items import TrustItem
+from workflows.domain.permissions import permission_keys
+from workflows.domain.permissions.rules import Action, Ruleset
 
 _MOST_RULES: Final = 200  # of one project file: checking them takes quadratic time
 _MOST_TOGETHER: Final = 1000  # of all files of a project: a repository could hold thousands
@@ -49,6 +51,7 @@ _DEPTH: Final = "how deep subagents may go counts from your own configuration on
 _PRIMARY: Final = "other agents get this one's help only where your own configuration says so"
 _STEPS: Final = "a limit of steps is raised by your own configuration only"
 _LOOSE: Final = "it would make something easier than your own rules and the built-in ones do"
+_FREED: Final = "a subagent gets a task list, or subagents of its own, where your own configuration says so only"
 _ANY_AGENT: Final = "any"  # an agent without settings of its own
 _TOO_MANY: Final = f"it has more than {_MOST_RULES} rules, too many to judge"
 _TOO_MANY_TOGETHER: Final = f"this project's files have more than {_MOST_TOGETHER:,} rules, too many to judge"
@@ -58,36 +61,72 @@ _ADDRESS: Final = "addresses on the net are fetched only for your own configurat
 _OWN_ONLY: Final = {"skills": _ADDRESS, "subagent_depth": _DEPTH, "holdfast": _HOLDFAST}
 
 RulesOf = Callable[[Config, str], Ruleset]  # of the agent with this name
+Step = Callable[[JsonObject], JsonObject]  # adds permissions to a configuration
 
 
-class UntrustedField(Value):
-    """A field without effect until a person accepts it."""
+class AppliedTrust(NamedTuple):
+    """`config`: what has effect. `own`: the part that no rule of the project can loosen, which is the user's own with
+    what they have accepted. `items`: of the project's files, what has an effect only once it is accepted."""
 
-    file: str
-    field: str
-    why: str
+    config: Config
+    own: Config
+    items: tuple[TrustItem, ...]
 
 
-def apply_trust(layers: Sequence[ConfigLayer], rules_of: RulesOf) -> tuple[Config, tuple[UntrustedField, ...]]:
-    """The effective configuration, and the ignored fields of the project's files.
-
-    Tightening needs no trust: a project's rule counts if it makes no call easier than the user's own and the built-in
-    rules do.
-    """
+def apply_trust(layers: Sequence[ConfigLayer], rules_of: RulesOf, *, accepted: Collection[str] = ()) -> AppliedTrust:
+    """Tightening needs no trust: a project's rule counts if it makes no call easier than the user's own and the
+    built-in rules do. The items of files that are `accepted` count as the user's own, and nothing but them."""
     own = merge_files(layer.tree for layer in layers if layer.trusted)
     settings = Config.model_validate(own)
     harmless = [(layer.tree, []) if layer.trusted else _split_harmless(layer, settings) for layer in layers]
     held = [item for _, items in harmless for item in items]
-    tree = merge_files(part for part, _ in harmless)
+    tree = merge_files(
+        layer.tree if layer.file in accepted else part for layer, (part, _) in zip(layers, harmless, strict=True)
+    )
     configured = set().union(*(_object(layer.tree.get("agent")) for layer in layers)) - RESERVED
     names = sorted(BUILT_IN.keys() | configured)
     sections = [("permission",), *(("agent", name, "permission") for name in names)]
     merger = _PermissionMerger(own, rules_of, _agents_with_rules(own))
     loose = _admit_permissions(merger, [layer for layer in layers if not layer.trusted], sections)
+    freed = [item for layer in layers if not layer.trusted for item in _freed_subagents(layer, settings, tree, loose)]
+    permissions = merger.accepted_tree(accepted) if accepted else merger.tree
     for section in sections:
-        if (permitted := _object(value_at(merger.tree, section))) or value_at(tree, section):
+        if (permitted := _object(value_at(permissions, section))) or value_at(tree, section):
             tree = with_value_at(tree, section, permitted)
-    return Config.model_validate(tree), (*held, *loose)
+    items = (*held, *loose, *freed)
+    if accepted:
+        rules = (each for each in items if each.file in accepted and is_within(each.path, _PERMISSION_FIELDS))
+        own = reduce(_with_rule, rules, own)
+    return AppliedTrust(Config.model_validate(tree), Config.model_validate(own), items)
+
+
+def _with_rule(tree: JsonObject, item: TrustItem) -> JsonObject:
+    length = 1 if item.path[0] == "permission" else 3
+    section, below = item.path[:length], item.path[length:]
+    if len(below) == 2:
+        return _placed_after(tree, section, *below, item.value)
+    permissions = {below[0]: item.value} if below else _object(item.value)
+    return reduce(lambda known, name: _merged(known, section, name, permissions[name]), permissions, tree)
+
+
+def _freed_subagents(
+    layer: ConfigLayer, own: Config, tree: JsonObject, loose: Sequence[TrustItem]
+) -> Iterator[TrustItem]:
+    """Of rules that are no looser than others, but free a subagent of its bounds."""
+    primary = _primary_agents(Config.model_validate(tree))
+    for name, agent in _object(layer.tree.get("agent")).items():
+        permissions = _object(_object(agent).get("permission"))
+        known = own.agent[name].permission if name in own.agent else {}
+        for key in (permission_keys.TODOWRITE, permission_keys.TASK):
+            path, value = ("agent", name, "permission", key), permissions.get(key)
+            strict = {*_patterns(value).values()} <= {Action.DENY}
+            if not strict and name not in primary and key not in known and not _holds(loose, layer.file, path):
+                yield _item(layer, path, _FREED)
+
+
+def _holds(items: Sequence[TrustItem], file: str, path: FieldPath) -> bool:
+    """Whether one is this field, or a part of it, or has it as a part."""
+    return any(item.file == file and all(a == b for a, b in zip(item.path, path, strict=False)) for item in items)
 
 
 def _agents_with_rules(own: JsonObject) -> list[str]:
@@ -108,7 +147,7 @@ def _raised_step_limits(layer: ConfigLayer, own: Config) -> Iterator[FieldPath]:
                 yield path
 
 
-def _split_harmless(layer: ConfigLayer, own: Config) -> tuple[JsonObject, list[UntrustedField]]:
+def _split_harmless(layer: ConfigLayer, own: Config) -> tuple[JsonObject, list[TrustItem]]:
     models = [("model",), ("small_model",), *(("agent", name, "model") for name in _object(layer.tree.get("agent")))]
     sent = [path for path in models if isinstance(text := value_at(layer.tree, path), str) and has_reference(text)]
     modes = [("agent", name, "mode") for name in _primary_agents(own)]
@@ -128,17 +167,17 @@ def _split_harmless(layer: ConfigLayer, own: Config) -> tuple[JsonObject, list[U
         and not is_within(path, _PERMISSION_FIELDS)
     ]
     return kept, [
-        *(_untrusted(layer, path, _REFERENCE) for path in sent),
-        *(_untrusted(layer, path, _PRIMARY) for path in opened),
-        *(_untrusted(layer, path, _STEPS) for path in longer),
-        *(_untrusted(layer, path, _OWN_ONLY.get(path[0], _ENDPOINT)) for path in held),
+        *(_item(layer, path, _REFERENCE) for path in sent),
+        *(_item(layer, path, _PRIMARY) for path in opened),
+        *(_item(layer, path, _STEPS) for path in longer),
+        *(_item(layer, path, _OWN_ONLY.get(path[0], _ENDPOINT)) for path in held),
     ]
 
 
 def _admit_permissions(
     merger: "_PermissionMerger", projects: Sequence[ConfigLayer], sections: Sequence[FieldPath]
-) -> list[UntrustedField]:
-    held, judged = [], 0
+) -> list[TrustItem]:
+    held, judged = list[TrustItem](), 0
     for layer in projects:
         named = _object(layer.tree.get("agent"))
         own = (section for section in sections if len(section) == 1 or section[1] in named)
@@ -148,11 +187,30 @@ def _admit_permissions(
         judged += 0 if many else count
         for section, permissions in wanted.items():
             if many and permissions:
-                held.append(_untrusted(layer, section, many))
+                held.append(_item(layer, section, many))
+                merger.hold(layer.file, section, permissions)
                 continue
-            refused = [path for name, value in permissions.items() for path in merger.admit(section, name, value)]
-            held += [_untrusted(layer, path, _LOOSE) for path in refused]
+            for name, value in permissions.items():
+                patterns = _patterns(value)
+                refused = merger.admit(layer.file, section, name, value)
+                held += [_item(layer, (*section, name, each), _LOOSE, patterns[each]) for each in refused]
     return held
+
+
+def _merged(tree: JsonObject, section: FieldPath, name: str, value: JsonValue) -> JsonObject:
+    return with_value_at(tree, section, deep_merge(_object(value_at(tree, section)), {name: value}))
+
+
+def _placed_after(tree: JsonObject, section: FieldPath, name: str, pattern: str, action: JsonValue) -> JsonObject:
+    permission = _object(value_at(tree, section))
+    return with_value_at(tree, section, {**permission, name: {**_patterns(permission.get(name)), pattern: action}})
+
+
+def _placed_before(tree: JsonObject, section: FieldPath, name: str, pattern: str, action: JsonValue) -> JsonObject:
+    permission = _object(value_at(tree, section))
+    existing = _patterns(permission.get(name))
+    front: JsonObject = {pattern: action, **existing}
+    return with_value_at(tree, section, {**permission, name: front} if existing else {name: front, **permission})
 
 
 class _PermissionMerger:
@@ -164,36 +222,50 @@ class _PermissionMerger:
         self._own = own
         self._rules_of = rules_of
         self._agents = agents
+        self._steps: list[tuple[str | None, Step]] = []  # those that were refused with their file
 
-    def admit(self, section: FieldPath, name: str, value: JsonValue) -> list[FieldPath]:
-        """Returns the paths of what would loosen."""
-        before = _object(value_at(self.tree, section))
-        if self._accept_if_harmless(section, with_value_at(self.tree, section, deep_merge(before, {name: value}))):
+    def accepted_tree(self, files: Collection[str]) -> JsonObject:
+        """With what was refused of these files in its place among the others: what comes later in a file stays an
+        exception of it."""
+        steps = (step for file, step in self._steps if file is None or file in files)
+        return reduce(lambda tree, step: step(tree), steps, self._own)
+
+    def hold(self, file: str, section: FieldPath, permissions: JsonObject) -> None:
+        """Refuse them without a look."""
+        for name, value in permissions.items():
+            self._steps.append((file, partial(_merged, section=section, name=name, value=value)))
+
+    def admit(self, file: str, section: FieldPath, name: str, value: JsonValue) -> list[str]:
+        """Returns the patterns of what would loosen."""
+        if self._accept_if_harmless(section, partial(_merged, section=section, name=name, value=value)):
             return []
         return [
-            (*section, name, pattern)
+            pattern
             for pattern, action in _patterns(value).items()
-            if not self._admit_pattern(section, name, pattern, action)
+            if not self._admit_pattern(file, section, name, pattern, action)
         ]
 
-    def _admit_pattern(self, section: FieldPath, name: str, pattern: str, action: JsonValue) -> bool:
+    def _admit_pattern(self, file: str, section: FieldPath, name: str, pattern: str, action: JsonValue) -> bool:
         """First after the user's own rules, then before them, where theirs stay its exceptions."""
-        permission = _object(value_at(self.tree, section))
-        existing = _patterns(permission.get(name))
-        after = with_value_at(self.tree, section, {**permission, name: {**existing, pattern: action}})
-        front = {pattern: action, **existing}
-        before = with_value_at(
-            self.tree, section, {**permission, name: front} if existing else {name: front, **permission}
+        after, before = (
+            partial(place, section=section, name=name, pattern=pattern, action=action)
+            for place in (_placed_after, _placed_before)
         )
-        return self._accept_if_harmless(section, after) or (
-            self._tightens(section, before) and self._accept_if_harmless(section, before)
-        )
+        if self._accept_if_harmless(section, after):
+            return True
+        if self._tightens(section, before(self.tree)) and self._accept_if_harmless(section, before):
+            return True
+        self._steps.append((file, after))
+        return False
 
-    def _accept_if_harmless(self, section: FieldPath, tree: JsonObject) -> bool:
+    def _accept_if_harmless(self, section: FieldPath, step: Step) -> bool:
+        tree = step(self.tree)
         fits = not loosens(
             self._rules(section, self._own), self._rules(section, tree)
         ) and not self._loosens_another_agent(section, tree)
-        self.tree = tree if fits else self.tree
+        if fits:
+            self.tree = tree
+            self._steps.append((None, step))
         return fits
 
     def _loosens_another_agent(self, section: FieldPath, tree: JsonObject) -> bool:
@@ -226,5 +298,5 @@ def _object(value: JsonValue) -> JsonObject:
     return value if isinstance(value, dict) else {}
 
 
-def _untrusted(layer: ConfigLayer, path: FieldPath, why: str) -> UntrustedField:
-    return UntrustedField(file=layer.file, field=".".join(path), why=why)
+def _item(layer: ConfigLayer, path: FieldPath, why: str, value: JsonValue = None) -> TrustItem:
+    return TrustItem(file=layer.file, path=path, value=value_at(layer.tree, path) if value is None else value, why=why)

@@ -7,8 +7,9 @@ from workflows.domain.agents.agent import Agent
 from workflows.domain.agents.built_in import BUILD
 from workflows.domain.agents.delegation import Delegation
 from workflows.domain.agents.refused_agent import RefusedAgent
+from workflows.domain.config.accepted_trust import AcceptedTrust
 from workflows.domain.config.config import Config
-from workflows.domain.config.trust import UntrustedField
+from workflows.domain.config.trust_items import UntrustedField
 from workflows.domain.ids import Prefix, TurnConfigId
 from workflows.domain.output_format import OutputFormat
 from workflows.domain.permissions.rules import Ruleset, deny_tools
@@ -45,7 +46,9 @@ class TurnConfig(Value):
     `home`: of the person who started the session (None: the worker's own). `model_is_managed`: no flag changes it.
     `format` (of the result that the turn owes) and `tools` are its prompt's; `rules` deny tools with false. Of the
     configured prompts, it holds that of `agent` and those of agents that Holdfast asks itself. `instruction_names`: of
-    the files that a read attaches, in their order. `skills`: all of them, by name. The last five are for that person.
+    the files that a read attaches, in their order. `skills`: all of them, by name. `accepted`: by whom the project's
+    files count as the user's own; `held_content`: the digest of what would count then. The last five are for that
+    person.
     """
 
     directory: str
@@ -61,6 +64,8 @@ class TurnConfig(Value):
     instructions: tuple[Instruction, ...] = ()
     instruction_names: tuple[str, ...] = ()
     skills: tuple[Skill, ...] = ()
+    accepted: AcceptedTrust | None = None
+    held_content: str | None = None
     untrusted_fields: tuple[UntrustedField, ...] = ()
     unsupported_fields: tuple[UnsupportedField, ...] = ()
     ignored: tuple[IgnoredFiles, ...] = ()

@@ -7,7 +7,8 @@ from workflows.domain.value import Value
 
 
 class TurnOpened(Value):
-    """A turn began: for a prompt, or for a `retry` where the failed turn left off."""
+    """A turn began: for a prompt, or for a `retry` where the failed turn left off. `accepted_by`: the person by whom
+    the files of the project count as the user's own, by the `trust_record` with this number."""
 
     type: Literal["turn.opened"] = "turn.opened"
     turn: TurnId
@@ -17,6 +18,9 @@ class TurnOpened(Value):
     model: str
     variant: str | None = None
     retry: RetryId | None = None
+    trust_record: int | None = None
+    accepted_by: str | None = None
+    accepted_at: str | None = None
 
 
 class ConfigurationChanged(Value):

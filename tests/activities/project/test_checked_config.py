@@ -1,0 +1,165 @@
+"""What of a project's files counts once a person has accepted it."""
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from activities.project.config_loader import PRIMARY_ROLE, Role, load_turn_config
+from activities.project.config_references import resolve
+from activities.project.project_loader import ProjectLoader
+from tests.activities.project.project_home import ProjectHome
+from workflows.domain.config.accepted_trust import AcceptedTrust
+from workflows.domain.config.trust_items import TrustContent
+from workflows.domain.config.turn_config import TurnConfig
+from workflows.domain.errors import ConfigError
+from workflows.domain.permissions.rules import evaluate
+
+PROVIDER = {"options": {"baseURL": "http://e.test", "apiKey": "{file:key}", "headers": {"A": "plain"}}}
+
+
+class Person:
+    """Who accepts contents, by their digests."""
+
+    def __init__(self, project_home: ProjectHome) -> None:
+        self.home = project_home
+        self.digests: set[str] = set()
+
+    async def content(self) -> TrustContent:
+        home = self.home
+        loader = ProjectLoader(home.home / "data", home.home / "tmp", home.managed, {}, home.sources())
+        return (await loader.check_trust(str(home.project), home.sources())).content
+
+    async def accept(self) -> None:
+        self.digests.add((await self.content()).digest)
+
+    async def load(self, role: Role = PRIMARY_ROLE) -> TurnConfig:
+        home = self.home
+
+        async def find_accepted(worktree: str, digest: str) -> AcceptedTrust | None:
+            assert worktree == str(home.project)
+            known = digest in self.digests
+            return AcceptedTrust(record=1, digest=digest, author="me", at=datetime.now(UTC)) if known else None
+
+        loaded = await load_turn_config(home.workspace(), home.sources(), home.managed, role, find_accepted)
+        return loaded.turn_config
+
+
+@pytest.fixture
+def person(project_home: ProjectHome) -> Person:
+    return Person(project_home)
+
+
+async def test_what_is_accepted_counts_until_any_of_it_changes(person: Person) -> None:
+    home = person.home
+    home.write("key", "k1")
+    home.write("rules.md", "Outside.", under=home.home)
+    skill = home.write("skills/a/SKILL.md", "---\nname: a\n---\n", under=home.home).parent.parent
+    home.write("told.md", "Be bold.", under=home.home)
+    tree = {
+        "provider": {"x": PROVIDER},
+        "permission": {"read": "allow"},
+        "instructions": ["~/rules.md"],
+        "skills": {"paths": [str(skill)]},
+        "agent": {"bold": {"prompt": "{file:~/told.md}"}},
+    }
+    home.write("opencode.json", json.dumps(tree))
+
+    held = await person.load()
+    await person.accept()
+    counts = await person.load()
+
+    assert (held.accepted, held.held_content) == (None, (await person.content()).digest)
+    assert {each.field for each in held.untrusted_fields} == {
+        *("provider.x.options", "permission.read.*", "agent.bold.prompt"),
+        *(f"instructions {home.home}/rules.md", f"skills.paths {skill}"),
+    }
+    assert (held.config.provider["x"].options.base_url, held.instructions, held.skills) == (None, (), ())
+    assert counts.accepted is not None and (counts.held_content, counts.untrusted_fields) == (None, ())
+    assert counts.config.provider["x"].options.base_url == "http://e.test"
+    assert evaluate("read", ".env", counts.rules).action == "allow"
+    assert [each.text for each in counts.instructions] == ["Outside."] and [each.name for each in counts.skills] == [
+        "a"
+    ]
+    assert (await person.load(Role("bold"))).agent.prompt == "Be bold."
+    assert "plain" not in counts.model_dump_json() and "k1" not in counts.model_dump_json()
+    changes = (
+        ("key", "k2"),
+        ("opencode.json", json.dumps(tree | {"subagent_depth": 3})),
+        ("opencode.json", json.dumps(tree).replace("plain", "other")),
+    )
+    for name, text in changes:
+        home.write("key", "k1")
+        home.write("opencode.json", json.dumps(tree))
+        assert (await person.load()).accepted is not None
+        home.write(name, text)
+        assert (await person.load()).accepted is None
+    home.write("opencode.json", json.dumps(tree | {"username": "u"}))  # it needs no trust
+    home.write("key", "k1")
+    assert (await person.load()).accepted is not None
+
+
+async def test_a_file_that_changes_after_the_turn_began_is_not_used(person: Person) -> None:
+    key = person.home.write("key", "k1")
+    person.home.write("opencode.json", json.dumps({"provider": {"x": PROVIDER}}))
+    await person.accept()
+    options = (await person.load()).config.provider["x"].options
+    assert options.api_key is not None
+
+    assert await resolve(options.api_key, {}) == "k1"
+    assert await resolve(options.headers["A"], {}) == "plain"
+    key.write_text("k2")
+    with pytest.raises(ConfigError, match="key: its content is not what was accepted: `holdfast trust`"):
+        await resolve(options.api_key, {})
+
+
+async def test_a_link_out_of_the_project_is_accepted_with_where_it_leads(person: Person) -> None:
+    one, two = (person.home.write(name, name, under=person.home.home) for name in ("one", "two"))
+    link = person.home.project / "AGENTS.md"
+    link.symlink_to(one)
+    await person.accept()
+    assert [each.text for each in (await person.load()).instructions] == ["one"]
+
+    link.unlink()
+    link.symlink_to(two)
+
+    assert [leaf.effect for leaf in (await person.content()).leaves()] == [
+        f"has models read {link} ({two}), which is outside of the project"
+    ]
+    assert (await person.load()).instructions == ()
+
+
+@pytest.mark.parametrize("where", ["managed", "config"])
+async def test_a_managed_or_own_configuration_forbids_to_accept(person: Person, where: str) -> None:
+    person.home.write("opencode.json", '{"holdfast": {"trust": "never"}}', under=getattr(person.home, where))
+    person.home.write("opencode.json", '{"permission": "allow", "holdfast": {"trust": "ask"}}')
+    await person.accept()
+
+    turn_config = await person.load()
+
+    assert (turn_config.accepted, turn_config.held_content) == (None, None)
+    assert evaluate("read", ".env", turn_config.rules).action == "ask"
+
+
+async def test_what_is_accepted_stays_below_the_administrators_configuration(person: Person) -> None:
+    managed = {"provider": {"x": {"options": {"baseURL": "http://ours"}}}, "permission": {"bash": {"rm *": "deny"}}}
+    person.home.write("opencode.json", json.dumps(managed), under=person.home.managed)
+    person.home.write("opencode.json", json.dumps({"provider": {"x": PROVIDER}, "permission": {"bash": "allow"}}))
+    await person.accept()
+
+    turn_config = await person.load()
+
+    assert turn_config.accepted is not None
+    assert turn_config.config.provider["x"].options.base_url == "http://ours"
+    assert [evaluate("bash", each, turn_config.rules).action for each in ("rm x", "ls")] == ["deny", "allow"]
+
+
+async def test_an_accepted_default_agent_works(person: Person) -> None:
+    own = {"default_agent": "careful", "agent": {"careful": {"permission": {"bash": "ask"}}}}
+    person.home.write("opencode.json", json.dumps(own), under=person.home.config)
+    person.home.write("opencode.json", '{"default_agent": "build"}')
+    assert (await person.load()).agent.name == "careful"
+
+    await person.accept()
+
+    assert (await person.load()).agent.name == "build"

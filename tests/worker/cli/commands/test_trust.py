@@ -1,0 +1,90 @@
+"""`holdfast trust`, and the question of `run`: what of a project's configuration counts, and since when."""
+
+import json
+import re
+
+from tests.harness import Harness
+from tests.worker.cli.conftest import PROGRAM, CommandRunner, OpenHarness, shell
+from worker.cli.exit_codes import ExitCode
+from worker.scripted.script import ScriptedAnswer, ScriptedCall
+
+COMMANDS = ("touch ran", f"{PROGRAM} trust --yes")
+RUNS = ScriptedAnswer(tools=tuple(ScriptedCall(name="bash", arguments={"command": each}) for each in COMMANDS))
+HELLO = ScriptedAnswer(text="Hello to you.")
+ASKS = ("run", "-m", "scripted/model", "--no-wait", "--exit", "go")
+PROJECT = {
+    "permission": {"bash": {"*": "allow"}},
+    "provider": {"scripted": {"options": {"headers": {"X-Shop": "{file:./header}"}}}},
+}
+
+
+def sent(harness: Harness) -> tuple[str | None, str]:
+    """The project's header of the last request, and what the model got to read."""
+    request = harness.model.last_request
+    assert request is not None
+    return request.headers.get("X-Shop"), json.dumps(request.body)
+
+
+async def test_what_a_person_accepts_counts_until_it_changes(open_harness: OpenHarness) -> None:
+    async with open_harness(RUNS, HELLO) as harness, harness.running_worker():
+        harness.configure_person(model={}, permission={"bash": "ask"})
+        harness.file("header", "one")
+        harness.file("opencode.json", json.dumps(PROJECT))
+        person = shell(harness).with_(COLUMNS="300")
+
+        unasked = await person.run(*ASKS)
+        before = sent(harness)
+        async with person.terminal(*ASKS) as terminal:
+            await terminal.until(r"has 2 parts.*\s+Accept \(y/n/s\)")
+            terminal.type("s\r")
+            await terminal.until(r"(?s)The configuration of.*allows bash `\*` without asking.*Accept \(")
+            terminal.type("y\r")
+            await terminal.until("Accepted: it counts as your own")
+            await terminal.until(r"The configuration of the project counts, accepted by")
+            await terminal.until("Hello to you")
+            accepted = await terminal.ended()
+        after = sent(harness)
+        told = await person.run("log", "last")
+        shown = await person.run("config", "--origin")
+
+        harness.file("header", "two")
+        changed = await person.run(*ASKS)
+        async with person.with_(COLUMNS="50").terminal("trust") as terminal:
+            difference = await terminal.until(r"(?s)What was accepted.*(?=Accept it\?)")
+            terminal.type("n\r")
+            declined = await terminal.ended()
+        async with person.terminal(*ASKS) as terminal:
+            await terminal.until("needs an answer|ask")
+            waited = await terminal.ended()
+        harness.file("header", "one")
+        again = await person.run(*ASKS)
+        revoked = await person.run("trust", "--revoke")
+        verified = await person.run("trust", "--verify")
+        piped = await person.run("trust")
+        listing = json.loads((await person.run("trust", "--json")).out)
+
+    assert unasked.code == ExitCode.WAITING and before[0] is None
+    assert "Ignored from the project's configuration: provider.scripted.options of " in " ".join(unasked.err.split())
+    assert "no effect until a person accepts it: `holdfast trust` shows it" in " ".join(unasked.err.split())
+    assert (accepted, after[0]) == (0, "one") and (harness.project / "ran").exists()
+    assert "This is a person's decision, and call " in after[1]
+    assert re.search(
+        r"The configuration of the project counts, accepted by .* \(record 1\)", " ".join(told.out.split())
+    )
+    assert "permission.bash.*" in shown.out and "allow" in shown.out
+    assert changed.code == waited == ExitCode.WAITING
+    assert "holds something else now" in " ".join(difference[0].split()) and declined == ExitCode.FAILED
+    assert max(len(re.sub(r"\x1b\[\d+m", "", row)) for row in difference[0].splitlines()) <= 50
+    assert again.code == 0 and "counts as yours" in again.err
+    assert (revoked.code, verified.code, piped.code) == (0, 0, ExitCode.USAGE)
+    assert verified.out.endswith(": 3 records: the chain is whole\n")
+    assert listing["decision"] is None and [each["place"] for each in listing["items"]] == ["opencode.json:1"] * 2
+
+
+async def test_a_call_of_an_agent_decides_nothing(bare: CommandRunner) -> None:
+    """Nor does it start a stack."""
+    (bare.directory / "opencode.json").write_text(json.dumps(PROJECT))
+
+    for option in ("--yes", "--revoke"):
+        ended = await bare.with_(HOLDFAST_CALL_ID="prt_1").run("trust", option)
+        assert (ended.code, ended.out) == (ExitCode.USAGE, "") and "a person's decision" in ended.err

@@ -1,0 +1,94 @@
+"""`holdfast trust`: what of a project's configuration a person accepts."""
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from worker.cli.command_support import async_command, current_directory, open_client, print_note
+from worker.cli.confirmation import yes_option
+from worker.cli.exit_codes import ExitCode
+from worker.cli.person_check import require_person
+from worker.cli.render import trust_page
+from worker.cli.render.console import print_rows, terminal_columns
+from worker.cli.render.escaping import escape_exact
+from worker.cli.trust_dialog import ACCEPTED, DECLINED
+from worker.cli.trust_listing import TrustListing, list_trust
+from worker.client import SessionClient
+from worker.settings import Settings
+from workflows.domain.errors import UsageError
+
+
+@click.command()
+@click.argument("directory", required=False, metavar="[DIRECTORY]", type=click.Path(file_okay=False))
+@click.option("--show", is_flag=True, help="Show it, and decide nothing.")
+@yes_option
+@click.option("--revoke", is_flag=True, help="Let nothing count any more that was accepted for this project.")
+@click.option("--verify", is_flag=True, help="Recompute the hash chains of all that was decided, in all projects.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON; without --yes or --revoke it decides nothing.")
+@async_command
+async def trust(
+    settings: Settings, directory: str | None, show: bool, yes: bool, revoke: bool, verify: bool, as_json: bool
+) -> ExitCode:
+    """Accept what a project's configuration would redirect or loosen.
+
+    It shows each part with file and line, in plain words. What you accept counts as your own configuration from the
+    next turn on, for all sessions in the project, as long as it stays exactly as it was shown. When something has
+    changed, nothing of it counts, and the command shows the difference.
+
+    \b
+    Examples:
+      holdfast trust
+      holdfast trust --show --json
+      holdfast trust --yes ~/code/shop
+      holdfast trust --revoke
+    """
+    if show + yes + revoke + verify > 1:
+        raise UsageError("--show, --yes, --revoke and --verify each do something else: give one of them.")
+    where = Path(directory).resolve() if directory is not None else current_directory()
+    if not where.is_dir():
+        raise UsageError(f"There is no directory {str(where)!r}.")
+    if yes or revoke:
+        require_person(settings)
+    async with open_client(settings) as client:
+        if verify:
+            return await _verify(client)
+        listing = await list_trust(settings, client, where)
+        if revoke:
+            await client.trust.revoke(listing.root, listing.directory)
+            print_note(f"Revoked: nothing of the configuration of {escape_exact(listing.root)} counts as your own.")
+            return ExitCode.DONE
+        decides = bool(listing.content.items) and not listing.accepted and not show and (yes or not as_json)
+        if as_json and not yes:
+            click.echo(json.dumps(trust_page.to_json(listing), indent=2))
+        else:
+            print_rows(trust_page.render_listing(listing, terminal_columns(), whole=show))
+        if decides:
+            return await _decide(settings, client, listing, yes=yes)
+        if listing.content.items and not as_json:
+            print_note(trust_page.describe_decision(listing))
+    return ExitCode.DONE
+
+
+async def _decide(settings: Settings, client: SessionClient, listing: TrustListing, *, yes: bool) -> ExitCode:
+    """Raises UsageError without a terminal to ask on, or where nothing may be accepted."""
+    if not listing.checked.may_be_accepted:
+        raise UsageError("Nothing may be accepted here: the field `holdfast.trust` says `never`.")
+    if not (yes or sys.stdin.isatty()):
+        raise UsageError("Nothing was accepted. Without a terminal to ask on, --yes is needed; --show only shows it.")
+    require_person(settings)
+    accept = yes or click.confirm("Accept it?", default=False, err=True)
+    await client.trust.decide(listing.root, listing.directory, listing.content, accept=accept)
+    print_note(ACCEPTED if accept else DECLINED)
+    return ExitCode.DONE if accept else ExitCode.FAILED
+
+
+async def _verify(client: SessionClient) -> ExitCode:
+    found = await client.trust.verify()
+    for each in found:
+        problem = each.problem or "the chain is whole"
+        click.echo(f"{escape_exact(each.trust.removeprefix(':'))}: {each.records} records: {problem}")
+    if not found:
+        print_note("Nobody has decided anything yet.")
+    return ExitCode.DONE if all(each.problem is None for each in found) else ExitCode.FAILED

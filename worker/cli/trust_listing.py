@@ -1,0 +1,60 @@
+"""What of a project's configuration needs a person's trust, and what was decided about it."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from activities.project.checked_config import CheckedConfig
+from activities.project.file_positions import FilePositions
+from worker.api.trust import TrustDecision
+from worker.client import SessionClient
+from worker.project_config import check_project_trust
+from worker.settings import Settings
+from workflows.domain.config.trust_items import TrustChange, TrustContent, TrustLeaf, find_changes
+
+
+@dataclass(frozen=True)
+class TrustListing:
+    """`content`: read once; it is what is shown, and what is accepted. `before`: what was accepted last."""
+
+    checked: CheckedConfig
+    decision: TrustDecision | None
+    before: TrustContent | None
+    positions: FilePositions = field(default_factory=FilePositions)
+
+    @property
+    def content(self) -> TrustContent:
+        return self.checked.content
+
+    @property
+    def root(self) -> str:
+        """Of the project."""
+        return str(self.checked.workspace.root)
+
+    @property
+    def directory(self) -> str:
+        return str(self.checked.workspace.directory)
+
+    @property
+    def accepted(self) -> bool:
+        return self.decision is not None and self.decision.accepted
+
+    @property
+    def changes(self) -> list[TrustChange]:
+        """Since what was accepted last; none where nothing was, or where this is."""
+        return [] if self.before is None or self.accepted else [*find_changes(self.before, self.content)]
+
+    def place(self, leaf: TrustLeaf, *, gone: bool = False) -> str:
+        """File and line; without the line if it is not there any more."""
+        path = Path(leaf.file)
+        file = str(path.relative_to(self.root)) if path.is_relative_to(self.root) else leaf.file
+        position = None if gone else self.positions.find(leaf.file, ".".join(leaf.path))
+        return file if position is None else f"{file}:{position.line}"
+
+
+async def list_trust(settings: Settings, client: SessionClient, directory: Path) -> TrustListing:
+    """Raises UsageError."""
+    checked = await check_project_trust(settings, directory)
+    root, content = str(checked.workspace.root), checked.content
+    decision = await client.trust.decision(root, content) if content.items else None
+    before = await client.trust.accepted_before(root, str(checked.workspace.directory))
+    return TrustListing(checked, decision, before)

@@ -117,6 +117,20 @@ async def test_several_in_one_answer_work_side_by_side(open_harness: Open, tmp_p
     assert ["Found one." in outcomes[0], "Found two." in outcomes[1]] == [True, True]
 
 
+async def test_many_in_one_answer_have_their_results_in_its_order(open_harness: Open, scale: int) -> None:
+    """A hundred with `--scale 20`."""
+    names = [f"n{number}" for number in range(5 * scale)]
+    found = {name: (ScriptedAnswer(text=f"Found {name}."),) for name in names}
+    async with (
+        open_harness(scripts=delegation_scripts(delegates(*names), DONE, **found)) as harness,
+        harness.running_worker(),
+    ):
+        session = await harness.start_session("Find all.")
+        await harness.ended(session)
+        outcomes = [call.outcome.output for call in await tasks(harness, session) if call.outcome]
+    assert [f"Found {name}." in outcome for name, outcome in zip(names, outcomes, strict=True)] == [True] * len(names)
+
+
 async def test_what_a_parent_may_not_do_its_subagent_may_not_do_either(open_harness: Open) -> None:
     write = ScriptedAnswer(tools=(ScriptedCall(name="write", arguments={"filePath": "b.txt", "content": "x"}),))
     scripts = delegation_scripts(delegates("child", agent="general"), DONE, child=(write, FOUND))

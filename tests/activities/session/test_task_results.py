@@ -1,5 +1,6 @@
 """Background tasks: their call ends at once, and their result comes to the session by one prompt, whatever dies."""
 
+import asyncio
 import json
 from dataclasses import replace
 
@@ -173,3 +174,18 @@ async def test_a_subagent_has_no_background_of_its_own(rig: ActivityRig) -> None
     assert await child.state(call) is CallState.FAILED
     assert "A subagent has no tasks in the background" in await child.output(call)
     assert await sessions.tree(rig.database, SessionId(child.session)) == [child.session]
+
+
+async def test_a_hundred_tasks_of_one_step_are_begun_stopped_and_told_of_once_each(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    calls = await rig.answered(*(("task", GIVEN) for _ in range(100)))
+    await asyncio.gather(*map(rig.run, calls))
+    begun = await tasks.unsettled(rig.database, rig.session)
+    await rig.close()
+    stopped = await rig.stop()  # all in one transaction; none of them has begun
+    await rig.prompt("Go on.", model="scripted/model")
+    await asyncio.gather(rig.load(), rig.load())
+
+    assert [each.call for each in begun] == sorted(calls) and len(stopped.background) == 100
+    assert sorted(str(each.task) for each in await results(rig)) == sorted(calls)
+    assert not await tasks.unsettled(rig.database, rig.session) and not await tasks.held(rig.database, rig.session)

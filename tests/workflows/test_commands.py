@@ -41,6 +41,9 @@ async def test_a_command_is_a_prompt_with_its_files_and_recorded_by_its_name(ope
         again = await harness.client.commands.of_session(session, "look", "a.txt")
         with pytest.raises(UsageError, match='Command not found: "nope". Available commands: init, look, review'):
             await harness.client.commands.of_session(session, "nope")
+        harness.file(".opencode/commands/inline.md", "---\nagent: explore\nsubtask: false\n---\nLook")
+        with pytest.raises(UsageError, match="'explore' is a subagent"):
+            await harness.client.commands.of_session(session, "inline")
         await harness.client.prompt(session, again)
         await harness.ended(session, 2)
         accepted = [each for each in await harness.events(session) if isinstance(each, PromptAccepted)]

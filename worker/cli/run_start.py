@@ -56,6 +56,13 @@ class RunArguments(Value):
         named = {"agent": self.agent, "model": self.model, "variant": self.variant}
         return Prompt(parts=self.files, system=self.system, format=self.format, limits=self.limits.turn, **named)
 
+    def configuration(self, turn_config: TurnConfig | None) -> TurnConfigId | None:
+        """Of the turn, if it works as the agent of this one."""
+        agent = self.made.agent if self.made is not None else None
+        if turn_config is None or agent not in (None, turn_config.agent.name):
+            return None
+        return turn_config.of_prompt(self.format, None).id
+
     async def expand(
         self, settings: Settings, turn_config: TurnConfig | None, sources: ConfigSources | None = None
     ) -> "RunArguments":
@@ -125,7 +132,7 @@ async def start_session(client: SessionClient, request: RunArguments, turn_confi
         name=f"Session {accepted.session}",
         directory=str(directory),
         seq=0,
-        configuration=turn_config.of_prompt(request.format, None).id,
+        configuration=request.configuration(turn_config),
         accepted=accepted,
     )
 
@@ -173,7 +180,7 @@ async def _send_prompt(
         name=f"Session {overview.id}",
         directory=overview.directory,
         seq=0 if request.prompt else overview.seq,  # a prompt with an id may be an old one: its events come first
-        configuration=prepared.turn_config.of_prompt(request.format, None).id if prepared.turn_config else None,
+        configuration=request.configuration(prepared.turn_config),
         accepted=accepted,
     )
 

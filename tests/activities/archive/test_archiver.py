@@ -220,6 +220,7 @@ async def test_every_table_is_archived_or_listed_here(rig: ActivityRig) -> None:
     query = b"SELECT tablename AS name FROM pg_tables WHERE schemaname = 'holdfast'"
     there = {row["name"] for row in await rig.database.rows(query)}
     shared = {"engine", "host", "migration", "model_limit", "project", "schedule", "schedule_record"}
+    shared |= {"trust", "trust_record"}
     assert there == {*archives.TABLES, *shared, "delta", "file_removal", "outbox", "refresh"}
 
 

@@ -15,7 +15,7 @@ from typing import Final
 import psutil
 
 from activities.model.endpoint import Wire
-from bench import model_wires
+from bench import wire_requests
 from bench.figure_table import Figure
 
 _ROUNDS: Final = 5
@@ -31,7 +31,7 @@ _SETS: Final = {
 async def measure_wire_memory() -> list[Figure]:
     """Medians; each process is new."""
     figures = []
-    async with model_wires.canned_server() as url:
+    async with wire_requests.canned_server() as url:
         for name, description in _SETS.items():
             took = [await _measure(name, url) for _ in range(_ROUNDS)]
             seconds, memory = (median(each) for each in zip(*took, strict=True))
@@ -43,7 +43,7 @@ async def measure_wire_memory() -> list[Figure]:
 async def _measure(name: str, url: str) -> tuple[float, float]:
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-P", "-m", "bench.wire_memory", name, url),
-        env={**os.environ, "PYTHONPATH": str(model_wires.ROOT)},
+        env={**os.environ, "PYTHONPATH": str(wire_requests.ROOT)},
         stdout=asyncio.subprocess.PIPE,
     )
     printed, _ = await process.communicate()
@@ -52,7 +52,7 @@ async def _measure(name: str, url: str) -> tuple[float, float]:
 
 
 async def _ask(name: str, url: str) -> None:
-    await model_wires.ask_once(Wire.CHAT if name == "vertex" else Wire(name), url)
+    await wire_requests.ask_once(Wire.CHAT if name == "vertex" else Wire(name), url)
 
 
 def main() -> None:

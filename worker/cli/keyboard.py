@@ -27,20 +27,22 @@ _ERASE: Final = "\x7f\b"
 _ERASE_WORD: Final = "\x17"
 _ERASE_ALL: Final = "\x15"
 _END: Final = "\x04"
+_TAB: Final = "\t"
 
 
 class Keyboard:
     """Reads single keys without echo, to redraw the typed line below new output; whole lines if the terminal is not
     `live`.
 
-    `on_line` gets each line with the ask shown when it was entered, None at the end of the input. `on_close` follows
-    the end of a live terminal: SIGHUP does not reach every process.
+    `on_line` gets each line with the ask shown when it was entered, None at the end of the input; `on_tab` a Tab that
+    is no text, `on_close` the end of a live terminal: SIGHUP does not reach every process.
     """
 
     def __init__(
         self,
         on_line: Callable[[str | None, AskId | None], None],
         on_change: Callable[[], None],
+        on_tab: Callable[[], None],
         on_close: Callable[[], None],
         *,
         live: bool,
@@ -51,6 +53,7 @@ class Keyboard:
         self._ask: AskId | None = None
         self._on_line = on_line
         self._on_change = on_change
+        self._on_tab = on_tab
         self._on_close = on_close
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._cut = ""
@@ -139,6 +142,9 @@ class Keyboard:
         return text.removesuffix(self._cut)
 
     def _take(self, text: str) -> None:
+        if text == _TAB and not self._pasting and self._ask is None:  # alone: with more, it is pasted text
+            self._on_tab()
+            return
         for token in _TOKENS.finditer(text):
             match token.lastgroup:
                 case "sequence":

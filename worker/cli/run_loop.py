@@ -1,13 +1,16 @@
 """The loop of `run`: follow a turn, have its asks answered, take the next prompt."""
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Final, TypeAlias
 
 from activities.new_ids import new_id
 from worker.api.accepted import AcceptedStop
 from worker.api.events import EventWithContents
 from worker.cli import exit_codes
+from worker.cli.agent_cycle import AgentCycle
 from worker.cli.command_support import ring_bell
 from worker.cli.exit_codes import ExitCode
 from worker.cli.follow_loop import FollowLoop
@@ -21,7 +24,9 @@ from worker.cli.render.terminal import Terminal
 from worker.cli.render.turn_summary import describe_usage
 from worker.cli.session_follower import SessionFollower
 from worker.cli.slash_commands import SLASH_HELP, RunCommand, may_be_command, parse_command, parse_run_command
+from worker.cli.terminal_input import TabPressed, UiEvent
 from worker.client import SessionClient
+from worker.project_config import load_project_config
 from workflows.domain.close_reason import CloseReason
 from workflows.domain.errors import HoldfastError, Unavailable
 from workflows.domain.events.compactions import CompactionTaken, CompactionWithdrawn
@@ -94,6 +99,7 @@ class RunLoop(FollowLoop):
         self._turn = options.turn
         self._configuration = options.configuration
         self._agent: str | None = None  # that has begun with the options' model
+        self._agents = AgentCycle(self._agent_names)
         self._stop: asyncio.Task[AcceptedStop] | None = None
         self._exit_code = ExitCode.DONE
         self._hint_printed = False
@@ -118,7 +124,30 @@ class RunLoop(FollowLoop):
 
     def _refresh(self, terminal: Terminal, question: str) -> None:
         open_ = self._takes_prompts and self._follower.keyboard.open
-        terminal.refresh(question, self._follower.keyboard.typed if open_ else None)
+        typed = self._follower.keyboard.typed if open_ else None
+        terminal.refresh(question, typed, agent=self._agents.chosen)
+
+    async def _on_ui_event(self, ui_event: UiEvent) -> ExitCode | None:
+        if isinstance(ui_event, TabPressed):
+            await self._on_tab()
+            return None
+        return await super()._on_ui_event(ui_event)
+
+    async def _on_tab(self) -> None:
+        """Have another agent work on the next prompt; a model that was named is for the one before."""
+        if not self._takes_prompts:
+            return
+        try:
+            agent = await self._agents.advance()
+        except HoldfastError as error:
+            self._print_note(escape_prose(str(error)))
+        else:
+            self._options = self._options.model_copy(update={"agent": agent, "model": None, "variant": None})
+
+    async def _agent_names(self) -> tuple[Sequence[str], str]:
+        overview = await self._client.sessions.get(self._session)
+        turn_config = await load_project_config(self._client.settings, Path(overview.directory))
+        return turn_config.delegation.visible_names, self._options.agent or overview.agent
 
     async def _on_session_event(self, seen: EventWithContents) -> ExitCode | None:
         if self._no_wait and isinstance(seen.record.event, SessionSuspended):
@@ -134,6 +163,9 @@ class RunLoop(FollowLoop):
     def _note_agent(self, event: Event) -> None:
         if not isinstance(event, TurnOpened):
             return
+        if event.agent == self._agents.chosen:
+            self._agents.chosen = None  # it is the session's now
+            self._options = self._options.model_copy(update={"agent": None})
         if self._agent is None and self._options.agent in (None, event.agent):
             self._agent = event.agent
             self._options = self._options.model_copy(update={"agent": None})  # it is the session's now

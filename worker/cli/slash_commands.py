@@ -27,6 +27,7 @@ SLASH_HELP: Final = (
     "/stop   stop the turn",
     "/retry  retry a failed turn",
     "/exit   leave; what is at work goes on (also Ctrl-D when nothing is)",
+    "Tab     another agent for the next prompt, of those that work for people",
     "/NAME   a command of this directory, with its arguments: `holdfast commands` lists them",
     "Everything else is a prompt: a turn that is at work sees it at its next step.",
 )

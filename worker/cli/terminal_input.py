@@ -30,18 +30,22 @@ class Interrupted(Value):
     """Ctrl-C."""
 
 
+class TabPressed(Value):
+    """At a prompt, and no part of its text."""
+
+
 class RedrawTick(Value):
     """No event waits: time to redraw the footer."""
 
 
-UiEvent: TypeAlias = EventWithContents | PublishedDelta | LineEntered | Interrupted | RedrawTick
+UiEvent: TypeAlias = EventWithContents | PublishedDelta | LineEntered | Interrupted | TabPressed | RedrawTick
 
 
 class TerminalInput:
     """Handles Ctrl-C from `__aenter__` on, and the keyboard from `keyboard.listen` on."""
 
     def __init__(self, *, live: bool) -> None:
-        self.keyboard = Keyboard(self._on_line, self._wake, self._on_close, live=live)
+        self.keyboard = Keyboard(self._on_line, self._wake, self._on_tab, self._on_close, live=live)
         self._live = live
         self._queue: asyncio.Queue[UiEvent | Exception] = asyncio.Queue(_AHEAD)
         self._urgent: deque[UiEvent | Exception] = deque()
@@ -96,6 +100,9 @@ class TerminalInput:
 
     def _on_line(self, text: str | None, ask: AskId | None) -> None:
         self._put_urgent(LineEntered(text=text, ask=ask))
+
+    def _on_tab(self) -> None:
+        self._put_urgent(TabPressed())
 
     def _on_close(self) -> None:
         self._put_urgent(OSError(errno.EIO, "The terminal was closed"))  # as a write to it would fail

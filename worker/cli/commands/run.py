@@ -2,12 +2,14 @@
 
 import json
 import sys
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 
 import click
 
 from worker.api.accepted import AcceptedPrompt
 from worker.cli import completers, config_remarks, id_lookup, other_sessions, prompt_input, session_preparation
+from worker.cli.agent_cycle import AgentCycle
 from worker.cli.budget_options import ChosenLimits, budget_options
 from worker.cli.command_support import async_command, current_directory, open_client, print_note, thinking_option
 from worker.cli.exit_codes import ExitCode
@@ -23,7 +25,7 @@ from worker.cli.schema_file import read_schema
 from worker.cli.slash_commands import may_be_command, parse_command
 from worker.cli.terminal_input import is_interactive
 from worker.client import SessionClient
-from worker.project_config import load_commands
+from worker.project_config import Role, load_commands, load_project_config
 from worker.settings import Settings
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import UsageError
@@ -136,6 +138,8 @@ async def run(
 async def _run_now(
     settings: Settings, request: RunArguments, turn_config: TurnConfig | None, options: FollowOptions, *, detach: bool
 ) -> ExitCode:
+    if turn_config is not None and request.agent not in (None, turn_config.agent.name):  # chosen by Tab
+        turn_config = await load_project_config(settings, current_directory(), Role(request.agent))
     async with open_client(settings, with_worker=True) as client:
         with InterruptGuard() as guard:
             started = await _start(client, request, turn_config)
@@ -167,16 +171,21 @@ async def _follow(
 
 
 async def _ask_first_prompt(settings: Settings, turn_config: TurnConfig, request: RunArguments) -> RunArguments | None:
-    async def parse(text: str) -> RunArguments:
+    async def parse(text: str, agent: str | None) -> RunArguments:
+        asked = request.model_copy(update={"agent": agent or request.agent, "text": text})
         if may_be_command(text):
             found = await load_commands(settings, turn_config)
             if (typed := parse_command(text, found.names)) is not None:
                 of_command = {"command": typed.name, "text": typed.arguments}
-                return await request.model_copy(update=of_command).expand(settings, turn_config)
-        return request.model_copy(update={"text": text})
+                return await asked.model_copy(update=of_command).expand(settings, turn_config)
+        return asked
+
+    async def agent_names() -> tuple[Sequence[str], str]:
+        return turn_config.delegation.visible_names, turn_config.agent.name
 
     chosen = config_remarks.choose_model(settings, turn_config, request.model)
-    return await read_first_prompt(chosen, current_directory(), parse, live=is_live_terminal(settings))
+    agents = AgentCycle(agent_names)
+    return await read_first_prompt(chosen, current_directory(), parse, agents, live=is_live_terminal(settings))
 
 
 def _state(request: RunArguments, started: StartedRun) -> dict[str, str | int | None]:

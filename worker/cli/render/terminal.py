@@ -6,12 +6,12 @@ from typing import Final, Self
 from worker.api.events import EventWithContents, PublishedDelta
 from worker.api.inbox import InboxEntry
 from worker.cli.command_support import print_note
-from worker.cli.render.escaping import escape_prose
+from worker.cli.render.escaping import escape_prose, one_line
 from worker.cli.render.status_line import StatusLine
 from worker.cli.render.styles import Row, styled
 from worker.cli.render.subagent_view import create_session_view
 from worker.cli.render.terminal_writer import TerminalWriter
-from worker.cli.render.wrap import clip_start, wrap_words
+from worker.cli.render.wrap import clip_start, display_width, wrap_words
 from worker.settings import Settings
 from workflows.domain.ids import SessionId
 
@@ -24,10 +24,11 @@ def is_live_terminal(settings: Settings) -> bool:
     return sys.stdout.isatty() and settings.environment.get("TERM") != "dumb"
 
 
-def prompt_row(typed: str, columns: int) -> str:
-    """The end of a prompt that is being typed, on one row."""
+def prompt_row(typed: str, columns: int, agent: str | None = None) -> str:
+    """The end of a prompt that is being typed, on one row; `agent`: whom it is for, if that was chosen for it."""
     end = escape_prose(typed[-max(columns, 1) :].replace("\n", _BREAK).replace("\t", " "))
-    return f"{_PROMPT}{clip_start(end, columns - len(_PROMPT) - 1)}"
+    begin = f"{one_line(agent, max(columns // 3, 1))} {_PROMPT}" if agent else _PROMPT
+    return f"{begin}{clip_start(end, columns - display_width(begin) - 1)}"
 
 
 class Terminal:
@@ -62,12 +63,12 @@ class Terminal:
         else:
             print_note(text)
 
-    def refresh(self, question: str = "", prompt: str | None = None, idle: str = "") -> None:
+    def refresh(self, question: str = "", prompt: str | None = None, idle: str = "", agent: str | None = None) -> None:
         """Redraw what has grown, and the footer: the `question`, or else a running command's output, the status line
-        (or `idle`), and the typed `prompt`."""
+        (or `idle`), and the typed `prompt`, for `agent` if it was chosen."""
         written = (styled(f"  │ {row}", "dim") for row in self.status_line.output_tail)
         status = self.status_line.text() or idle
         rows: list[Row] = [question] if question else [*written, *([status] if status else [])]
         if prompt is not None and not question:
-            rows.append(prompt_row(prompt, self.writer.columns or 0))
+            rows.append(prompt_row(prompt, self.writer.columns or 0, agent))
         self.writer.set_footer(*rows)

@@ -19,6 +19,11 @@ class Delegation(Value):
     def too_deep(self) -> bool:
         return self.ancestors >= self.limit
 
+    @property
+    def visible_names(self) -> tuple[str, ...]:
+        """Of those that people may choose, and see."""
+        return tuple(agent.name for agent in self.agents if agent.selectable and not agent.hidden)
+
     def agent(self, name: str) -> Agent | None:
         return next((agent for agent in self.agents if agent.name == name), None)
 

@@ -221,3 +221,29 @@ async def test_what_is_typed_after_a_plan_is_for_the_agent_that_carries_it_out_w
 
     asked, carried_out = ("plan", "scripted/model"), ("build", "scripted/other")
     assert code == 0 and session.agent == "build" and opened == [asked, asked, carried_out, carried_out]
+
+
+async def test_tab_goes_through_the_agents_for_the_next_prompt(open_harness: OpenHarness) -> None:
+    async with open_harness(HELLO, HELLO, HELLO) as harness, harness.running_worker():
+        harness.configure_person(model={}, agent={"coy": {"mode": "primary", "hidden": True}})
+        async with shell(harness).terminal("run", *MODEL) as terminal:
+            await terminal.until(r"leaves(?s:.*)> ")
+            terminal.type("\t")
+            await terminal.until("plan > ")
+            terminal.type("look\r")
+            await terminal.until(INVITED)
+            terminal.type("\t")
+            await terminal.until("build > ")
+            terminal.type("a\tb")
+            await terminal.until("build > a b")
+            terminal.type("\r")
+            await terminal.until("Done in ")
+            terminal.type("go on")
+            await terminal.until(r"[^d ]> go on$")
+            terminal.type("\r")
+            await terminal.until("Done in ")
+            await leave(terminal)
+        (session,) = await harness.client.sessions.list_recent()
+        opened = [each.agent for each in await harness.events(session.id) if isinstance(each, TurnOpened)]
+
+    assert opened == ["plan", "build", "build"]

@@ -21,7 +21,6 @@ from workflows.domain.config.merge import ConfigLayer, normalize_field_names, no
 from workflows.domain.errors import ConfigError
 
 MAX_AGENT_FILES: Final = 500  # of one directory of configuration
-_LONGEST_REASON: Final = 2_000  # characters: a path may have most of them
 _NAME: Final = re.compile(r"(?:^|[{,])[ \t]*[\"']?name[\"']?[ \t]*:[ \t]*(\S.{0,200})", re.MULTILINE)
 _BEHIND_NAME: Final = re.compile(r"[ \t]#|[,}]")
 
@@ -70,13 +69,8 @@ def _read_layer(path: Path, name: str, mode: AgentMode | None, trusted: bool, wo
     except ConfigError as error:
         named = _names_in(text) if found is None else (found.fields.get("name"),)
         names = dict.fromkeys((name, *(each for each in named if isinstance(each, str) and each.isprintable())))
-        refused = RefusedAgent(names=tuple(names), why=_shortened(str(error)))
+        refused = RefusedAgent(names=tuple(names), why=str(error))
         return ConfigLayer(file=file, trusted=trusted, tree={}, markdown=True, refused=refused)
-
-
-def _shortened(why: str) -> str:
-    """Each turn's configuration holds the reasons of all refused files, and each may quote its file."""
-    return why if len(why) <= _LONGEST_REASON else f"{why[:_LONGEST_REASON]}…"
 
 
 def _layer(

@@ -5,7 +5,7 @@ Stateless: a request's messages determine the answer.
 
 import asyncio
 import json
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -38,16 +38,21 @@ class ReceivedRequest:
 
 
 class ModelServer:
-    """Plays scripts at `url`; `stalled` is set when an answer stalls."""
+    """Plays scripts at `url`; `stalled` is set when an answer stalls. `received`: the newest request, or as many as a
+    test has it hold."""
 
     def __init__(self, scripts: Mapping[str, Script], ledger: RequestLedger) -> None:
         self.scripts = scripts
         self.ledger = ledger
         self.url = ""
-        self.last_request: ReceivedRequest | None = None
+        self.received: deque[ReceivedRequest] = deque(maxlen=1)
         self.stalled = asyncio.Event()
         self._requests = 0
         self._attempts: Counter[tuple[str, int]] = Counter()
+
+    @property
+    def last_request(self) -> ReceivedRequest | None:
+        return self.received[-1] if self.received else None
 
     def application(self) -> web.Application:
         application = web.Application(client_max_size=_LARGEST_REQUEST)
@@ -58,7 +63,7 @@ class ModelServer:
         sent = await request.read()
         began = datetime.now(UTC)  # parsing here is not the client's time
         body = json.loads(sent)
-        self.last_request = ReceivedRequest(request.headers, body)
+        self.received.append(ReceivedRequest(request.headers, body))
         open_request, answer = self._open_request(body, began)
         end = StreamEnd.CLIENT_LEFT
         try:

@@ -229,14 +229,6 @@ async def test_a_turn_holds_the_prompt_of_its_own_agent(project_home: ProjectHom
     assert text.count("Prompt of") == 1
 
 
-async def test_a_refused_file_does_not_fill_the_configuration_of_each_turn(project_home: ProjectHome) -> None:
-    project_home.write(".opencode/agent/bad.md", f"---\na: !{'x' * 30_000} b\n---\n")
-
-    (refused,) = (await project_home.load()).refused_agents
-
-    assert "bad.md:2:" in refused.why and len(refused.why) < 2_100
-
-
 async def test_a_prompt_of_json_is_read_from_its_file(project_home: ProjectHome) -> None:
     outside = project_home.write("outside.md", "s3cret", under=project_home.home)
     project_home.write("prompts/a.md", "\nFrom a file. {file:x} {env:HOME}\n")

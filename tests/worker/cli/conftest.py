@@ -110,6 +110,10 @@ class CommandRunner:
         """The same shell with more variables."""
         return CommandRunner({**self.environment, **variables}, self.directory)
 
+    def at(self, directory: Path) -> "CommandRunner":
+        """The same shell in another directory."""
+        return CommandRunner(self.environment, directory)
+
     async def run(self, *arguments: str, typed: str = "", out: int = PIPE) -> CommandResult:
         """Run `holdfast` to its end; `typed` is its standard input."""
         async with self.process(*arguments, stdin=PIPE, out=out) as process, asyncio.timeout(WAIT_TIMEOUT):

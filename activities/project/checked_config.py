@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from activities.files.workspace import Workspace
+from activities.project.command_trust import shell_items
 from activities.project.config_rules import rules_of
 from activities.project.instructions import FoundInstructions, read_instructions
 from activities.project.prompt_files import ReadPrompts, read_prompts
@@ -88,6 +89,7 @@ def check_trust(
         *instructions.items,
         *foreign_addresses(counting),
         *outside_folders(workspace, counting),
+        *shell_items(files, workspace, sources),
         *_bold_default(applied, known, own_default, layers, workspace),
     )
     own_items = tuple(with_contents(item, workspace.root) for item in items if item.is_of_project)

@@ -103,7 +103,7 @@ def _of_settings(name: str, settings: CommandSettings, writers: Sequence[ConfigL
         variant=settings.variant,
         subtask=settings.subtask,
         files=tuple(dict.fromkeys(layer.file for layer in writers)),
-        trusted=all(layer.trusted for layer in writers),
+        trusted=[layer.trusted for layer in writers if value_at(layer.tree, ("command", name, "template"))][-1],
     )
 
 

@@ -86,7 +86,8 @@ async def test_row_02_the_command_in_a_prompt_runs_once_though_its_worker_dies(
 ) -> None:
     async with open_trial(DONE) as trial:
         project, file = str(trial.harness.project), trial.harness.file("ran.txt", "")
-        trial.harness.configure(command={"look": {"template": "Out: !`echo x >> ran.txt; echo done`"}})
+        look = {"template": "Out: !`echo x >> ran.txt; echo done`"}
+        trial.harness.configure_person(model={}, command={"look": look})
         first = await trial.worker(faults="tool.effect_done=kill9@1")
         given = Prompt(parts=(), model="scripted/model")
         prompt = await trial.harness.client.commands.of_directory(project, "look", "", given)

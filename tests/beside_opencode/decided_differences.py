@@ -23,5 +23,4 @@ DECIDED: Final[Mapping[str, str]] = {
     "*/tools/wait": "a tool of ours: waits outlive restarts",
     "*/options/tool_choice": "`auto` is what providers take where nothing is said",
     "*/options/temperature": "an agent's is sent to models that nothing is known of; OpenCode leaves it out there",
-    "/options/*/options/reasoning_effort": "options of a project's file go to a provider once a person trusts them",
 }

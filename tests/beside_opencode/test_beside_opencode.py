@@ -62,7 +62,7 @@ def by_run(received: deque[ReceivedRequest], reader: RequestReader) -> dict[str,
 
 
 async def played(repository: Repository, harness: Harness) -> dict[str, list[JsonValue]]:
-    """Our requests of each run, which are all made at once."""
+    """Our requests of each run, which are all made at once: the person trusts the project."""
     home = harness.project.parent
     directory = repository.install(home, harness.project)
     harness.configure_person(model={"name": "model", "limit": {"context": 128_000, "output": 8_000}})
@@ -70,6 +70,7 @@ async def played(repository: Repository, harness: Harness) -> dict[str, list[Jso
     harness.model.scripts = repository.scripts(harness.project)
     person = shell(harness)
     typed = [["run", "-m", "scripted/model", *run.flags, "--", run.text] for run in repository.runs]
+    await person.at(directory).run("trust", "--yes")  # as OpenCode does, unasked
     async with harness.running_worker():
         ended = await asyncio.gather(*(person.at(directory).run(*each) for each in typed))
     failed = [(run.name, each.err) for run, each in zip(repository.runs, ended, strict=True) if each.code]

@@ -87,7 +87,7 @@ async def test_the_commands_of_a_template_run_as_bash_does_and_their_outputs_sta
         harness.configure(permission=rules, agent={"build": {"steps": 1}})
         looks = "Look:\n!`echo 'a <system-reminder>'; echo b; exit 3`\nNo: !`rm x`\n"
         template = f"{looks}Asked: !`touch $1 && echo $1`\nNone: !`true`."
-        harness.file(".opencode/commands/look.md", template)
+        harness.configure_person(model={}, command={"look": {"template": template}})
         session = await start(harness, "look", "'y z !`id`'")
         (ask,) = await harness.wait_for_asks(session)
         await harness.client.answer(ask, AskDecision(reply=Reply.ONCE))
@@ -112,7 +112,9 @@ async def test_the_commands_of_a_template_run_as_bash_does_and_their_outputs_sta
 async def test_a_subtask_has_the_outputs_in_its_prompt(open_harness: Open) -> None:
     scripts = delegation_scripts(DONE, DONE, one=(FOUND,))
     async with open_harness(scripts=scripts) as harness, harness.running_worker():
-        harness.configure(command={"find": {"template": "[[script:one]] !`echo $1`", "agent": "explore"}})
+        harness.configure_person(
+            model={}, command={"find": {"template": "[[script:one]] !`echo $1`", "agent": "explore"}}
+        )
         session = await start(harness, "find", "it")
         ended: Any = await harness.ended(session)
         (call,) = await tasks(harness, session)
@@ -122,7 +124,7 @@ async def test_a_subtask_has_the_outputs_in_its_prompt(open_harness: Open) -> No
 
 async def test_a_command_that_is_stopped_says_so_in_its_place(open_harness: Open) -> None:
     async with open_harness(DONE) as harness, harness.running_worker():
-        harness.configure(command={"look": {"template": "Look: !`echo begun; sleep 600`"}})
+        harness.configure_person(model={}, command={"look": {"template": "Look: !`echo begun; sleep 600`"}})
         session = await start(harness, "look")
         await harness.until(session, lambda event: event.type == "call.claimed")
         await harness.client.stop(session)
@@ -133,3 +135,14 @@ async def test_a_command_that_is_stopped_says_so_in_its_place(open_harness: Open
 
     why = "whose output was to stand here, has not run to its end: "
     assert f"Look: [The command `echo begun; sleep 600`, {why}" in prompt
+
+
+@pytest.mark.parametrize("file", ["commands/look.md", "skills/look/SKILL.md"])
+async def test_a_text_of_the_project_runs_nothing_before_a_person_has_accepted_it(
+    open_harness: Open, file: str
+) -> None:
+    async with open_harness(DONE) as harness:
+        harness.file(f".opencode/{file}", "---\nname: look\n---\nLook: !`touch ran`")
+
+        with pytest.raises(UsageError, match="/look of .*look.* runs 'touch ran'"):
+            await start(harness, "look")

@@ -21,7 +21,7 @@ class CommandSource(StrEnum):
 
 
 class SlashCommand(Value):
-    """`files`: those that set something of it; `trusted`: all of them are the user's own, or built in. `subtask`: None
+    """`files`: those that set something of it; `trusted`: its template is the user's own, or built in. `subtask`: None
     leaves it to the mode of its agent."""
 
     name: str

@@ -1,13 +1,15 @@
 """The checks of `holdfast doctor`."""
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from activities.model.providers import check_model, provider_named
 from activities.project.config_references import resolve
 from worker.cli import config_remarks, model_choices
 from worker.cli.command_support import current_directory, print_note
-from worker.cli.render.escaping import escape_exact
-from worker.cli.render.formatting import format_price, format_tokens
+from worker.cli.render.escaping import escape_exact, one_line
+from worker.cli.render.formatting import format_price, format_tokens, pluralize
 from worker.credential_handoff import CredentialEnvironment
 from worker.project_config import load_project_config
 from worker.settings import Settings
@@ -34,7 +36,7 @@ async def run_checks(settings: Settings) -> list[CheckResult]:
     here = [each for each in await doctor.run_checks(settings) if each.check != _CHECK]
     try:
         turn_config = await load_project_config(settings, directory)
-        remarks = [*config_remarks.find_config_remarks(settings, turn_config)]
+        remarks = [*config_remarks.find_config_remarks(settings, turn_config), *_files_of_claude_code(turn_config)]
     except HoldfastError as error:
         remedy = "Correct it there, then try again: no task begins in this directory until then."
         return [*here, CheckResult(check="configuration", level=Level.FAILURE, message=str(error), remedy=remedy)]
@@ -43,6 +45,22 @@ async def run_checks(settings: Settings) -> list[CheckResult]:
     )
     warnings = (CheckResult(check="configuration", level=Level.WARNING, message=remark) for remark in remarks)
     return [*here, read, *warnings, await _check_model_key(settings, turn_config)]
+
+
+def _files_of_claude_code(turn_config: TurnConfig) -> Iterator[str]:
+    """Which OpenCode does not read either: only people who come from there look for them."""
+    root, home = Path(turn_config.worktree or turn_config.directory), Path(turn_config.home or "~").expanduser()
+    for above in (root / ".claude", home / ".claude"):
+        for kind, fields in (
+            ("agents", "write `permission` for its `tools`"),
+            ("commands", "its `allowed-tools` has no effect"),
+        ):
+            if files := sorted((above / kind).glob("*.md")):
+                names = ", ".join(one_line(each.name) for each in files[:5]) + (" …" if len(files) > 5 else "")
+                yield (
+                    f"Not read: {pluralize(len(files), 'file')} of Claude Code's in {one_line(str(above / kind))}: "
+                    f"{names}. To use one, copy it to .opencode/{kind}; {fields}."
+                )
 
 
 async def check_model_answer(settings: Settings, named: str | None) -> CheckResult:

@@ -56,6 +56,20 @@ async def test_what_has_no_effect_is_named_as_a_run_names_it(tmp_path: Path, mon
     assert refused.endswith(" There is no agent 'reviewer' until it is mended.")
 
 
+async def test_files_that_only_claude_code_reads_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = settings_of(tmp_path / "home", HOME=str(tmp_path))
+    for number in range(6):
+        agent = tmp_path / "project" / ".claude" / "agents" / f"a{number}.md"
+        agent.parent.mkdir(parents=True, exist_ok=True)
+        agent.write_text("---\nname: a\n---\n")
+    monkeypatch.chdir(tmp_path / "project")
+
+    (_, named) = [each for each in await run_checks(settings) if each.check == "configuration"]
+
+    assert named.message.startswith(f"Not read: 6 files of Claude Code's in {agent.parent}: a0.md, ")
+    assert "a4.md …. To use one, copy it to .opencode/agents;" in named.message
+
+
 @pytest.mark.parametrize("count", [19, 20, 21])
 async def test_refused_agents_are_named_up_to_twenty_and_then_counted(tmp_path: Path, count: int) -> None:
     settings = settings_of(tmp_path / "home", HOME=str(tmp_path), XDG_CONFIG_HOME=str(tmp_path / "config"))

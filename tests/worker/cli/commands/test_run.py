@@ -366,7 +366,8 @@ async def test_the_second_ctrl_c_leaves_though_the_turn_cannot_end_and_the_stop_
 
 
 async def test_two_quick_ctrl_c_record_the_stop_and_show_no_error_of_ours(open_harness: OpenHarness) -> None:
-    async with open_harness(*[HANGS] * QUICKLY) as harness, harness.running_worker():
+    hangs = HANGS.model_copy(update={"faults": {number: Stall(after=1) for number in range(1, QUICKLY + 1)}})
+    async with open_harness(hangs) as harness, harness.running_worker():
         left = [await hurried(harness) for _ in range(QUICKLY)]
         ended = [await harness.ended(session.id) for session in await harness.client.sessions.list_recent()]
 

@@ -27,9 +27,7 @@ SIGN_INS: Final[Mapping[str, str]] = {  # provider → why its sign-in by browse
 }
 BY_SIGN_IN: Final = ("chatgpt", "github-copilot", "github_copilot")  # have nothing else
 _OTHER_SIGN_IN: Final = "it belongs to the program that has signed in"
-_OF_A_CONFIGURATION: Final = (
-    "it is for the configuration that OpenCode fetches there: write what you need of that into opencode.json"
-)
+_OF_A_CONFIGURATION: Final = "it is no key of a model; the configuration there is fetched without it"
 _OF_A_GATEWAY: Final = (
     "it is for a gateway: give that one's address as provider.anthropic.options.baseURL, and the token as "
     'provider.anthropic.options.headers.Authorization ("Bearer {env:NAME}")'

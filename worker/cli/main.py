@@ -52,7 +52,7 @@ COMMAND_SECTIONS: Final = {
         "asks": CommandEntry("asks", "List what waits for an answer, with the exact effect."),
         "answer": CommandEntry("asks", "Answer an ask; the only one that is open needs no ASK."),
         "grants": CommandEntry("grants", "List standing grants, or revoke them."),
-        "trust": CommandEntry("trust", "Accept what a project's configuration would redirect or loosen."),
+        "trust": CommandEntry("trust", "Accept what a project's configuration would redirect, loosen or start."),
     },
     "Records": {
         "log": CommandEntry("record", "Tell on one page what a session has done, or show its log, or verify it."),

@@ -101,7 +101,7 @@ async def show(settings: Settings, name: str, as_json: bool) -> None:
 )
 @click.option("--global", "mine", is_flag=True, help="Your own, for all projects; otherwise it is this project's.")
 @click.option("--path", metavar="DIRECTORY", type=click.Path(), help="The directory of configuration for its file.")
-@model_option("The model that writes it.")
+@model_option("The model that writes it")
 @click.option("--yes", is_flag=True, help="Ask nothing.")
 @async_command
 async def create(

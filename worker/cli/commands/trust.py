@@ -31,7 +31,7 @@ from workflows.domain.errors import UsageError
 async def trust(
     settings: Settings, directory: str | None, show: bool, yes: bool, revoke: bool, verify: bool, as_json: bool
 ) -> ExitCode:
-    """Accept what a project's configuration would redirect or loosen.
+    """Accept what a project's configuration would redirect, loosen or start.
 
     It shows each part with file and line, in plain words. What you accept counts as your own configuration from the
     next turn on, for all sessions in the project, as long as it stays exactly as it was shown. When something has

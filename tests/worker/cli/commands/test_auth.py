@@ -167,7 +167,7 @@ async def test_keys_of_other_programs_are_named_and_copied_when_asked(bare: Comm
         "anthropic  a program for keys (apiKeyHelper) of Claude Code, not used",
         "anthropic  a sign-in by browser of Claude Code, not used",
     ]
-    assert "https://example.com  a token of OpenCode, not used: it is for the configuration" in before.out
+    assert "https://example.com  a token of OpenCode, not used: it is no key of a model" in before.out
     assert not (tmp_path / "run").exists()
     assert "`holdfast auth login groq --from opencode` copies it" in before.out
     assert refused.code == 2 and "Anthropic allows sign-ins" in refused.err and missing.code == 2

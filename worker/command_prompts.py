@@ -4,6 +4,7 @@ from worker.project_config import load_commands
 from worker.settings import Settings
 from workflows.domain.commands.slash_command import CommandSource, SlashCommand, command_prompt
 from workflows.domain.config.agent_selection import select_agent
+from workflows.domain.config.merge import is_local
 from workflows.domain.config.references import has_reference
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.config.turn_config import TurnConfig
@@ -26,7 +27,8 @@ async def expand_command(
         raise UsageError(f"The model of /{name} is a reference, {command.model!r}: write provider/model.")
     agents, default = turn_config.delegation.agents, turn_config.agent.name
     prompt = command_prompt(command, arguments, given or Prompt(parts=()), agents, default)
-    if not command.trusted and (turn_config.accepted is None or command.source is CommandSource.SKILL):
+    acceptable = command.source is not CommandSource.SKILL and all(map(is_local, command.files))
+    if not command.trusted and not (turn_config.accepted and acceptable):
         _refuse_shell(command, prompt)
     if prompt.agent is not None:
         select_agent(prompt.agent, {each.name: each for each in agents})  # raises for one that works for others only

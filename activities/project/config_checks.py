@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
@@ -13,6 +13,8 @@ from workflows.domain.config.config import ClientSettings, Config, OlderSettings
 from workflows.domain.config.fields import JsonObject
 from workflows.domain.config.lost_rules import find_lost_rules
 from workflows.domain.errors import ConfigError
+
+_MOST_LOCATED: Final = 20  # mistakes of one file: each is looked for in the whole text
 
 Locate: TypeAlias = Callable[[Sequence[str | int]], Located]
 
@@ -26,7 +28,7 @@ def check_fields(tree: JsonObject, file: Path | str, locate: Locate) -> None:
             model.model_validate_json(json.dumps(tree), strict=True)
     except ValidationError as error:
         # In a union, the deepest mistake belongs to the branch that the author meant.
-        found = [(locate(mistake["loc"]), _describe(mistake)) for mistake in error.errors()]
+        found = [(locate(mistake["loc"]), _describe(mistake)) for mistake in error.errors()[:_MOST_LOCATED]]
         raise field_error(file, *max(found, key=lambda item: len(item[0].path))) from error
 
 

@@ -33,7 +33,10 @@ def locate_in_json(text: str, path: Sequence[str | int], before: int = 0) -> Loc
 
 
 def excerpt_json(text: str, offset: int) -> str:
-    """The line at `offset`; of a long one, what is there."""
+    """The line at `offset`; of a long one, what is there. Nothing of a text whose secrets cannot be told by their
+    places."""
+    if json_positions.is_too_deep(text):
+        return ""
     start, end = text.rfind("\n", 0, offset) + 1, text.find("\n", offset)
     end = len(text) if end < 0 else end
     masked, done, column = "", start, offset - start

@@ -9,6 +9,8 @@ _TOKEN: Final = re.compile(
     re.DOTALL,
 )
 
+_DEEPEST: Final = 200  # levels
+
 JsonPath = tuple[str | int, ...]
 
 
@@ -67,9 +69,20 @@ def iter_words(text: str) -> Iterator[PlacedWord]:
             yield PlacedWord(walk.path, *token.span())
 
 
-def _walk(text: str) -> "_Walk":
-    walk = _Walk()
+def is_too_deep(text: str) -> bool:
+    """Whether paths in it would be so long that following them takes quadratic time."""
+    depth = 0
     for token in _TOKEN.finditer(text):
+        depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(token["mark"] or "", 0)
+        if depth > _DEEPEST:
+            return True
+    return False
+
+
+def _walk(text: str) -> "_Walk":
+    """Knows nothing of a text that is too deep."""
+    walk = _Walk()
+    for token in () if is_too_deep(text) else _TOKEN.finditer(text):
         walk.take(token)
     return walk
 

@@ -1,5 +1,6 @@
 import pytest
 
+from activities.project.excerpts import excerpt_json
 from activities.project.json_positions import duplicate_keys, locate, position_at
 
 TEXT = """// "model": a comment
@@ -46,3 +47,9 @@ def test_a_key_that_stands_twice_in_one_object_is_found_with_the_position_of_the
     "x": [{"a": 1}, {"a": 2}]}"""
 
     assert duplicate_keys(text) == [(("permission", "edit", "*"), (3, 28)), (("permission", "bash"), (4, 7))]
+
+
+def test_a_text_of_brackets_that_nobody_could_read_takes_no_time_and_names_nothing() -> None:
+    text = '{"a":' + "[" * 200_000
+
+    assert locate(text, ("a", 0)) == ((), 0) and excerpt_json(text, 0) == ""

@@ -88,7 +88,9 @@ class TrustLeaf(NamedTuple):
                 below = self.path[len(pattern) :]
                 names[-1:] = [".".join((*names[-1:], *below))]
                 text = text.format(*names, value=shown)
-                return _RULES.get(shown, f"{shown}: {{}}").format(text) if "permission" in pattern else text
+                if "permission" not in pattern:
+                    return text
+                return _RULES[shown].format(text) if shown in _RULES else f"{shown}: {text}"
         return f"sets {self.field} to {shown}"
 
 

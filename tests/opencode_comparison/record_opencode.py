@@ -14,8 +14,8 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from tests.beside_opencode.repositories import Repository, Run, repositories
-from tests.beside_opencode.request_structure import RequestReader
+from tests.opencode_comparison.repositories import Repository, Run, repositories
+from tests.opencode_comparison.request_structure import RequestReader
 from worker.scripted.model_server import ModelServer, serve
 
 KEPT: Final = Path(__file__).parents[1] / "data" / "opencode_requests"

@@ -1,4 +1,4 @@
-"""What a model is sent for people's own repositories, beside what OpenCode sends it."""
+"""What a model is sent for people's own repositories, compared with what OpenCode sends it."""
 
 import asyncio
 import json
@@ -12,11 +12,11 @@ from typing import Any, Final
 import pytest
 from pydantic import JsonValue
 
-from tests.beside_opencode.decided_differences import DECIDED
-from tests.beside_opencode.record_opencode import KEPT
-from tests.beside_opencode.repositories import Repository, repositories
-from tests.beside_opencode.request_structure import RequestReader
 from tests.harness import Harness
+from tests.opencode_comparison.decided_differences import DECIDED
+from tests.opencode_comparison.record_opencode import KEPT
+from tests.opencode_comparison.repositories import Repository, repositories
+from tests.opencode_comparison.request_structure import RequestReader
 from tests.worker.cli.conftest import shell
 from tests.workflows.conftest import Open
 from worker.scripted.model_server import ReceivedRequest

@@ -202,8 +202,7 @@ class CallClaim:
             calls.drift(journal, evidence.call, call)
         match decision:
             case Allowed(decisions=decisions):
-                for grant in (decision.grant for decision in decisions if decision.grant is not None):
-                    grants.count_use(journal, grant)
+                grants.count_uses(journal, (each.grant for each in decisions if each.grant is not None))
                 claimed = calls.claim(journal, call, self.fence, self.machine, evidence.turn_config, decisions)
                 return Claimed(claimed, False, journal.version_after if journal.as_seen else None)
             case Refused():

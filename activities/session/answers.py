@@ -147,7 +147,7 @@ async def _answer_covered(journal: Journal, waiting: list[AskRow], rules: Rulese
     for ask, grant in found:
         author = Actor(subject=grant.author, method="grant")
         asks.answer(journal, by_id[ask], AskAnswer(reply=Reply.ALWAYS, by_grant=grant.id), author)
-        grants.count_use(journal, grant.id)
+    grants.count_uses(journal, (grant.id for _, grant in found))
     return tuple(ask for ask, _ in found)
 
 

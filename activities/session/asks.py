@@ -65,5 +65,5 @@ def _answer_by_grant(journal: Journal, row: AskRow, evaluator: PermissionEvaluat
         return AskState.OPEN
     author = Actor(subject=grant.author, method="grant")
     asks.answer(journal, row, AskAnswer(reply=Reply.ALWAYS, by_grant=grant.id), author, notify=False)
-    grants.count_use(journal, grant.id)
+    grants.count_uses(journal, [grant.id])
     return AskState.ANSWERED

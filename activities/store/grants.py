@@ -1,6 +1,6 @@
 """Grants: store, list, revoke."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -62,8 +62,10 @@ def _grants(rows: Rows) -> tuple[Grant, ...]:
     return tuple(Grant.model_validate(row["body"]) for row in rows)
 
 
-def count_use(journal: Journal, grant: GrantId) -> None:
-    journal.write(_QUERIES.count_use, grant=grant)
+def count_uses(journal: Journal, used: Iterable[GrantId]) -> None:
+    """All of a transaction's: sessions of a project lock its grants in one order."""
+    for grant in sorted(used):
+        journal.write(_QUERIES.count_use, grant=grant)
 
 
 async def unpropagated(database: Database, before: datetime) -> list[GrantId]:

@@ -47,10 +47,11 @@ async def accept(journal: Journal, stop: StopId, *, keep_queued: bool = False) -
 
 async def stop_background(journal: Journal) -> tuple[SessionId, ...]:
     """Stop the session's background tasks. Their ends do not wake it: its next turn is told."""
-    working = await tasks.hold(journal)
+    working = await tasks.in_background(journal)
     for each in working:
         async with journal.child_journal(each.child) as child:
             await accept(child, stop_of_call(each.call))
+    tasks.hold(journal)  # behind the locks of the children, whose ends lock these rows
     return tuple(each.child for each in working)
 
 

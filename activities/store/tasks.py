@@ -101,9 +101,14 @@ def deliver(journal: Journal, call: PartId, prompt: MessageId | None) -> None:
     journal.write(_QUERIES.deliver, call=call, prompt=prompt)
 
 
-async def hold(journal: Journal) -> list[BackgroundChild]:
-    """Let no background task of the session wake it any more; returns those at work."""
-    return [BackgroundChild(**row) for row in await journal.rows(_QUERIES.hold, session=journal.session)]
+async def in_background(journal: Journal) -> list[BackgroundChild]:
+    """Those of the session whose results are to wake it, and that are at work."""
+    return [BackgroundChild(**row) for row in await journal.rows(_QUERIES.in_background, session=journal.session)]
+
+
+def hold(journal: Journal) -> None:
+    """Let no background task of the session wake it any more."""
+    journal.write(_QUERIES.hold, session=journal.session)
 
 
 def settle_of_turn(journal: Journal, turn: TurnId) -> None:

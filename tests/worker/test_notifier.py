@@ -128,7 +128,10 @@ async def test_a_command_that_is_set_later_is_not_told_what_came_up_before(rig: 
     await later.poll()
     recent = told(tmp_path)
     await rig.open_turn(permission={"edit": "ask"})
-    await rig.asked(await rig.called("write", filePath="b.txt", content="x"))
+    ask = await rig.asked(await rig.called("write", filePath="b.txt", content="x"))
+    async with rig.journal() as answering, asyncio.timeout(5):
+        await asks.lock(answering, ask)
+        await pending_notifications.skip_older(rig.database, None, 0)  # waits for nobody's lock
     await rig.close()
     await pending_notifications.skip_older(rig.database, None, 0)
     await later.poll()

@@ -29,19 +29,28 @@ RETURNING t.id AS turn, t.session, s.title, s.directory, t.reason, t.ended_at AS
 
 -- name: skip_older_asks
 -- Mark older open asks of a host as notified.
-UPDATE ask a SET notified_at = now() FROM session s
-WHERE s.id = a.session AND s.host IS NOT DISTINCT FROM %(host)s
-  AND a.state = 'open' AND a.notified_at IS NULL AND a.asked_at < now() - make_interval(secs => %(age)s)
+UPDATE ask SET notified_at = now() WHERE id IN (
+    SELECT a.id FROM ask a JOIN session s ON s.id = a.session
+    WHERE s.host IS NOT DISTINCT FROM %(host)s
+      AND a.state = 'open' AND a.notified_at IS NULL AND a.asked_at < now() - make_interval(secs => %(age)s)
+    FOR UPDATE OF a SKIP LOCKED
+)
 
 -- name: skip_older_turn_ends
 -- Mark turns of a host that ended longer ago as notified.
-UPDATE turn t SET notified_at = now() FROM session s
-WHERE s.id = t.session AND s.host IS NOT DISTINCT FROM %(host)s
-  AND t.state = 'ended' AND t.notified_at IS NULL AND t.ended_at > now() - interval '1 day'
-  AND t.ended_at < now() - make_interval(secs => %(age)s)
+UPDATE turn SET notified_at = now() WHERE id IN (
+    SELECT t.id FROM turn t JOIN session s ON s.id = t.session
+    WHERE s.host IS NOT DISTINCT FROM %(host)s
+      AND t.state = 'ended' AND t.notified_at IS NULL AND t.ended_at > now() - interval '1 day'
+      AND t.ended_at < now() - make_interval(secs => %(age)s)
+    FOR UPDATE OF t SKIP LOCKED
+)
 
 -- name: skip_older_budgets
 -- Mark budgets of a host of which most was used longer ago as notified.
-UPDATE budget b SET notified_at = now() FROM session s
-WHERE s.id = coalesce(b.session, b.warned_in) AND s.host IS NOT DISTINCT FROM %(host)s
-  AND b.notified_at IS NULL AND b.warned_at < now() - make_interval(secs => %(age)s)
+UPDATE budget SET notified_at = now() WHERE id IN (
+    SELECT b.id FROM budget b JOIN session s ON s.id = coalesce(b.session, b.warned_in)
+    WHERE s.host IS NOT DISTINCT FROM %(host)s
+      AND b.notified_at IS NULL AND b.warned_at < now() - make_interval(secs => %(age)s)
+    FOR UPDATE OF b SKIP LOCKED
+)

@@ -54,13 +54,13 @@ SELECT result FROM task WHERE call = %(call)s AND delivery IN ('due', 'held') AN
 -- Name the prompt that has the result of a background task; none in an ended session.
 UPDATE task SET delivery = 'done', result = %(prompt)s WHERE call = %(call)s
 
+-- name: in_background
+-- The background tasks of a session that are at work, and whose results are to wake it.
+SELECT call, child FROM task WHERE session = %(session)s AND delivery = 'due' AND settled_at IS NULL ORDER BY call
+
 -- name: hold
--- Have the results of a session's background tasks wait for its next turn; returns those that are at work.
-WITH held AS (
-    UPDATE task SET delivery = 'held' WHERE session = %(session)s AND delivery = 'due'
-    RETURNING call, child, settled_at
-)
-SELECT call, child FROM held WHERE settled_at IS NULL ORDER BY call
+-- Have the results of a session's background tasks wait for its next turn.
+UPDATE task SET delivery = 'held' WHERE session = %(session)s AND delivery = 'due'
 
 -- name: hold_result
 -- Have the result that a withdrawn prompt had wait for the next turn.

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from activities.session.task_results import deliver_results
-from activities.store import deletions, prompts, sessions, tasks
+from activities.store import deletions, prompts, sessions, tasks, turns
 from activities.store.tasks import EndedTask
-from tests.activities.rig import ActivityRig
+from tests.activities.rig import ActivityRig, wait_for_lock_waiter
 from workflows.domain.errors import Conflict
 from workflows.domain.events.prompts import PromptAccepted
 from workflows.domain.events.tasks import TaskSettled, TaskStarted
@@ -123,6 +123,20 @@ async def test_a_stop_reaches_the_background_of_an_idle_session_and_does_not_wak
     assert (await rig.load()).turn is not None
     (accepted,) = await results(rig)
     assert "It was stopped before it had finished." in await text_of(rig, accepted)
+
+
+async def test_a_stop_meets_the_end_of_a_background_task(rig: ActivityRig) -> None:
+    """Both lock sessions before tasks: the one that comes second waits."""
+    _, child = await begun(rig)
+    await works(child)
+    async with child.journal() as journal:
+        await journal.locked()
+        stopping = asyncio.create_task(rig.stop())
+        await wait_for_lock_waiter(rig.database)
+        await turns.close(journal, child.turn, CloseReason.DONE, None)
+
+    assert (await stopping).background == (child.session,)
+    assert await tasks.unsettled(rig.database, rig.session) == []
 
 
 async def test_a_result_that_a_stop_has_withdrawn_is_read_by_the_next_turn(rig: ActivityRig) -> None:

@@ -1,12 +1,13 @@
 """Grants: their scope and duration."""
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from activities.store import grants
-from tests.activities.rig import PERSON, ActivityRig, open_rig
+from tests.activities.rig import PERSON, ActivityRig, open_rig, wait_for_lock_waiter
 from workflows.domain.errors import Conflict, NotFound
 from workflows.domain.events.grants import GrantRevoked
 from workflows.domain.ids import AskId, GrantId
@@ -81,7 +82,24 @@ async def test_an_unknown_grant_is_named(rig: ActivityRig) -> None:
 async def test_uses_are_counted(rig: ActivityRig) -> None:
     grant = await keep(rig)
     async with rig.journal() as journal:
-        grants.count_use(journal, grant)
-        grants.count_use(journal, grant)
+        grants.count_uses(journal, [grant, grant])
     (row,) = await grants.list_all(rig.database)
     assert (row.uses, row.session, row.project) == (2, rig.session, None)
+
+
+async def test_sessions_that_use_the_same_grants_at_once_lock_them_in_one_order(rig: ActivityRig) -> None:
+    other = await open_rig(rig.database, rig.project.parent)
+    used = [await keep(rig, name, GrantScope.PROJECT) for name in ("gra_1", "gra_2")]
+
+    async def use_too() -> None:
+        async with other.journal() as journal:
+            grants.count_uses(journal, reversed(used))
+
+    async with rig.journal() as journal:
+        grants.count_uses(journal, used[:1])
+        await journal.row(b"SELECT 1")  # sends it
+        using = asyncio.create_task(use_too())
+        await wait_for_lock_waiter(rig.database)
+        grants.count_uses(journal, used[1:])
+    await using
+    assert [row.uses for row in await grants.list_all(rig.database)] == [2, 2]

@@ -12,25 +12,25 @@ from activities.project.checked_config import CheckedConfig, check_trust
 from activities.project.config_files import read_layers
 from activities.project.config_origins import ConfigOrigins
 from activities.project.config_rules import configured_rules, rules_of
-from activities.project.file_positions import FilePositions
-from activities.project.instructions import MAX_INSTRUCTION_BYTES, project_names
-from activities.project.organisations import read_organisations
-from activities.project.remote_instructions import read_remote_instructions
-from activities.project.skill_files import find_skills, skill_rules
+from activities.project.config_warnings import file_warnings, shortened_warnings
+from activities.project.instructions import project_names
+from activities.project.organisations import Organisations, read_organisations
+from activities.project.remote_instructions import RemoteInstructions, read_remote_instructions
+from activities.project.skill_files import FoundSkills, find_skills, skill_rules
 from activities.project.unsupported import ignored_files
 from activities.web.remote_copies import RemoteSource
 from workflows.domain.agents.agent import Agent
-from workflows.domain.agents.built_in import BUILD, HIDDEN, RESERVED
+from workflows.domain.agents.built_in import BUILD, HIDDEN
 from workflows.domain.agents.delegation import Delegation
+from workflows.domain.agents.refused_agent import RefusedAgent
 from workflows.domain.config.accepted_trust import AcceptedTrust
 from workflows.domain.config.agent_selection import check_readable, default_agent, select_agent, visible_names
 from workflows.domain.config.config import AgentSettings, Config
-from workflows.domain.config.fields import JsonObject, unknown_fields, unsupported_fields, value_at
+from workflows.domain.config.fields import unsupported_fields
 from workflows.domain.config.loosening import loosens
-from workflows.domain.config.merge import ConfigLayer, deep_merge, merge_files
-from workflows.domain.config.references import unresolved_references
+from workflows.domain.config.merge import ConfigLayer, merge_files
 from workflows.domain.config.sources import ConfigSources
-from workflows.domain.config.turn_config import Instruction, TurnConfig, UnsupportedField
+from workflows.domain.config.turn_config import TurnConfig, UnsupportedField
 from workflows.domain.errors import UnknownAgent
 from workflows.domain.permissions import rules
 from workflows.domain.permissions.permission_keys import WEBFETCH
@@ -59,6 +59,23 @@ class LoadedConfig:
 
     turn_config: TurnConfig
     wanted: tuple[RemoteSource, ...]
+
+
+@dataclass(frozen=True)
+class _NamedTexts:
+    """What the configuration names: on the net, and skills."""
+
+    organisations: Organisations
+    remote: RemoteInstructions
+    skills: FoundSkills
+
+    @property
+    def wanted(self) -> tuple[RemoteSource, ...]:
+        return (*self.organisations.wanted, *self.remote.wanted, *self.skills.wanted)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return (*self.organisations.warnings, *self.remote.warnings, *self.skills.warnings)
 
 
 async def load_turn_config(
@@ -110,56 +127,53 @@ def _load_merged(checked: CheckedConfig, accepted: AcceptedTrust | None) -> "Mer
 
 def _load_turn_config(checked: CheckedConfig, role: Role, accepted: AcceptedTrust | None) -> LoadedConfig:
     checked = checked if accepted is None else checked.with_trust()
-    workspace, sources, files, settings = checked.workspace, checked.sources, checked.files, checked.settings
-    refused = tuple(layer.refused for layer in files if layer.refused is not None)
-    default = checked.own_default if checked.default_is_held else settings.default_agent or BUILD.name
-    check_readable(role.agent or default, refused, checked.known)
-    agent = _subagent(role, checked.known) if role.ancestors else _primary(role, checked)
-    managed_config = Config.model_validate(merge_files(layer.tree for layer in files if layer.managed))
-    managed_model = managed_config.agent.get(agent.name, AgentSettings()).model or managed_config.model
-    ceiling = configured_rules(agent.name, managed_config, workspace)
-    fetchable = partial(may_fetch, rules.apply_ceiling(ceiling, rules_of(agent.name, settings, workspace)))
-    instructions = checked.instructions.instructions
-    remote = read_remote_instructions(workspace.data, checked.counting_layers, fetchable)
-    found = find_skills(workspace, checked.counting_layers, sources, fetchable)
-    organisations = read_organisations(workspace)
-    ignored, scan_warnings = ignored_files(workspace, sources)
-    limited_rules = rules.apply_ceiling(
-        ceiling, _agent_rules(agent.name, checked, skill_rules(found.skills.values(), workspace))
-    )
+    workspace, settings = checked.workspace, checked.settings
+    refused = tuple(layer.refused for layer in checked.files if layer.refused is not None)
+    managed = Config.model_validate(merge_files(layer.tree for layer in checked.files if layer.managed))
+    agent = _choose_agent(role, checked, refused)
+    managed_model = managed.agent.get(agent.name, AgentSettings()).model or managed.model
+    ceiling = configured_rules(agent.name, managed, workspace)
+    named = _read_named(checked, rules.apply_ceiling(ceiling, rules_of(agent.name, settings, workspace)))
+    own_rules = _agent_rules(agent.name, checked, skill_rules(named.skills.skills.values(), workspace))
+    instructions = (*checked.instructions.instructions, *named.remote.instructions)
+    ignored, scan_warnings = ignored_files(workspace, checked.sources)
     turn_config = TurnConfig(
         directory=str(workspace.directory),
         worktree=str(workspace.worktree) if workspace.worktree else None,
         home=str(workspace.home),
         config=_without_prompts(settings),
         model_is_managed=managed_model is not None,
-        rules=(*limited_rules, *role.rules),
+        rules=(*rules.apply_ceiling(ceiling, own_rules), *role.rules),
         agent=agent.model_copy(update={"model": managed_model}) if managed_model else agent,
-        delegation=Delegation(
-            agents=tuple(map(_without_prompt, checked.known.values())),
-            ancestors=role.ancestors,
-            limit=settings.subagent_depth,
-        ),
-        instructions=(*instructions, *remote.instructions),
-        instruction_names=project_names(sources),
-        skills=found.sorted(),
+        delegation=_delegation(role, checked),
+        instructions=instructions,
+        instruction_names=project_names(checked.sources),
+        skills=named.skills.sorted(),
         accepted=accepted,
         held_content=checked.content.digest if accepted is None and checked.may_be_accepted else None,
         untrusted_fields=(*(item.untrusted for item in checked.held_items), *checked.instructions.ignored),
-        unsupported_fields=tuple(_unsupported_fields(files)),
+        unsupported_fields=tuple(_unsupported_fields(checked.files)),
         ignored=ignored,
         refused_agents=refused,
         warnings=(
             *checked.prompts.warnings,
-            *_warnings(files, settings, str(workspace.home)),
-            *_shortened_warnings((*instructions, *remote.instructions)),
-            *organisations.warnings,
-            *remote.warnings,
-            *found.warnings,
+            *file_warnings(checked.files, settings, str(workspace.home)),
+            *shortened_warnings(instructions),
+            *named.warnings,
             *scan_warnings,
         ),
     )
-    return LoadedConfig(turn_config, (*organisations.wanted, *remote.wanted, *found.wanted))
+    return LoadedConfig(turn_config, named.wanted)
+
+
+def _read_named(checked: CheckedConfig, ruleset: Ruleset) -> _NamedTexts:
+    """`ruleset`: what says which addresses may be fetched."""
+    workspace, layers, fetchable = checked.workspace, checked.counting_layers, partial(may_fetch, ruleset)
+    return _NamedTexts(
+        read_organisations(workspace),
+        read_remote_instructions(workspace.data, layers, fetchable),
+        find_skills(workspace, layers, checked.sources, fetchable),
+    )
 
 
 def _agent_rules(agent: str, checked: CheckedConfig, of_skills: Iterator[Rule]) -> Ruleset:
@@ -188,6 +202,18 @@ def _without_prompts(settings: Config) -> Config:
 
 def _without_prompt(agent: Agent) -> Agent:
     return agent.model_copy(update={"prompt": None})
+
+
+def _delegation(role: Role, checked: CheckedConfig) -> Delegation:
+    agents = tuple(map(_without_prompt, checked.known.values()))
+    return Delegation(agents=agents, ancestors=role.ancestors, limit=checked.settings.subagent_depth)
+
+
+def _choose_agent(role: Role, checked: CheckedConfig, refused: Sequence[RefusedAgent]) -> Agent:
+    """Raises UnknownAgent."""
+    default = checked.own_default if checked.default_is_held else checked.settings.default_agent or BUILD.name
+    check_readable(role.agent or default, refused, checked.known)
+    return _subagent(role, checked.known) if role.ancestors else _primary(role, checked)
 
 
 def _subagent(role: Role, known: Mapping[str, Agent]) -> Agent:
@@ -219,73 +245,3 @@ def _unsupported_fields(layers: Sequence[ConfigLayer]) -> Iterator[UnsupportedFi
     for layer in layers:
         for path in unsupported_fields(layer.tree):
             yield UnsupportedField(file=layer.file, field=".".join(path))
-
-
-def _warnings(layers: Sequence[ConfigLayer], settings: Config, home: str) -> Iterator[str]:
-    positions = FilePositions()
-    for layer in layers:
-        for field in unknown_fields(layer.tree):
-            yield f"{positions.name(layer.file, field)}: there is no field {field!r}: it has no effect."
-        for path in unresolved_references(layer.tree):
-            named = ".".join(path)
-            where = positions.name(layer.file, named)
-            yield f"{where}: the reference in {named!r} is not looked up: it counts as it is written."
-        for key, at in layer.duplicate_keys:
-            yield f"{layer.file}:{at}: the key {key!r} stands here a second time: only the last one counts."
-    yield from _replaced_denials([layer for layer in layers if layer.trusted])
-    yield from _shadowed_rules(settings, home)
-
-
-def _shortened_warnings(instructions: Sequence[Instruction]) -> Iterator[str]:
-    for each in instructions:
-        if not each.complete:
-            yield f"{each.path}: only the first {MAX_INSTRUCTION_BYTES // 1024} KiB are read as instructions."
-
-
-def _replaced_denials(layers: Sequence[ConfigLayer]) -> Iterator[str]:
-    tree: JsonObject = {}
-    for layer in layers:
-        named = [("agent", name, "permission") for name in _table_at(layer.tree, ("agent",))]
-        for path in (("permission",), *named):
-            before = _table_at(tree, path)
-            for name, patterns in _table_at(layer.tree, path).items():
-                if before.get(name) == "deny" and isinstance(patterns, dict) and "*" not in patterns:
-                    yield (
-                        f"{layer.file}: the patterns of {'.'.join((*path, name))} replace the denial of an earlier "
-                        'file: write "*": "deny" as the first of them to keep it.'
-                    )
-        tree = deep_merge(tree, layer.tree)
-
-
-def _table_at(tree: JsonObject, path: tuple[str, ...]) -> JsonObject:
-    found = value_at(tree, path)
-    return found if isinstance(found, dict) else {}
-
-
-def _shadowed_rules(settings: Config, home: str) -> Iterator[str]:
-    general = rules.from_config(settings.permission, home)
-    for hidden in rules.find_shadowed(general):
-        yield _shadowed_text("permission", hidden.rules, hidden.by)
-    for name, agent in sorted((name, agent) for name, agent in settings.agent.items() if name not in RESERVED):
-        own = rules.from_config(agent.permission, home)
-        for hidden in rules.find_shadowed(own):
-            yield _shadowed_text(f"agent.{name}.permission", hidden.rules, hidden.by)
-        for hidden in rules.find_shadowed((*(rule for rule in general if rule.action is Action.DENY), *own)):
-            if lost := tuple(rule for rule in hidden.rules if rule in general and rule not in own):
-                yield f"agent.{name}.permission: {_rule_text(hidden.by)} undoes for this agent {_rule_texts(lost)}."
-
-
-def _shadowed_text(table: str, hidden: Ruleset, by: Rule) -> str:
-    return (
-        f"{table}: {_rule_texts(hidden)} {'has' if len(hidden) == 1 else 'have'} no effect: "
-        f"{_rule_text(by)} comes later and covers {'it' if len(hidden) == 1 else 'them'}. The last rule that matches "
-        "decides, so write the broader one first."
-    )
-
-
-def _rule_texts(shown: Ruleset) -> str:
-    return ", ".join(map(_rule_text, shown))
-
-
-def _rule_text(rule: Rule) -> str:
-    return f"{rule.permission} {rule.pattern!r}: {rule.action}"

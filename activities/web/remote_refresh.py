@@ -94,8 +94,11 @@ class RemoteRefresh:
             parse_address(source.url)
             renewed = await (self._skills if source.skills else self._text)(source, copy)
             renewed = renewed.model_copy(update={"checked_at": now})
-        except FetchError as error:
-            renewed = copy.model_copy(update={"checked_at": now, "problem": str(error)})
+        except Exception as error:  # what a server sends fails no turn, and no other copy
+            if not isinstance(error, FetchError):
+                _LOG.exception("the copy of %s cannot be renewed", source.url)
+            problem = str(error) or type(error).__name__
+            renewed = copy.model_copy(update={"checked_at": now, "problem": problem})
         try:
             await asyncio.to_thread(write_copy, self.data, renewed)
         except OSError as error:
@@ -111,7 +114,7 @@ class RemoteRefresh:
         if "\0" in text:
             raise FetchError("it is no text")
         if source.organisation:
-            self._check(text, source.url)
+            await asyncio.to_thread(self._check, text, source.url)
         given = {"text": text, "etag": found.etag, "modified": found.modified, "fetched_at": time.time()}
         return copy.model_copy(update=given | {"problem": None})
 
@@ -129,12 +132,7 @@ class RemoteRefresh:
     async def _skills(self, source: RemoteSource, copy: RemoteCopy) -> RemoteCopy:
         """The skills that fail stay as they were."""
         renewed = await self._text(source, copy)
-        try:
-            listed = _SkillIndex.model_validate(json.loads(renewed.text or "")).skills
-        except (ValueError, ValidationError, RecursionError):
-            raise FetchError(f"{_index_of(source.url)} is no index of skills") from None
-        if len(listed) > _MAX_SKILLS:
-            raise FetchError(f"it has more than {_MAX_SKILLS} skills")
+        listed = await asyncio.to_thread(_parse_index, renewed.text or "", _index_of(source.url))
         known = {each.name: each for each in copy.skills}
         wanted = [each for each in listed if _SKILL in each.files]
         found = await asyncio.gather(*(self._skill(source, each, known.get(each.name)) for each in wanted))
@@ -182,6 +180,17 @@ class RemoteRefresh:
 
 def _index_of(url: str) -> str:
     return urljoin(url if url.endswith("/") else f"{url}/", _INDEX)
+
+
+def _parse_index(text: str, url: str) -> tuple[_ListedSkill, ...]:
+    """Raises FetchError."""
+    try:
+        listed = _SkillIndex.model_validate(json.loads(text)).skills
+    except (ValueError, ValidationError, RecursionError):
+        raise FetchError(f"{url} is no index of skills") from None
+    if len(listed) > _MAX_SKILLS:
+        raise FetchError(f"it has more than {_MAX_SKILLS} skills")
+    return listed
 
 
 def _store(parent: Path, name: str, contents: Mapping[str, bytes]) -> Path:

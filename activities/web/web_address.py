@@ -17,6 +17,7 @@ _UNSAFE: Final = re.compile(r"[\0-\x20\x7f-\xa0\\\u2028\u2029]")
 _METADATA: Final = frozenset(
     {"metadata.google.internal", "metadata.goog", "instance-data", "instance-data.ec2.internal"}
 )
+_MAX_CHARS: Final = 8192
 _LOCAL: Final = ("localhost", "localdomain", "local", "internal", "svc", "cluster.local", "home.arpa")
 
 
@@ -54,6 +55,8 @@ class WebAddress(Value):
 
 def parse_address(text: str) -> WebAddress:
     """Raises FetchError for all that another program could read as another address."""
+    if len(text) > _MAX_CHARS:
+        raise FetchError(f"it has more than {_MAX_CHARS:,} characters")
     if _UNSAFE.search(text):
         raise FetchError("it holds blanks, backslashes or characters that cannot be seen")
     form = _FORM.fullmatch(text)

@@ -2,12 +2,12 @@
 
 import asyncio
 import socket
-import ssl
 import urllib.request
 import zlib
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 from urllib.parse import urljoin
 
@@ -15,6 +15,7 @@ import httpx
 
 from activities.model.endpoint import ENVIRONMENT
 from activities.model.wires.http_client import trusted_authorities
+from activities.own_thread import on_own_thread
 from activities.web.reach import Reach, reach_of
 from activities.web.web_address import WebAddress, parse_address
 from workflows.domain.errors import FetchError, UsageError
@@ -23,7 +24,8 @@ from workflows.domain.value import Value
 _MAX_REDIRECTS: Final = 5
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _NOT_MODIFIED: Final = 304
-_PIECE: Final = 64 * 1024  # bytes
+_MAX_PROBLEM: Final = 300  # characters: it may quote what the server has sent
+_MAX_VALIDATOR: Final = 1024  # characters
 _OUR_PORTS: Final = frozenset({5432, 7233, 8233})  # PostgreSQL, Temporal: a request could signal a session
 _GZIP: Final = 16 + zlib.MAX_WBITS
 _AGENT: Final = "holdfast"
@@ -57,7 +59,8 @@ class Network:
 
     async def resolve(self, host: str, port: int) -> list[str]:
         """Raises OSError."""
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        look_up = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
+        found = await asyncio.wrap_future(on_own_thread(look_up))  # a pool's threads would wait for a lost name server
         return list(dict.fromkeys(str(each[4][0]) for each in found))
 
     def dial(self, ip: str, port: int) -> tuple[str, int]:
@@ -90,8 +93,14 @@ class WebFetcher:
             raise FetchError(f"it was not there within {request.seconds:g} seconds") from None
         except UsageError as error:
             raise FetchError(str(error).rstrip(".")) from None
-        except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError, OSError, zlib.error) as error:
-            raise FetchError(str(error) or type(error).__name__) from None
+        except (
+            httpx.HTTPError,
+            httpx.InvalidURL,
+            OSError,
+            zlib.error,
+            ValueError,
+        ) as error:  # also of names and headers
+            raise FetchError((str(error) or type(error).__name__)[:_MAX_PROBLEM].rstrip(".")) from None
 
     async def _follow(self, request: FetchRequest) -> Fetched:
         address = parse_address(request.url)
@@ -102,7 +111,7 @@ class WebFetcher:
                 raise FetchError(f"your rules deny webfetch of {address.url}")
             async with self._response(address, request) as response:
                 if response.status_code not in _REDIRECTS:
-                    return await _read(address, response, request.limit)
+                    return await _read(address, response, request)
                 address = _next(address, response)
         raise FetchError(f"it leads on more than {_MAX_REDIRECTS} times")
 
@@ -173,22 +182,28 @@ def _next(address: WebAddress, response: httpx.Response) -> WebAddress:
     return following
 
 
-async def _read(address: WebAddress, response: httpx.Response, limit: int) -> Fetched:
+async def _read(address: WebAddress, response: httpx.Response, request: FetchRequest) -> Fetched:
     headers = response.headers
     found = {
         "url": address.url,
         "media_type": headers.get("content-type", "").partition(";")[0].strip().lower(),
-        "etag": headers.get("etag"),
-        "modified": headers.get("last-modified"),
+        "etag": _validator(headers.get("etag")),
+        "modified": _validator(headers.get("last-modified")),
     }
-    if response.status_code == _NOT_MODIFIED:
+    if response.status_code == _NOT_MODIFIED and (request.etag or request.modified):
         return Fetched(content=None, **found)
     if response.status_code != 200:
         raise FetchError(f"the server answered with {response.status_code}")
     length = headers.get("content-length", "")
-    if length.isascii() and length.isdigit() and int(length) > limit:
-        raise FetchError(_too_long(limit))
-    return Fetched(content=await _content(response, limit), **found)
+    if length.isascii() and length.isdigit() and int(length) > request.limit:
+        raise FetchError(_too_long(request.limit))
+    return Fetched(content=await _content(response, request.limit), **found)
+
+
+def _validator(written: str | None) -> str | None:
+    """None: it could not be sent back."""
+    usable = written is not None and len(written) <= _MAX_VALIDATOR and written.isascii() and written.isprintable()
+    return written if usable else None
 
 
 async def _content(response: httpx.Response, limit: int) -> bytes:
@@ -198,7 +213,8 @@ async def _content(response: httpx.Response, limit: int) -> bytes:
         raise FetchError(f"it comes in the encoding {encoding[:50]!r}, and gzip only was asked for")
     unpacking = zlib.decompressobj(_GZIP) if encoding.endswith("gzip") else None
     content = bytearray()
-    async for piece in response.aiter_raw(_PIECE):
+    async for piece in response.aiter_raw():
+        await asyncio.sleep(0)  # thousands of pieces may be there at once
         content += piece if unpacking is None else unpacking.decompress(piece, limit + 1 - len(content))
         if len(content) > limit:
             raise FetchError(_too_long(limit))

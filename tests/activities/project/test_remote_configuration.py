@@ -6,7 +6,7 @@ from typing import Any
 
 from activities.project.config_loader import LoadedConfig, may_fetch
 from activities.project.organisations import parse_organisation
-from activities.web.remote_copies import RemoteSource, read_copy, write_copy
+from activities.web.remote_copies import RemoteCopy, RemoteSource, read_copy, write_copy
 from activities.web.remote_refresh import RemoteRefresh
 from tests.activities.project.project_home import ProjectHome
 from tests.activities.web.page_server import PageServer, page_server
@@ -81,6 +81,17 @@ async def test_what_cannot_be_fetched_is_named_and_the_last_copy_stays(project_h
     )
     assert f"{file}: {url} cannot be fetched: the server answered with 503. The copy of" in old.turn_config.warnings[0]
     assert len(server.asked) == asked
+
+
+async def test_a_failure_of_any_kind_is_of_one_copy_alone(project_home: ProjectHome) -> None:
+    async with page_server(RULES) as server:
+        url, broken = f"{server.url}/rules.md", f"{server.url}/broken.md"
+        configure(project_home, instructions=[broken, url])
+        write_copy(project_home.home / "data", RemoteCopy(url=broken, checked_at=0, text="Ours", etag="\N{SNOWMAN}"))
+        loaded = await renewed(project_home)
+
+    assert texts(loaded) == {broken: "Ours", url: "Use tabs."}
+    assert f"{broken} cannot be fetched: 'ascii' codec can't encode" in loaded.turn_config.warnings[0]
 
 
 async def test_a_turn_goes_on_where_no_copy_can_be_written(project_home: ProjectHome) -> None:

@@ -41,9 +41,10 @@ _ENDLESS = {
 
 @dataclass
 class HostileNet(Network):
-    """`asked`: heads of requests; `dialled`: addresses that connections were made to."""
+    """`raw`: its whole answer, if any; `asked`: heads of requests; `dialled`: addresses that were connected to."""
 
     behaviour: str = ""
+    raw: bytes = b""
     port: int = 0
     through: str | None = None
     asked: list[str] = field(default_factory=list)
@@ -87,6 +88,8 @@ class HostileNet(Network):
             writer.close()
 
     def _pieces(self) -> Iterable[bytes]:
+        if self.raw:
+            return [self.raw]
         if self.behaviour in _ENDLESS:
             header, piece = _ENDLESS[self.behaviour]
             return chain([_head("200 OK", header)], repeat(piece))
@@ -104,9 +107,9 @@ class HostileNet(Network):
 
 @asynccontextmanager
 async def hostile_net(
-    behaviour: str = "", tls: ssl.SSLContext | None = None, through: str | None = None
+    behaviour: str = "", tls: ssl.SSLContext | None = None, through: str | None = None, raw: bytes = b""
 ) -> AsyncIterator[HostileNet]:
-    net = HostileNet(behaviour, through=through)
+    net = HostileNet(behaviour, raw, through=through)
     server = await asyncio.start_server(net.serve, "127.0.0.1", 0, ssl=tls)
     net.port = server.sockets[0].getsockname()[1]
     try:

@@ -1,5 +1,6 @@
 """What is fetched, from where, and how much of it (security.md 7)."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,55 @@ async def test_what_has_not_changed_is_not_sent_again() -> None:
         first = await fetch(net, "http://a.test/")
         again = await fetch(net, "http://a.test/", etag=first.etag)
     assert (first.content, again.content) == (b"hello", None)
+
+
+_ANSWER = b"HTTP/1.1 200 OK\r\n"
+_CHUNKED = _ANSWER + b"Transfer-Encoding: chunked\r\n\r\n"
+_LEADS = b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: "
+_PLACES = [b"http://[", b"http://xn--a/", b"http://a:99999/", b"/" + b"x" * 9000, b"//a\x01b/", b"http://[::1]x/"]
+_HEADS = [b"ETag: a\0b", b"Content-Length: " + b"9" * 5000, b"a: b\r\n" * 50_000]
+_BODIES = [b"-1\r\nx", b"f" * 30, b"1;" + b"x" * 200_000, b"0\r\n" + b"a: b\r\n" * 50_000]
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        *(_LEADS + place + b"\r\n\r\n" for place in _PLACES),
+        *(_ANSWER + head + b"\r\n\r\nx" for head in _HEADS),
+        *(_CHUNKED + body for body in _BODIES),
+        b"HTTP/1.1 304 Not Modified\r\n\r\n",
+    ],
+    ids=lambda raw: repr(raw)[-30:],
+)
+async def test_what_a_server_sends_ends_in_an_error_of_a_few_words(raw: bytes) -> None:
+    async with hostile_net(raw=raw) as net:
+        with pytest.raises(FetchError) as raised:
+            await fetch(net, "http://a.test/")
+    assert 0 < len(str(raised.value)) <= 300
+
+
+async def test_small_pieces_do_not_hold_up_the_others() -> None:
+    turns = 0
+
+    async def count_turns() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    async with hostile_net(raw=_CHUNKED + b"1\r\nx\r\n" * 1000 + b"0\r\n\r\n") as net:
+        counting = asyncio.create_task(count_turns())
+        assert (await fetch(net, "http://a.test/")).content == b"x" * 1000
+        counting.cancel()
+    assert turns > 1000
+
+
+@pytest.mark.parametrize("validator", [b'"\xff"', b"x" * 1025, b"a\x01b"], ids=lambda each: repr(each)[:10])
+async def test_what_cannot_be_sent_back_is_no_etag(validator: bytes) -> None:
+    headers = b"ETag: " + validator + b"\r\nLast-Modified: " + validator
+    async with hostile_net(raw=_ANSWER + headers + b"\r\nContent-Length: 1\r\n\r\nx") as net:
+        found = await fetch(net, "http://a.test/")
+    assert (found.content, found.etag, found.modified) == (b"x", None, None)
 
 
 async def test_a_server_proves_the_name_that_was_asked_for(tmp_path: Path) -> None:

@@ -1,11 +1,10 @@
 """A call's own prompt for its session."""
 
-from activities.store import calls, prompts, turns
+from activities.calls.open_claim import require_open_claim
+from activities.store import prompts
 from activities.store.calls import CallRow
 from activities.store.database import Database
 from activities.store.journal import WORKER, session_journal
-from activities.tools.tool import ABORTED
-from workflows.domain.errors import CallStopped, StaleFence
 from workflows.domain.ids import MessageId, PartId, Prefix
 from workflows.domain.prompt import Prompt
 from workflows.domain.wire import Fence
@@ -17,11 +16,7 @@ def prompt_of_call(call: PartId) -> MessageId:
 
 
 async def queue_prompt(database: Database, call: CallRow, fence: Fence, prompt: Prompt) -> None:
-    """Accept it, once. Raises StaleFence when another attempt holds the claim, CallStopped when the turn is over."""
+    """Accept it, once. Raises as `require_open_claim`."""
     async with session_journal(database, call.session, WORKER, epoch=fence.epoch) as journal:
-        row = await calls.lock(journal, call.id)
-        if row.settled or row.fence != fence:
-            raise StaleFence(f"Call {row.id!r} is {row.state} under {row.fence}, this attempt is {fence}.")
-        if (await turns.turn_status(journal, call.turn)).over or journal.ended:
-            raise CallStopped(ABORTED)
+        await require_open_claim(journal, call, fence)
         await prompts.accept(journal, prompt_of_call(call.id), prompt)

@@ -4,14 +4,14 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from activities.calls.open_claim import require_open_claim
 from activities.failpoints import failpoint
-from activities.store import calls, turns, waits
+from activities.store import waits
 from activities.store.calls import CallRow
 from activities.store.database import Database
 from activities.store.journal import WORKER, Journal, session_journal
 from activities.store.waits import WaitRow
-from activities.tools.tool import ABORTED, WaitStatus
-from workflows.domain.errors import CallStopped, StaleFence
+from activities.tools.tool import WaitStatus
 from workflows.domain.waits import WaitEnd, WaitSubject
 from workflows.domain.wire import Fence
 
@@ -25,12 +25,11 @@ class CallWait:
     fence: Fence
 
     async def begin(self, subject: WaitSubject, until: timedelta | datetime | None, *, met: bool) -> WaitStatus:
-        """Raises StaleFence when another attempt holds the claim, CallStopped when the turn is over."""
+        """Raises as `require_open_claim`."""
         async with session_journal(self.database, self.call.session, WORKER, epoch=self.fence.epoch) as journal:
-            row = await calls.lock(journal, self.call.id)
             known = await waits.of_call(journal, self.call.id)
             if known is None:
-                await self._require_claim(journal, row)
+                await require_open_claim(journal, self.call, self.fence)
                 await waits.begin(journal, self.call.id, subject, until)
                 if met:
                     await waits.end(journal, self.call.id, WaitEnd.CHANGED)
@@ -56,12 +55,6 @@ class CallWait:
     def _journal(self) -> AbstractAsyncContextManager[Journal]:
         """Finishes what an attempt has begun."""
         return session_journal(self.database, self.call.session, WORKER, epoch=self.fence.epoch, needs_newest=False)
-
-    async def _require_claim(self, journal: Journal, row: CallRow) -> None:
-        if row.settled or row.fence != self.fence:
-            raise StaleFence(f"Call {row.id!r} is {row.state} under {row.fence}, this attempt is {self.fence}.")
-        if (await turns.turn_status(journal, self.call.turn)).over or journal.ended:
-            raise CallStopped(ABORTED)
 
 
 def _status_of(row: WaitRow) -> WaitStatus:

@@ -6,21 +6,22 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from activities.calls.open_claim import require_open_claim
 from activities.failpoints import failpoint
 from activities.new_ids import new_id
-from activities.store import calls, prompts, sessions, stops, tasks, transcript, turns
+from activities.store import prompts, sessions, stops, tasks, transcript, turns
 from activities.store.calls import CallRow
 from activities.store.database import Database
 from activities.store.journal import WORKER, Journal, session_journal
 from activities.store.sessions import NewSession
 from activities.store.tasks import SubagentTask
 from activities.store.turns import TurnStatus
-from activities.tools.tool import ABORTED, SubagentCall, SubagentStatus, TaskRequest
+from activities.tools.tool import SubagentCall, SubagentStatus, TaskRequest
 from workflows.domain.agents.agent import Agent
 from workflows.domain.agents.delegation import subagent_rules
 from workflows.domain.answer_text import answer_text
 from workflows.domain.config.turn_config import TurnConfig
-from workflows.domain.errors import CallStopped, StaleFence, ToolError, Unavailable
+from workflows.domain.errors import ToolError, Unavailable
 from workflows.domain.ids import MessageId, PartId, Prefix, SessionId
 from workflows.domain.messages import AssistantMessage, Message, StepReminders, ToolPart
 from workflows.domain.permissions.rules import Ruleset
@@ -46,20 +47,12 @@ class CallSubagent:
     async def start(self, task_request: TaskRequest) -> SubagentStatus:
         """Store the child's session, prompt and link in one transaction.
 
-        Raises StaleFence when another attempt holds the claim, CallStopped when the turn is over, ToolError for a
-        session that cannot be continued.
+        Raises as `require_open_claim`, and ToolError for a session that cannot be continued.
         """
         async with session_journal(self.database, self.call.session, WORKER, epoch=self.fence.epoch) as journal:
-            row, known, turn_status = await asyncio.gather(
-                calls.lock(journal, self.call.id),
-                tasks.of_call(journal, self.call.id),
-                turns.turn_status(journal, self.call.turn),
-            )
+            known = await tasks.of_call(journal, self.call.id)
             if known is None:
-                if row.settled or row.fence != self.fence:
-                    raise StaleFence(f"Call {row.id!r} is {row.state} under {row.fence}, this attempt is {self.fence}.")
-                if turn_status.over or journal.ended:
-                    raise CallStopped(ABORTED)
+                turn_status = await require_open_claim(journal, self.call, self.fence)
                 known = await self._begin(journal, task_request, turn_status)
         await failpoint("task.started", self.call.id)
         if task_request.background:  # no run of its caller starts it

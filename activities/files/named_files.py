@@ -1,5 +1,6 @@
 """Which files and agents a prompt names: as parts, or with `@` in its text (opencode.md 4.6)."""
 
+import re
 from collections.abc import Collection, Iterator
 from typing import Final
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -16,6 +17,7 @@ from workflows.domain.prompt import PromptContent
 from workflows.domain.value import Value
 
 MAX_FILES: Final = 50  # of a prompt; what its text names besides stays text
+_LINE: Final = re.compile(r"\d{1,9}")
 _NO_NAMES: Final = frozenset({".", "..", "/", "~"})  # alone, in prose
 
 
@@ -79,7 +81,8 @@ def _of_url(url: str) -> dict[str, JsonValue] | None:
     path = path_of_url(url)
     if path is None:
         return None
-    asked = {name: int(values[0]) for name, values in parse_qs(urlsplit(url).query).items() if values[0].isdecimal()}
+    query = parse_qs(urlsplit(url).query)
+    asked = {name: int(values[0]) for name, values in query.items() if _LINE.fullmatch(values[0])}
     named: dict[str, JsonValue] = {"filePath": path}
     if "start" in asked:
         named["offset"] = first = max(asked["start"], 1)

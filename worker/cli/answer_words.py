@@ -1,5 +1,6 @@
 """What the words of `holdfast answer` decide."""
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -17,6 +18,7 @@ from workflows.domain.permissions.replies import AskDecision, AskState, Reply
 from workflows.domain.questions import Answers, Question, QuestionRequest, answers_problem
 
 REJECTIONS: Final = frozenset((word,) for word in DISMISSALS)  # the words that a message may go with
+_NUMBER: Final = re.compile(r"\d{1,9}")
 _ASK: Final = f"{Prefix.ASK}_"
 
 
@@ -64,7 +66,7 @@ def read_answers(questions: tuple[Question, ...], words: Sequence[str], options:
 def _read_option(typed: str, questions: int) -> tuple[int, int]:
     """`N`, or `QUESTION:N` of several questions."""
     question, _, number = typed.rpartition(":")
-    if not number.isdecimal() or not (question.isdecimal() if questions > 1 else question in ("", "1")):
+    if not _NUMBER.fullmatch(number) or not (_NUMBER.fullmatch(question) if questions > 1 else question in ("", "1")):
         form = "QUESTION:N, as in 2:1" if questions > 1 else "the number of an option"
         raise UsageError(f"--option {typed} is not understood: {form} is meant.")
     at = int(question or 1)

@@ -12,7 +12,7 @@ from workflows.domain.budgets import BudgetLimits, OnLimit, Unit
 from workflows.domain.questions import parse_amount
 from workflows.domain.value import Value
 
-_TIME: Final = re.compile(r"(?:(\d+)h)?\s*(?:(\d+)m?)?")
+_TIME: Final = re.compile(r"(?:(\d{1,6})h)?\s*(?:(\d{1,6})m?)?")
 
 
 class _Dollars(click.ParamType[Decimal]):

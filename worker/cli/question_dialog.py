@@ -15,7 +15,7 @@ from workflows.domain.permissions.replies import AskDecision, Reply
 from workflows.domain.questions import Question, answers_problem
 
 DISMISSALS: Final = ("reject", "dismiss")
-_NUMBERS: Final = re.compile(r"\d+(?:[\s,]+\d+)*")
+_NUMBERS: Final = re.compile(r"\d{1,9}(?:[\s,]+\d{1,9})*")
 _QUOTED: Final = re.compile(r'"(.+)"')
 
 

@@ -75,6 +75,8 @@ def test_a_time_that_the_clock_shows_twice_counts_once_unless_every_hour_counts(
         ("daily 7", "'7' is no time"),
         ("mon,funday 7:00", "no rhythm"),
         ("30s", "no rhythm"),
+        (f"*/{'1' * 5000} * * * *", "minute"),
+        (f"{'1' * 5000} * * * *", "minute"),
         ("0m", "between 1m and 24h"),
         ("48h", "between 1m and 24h"),
         ("61 * * * *", "no minute of cron: 0 to 59"),

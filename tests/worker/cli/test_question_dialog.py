@@ -36,6 +36,7 @@ def decided(question: Question, typed: str) -> tuple[str, ...] | str:
         (BASE, " postgres ", ("Postgres",)),
         (BASE, "neither of them", ("neither of them",)),
         (BASE, '"3"', ("3",)),
+        (BASE, "3" * 5000, ("3" * 5000,)),
         (PARTS, "1, 2", ("a", "b")),
         (HOW_MANY, "42", ("42",)),
         (HOW_MUCH, "2", ("2",)),
@@ -91,6 +92,7 @@ def test_a_command_answers_by_options_and_words(
     [
         ((BASE,), (), ("3",), "There is no option 3"),
         ((BASE,), (), ("one",), "--option one is not understood: the number of an option is meant"),
+        ((BASE,), (), ("1" * 5000,), "is not understood"),
         ((BASE, PARTS), (), ("1",), "QUESTION:N"),
         ((BASE, PARTS), (), ("3:1",), "there is no question 3"),
         ((BASE,), ("use", "this"), (), "quote each answer"),

@@ -1,5 +1,6 @@
 """The five fields of cron."""
 
+import re
 from typing import Final, NamedTuple
 
 from workflows.domain.errors import UsageError
@@ -22,6 +23,7 @@ _FIELDS: Final = (
     _Field("month", 1, 12, _MONTHS),
     _Field("weekday", 0, 7, _WEEKDAYS),
 )
+_NUMBER: Final = re.compile(r"\d{1,4}", re.ASCII)
 
 
 def parse_cron(text: str) -> Calendar:
@@ -53,7 +55,7 @@ def _range(field: _Field, text: str) -> range:
         begin, dash, end = base.partition("-")
         first = _number(field, begin, text)
         last = _number(field, end, text) if dash else field.last if slash else first
-    if last < first or (slash and (not step.isdecimal() or int(step) == 0)):
+    if last < first or (slash and (not _NUMBER.fullmatch(step) or int(step) == 0)):
         raise _error(field, text)
     return range(first, last + 1, int(step) if slash else 1)
 
@@ -61,7 +63,7 @@ def _range(field: _Field, text: str) -> range:
 def _number(field: _Field, text: str, within: str) -> int:
     if text in field.names:
         return field.first + field.names.index(text)
-    if not text.isascii() or not text.isdecimal() or not field.first <= int(text) <= field.last:
+    if not _NUMBER.fullmatch(text) or not field.first <= int(text) <= field.last:
         raise _error(field, within)
     return int(text)
 

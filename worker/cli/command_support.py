@@ -40,6 +40,21 @@ def async_command(work: Callable[Concatenate[Settings, P], Coroutine[Any, Any, i
     return run
 
 
+class ListingGroup(click.Group):
+    """Without a command it runs its `list`, whose options it takes, too."""
+
+    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
+        @click.pass_context
+        def list_unless_named(context: click.Context, /, **options: Any) -> None:
+            if context.invoked_subcommand is None:
+                context.exit(context.invoke(cmd, **options))
+
+        super().add_command(cmd, name)
+        if cmd.name == "list":
+            self.invoke_without_command, self.no_args_is_help = True, False
+            self.params, self.callback = cmd.params, list_unless_named
+
+
 @asynccontextmanager
 async def open_client(settings: Settings, *, with_worker: bool = False) -> AsyncIterator["SessionClient"]:
     """Start the stack if it is down or, `with_worker`, if its worker is. Raises Unavailable."""

@@ -7,7 +7,7 @@ import click
 
 from worker.cli import completers
 from worker.cli.agent_listing import list_agents, read_agent
-from worker.cli.command_support import async_command, print_note
+from worker.cli.command_support import ListingGroup, async_command, print_note
 from worker.cli.prompt_input import read_text
 from worker.cli.render import agent_page
 from worker.cli.render.console import print_rows, terminal_columns
@@ -16,15 +16,11 @@ from worker.cli.session_preparation import model_option
 from worker.settings import Settings
 from workflows.domain.agents.agent import AgentMode
 
-_ALL = click.option("--all", "all_", is_flag=True, help="The hidden ones, too.")
 _JSON = click.option("--json", "as_json", is_flag=True, help="As JSON.")
 
 
-@click.group(invoke_without_command=True)
-@_ALL
-@_JSON
-@click.pass_context
-def agents(context: click.Context, all_: bool, as_json: bool) -> None:
+@click.group(cls=ListingGroup)
+def agents() -> None:
     """List the agents that can work here, show one, or create one.
 
     Without a command: `holdfast agents list`.
@@ -35,12 +31,10 @@ def agents(context: click.Context, all_: bool, as_json: bool) -> None:
       holdfast agents show build
       holdfast agents create --description "reviews SQL for missing indexes"
     """
-    if context.invoked_subcommand is None:
-        context.exit(context.invoke(list_, all_=all_, as_json=as_json))
 
 
 @agents.command("list")
-@_ALL
+@click.option("--all", "all_", is_flag=True, help="The hidden ones, too.")
 @_JSON
 @async_command
 async def list_(settings: Settings, all_: bool, as_json: bool) -> None:

@@ -5,7 +5,7 @@ import json
 import click
 
 from worker.cli import completers
-from worker.cli.command_support import async_command, current_directory, print_note
+from worker.cli.command_support import ListingGroup, async_command, current_directory, print_note
 from worker.cli.render import command_page
 from worker.cli.render.console import print_rows, terminal_columns
 from worker.cli.render.escaping import escape_prose
@@ -15,10 +15,8 @@ from worker.settings import Settings
 _JSON = click.option("--json", "as_json", is_flag=True, help="As JSON.")
 
 
-@click.group("commands", invoke_without_command=True)
-@_JSON
-@click.pass_context
-def commands_(context: click.Context, as_json: bool) -> None:
+@click.group("commands", cls=ListingGroup)
+def commands_() -> None:
     """List the slash commands of this directory, or show one.
 
     Without a command: `holdfast commands list`.
@@ -28,8 +26,6 @@ def commands_(context: click.Context, as_json: bool) -> None:
       holdfast commands
       holdfast commands show review
     """
-    if context.invoked_subcommand is None:
-        context.exit(context.invoke(list_, as_json=as_json))
 
 
 @commands_.command("list")

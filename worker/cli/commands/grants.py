@@ -6,7 +6,7 @@ import click
 
 from worker.api.grants import GrantEntry
 from worker.cli import completers, id_lookup
-from worker.cli.command_support import async_command, open_client, print_note
+from worker.cli.command_support import ListingGroup, async_command, open_client, print_note
 from worker.cli.render.console import print_json_list
 from worker.cli.render.escaping import escape_exact
 from worker.cli.render.formatting import format_age, format_rule, pluralize
@@ -14,15 +14,9 @@ from worker.cli.render.text_table import print_listing
 from worker.cli.render.wrap import wrap_text
 from worker.settings import Settings
 
-_ALL = click.option("--all", "all_", is_flag=True, help="Those that were revoked or have expired, too.")
-_JSON = click.option("--json", "as_json", is_flag=True, help="As a JSON array.")
 
-
-@click.group(invoke_without_command=True)
-@_ALL
-@_JSON
-@click.pass_context
-def grants(context: click.Context, all_: bool, as_json: bool) -> None:
+@click.group(cls=ListingGroup)
+def grants() -> None:
     """List standing grants, or revoke them.
 
     Without a command: `holdfast grants list`.
@@ -32,13 +26,11 @@ def grants(context: click.Context, all_: bool, as_json: bool) -> None:
       holdfast grants --json
       holdfast grants revoke gra_…
     """
-    if context.invoked_subcommand is None:
-        context.exit(context.invoke(list_, all_=all_, as_json=as_json))
 
 
 @grants.command("list")
-@_ALL
-@_JSON
+@click.option("--all", "all_", is_flag=True, help="Those that were revoked or have expired, too.")
+@click.option("--json", "as_json", is_flag=True, help="As a JSON array.")
 @async_command
 async def list_(settings: Settings, all_: bool, as_json: bool) -> None:
     """List the grants that hold.

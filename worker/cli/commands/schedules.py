@@ -8,7 +8,7 @@ import click
 
 from worker.api.schedules import ScheduleEntry
 from worker.cli import completers, confirmation, id_lookup
-from worker.cli.command_support import async_command, confirm, open_client, print_note
+from worker.cli.command_support import ListingGroup, async_command, confirm, open_client, print_note
 from worker.cli.exit_codes import ExitCode
 from worker.cli.render import schedule_text
 from worker.cli.render.console import print_json_list
@@ -17,7 +17,6 @@ from worker.cli.render.text_table import print_listing
 from worker.cli.render.wrap import wrap_for_stdout, wrap_text
 from worker.settings import Settings
 
-_ALL = click.option("--all", "all_", is_flag=True, help="Those that are done or were deleted, too.")
 _JSON = click.option("--json", "as_json", is_flag=True, help="As JSON.")
 _ONE = click.argument("schedule", shell_complete=completers.schedule)
 _SEVERAL = click.argument(
@@ -25,11 +24,8 @@ _SEVERAL = click.argument(
 )
 
 
-@click.group(invoke_without_command=True)
-@_ALL
-@_JSON
-@click.pass_context
-def schedules(context: click.Context, all_: bool, as_json: bool) -> None:
+@click.group(cls=ListingGroup)
+def schedules() -> None:
     """List what is prompted at set times, or change it.
 
     `holdfast run --at WHEN` and `run --every TIMES` make schedules. Without a command: `holdfast schedules list`.
@@ -41,12 +37,10 @@ def schedules(context: click.Context, all_: bool, as_json: bool) -> None:
       holdfast schedules trigger sch_…
       holdfast schedules verify
     """
-    if context.invoked_subcommand is None:
-        context.exit(context.invoke(list_, all_=all_, as_json=as_json))
 
 
 @schedules.command("list")
-@_ALL
+@click.option("--all", "all_", is_flag=True, help="Those that are done or were deleted, too.")
 @_JSON
 @async_command
 async def list_(settings: Settings, all_: bool, as_json: bool) -> None:

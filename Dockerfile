@@ -32,6 +32,7 @@ COPY --from=build /opt/holdfast /opt/holdfast
 ENV PATH=/opt/holdfast/bin:$PATH \
     PYTHONSAFEPATH=1 \
     PYTHONDONTWRITEBYTECODE=1 \
+    MALLOC_ARENA_MAX=2 \
     HOLDFAST_HOME=/var/lib/holdfast \
     HOLDFAST_WORKER=false \
     HOLDFAST_ALIVE_FILE=/tmp/holdfast-worker

@@ -26,6 +26,7 @@ from worker.settings import Settings, process_environment
 from worker.stack import cluster
 from worker.stack.cluster import Cluster
 from worker.stack.down import down
+from worker.stack.stack_supervisor import WORKER_ALLOCATOR
 from worker.stack.state_file import Endpoints
 from worker.stack.up import up
 
@@ -64,7 +65,7 @@ class Testbed:
         with log.open("wb") as file:
             process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-P", "-m", module, *arguments),
-                env={**self.settings.environment, **environment, "PYTHONPATH": str(_ROOT)},
+                env={**WORKER_ALLOCATOR, **self.settings.environment, **environment, "PYTHONPATH": str(_ROOT)},
                 stdin=DEVNULL,
                 stdout=file,
                 stderr=file,

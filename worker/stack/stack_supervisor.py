@@ -22,6 +22,8 @@ from workflows.domain.errors import HoldfastError, Unavailable
 
 _KILL_MARGIN: Final = 5.0  # seconds beyond its drain before a worker is killed
 _ORPHAN_GRACE: Final = 1.0  # seconds
+# Else glibc has up to eight heaps per core, and each keeps what it once needed: 8 MB of a worker that lives long.
+WORKER_ALLOCATOR: Final = {"MALLOC_ARENA_MAX": "2"}
 
 
 class WorkerService:
@@ -39,7 +41,7 @@ class WorkerService:
         return await start_process(
             *(sys.executable, "-P", "-m", "worker.serve"),
             log=layout.log(self.name),
-            environment=self._settings.environment,
+            environment={**WORKER_ALLOCATOR, **self._settings.environment},
             on_our_death=signal.SIGKILL,
             cwd=layout.home,
             umask=self._umask,

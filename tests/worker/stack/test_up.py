@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from tests.conftest import settings_of
-from tests.worker.stack.conftest import part
+from tests.worker.stack.conftest import pid
 from worker.settings import Settings
 from worker.stack import locks
 from worker.stack.layout import Layout
@@ -46,7 +46,7 @@ async def test_the_worker_is_started_after_the_migrations_and_only_when_it_is_wa
     served = await up(running, print, migrate=migrate)
 
     assert migrated == [served.postgres_url]
-    assert part(running, PartName.WORKER)
+    assert psutil.Process(pid(running, PartName.WORKER)).environ()["MALLOC_ARENA_MAX"] == "2"
 
 
 async def test_a_server_that_cannot_start_is_reported_with_its_log(home: Settings) -> None:

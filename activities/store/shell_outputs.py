@@ -58,8 +58,8 @@ def with_outputs(entries: Sequence[Entry]) -> tuple[Entry, ...]:
     asking: UserMessage | None = None
     shown: list[Entry] = []
     for entry in entries:
-        if isinstance(entry, UserMessage) and any(isinstance(part, ShellPart) for part in entry.parts):
-            asking = entry
+        if isinstance(entry, UserMessage):  # without commands if it is deleted: its outputs are left out, too
+            asking = entry if any(isinstance(part, ShellPart) for part in entry.parts) else None
         if isinstance(entry, AssistantMessage) and entry.body.for_prompt:
             if asking is not None:
                 outputs.setdefault(asking.id, {}).update(_outputs_of(entry))

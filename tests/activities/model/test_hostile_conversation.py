@@ -15,6 +15,7 @@ from workflows.domain.messages import (
     FilePart,
     Outcome,
     Part,
+    PromptPart,
     TextPart,
     ToolPart,
     UserMessage,
@@ -24,7 +25,7 @@ from workflows.domain.usage import Tokens
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def prompt(*parts: TextPart | FilePart, turn: int = 1) -> UserMessage:
+def prompt(*parts: PromptPart, turn: int = 1) -> UserMessage:
     return UserMessage(id=MessageId("msg_u"), turn=TurnId(f"trn_{turn}"), step=1, parts=parts, at=AT)
 
 

@@ -1,6 +1,7 @@
 """Checks the files of prompts before a door accepts them."""
 
 from collections.abc import Sequence
+from operator import itemgetter
 from pathlib import PurePath
 from typing import Final
 
@@ -12,20 +13,30 @@ from workflows.domain.messages import DATA_URL, FilePart
 
 _MAX_TEXT_BYTES: Final = 1_000_000
 _MAX_PDF_BYTES: Final = 10 * 1024 * 1024
+_MAX_TOTAL_BYTES: Final = 20 * 1024 * 1024  # 27 MB in base64: Anthropic takes requests of 32 MB
 
 
 def check_files(files: Sequence[FilePart]) -> None:
     """Raises UsageError."""
     if len(files) > MAX_FILES:
         raise UsageError(f"The prompt has {len(files)} files, {MAX_FILES} are the most: name their directory.")
+    held: list[tuple[str, int]] = []
     for file in files:
         if file.url.startswith(DATA_URL):
-            _check_content(file)
+            held.append((file.filename or file.mime, _check_content(file)))
         elif not (file.is_named and path_of_url(file.url)):
             raise UsageError(f"{file.url[:200]!r} names no file of this machine: write file:// and its whole path.")
+    total = sum(size for _, size in held)
+    if total > _MAX_TOTAL_BYTES:
+        sizes = ", ".join(f"{name!r} {size:,}" for name, size in sorted(held, key=itemgetter(1), reverse=True))
+        raise UsageError(
+            f"The prompt's files have {total:,} bytes together, {_MAX_TOTAL_BYTES:,} are the most: name the paths of "
+            f"some. They have: {sizes}."
+        )
 
 
-def _check_content(part: FilePart) -> None:
+def _check_content(part: FilePart) -> int:
+    """Its size in bytes."""
     name = part.filename or part.mime
     try:
         content = part.content
@@ -39,3 +50,4 @@ def _check_content(part: FilePart) -> None:
         raise UsageError(f"{name!r} is neither a text nor a PDF file nor a picture (PNG, JPEG, GIF, WebP).")
     elif problem := excess(part.url.partition(",")[2]):
         raise UsageError(f"{name!r} cannot be shown: {problem}.")
+    return len(content)

@@ -14,7 +14,7 @@ from activities.store.statements import RowReader
 from activities.store.transcript import END, StepNumber
 from prompts import render_prompt
 from workflows.domain.ids import GenerationId, MessageId, SessionId
-from workflows.domain.messages import AssistantMessage, ContextSummary, Entry, ToolPart, Transcript
+from workflows.domain.messages import AssistantMessage, ContextSummary, Entry, ToolPart, Transcript, UserMessage
 
 _QUERIES: Final = Queries("transcript")
 MAX_BYTES: Final = 32 * 2**20  # of all sessions together, approximately
@@ -144,6 +144,10 @@ def _calls(message: Entry) -> list[ToolPart]:
 
 
 def _size(message: Entry) -> int:
+    """With the contents of files that a prompt holds."""
+    if isinstance(message, UserMessage):
+        held = (value for part in message.parts for _, value in part if isinstance(value, str))
+        return _OBJECT_BYTES + sum(map(len, (message.system or "", *held)))
     if not isinstance(message, AssistantMessage):
         return _OBJECT_BYTES + len(message.text)
     texts = sum(len(part.text) for part in message.parts if not isinstance(part, ToolPart))

@@ -280,6 +280,7 @@ async def test_no_session_begins_for_an_agent_that_people_may_not_choose(harness
 
 WIDE = "data:image/gif;base64," + b64encode(b"GIF89a" + (9000).to_bytes(2, "little") + b"\1\0").decode()
 FILE = FilePart(mime="text/plain", url="file:///p/a")
+LONG = FilePart(mime="text/plain", url=f"data:text/plain,{'x' * 1_000_000}", filename="a.txt")
 REFUSED: dict[str, tuple[tuple[PromptPart, ...], str]] = {
     "an address": ((FilePart(mime="text/plain", url="https://example.com/a.txt"),), "names no file of this machine"),
     "a relative path": ((FilePart(mime="text/plain", url="file:a.txt"),), "names no file of this machine"),
@@ -287,6 +288,7 @@ REFUSED: dict[str, tuple[tuple[PromptPart, ...], str]] = {
     "no base64": ((FilePart(mime="image/png", url="data:image/png;base64,?"),), "holds no contents"),
     "another type": ((FilePart(mime="application/zip", url="data:application/zip;base64,UEsD"),), "neither a text nor"),
     "a large picture": ((FilePart(mime="image/gif", url=WIDE, filename="a.gif"),), "'a.gif' cannot be shown.*9000×1"),
+    "much together": ((LONG,) * 21, "have 21,000,000 bytes together, 20,971,520 are the most.*'a.txt' 1,000,000, 'a"),
     "too many": ((FILE,) * 51, "has 51 files, 50 are the most"),
 }
 

@@ -9,6 +9,7 @@ from activities.store.statements import RowReader
 from activities.store.transcript_cache import TranscriptCache
 from tests.activities.rig import BODY, ActivityRig
 from workflows.domain.ids import PartId
+from workflows.domain.messages import FilePart
 
 
 class Counting:
@@ -105,6 +106,14 @@ async def test_the_cache_stays_within_its_size(rig: ActivityRig) -> None:
     await settled(rig, await rig.called("read", filePath="long.txt"))
     await check(rig, some)
     assert await check(rig, some) == await check(rig, none)
+
+
+async def test_files_that_a_prompt_holds_count(rig: ActivityRig) -> None:
+    some = TranscriptCache(object, max_bytes=30_000)
+    await rig.open_turn()
+    await rig.prompt(files=(FilePart(mime="text/plain", url=f"data:text/plain,{'x' * 30_000}"),))
+    await played(rig, 2)
+    assert await check(rig, some) == await check(rig, some)
 
 
 async def read_after(rig: ActivityRig, kept: TranscriptCache[object]) -> int:

@@ -266,7 +266,7 @@ async def _who_ordered(journal: Journal, call: CallRow) -> str | None:
     """Who has asked for just this call by a prompt, or for its agent, as the prompt's content and the log say."""
     if call.mentioned_by is not None:
         author, names = await asyncio.gather(
-            prompts.author(journal, call.mentioned_by), prompts.names(journal, call.mentioned_by)
+            prompts.author(journal, call.mentioned_by, call.turn), prompts.names(journal, call.mentioned_by)
         )
         return author if call.delegate in names else None
     if call.asked_by is None or call.ordered_by is None or call.ordered_part is None:

@@ -142,7 +142,7 @@ class Model:
                 return limit
             config, agent = view.turn_config, attempt.turn_status.agent
             context = self.loader.turn_context(config.directory, config)
-            mentions = newest_mentions(view.transcript)
+            mentions = newest_mentions(view.transcript, request.turn)
             preparer = CallPreparer(request, attempt.generation.message, begun.toolset, context, self.planner, mentions)
             answer = await self.answers.get(attempt, model, begun.question, agent, preparer.prepare)
             stored = await attempt.store(answer.model_copy(update={"reminders_seal": view.reminders_seal}))

@@ -91,9 +91,9 @@ async def system(reader: RowReader, prompt: MessageId | None) -> str | None:
 
 
 async def subtask(reader: RowReader, prompt: MessageId, place: int) -> SubtaskPart | None:
-    """The one at this place among the parts of a prompt, unless that is deleted."""
+    """The one that a person has asked for at this place among the parts of a prompt, unless that is deleted."""
     content = await filled(reader, prompt)
-    return content.subtasks.get(place) if content else None
+    return content.by_person.subtasks.get(place) if content else None
 
 
 async def filled(reader: RowReader, prompt: MessageId) -> PromptContent | None:
@@ -103,15 +103,16 @@ async def filled(reader: RowReader, prompt: MessageId) -> PromptContent | None:
 
 
 async def names(reader: RowReader, prompt: MessageId) -> tuple[str, ...]:
-    """That may be those of agents which a prompt mentions."""
+    """That may be those of agents which a person mentions in a prompt."""
     rows = await reader.rows(_QUERIES.body, id=prompt)
-    return mentioned_names(PromptContent.model_validate(rows[0]["body"])) if rows else ()
+    return mentioned_names(PromptContent.model_validate(rows[0]["body"]).by_person) if rows else ()
 
 
-async def author(journal: Journal, prompt: MessageId) -> str | None:
-    """The person who has sent a prompt that a turn of the session has taken; None if the log does not say so."""
+async def author(journal: Journal, prompt: MessageId, turn: TurnId | None = None) -> str | None:
+    """The person who has sent a prompt that a turn of the session, or this one, has taken; None if the log does not say
+    so."""
     row = await journal.row(_QUERIES.acceptance, id=prompt, session=journal.session)
-    if row is None:
+    if row is None or turn not in (None, row["turn"]):
         return None
     record = parse_record(bytes(row["canonical"]))
     accepted = isinstance(record.event, PromptAccepted) and record.event.prompt == prompt

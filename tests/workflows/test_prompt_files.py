@@ -103,7 +103,8 @@ async def test_a_mentioned_subagent_is_given_work_without_a_question_and_no_othe
         first = contents(harness)
         await harness.answer(ask)
         await harness.ended(session)
-        await harness.client.prompt(session, "Once more.")  # a newer prompt, without a mention
+        harness.file(".opencode/commands/more.md", "Have @explore look once more.")  # a newer prompt, of the project
+        await harness.client.prompt(session, await harness.client.commands.of_session(session, "more"))
         (again,) = await harness.wait_for_asks(session, 2)
         await harness.answer(again)
         await harness.ended(session, 2)

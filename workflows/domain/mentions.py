@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from workflows.domain.file_references import SENTENCE_ENDS
-from workflows.domain.ids import MessageId
+from workflows.domain.ids import MessageId, TurnId
 from workflows.domain.messages import AgentPart, FilePart, Transcript, UserMessage
 from workflows.domain.prompt import PromptContent
 
@@ -22,8 +22,9 @@ def mentioned_names(content: PromptContent, files: Collection[int] = ()) -> tupl
     return tuple(dict.fromkeys(found))
 
 
-def newest_mentions(transcript: Transcript) -> dict[str, MessageId]:
-    """The subagents that the newest prompts mention, those that one step has taken: a newer one ends their effect."""
-    prompts = [entry for entry in transcript if isinstance(entry, UserMessage)]
-    newest = (each for each in prompts if (each.turn, each.step) == (prompts[-1].turn, prompts[-1].step))
+def newest_mentions(transcript: Transcript, turn: TurnId) -> dict[str, MessageId]:
+    """The subagents that the turn's newest prompts mention, those that one step has taken: a newer one ends their
+    effect."""
+    prompts = [entry for entry in transcript if isinstance(entry, UserMessage) and entry.turn == turn]
+    newest = (each for each in prompts if each.step == prompts[-1].step)
     return {agent: each.id for each in newest for agent in each.mentions}

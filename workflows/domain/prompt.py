@@ -32,12 +32,14 @@ class PromptMode(StrEnum):
 
 
 class UsedCommand(Value):
-    """The slash command that a prompt was made of; `template`: its digest. `typed_at`: where the text of its first part
-    is what a person has typed, or a shell's: neither refers to anything."""
+    """The slash command that a prompt was made of; `template`: its digest, `trusted` if it is the person's own or built
+    in. `typed_at`: where the text of its first part is what a person has typed, or a shell's: neither refers to
+    anything."""
 
     name: str
     arguments: str = ""
     template: str
+    trusted: bool = False
     typed_at: tuple[tuple[int, int], ...] = ()
 
     @property
@@ -63,6 +65,13 @@ class PromptContent(Value):
     def opens_turn(self) -> bool:
         own = (self.system, self.tools, self.format, self.limits, self.command)
         return bool(self.subtasks) or any(each is not None for each in own)
+
+    @property
+    def by_person(self) -> Self:
+        """What a person has asked for by it: the words of a project's command are not theirs. Places stay."""
+        if self.command is None or self.command.trusted:
+            return self
+        return self.model_copy(update={"parts": (TextPart(text=""), *self.parts[1:])})
 
     @property
     def subtasks(self) -> dict[int, SubtaskPart]:

@@ -8,6 +8,7 @@ from workflows.domain.agents.agent import Agent, AgentMode
 from workflows.domain.agents.built_in import BUILT_IN
 from workflows.domain.commands.slash_command import SlashCommand, command_prompt
 from workflows.domain.errors import UnknownAgent, UsageError
+from workflows.domain.mentions import mentioned_names
 from workflows.domain.messages import ShellPart, SubtaskPart, TextPart
 from workflows.domain.prompt import Prompt
 
@@ -59,6 +60,16 @@ def test_a_subtask_has_the_commands_model_and_its_turn_the_given_one() -> None:
     made = prompt_of(given=Prompt(parts=(), model="p/given"), model="p/own", subtask=True, description="look")
     assert made.model == "p/given"
     assert made.parts == (SubtaskPart(agent="build", description="look", prompt="x", model="p/own", command="x"),)
+
+
+@pytest.mark.parametrize(("trusted", "mentioned"), [(True, ("explore", "general")), (False, ("general",))])
+def test_the_words_of_a_projects_command_are_not_a_persons(trusted: bool, mentioned: tuple[str, ...]) -> None:
+    given = Prompt(parts=(TextPart(text="And @general."),))
+    told = prompt_of("@plan", given, template="Let @explore look at $1.", trusted=trusted)
+    ordered = prompt_of(given=Prompt(parts=()), subtask=True, trusted=trusted)
+
+    assert mentioned_names(told) == ("explore", "general") and mentioned_names(told.by_person) == mentioned
+    assert list(ordered.by_person.subtasks) == ([0] if trusted else [])
 
 
 def test_a_command_opens_a_turn_and_names_its_template_and_references() -> None:

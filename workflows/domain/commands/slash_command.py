@@ -60,7 +60,8 @@ def command_prompt(
     own_model = command.model or (agent.model if command.agent else None)
     model = own_model if own_model and not has_reference(own_model) else given.model
     variant = command.variant or (given.variant if own_model is None else None)
-    used = UsedCommand(name=command.name, arguments=arguments, template=command.digest, typed_at=expanded.arguments)
+    named = {"name": command.name, "template": command.digest, "trusted": command.trusted}
+    used = UsedCommand(**named, arguments=arguments, typed_at=expanded.arguments)
     shared = {"command": used, "mode": PromptMode.QUEUE}
     is_subtask = agent.mode is AgentMode.SUBAGENT if command.subtask is None else command.subtask
     if not is_subtask:

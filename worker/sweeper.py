@@ -2,7 +2,8 @@
 schedules, spreads grants."""
 
 import logging
-from contextlib import AbstractAsyncContextManager, suppress
+from collections.abc import Awaitable
+from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 from typing import Final
 
@@ -43,23 +44,29 @@ class Sweeper:
             if not mine:
                 return
             for session in await outbox.overdue(self.database):
-                with suppress(Unavailable):  # one failing session must not delay the others
-                    await self.sender.send(session)
-            await deliver_results(self.database, await tasks.due(self.database), self.sender.send)
-            await self.reconciler.reconcile()
-            await self.schedules.reconcile()
+                await self.attempt(f"signals of {session}", self.sender.send(session))
+            await self.attempt("results of background tasks", self.deliver())
+            await self.attempt("the comparison of sessions with their runs", self.reconciler.reconcile())
+            await self.attempt("schedules", self.schedules.reconcile())
             for grant in await grants.unpropagated(self.database, await self.database.now() - _GRACE):
-                await self.spread(grant)
+                await self.attempt(f"the spreading of grant {grant}", self.spread(grant))
+
+    async def attempt(self, what: str, work: Awaitable[None]) -> None:
+        """What fails must not delay the rest."""
+        try:
+            await work
+        except Unavailable as error:
+            _LOG.info("not done yet: %s: %s", what, error)
+        except Exception:
+            _LOG.exception("not done: %s", what)
+
+    async def deliver(self) -> None:
+        await deliver_results(self.database, await tasks.ended(self.database), self.sender.send)
 
     async def spread(self, grant: GrantId) -> None:
         """The next sweep signals the answers."""
-        try:
-            await answers.apply_project_grant(self.database, grant)
-            await grants.mark_propagated(self.database, grant)
-        except Unavailable as error:
-            _LOG.info("grant %s has not reached its project yet: %s", grant, error)
-        except Exception:  # one grant must not delay the others
-            _LOG.exception("grant %s does not reach its project", grant)
+        await answers.apply_project_grant(self.database, grant)
+        await grants.mark_propagated(self.database, grant)
 
 
 def sweep_lock(database: Database) -> AbstractAsyncContextManager[bool]:

@@ -119,6 +119,9 @@ async def test_a_session_that_cannot_be_signalled_does_not_keep_others_waiting(
     endless = SessionId("ses_" + "x" * 2000)  # longer than the engine takes an id of a workflow
     async with client_without_engine(harness) as client:
         await client.start(str(harness.project), "Hello.", session=endless)
+        await client.start(str(harness.project), "Hello.", session=SessionId("ses_odd"))
+    await harness.database.rows(b"UPDATE session SET rules = '7' WHERE id = 'ses_odd'")
+    await harness.database.rows(b"UPDATE outbox SET id = DEFAULT WHERE session = %(later)s", later=lost)  # comes last
     await age(harness)
     await sweeper.sweep()
     assert await running(harness, lost)

@@ -15,7 +15,7 @@ from activities.store.database import Database
 from workflows.domain.errors import NotFound, StaleFence, Unavailable
 from workflows.domain.wire import Request
 
-_MAX_FAULTS: Final = 5  # of one step, call, load or close: each failed step may have paid for an answer
+MAX_FAULTS: Final = 5  # of one step, call, load, close or result: each failed step may have paid for an answer
 # Errors of a provider, of an unavailable store, or raised on purpose.
 EXPECTED_ERRORS: Final = (ApplicationError, Unavailable, StaleFence, NotFound)
 _LOG: Final = logging.getLogger("holdfast.activity")
@@ -32,7 +32,7 @@ class GivenUp(ApplicationError):
 
 @asynccontextmanager
 async def count_faults(database: Database, request: Request, what: str, subject: str) -> AsyncIterator[None]:
-    """Re-raises unexpected exceptions for Temporal to retry, and raises GivenUp after _MAX_FAULTS. A dying worker and a
+    """Re-raises unexpected exceptions for Temporal to retry, and raises GivenUp after MAX_FAULTS. A dying worker and a
     stop do not count. `what` describes `subject` in the message."""
     try:
         yield
@@ -43,7 +43,7 @@ async def count_faults(database: Database, request: Request, what: str, subject:
         failures = await retry_while_unavailable(
             lambda: faults.count_failed_attempt(database, request.session, f"{what} {subject}", fence)
         )
-        if failures < _MAX_FAULTS:
+        if failures < MAX_FAULTS:
             raise
         _LOG.exception("given up: %s %s", what, subject)
         text = f"Holdfast itself failed {failures} times at {what}, the last time: {type(error).__name__}"

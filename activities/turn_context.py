@@ -18,6 +18,11 @@ from workflows.domain.permissions.wildcard import matches
 from workflows.domain.skills import Skill
 
 
+def output_limits(turn_config: TurnConfig) -> OutputLimits:
+    """Of a call's output for the model."""
+    return OutputLimits.model_validate(turn_config.config.tool_output.model_dump(exclude_none=True))
+
+
 @dataclass(frozen=True)
 class TurnContext:
     """`rules`: of the turn's agent and session; they also hide files from searches. `delegation`: the agents that it
@@ -40,7 +45,7 @@ class TurnContext:
             workspace=workspace,
             rules=turn_config.rules,
             delegation=turn_config.delegation,
-            limits=OutputLimits.model_validate(turn_config.config.tool_output.model_dump(exclude_none=True)),
+            limits=output_limits(turn_config),
             format=turn_config.format,
             skills=turn_config.skills,
             instruction_names=turn_config.instruction_names,

@@ -2,19 +2,20 @@
 
 import logging
 from collections.abc import Iterable
-from contextlib import suppress
-from typing import Final
+from time import time_ns
+from typing import Final, NamedTuple
 
 from activities.calls.subagent import Deliver, read_status
 from activities.failpoints import failpoint
+from activities.fault_limit import MAX_FAULTS
 from activities.new_ids import new_id
-from activities.store import calls, prompts, tasks
+from activities.store import calls, faults, prompts, tasks
 from activities.store.database import Database
 from activities.store.journal import WORKER, session_journal
 from activities.store.tasks import EndedTask
-from activities.tools.task import background_result
-from activities.tools.tool import SubagentStatus
-from workflows.domain.errors import HoldfastError, Unavailable
+from activities.tools.task import background_failure, background_result
+from activities.turn_context import output_limits
+from workflows.domain.errors import Unavailable
 from workflows.domain.events.tasks import TaskSettled
 from workflows.domain.ids import MessageId, Prefix, SessionId
 from workflows.domain.messages import TaskEnd, TextPart
@@ -23,50 +24,76 @@ from workflows.domain.prompt import Prompt
 _LOG: Final = logging.getLogger("holdfast.tools")
 
 
+class _Result(NamedTuple):
+    """What a session is told. `settled`: the end of the subagent's log, if it could be read."""
+
+    text: str
+    title: str
+    failed: bool
+    settled: TaskSettled | None
+
+
 async def deliver_results(database: Database, ended: Iterable[EndedTask], deliver: Deliver | None = None) -> None:
-    """Accept their prompts; signal them, unless a run reads them anyway. The sweeper repeats what fails here."""
+    """Accept their prompts; signal them, unless a run reads them anyway. The sweeper repeats what fails here, and after
+    MAX_FAULTS the session is told of that instead."""
     for task in ended:
         try:
-            await _accept_result(database, task)
+            await _accept_or_give_up(database, task)
+            await failpoint("task.delivered", task.call)
+            if deliver is not None:
+                await deliver(task.session)
         except Unavailable as error:
             _LOG.info("the result of task %s is not delivered yet: %s", task.call, error)
-            continue
-        except HoldfastError:  # one must not delay the others
+        except Exception:  # one must not delay the others
             _LOG.exception("the result of task %s is not delivered", task.call)
-            continue
-        await failpoint("task.delivered", task.call)
-        if deliver is not None:
-            with suppress(Unavailable):
-                await deliver(task.session)
 
 
 async def tell_of_held(database: Database, session: SessionId) -> None:
     """Have the open turn read what ended with a stop, or was withdrawn by one."""
-    await deliver_results(database, await tasks.held(database, session))
+    await deliver_results(database, await tasks.ended(database, session=session))
 
 
-async def _accept_result(database: Database, task: EndedTask) -> None:
-    """Once: the task's row says whether it was done."""
+async def _accept_or_give_up(database: Database, task: EndedTask) -> None:
+    try:
+        await _accept(database, task, await _read(database, task))
+    except Unavailable:
+        raise
+    except Exception as error:
+        work = f"the result of task {task.call}"
+        failures = await faults.count_failed_attempt(database, task.session, work, [time_ns()])
+        if failures < MAX_FAULTS:
+            raise
+        _LOG.exception("given up: %s", work)
+        why = f"Holdfast itself failed {failures} times at its result, the last time: {type(error).__name__}"
+        await _accept(database, task, _Result(background_failure(task.child, why), "", failed=True, settled=None))
+
+
+async def _read(database: Database, task: EndedTask) -> _Result | None:
+    """None: it was deleted."""
     found = await read_status(database, task.call)
     if found is None:
+        return None
+    call, environment = await calls.read(database, task.call)
+    turn_config = await database.turn_configs.get(database, environment.turn_config)
+    title = str(call.arguments.get("description", ""))
+    text, failed = background_result(title, found, output_limits(turn_config))
+    return _Result(text, title, failed, TaskSettled(call=task.call, child=task.child, seq=found.seq, head=found.head))
+
+
+async def _accept(database: Database, task: EndedTask, result: _Result | None) -> None:
+    """Once: the task's row says whether it was done."""
+    if result is None:
         return
-    call, _ = await calls.read(database, task.call)
-    description = str(call.arguments.get("description", ""))
     async with session_journal(database, task.session, WORKER) as journal:
-        undelivered = await tasks.lock_undelivered(journal, task.call)
+        undelivered = await tasks.undelivered(journal, task.call)
         if undelivered is None:
             return
         if journal.ended:
             tasks.deliver(journal, task.call, None)
             return
+        end = TaskEnd(call=task.call, child=task.child, agent=task.agent, title=result.title, failed=result.failed)
         prompt = MessageId(new_id(Prefix.MESSAGE))  # a new one: clients sort messages by their ids
-        await prompts.accept(journal, prompt, _prompt(task, found, description))
+        await prompts.accept(journal, prompt, Prompt(parts=(TextPart(text=result.text),), task_end=end))
         tasks.deliver(journal, task.call, prompt)
-        if undelivered.withdrawn is None:
-            journal.record(TaskSettled(call=task.call, child=found.session, seq=found.seq, head=found.head))
-
-
-def _prompt(task: EndedTask, found: SubagentStatus, description: str) -> Prompt:
-    text, failed = background_result(description, found)
-    end = TaskEnd(call=task.call, child=found.session, agent=found.agent, title=description, failed=failed)
-    return Prompt(parts=(TextPart(text=text),), task_end=end)
+        if undelivered.withdrawn is None and result.settled is not None:
+            journal.record(result.settled)

@@ -97,7 +97,7 @@ class TurnActivities:
     async def notify_callers(self, session: SessionId) -> None:
         """Signal the sessions that this one worked for, or give them its result; the sweeper repeats it if need be."""
         callers, ended = await asyncio.gather(
-            outbox.callers(self.database, session), tasks.due(self.database, child=session)
+            outbox.callers(self.database, session), tasks.ended(self.database, child=session)
         )
         for caller in callers:
             with suppress(Unavailable):

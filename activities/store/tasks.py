@@ -16,7 +16,7 @@ _QUERIES: Final = Queries("tasks")
 
 class Delivery(StrEnum):
     """Of a background task's result: DUE as soon as it has ended; HELD for the session's next turn, which nothing but
-    other work opens; DONE by a prompt."""
+    other work opens, and due while that is open; DONE by a prompt."""
 
     DUE = "due"
     HELD = "held"
@@ -24,10 +24,12 @@ class Delivery(StrEnum):
 
 
 class EndedTask(Value):
-    """A call whose background task has ended."""
+    """A call whose background task has ended; `agent`: of the `child`."""
 
     call: PartId
     session: SessionId
+    child: SessionId
+    agent: str
 
 
 class UndeliveredResult(Value):
@@ -82,18 +84,16 @@ async def unsettled(reader: RowReader, session: SessionId) -> list[SubagentTask]
     return [SubagentTask(**row) for row in await reader.rows(_QUERIES.unsettled, session=session)]
 
 
-async def due(reader: RowReader, child: SessionId | None = None) -> list[EndedTask]:
-    """Of this subagent, or all whose results are late."""
-    return [EndedTask(**row) for row in await reader.rows(_QUERIES.due, child=child)]
+async def ended(
+    reader: RowReader, *, child: SessionId | None = None, session: SessionId | None = None
+) -> list[EndedTask]:
+    """Those whose results are to be delivered: of this subagent, of this session, or all that are late."""
+    return [EndedTask(**row) for row in await reader.rows(_QUERIES.ended, child=child, session=session)]
 
 
-async def held(reader: RowReader, session: SessionId) -> list[EndedTask]:
-    return [EndedTask(**row) for row in await reader.rows(_QUERIES.held, session=session)]
-
-
-async def lock_undelivered(journal: Journal, call: PartId) -> UndeliveredResult | None:
-    """None: its result was delivered meanwhile."""
-    row = await journal.row(_QUERIES.lock_undelivered, call=call)
+async def undelivered(journal: Journal, call: PartId) -> UndeliveredResult | None:
+    """None: its result was delivered meanwhile, or is held."""
+    row = await journal.row(_QUERIES.undelivered, call=call)
     return UndeliveredResult(withdrawn=row["result"]) if row is not None else None
 
 

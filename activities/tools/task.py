@@ -14,6 +14,7 @@ from workflows.domain.agents.agent import Agent, AgentMode
 from workflows.domain.agents.delegation import Delegation
 from workflows.domain.call_display import CallDisplay, DisplayKind
 from workflows.domain.config.turn_config import TurnConfig
+from workflows.domain.context.truncate import OutputLimits, truncate
 from workflows.domain.effects import Effect, Recovery
 from workflows.domain.errors import CallStopped, ToolError
 from workflows.domain.ids import SessionId
@@ -150,19 +151,29 @@ def _running(params: TaskParams, child: SubagentStatus, context: ToolContext) ->
     return Output(title=params.description, output=text, metadata={**metadata, "model": _model_shape(child.model)})
 
 
-def background_result(description: str, child: SubagentStatus) -> tuple[str, bool]:
+def background_result(description: str, child: SubagentStatus, limits: OutputLimits) -> tuple[str, bool]:
     """What a session is told of the end of a background task, and whether it has failed."""
     title, cost = _inline(description), _format_cost(child.cost)
     if child.reason in (None, CloseReason.STOPPED, CloseReason.ENDED):
         error = "It was stopped before it had finished. What it has done until then stays done."
     elif child.error is None:
-        text = _TASK_TAGS.sub("&lt;", child.text)
+        text = _shorten(child.text, limits)
         ended = prompts.render_prompt("tools/task_ended", id=child.session, title=title, cost=cost, text=text)
         return ended, False
     else:
-        error = _TASK_TAGS.sub("&lt;", child.error)
-    failed = prompts.render_prompt("tools/task_failed", id=child.session, title=title, cost=cost, error=error)
-    return failed, True
+        error = _shorten(child.error, limits)
+    return background_failure(child.session, error, title, cost), True
+
+
+def background_failure(child: SessionId, error: str, title: str = "", cost: str = "unknown") -> str:
+    return prompts.render_prompt("tools/task_failed", id=child, title=title, cost=cost, error=error)
+
+
+def _shorten(text: str, limits: OutputLimits) -> str:
+    """No file has all of it: who delivers it may not be on the session's host."""
+    escaped = _TASK_TAGS.sub("&lt;", text)
+    cut = truncate(escaped, limits)
+    return escaped if cut is None else cut.with_message(prompts.render_prompt("tools/task_truncated"))
 
 
 def _inline(description: str) -> str:

@@ -33,22 +33,17 @@ WITH settled AS (
 )
 INSERT INTO outbox (session, kind, subject) SELECT session, 'settled', call FROM settled WHERE delivery IS NULL
 
--- name: due
--- The background tasks that have ended, and whose callers do not know it: of a subagent, or all that should know by now.
-SELECT call, session FROM task
-WHERE delivery = 'due' AND settled_at IS NOT NULL
-  AND CASE WHEN %(child)s::text IS NULL THEN settled_at NOT BETWEEN now() - interval '2 s' AND now()
-           ELSE child = %(child)s END
-ORDER BY settled_at, call
+-- name: ended
+-- The background tasks that have ended, and whose sessions do not know it: of a subagent, of a session, or all that should know by now.
+SELECT e.call, e.session, e.child, s.agent FROM ended_task e JOIN session s ON s.id = e.child
+WHERE CASE WHEN %(child)s::text IS NOT NULL THEN e.child = %(child)s
+           WHEN %(session)s::text IS NOT NULL THEN e.session = %(session)s
+           ELSE e.settled_at NOT BETWEEN now() - interval '2 s' AND now() END
+ORDER BY e.settled_at, e.call
 
--- name: held
--- The background tasks of a session that have ended, and of which its next turn is told.
-SELECT call, session FROM task WHERE session = %(session)s AND delivery = 'held' AND settled_at IS NOT NULL
-ORDER BY settled_at, call
-
--- name: lock_undelivered
--- Lock an ended background task whose result no prompt has, and name the withdrawn prompt that had it.
-SELECT result FROM task WHERE call = %(call)s AND delivery IN ('due', 'held') AND settled_at IS NOT NULL FOR UPDATE
+-- name: undelivered
+-- An ended background task whose result its session is to have, and the withdrawn prompt that had it.
+SELECT result FROM ended_task WHERE call = %(call)s
 
 -- name: deliver
 -- Name the prompt that has the result of a background task; none in an ended session.

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from activities.fault_limit import MAX_FAULTS
 from activities.session.task_results import deliver_results
 from activities.store import deletions, prompts, sessions, tasks, turns
 from activities.store.tasks import EndedTask
@@ -69,7 +70,8 @@ async def test_the_end_of_the_subagent_is_a_prompt_that_wakes_its_session_once(r
     await rig.close()
     await works(child)
     await child.close()
-    await deliver_results(rig.database, [EndedTask(call=call, session=rig.session)], rig.deliver)
+    again = EndedTask(call=call, session=rig.session, child=child.session, agent="explore")
+    await deliver_results(rig.database, [again], rig.deliver)
 
     (accepted,) = await results(rig)
     assert (accepted.task, accepted.mode) == (call, "steer")
@@ -80,7 +82,7 @@ async def test_the_end_of_the_subagent_is_a_prompt_that_wakes_its_session_once(r
     (settled,) = [each for each in await rig.events() if isinstance(each, TaskSettled)]
     assert (settled.child, settled.seq) == (child.session, len(await child.events()))
     woken = await rig.load()
-    assert woken.turn is not None and await tasks.due(rig.database, child=child.session) == []
+    assert woken.turn is not None and await tasks.ended(rig.database, child=child.session) == []
 
 
 async def test_a_running_turn_reads_the_result_at_its_next_step(rig: ActivityRig) -> None:
@@ -100,8 +102,8 @@ async def test_an_end_that_no_process_has_told_of_is_due_until_the_sweeper_tells
     await child.stop()  # before it has begun: that closes no turn
     await rig.database.rows(b"UPDATE task SET settled_at = settled_at - interval '3 s'")
 
-    (late,) = await tasks.due(rig.database)
-    assert late == EndedTask(call=call, session=rig.session)
+    (late,) = await tasks.ended(rig.database)
+    assert (late.call, late.session, late.child) == (call, rig.session, child.session)
     with pytest.raises(Conflict, match="is at work"):
         await deletions.is_left(rig.database, rig.session)
     await deliver_results(rig.database, [late], rig.deliver)
@@ -155,6 +157,44 @@ async def test_a_result_that_a_stop_has_withdrawn_is_read_by_the_next_turn(rig: 
     assert (await rig.load()).turn == opened.turn and len(await results(rig)) == 2
 
 
+async def test_a_stopped_task_that_ends_late_is_told_to_the_turn_of_then_and_never_to_the_stopped_one(
+    rig: ActivityRig,
+) -> None:
+    _, child = await begun(rig)
+    _, slow = await begun(rig)
+    await works(child)
+    await works(slow)
+    await rig.stop()
+    await child.close(CloseReason.STOPPED)
+    assert await results(rig) == []  # the turn that is being stopped still stands open
+    await rig.close(CloseReason.STOPPED)
+    await rig.prompt("Go on.", model="scripted/model")
+    await rig.load()
+    assert len(await results(rig)) == 1
+    await slow.close(CloseReason.STOPPED)
+
+    _, late = await results(rig)
+    async with rig.journal() as journal:
+        assert late.prompt in await prompts.steered(journal)
+
+
+async def test_a_result_that_cannot_be_read_delays_no_other_and_is_given_up(rig: ActivityRig) -> None:
+    odd, broken = await begun(rig)
+    call, child = await begun(rig)
+    await rig.database.rows(b"UPDATE call SET arguments = '[]' WHERE id = %(call)s", call=odd)
+    for each in (broken, child):
+        await works(each)
+        await each.close()
+    for _ in range(MAX_FAULTS - 1):  # the first try was its end's
+        assert [each.task for each in await results(rig)] == [call]
+        await deliver_results(rig.database, await tasks.ended(rig.database, child=broken.session))
+
+    *_, told = await results(rig)
+    assert told.task == odd and f'<task id="{broken.session}" state="error"' in await text_of(rig, told)
+    assert "failed 5 times at its result, the last time: ValidationError" in await text_of(rig, told)
+    assert await tasks.ended(rig.database, session=rig.session) == []
+
+
 async def test_the_background_of_a_session_that_ends_is_stopped_and_told_to_nobody(rig: ActivityRig) -> None:
     _, child = await begun(rig)
     await works(child)
@@ -202,4 +242,6 @@ async def test_a_hundred_tasks_of_one_step_are_begun_stopped_and_told_of_once_ea
 
     assert [each.call for each in begun] == sorted(calls) and len(stopped.background) == 100
     assert sorted(str(each.task) for each in await results(rig)) == sorted(calls)
-    assert not await tasks.unsettled(rig.database, rig.session) and not await tasks.held(rig.database, rig.session)
+    assert not await tasks.unsettled(rig.database, rig.session) and not await tasks.ended(
+        rig.database, session=rig.session
+    )

@@ -8,7 +8,7 @@ import click
 
 from worker.api.inbox import InboxEntry
 from worker.cli.ask_dialog import ALLOWING_ANSWERS, ANSWERS
-from worker.cli.question_dialog import DISMISSALS, match_label, option_label
+from worker.cli.question_dialog import DISMISSALS, option_label, parse_line
 from worker.cli.render.ask_preview import preview_ask
 from worker.cli.render.formatting import pluralize
 from workflows.domain.errors import UsageError
@@ -46,7 +46,7 @@ def read_decision(
 
 
 def read_answers(questions: tuple[Question, ...], words: Sequence[str], options: Sequence[str]) -> Answers:
-    """Options by their numbers; words answer the other questions in their order. Raises UsageError."""
+    """Options by their numbers; words answer the other questions, in order, as typed lines do. Raises UsageError."""
     chosen: dict[int, list[str]] = {}
     for option in options:
         at, number = _read_option(option, len(questions))
@@ -56,7 +56,7 @@ def read_answers(questions: tuple[Question, ...], words: Sequence[str], options:
         asked = pluralize(len(questions), "question")
         raise UsageError(f"There is {asked}, and {pluralize(len(words) + len(chosen), 'answer')}: quote each answer.")
     for at, word in zip(left, words, strict=True):
-        chosen[at] = [match_label(questions[at], word)]
+        chosen[at] = list(parse_line(questions[at], word))
     answers = tuple(tuple(chosen[at]) for at in range(len(questions)))
     if (problem := answers_problem(questions, answers)) is not None:
         raise UsageError(problem)

@@ -97,5 +97,5 @@ def answer_command(entry: InboxEntry) -> str:
     if not isinstance(entry.request, QuestionRequest):
         return f"holdfast answer {entry.id} once | always | project | reject -m 'why'"
     texts = " ".join("'…'" for _ in entry.request.questions)
-    numbers = "--option N | " if len(entry.request.questions) == 1 and entry.request.questions[0].options else ""
+    numbers = "N | " if len(entry.request.questions) == 1 and entry.request.questions[0].options else ""
     return f"holdfast answer {entry.id} {numbers}{texts} | reject"

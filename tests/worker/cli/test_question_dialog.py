@@ -69,7 +69,7 @@ def test_a_question_is_shown_with_its_options_and_nothing_in_it_reaches_the_term
     shown = [str(row) for row in preview_ask(question_entry(BASE)).lines]
     assert "build has a question for you" in shown[0]
     assert [each for each in shown if "1  Postgres: robust" in each] and "\x1b[2J" not in "".join(shown)
-    assert answer_command(question_entry(BASE)) == "holdfast answer per_1 --option N | '…' | reject"
+    assert answer_command(question_entry(BASE)) == "holdfast answer per_1 N | '…' | reject"
 
 
 @pytest.mark.parametrize(
@@ -78,6 +78,9 @@ def test_a_question_is_shown_with_its_options_and_nothing_in_it_reaches_the_term
         ((BASE,), (), ("2",), (("SQLite\x1b[2J",),)),
         ((BASE,), ("POSTGRES",), (), (("Postgres",),)),
         ((PARTS,), (), ("1", "2"), (("a", "b"),)),
+        ((BASE,), ("2",), (), (("SQLite\x1b[2J",),)),
+        ((PARTS,), ("1, 2",), (), (("a", "b"),)),
+        ((HOW_MUCH,), ("2",), (), (("2",),)),
         ((BASE, PARTS, HOW_MANY), ("mine", "3"), ("2:1",), (("mine",), ("a",), ("3",))),
     ],
 )
@@ -95,6 +98,7 @@ def test_a_command_answers_by_options_and_words(
         ((BASE,), (), ("1" * 5000,), "is not understood"),
         ((BASE, PARTS), (), ("1",), "QUESTION:N"),
         ((BASE, PARTS), (), ("3:1",), "there is no question 3"),
+        ((BASE,), ("3",), (), "There is no option 3"),
         ((BASE,), ("use", "this"), (), "quote each answer"),
         ((PARTS,), ("c",), (), "none of the options"),
     ],

@@ -111,7 +111,7 @@ async def answer(
       holdfast answer per_… once
       holdfast answer per_… project
       holdfast answer per_… reject -m "use uv instead"
-      holdfast answer per_… -o 2
+      holdfast answer per_… 2
       holdfast answer per_… "the second one, but with tests"
     """
     ask, answers = answer_words.split_words(words)

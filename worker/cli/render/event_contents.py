@@ -49,8 +49,17 @@ class CallContent(StoredCall):
         invalid = self.display.kind is DisplayKind.INVALID
         if self.outcome is not None and self.outcome.title and not invalid:
             return self.outcome.title
-        if self.display.kind is DisplayKind.QUESTION:
-            return format_questions(self.arguments)
+        return self.subject
+
+    @property
+    def asked(self) -> str:
+        """What a person is asked: of a question, not what came of it."""
+        return self.subject if self.display.kind is DisplayKind.QUESTION else self.label
+
+    @property
+    def subject(self) -> str:
+        if questions := format_questions(self.arguments):
+            return questions
         if isinstance(value := self.arguments.get(self.display.subject or ""), str):
             return value
         return format_arguments(self.tool, self.arguments, self.display)

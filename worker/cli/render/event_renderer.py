@@ -40,7 +40,7 @@ from workflows.domain.events.generations import MessageCompleted, ModelRetry
 from workflows.domain.events.prompts import PromptAccepted, PromptTaken
 from workflows.domain.events.sessions import SessionSuspended
 from workflows.domain.events.turns import TurnEnded, TurnOpened
-from workflows.domain.ids import PartId, Prefix, SessionId
+from workflows.domain.ids import AskId, PartId, Prefix, SessionId
 from workflows.domain.messages import FINISH_LENGTH, ReasoningPart, TextPart
 from workflows.domain.prompt import PromptMode
 
@@ -163,7 +163,7 @@ class EventRenderer:
             self._print(f"? How the turn goes on needs an answer ({event.ask})", "yellow")
             return
         self._asked_calls.add(event.call)
-        label = self._label(seen, event.call, less=len(event.ask))
+        label = self._label(seen, event.call, event.ask)
         self._print(f"? {label} needs an answer ({event.ask})", "yellow")
 
     def _end_turn(self, event: TurnEnded, seen: EventWithContents) -> None:
@@ -275,10 +275,11 @@ class EventRenderer:
         self.writer.retract(OVER_NOTE)
         self._streamed = self._new_answer()
 
-    def _label(self, seen: EventWithContents, name: PartId, less: int = 0) -> str:
-        """`less` columns stay free on its line."""
+    def _label(self, seen: EventWithContents, name: PartId, ask: AskId | None = None) -> str:
+        """The call, or what it asks a person, with room for the ask's id on its line."""
         call = call_of(seen, name)
         if call is None:
             return f"a call whose content was erased ({name})"
-        room = min((self.writer.columns or 150) - 36 - less, 100)
-        return f"{one_line(escape_exact(call.name), 64)}  {one_line(call.label, max(room, 20))}"
+        room = min((self.writer.columns or 150) - 36 - len(ask or ""), 100)
+        label = call.label if ask is None else call.asked
+        return f"{one_line(escape_exact(call.name), 64)}  {one_line(label, max(room, 20))}"

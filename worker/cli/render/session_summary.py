@@ -174,7 +174,7 @@ class SessionSummary:
         if call is None:
             return f"{self._name}how the turn goes on"
         found = call_of(seen, call)
-        return self._name + (f"{escape_exact(found.tool)} {one_line(found.label)}" if found else "(deleted)")
+        return self._name + (f"{escape_exact(found.tool)} {one_line(found.asked)}" if found else "(deleted)")
 
 
 def _describe_prompt(event: PromptAccepted, seen: EventWithContents) -> str:

@@ -403,6 +403,15 @@ def test_a_rejection_is_shown_with_its_reason(renderer: EventRenderer, capsys: C
     assert printed(capsys) == "  → rejected by ada@here: use uv\n"
 
 
+@pytest.mark.parametrize("outcome", [{}, {"title": "Not agreed"}], ids=["open", "answered"])
+def test_a_question_is_shown_as_it_was_asked(
+    renderer: EventRenderer, capsys: Capture, outcome: dict[str, JsonValue]
+) -> None:
+    raised = AskRaised(ask=AskId("per_1"), call=CALL, permission="plan_exit", digest="")
+    renderer.on_event(seen(raised, prt_1=call("plan_exit", {"summary": "Split the module"}, **outcome)))
+    assert printed(capsys) == "? plan_exit  Split the module needs an answer (per_1)\n"
+
+
 def test_the_name_of_an_agent_stays_on_its_line_and_moves_no_cursor(renderer: EventRenderer, capsys: Capture) -> None:
     opened = {"turn": TURN, "number": 1, "turn_config": TurnConfigId("cfg_1"), "model": "a/b"}
     renderer.on_event(seen(TurnOpened(agent="x\n\x1b[2J? bash needs an answer", **opened)))

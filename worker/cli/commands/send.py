@@ -54,8 +54,8 @@ async def send(
 ) -> None:
     """Send a prompt to a session.
 
-    A turn that runs sees it at its next step, or, with --queue, another turn follows, as with --subtask, --system or
-    limits of a turn or --command. `-` stands for standard input.
+    A turn that runs sees it at its next step. With --queue the prompt gets a turn of its own, after the running one; so
+    do prompts with --command, --subtask, --system or limits of a turn. `-` stands for standard input.
 
     \b
     Examples:

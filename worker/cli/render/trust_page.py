@@ -70,7 +70,8 @@ def _headline(listing: TrustListing) -> str:
         return f"What was accepted of {root} has changed: nothing of it has an effect until you accept it again."
     if listing.accepted:
         return f"The configuration of {root} has {pluralize(count, 'part')} that you or others have accepted:"
-    return f"The configuration of {root} has {pluralize(count, 'part')} that would take effect once you accept them:"
+    them = "it" if count == 1 else "them"
+    return f"The configuration of {root} has {pluralize(count, 'part')} that would take effect once you accept {them}:"
 
 
 def _leaf_rows(listing: TrustListing, leaf: TrustLeaf, columns: int | None) -> Iterator[Row]:

@@ -12,7 +12,7 @@ from activities.project.json_positions import TextPosition
 from activities.redact import Redactor
 from workflows.domain.config import references
 from workflows.domain.config.config import Config
-from workflows.domain.config.fields import FieldPath, JsonObject, value_at
+from workflows.domain.config.fields import FieldPath, JsonObject, is_within, value_at
 from workflows.domain.config.merge import JOINED_LISTS, ConfigLayer
 from workflows.domain.config.trust_items import UntrustedField
 
@@ -61,7 +61,7 @@ class MergedConfig:
         for written, layer in reversed(self.layers):
             if any((layer.file, ".".join(path[:end])) in held for end in range(1, len(path) + 1)):
                 continue
-            items = _items(value_at(layer.tree, path[:-1])) if path[:-1] in JOINED_LISTS else []
+            items = _items(value_at(layer.tree, path[:-1])) if is_within(path[:-1], JOINED_LISTS) else []
             if value in items:
                 return written, (*path[:-1], str(items.index(value)))
             for there in (path, path[:-1]) if path[-1] == "*" else (path,):  # a rule for everything, in short
@@ -75,11 +75,11 @@ def to_tree(values: Sequence[PlacedValue]) -> JsonObject:
     tree: JsonObject = {}
     for each in values:
         inner: JsonObject = tree
-        for key in each.path[:-2] if each.path[:-1] in JOINED_LISTS else each.path[:-1]:
+        for key in each.path[:-2] if is_within(each.path[:-1], JOINED_LISTS) else each.path[:-1]:
             below = inner.setdefault(key, {})
             assert isinstance(below, dict)
             inner = below
-        if each.path[:-1] not in JOINED_LISTS:
+        if not is_within(each.path[:-1], JOINED_LISTS):
             inner[each.path[-1]] = each.value
         elif isinstance(items := inner.setdefault(each.path[-2], []), list):
             items.append(each.value)
@@ -123,7 +123,7 @@ def iter_values(tree: JsonObject, at: FieldPath = ()) -> Iterator[tuple[FieldPat
         path = (*at, key)
         if isinstance(value, dict):
             yield from iter_values(value, path)
-        elif path in JOINED_LISTS and isinstance(value, list):
+        elif isinstance(value, list) and is_within(path, JOINED_LISTS):
             yield from (((*path, str(number)), item) for number, item in enumerate(value))
         else:
             yield path, value

@@ -51,6 +51,15 @@ def test_a_project_may_narrow_which_providers_are_asked_and_not_widen_it() -> No
     assert (config.enabled_providers, config.disabled_providers, held) == (("b",), ("c",), [])
 
 
+def test_a_project_may_narrow_which_models_are_asked_and_not_widen_it() -> None:
+    own: dict[str, JsonValue] = {"provider": {"x": {"whitelist": ["a", "b"], "blacklist": ["c"]}}}
+    project: dict[str, JsonValue] = {"x": {"whitelist": ["b", "c"], "blacklist": []}, "y": {"whitelist": ["d"]}}
+    config, held = judge(own=own, project={"provider": project})
+
+    assert (config.provider["x"].whitelist, config.provider["x"].blacklist, held) == (("b",), ("c",), [])
+    assert config.provider["y"].whitelist == ("d",)
+
+
 def test_fields_of_other_programs_are_no_news() -> None:
     other: dict[str, JsonValue] = {"$schema": "https://opencode.ai/config.json", "theme": "x", "username": "y"}
 

@@ -8,19 +8,15 @@ from pydantic import JsonValue
 
 from workflows.domain.agents.agent import AgentMode
 from workflows.domain.agents.refused_agent import RefusedAgent
-from workflows.domain.config.fields import AGENT_FIELDS, FieldPath, JsonObject, value_at, with_value_at
+from workflows.domain.config.fields import AGENT_FIELDS, FieldPath, JsonObject, field_paths, is_within
 from workflows.domain.permissions.permission_keys import current_key
 from workflows.domain.value import Value
 
-# Lists that later files add to: a project's could take a limit away otherwise.
-JOINED_LISTS: Final[tuple[FieldPath, ...]] = (
-    ("instructions",),
-    ("skills", "paths"),
-    ("skills", "urls"),
-    ("experimental", "primary_tools"),
-    ("disabled_providers",),
+# Later files add to the first and take away from the second: a project's could lift a limit otherwise.
+JOINED_LISTS: Final = field_paths(
+    "instructions skills.paths skills.urls experimental.primary_tools disabled_providers provider.*.blacklist"
 )
-_NARROWED_LIST: Final = "enabled_providers"  # later files only take away from it
+_NARROWED_LISTS: Final = field_paths("enabled_providers provider.*.whitelist")
 
 
 class ConfigLayer(Value):
@@ -48,7 +44,7 @@ def is_local(file: str) -> bool:
 
 
 def merge_files(trees: Iterable[JsonObject]) -> JsonObject:
-    """Later over earlier; some lists are joined, one is narrowed."""
+    """Later over earlier; some lists are joined, others narrowed."""
     return reduce(_merge_two, trees, {})
 
 
@@ -96,16 +92,25 @@ def _with_known_fields(agent: JsonValue) -> JsonValue:
     return known | ({"options": {**(options if isinstance(options, dict) else {}), **more}} if options or more else {})
 
 
-def _merge_two(base: JsonObject, later: JsonObject) -> JsonObject:
-    result = deep_merge(base, later)
-    for path in JOINED_LISTS:
-        before, after = value_at(base, path), value_at(later, path)
-        if isinstance(before, list) and isinstance(after, list):
-            result = with_value_at(result, path, before + [entry for entry in after if entry not in before])
-    if isinstance(limit := base.get(_NARROWED_LIST), list):
-        after = later.get(_NARROWED_LIST)
-        result[_NARROWED_LIST] = [entry for entry in limit if entry in after] if isinstance(after, list) else limit
+def _merge_two(base: JsonObject, later: JsonObject, at: FieldPath = ()) -> JsonObject:
+    result = dict(base)
+    for key, value in later.items():
+        path, before = (*at, key), result.get(key)
+        if isinstance(before, dict) and isinstance(value, dict):
+            result[key] = _merge_two(before, value, path)
+        elif isinstance(before, list):
+            result[key] = _merge_lists(before, value, path)
+        else:
+            result[key] = value
     return result
+
+
+def _merge_lists(before: list[JsonValue], later: JsonValue, path: FieldPath) -> JsonValue:
+    if is_within(path, _NARROWED_LISTS):
+        return [entry for entry in before if entry in later] if isinstance(later, list) else before
+    if isinstance(later, list) and is_within(path, JOINED_LISTS):
+        return before + [entry for entry in later if entry not in before]
+    return later
 
 
 def _with_permission(tree: JsonObject) -> JsonObject:

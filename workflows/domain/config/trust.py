@@ -40,7 +40,8 @@ _UNRESTRICTED: Final = field_paths(
     experimental.continue_loop_on_deny experimental.primary_tools
     instructions model small_model
     provider.*.models.*.attachment provider.*.models.*.name provider.*.models.*.reasoning
-    provider.*.models.*.temperature provider.*.models.*.tool_call provider.*.name skills.paths tool_output"""
+    provider.*.models.*.temperature provider.*.models.*.tool_call provider.*.name
+    provider.*.blacklist provider.*.whitelist skills.paths tool_output"""
 )
 _ENDPOINT: Final = (
     "endpoints, keys, options, prices, limits and names of models are read only from your own configuration"

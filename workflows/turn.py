@@ -101,6 +101,7 @@ class Turn:
             step=move.step,
             generation=ids.GenerationId(self.runtime.mint(ids.Prefix.GENERATION)),
             text_only=move.text_only,
+            again=move.again,
             unchecked=self.turn.unchecked or self.session.behaviour < COMPACTS,
             waits=self.session.behaviour >= WAITS_FOR_PROVIDERS,
             limited=self.session.behaviour >= LIMITS,

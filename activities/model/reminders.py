@@ -71,13 +71,6 @@ def reminders_of_summary(transcript: Transcript, todos: Sequence[JsonValue], *, 
         yield Reminder(name=ReminderName.TODOS, text=render_prompt("reminders/todos", todos=dumps(todos)))
 
 
-def is_asked_again(transcript: Transcript, turn: TurnId, step: int, steps: int | None) -> bool:
-    """Whether the turn has had a last step before this one; a summary may stand for that."""
-    if steps is not None and step > steps:
-        return True
-    return sum(_has(entry, ReminderName.LAST_STEP) for entry in reversed(transcript) if entry.turn == turn) > 1
-
-
 def _has(entry: Entry, name: ReminderName) -> bool:
     return isinstance(entry, StepReminders) and any(each.name is name for each in entry.reminders)
 

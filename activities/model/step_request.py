@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from activities.model.endpoints import ResolvedModel
 from activities.model.input_messages import to_input_messages
 from activities.model.port import ModelRequest
-from activities.model.reminders import is_asked_again
 from activities.model.result_formats import own_format
 from activities.model.step_view import StepView
 from activities.model.system_prompt import system_prompt
@@ -39,9 +38,8 @@ class StepRequests:
         messages = to_input_messages(
             system, view.transcript, model.name, model.facts, cleared=view.cleared, known=view.memory.answers
         )
-        again = request.text_only and is_asked_again(view.transcript, request.turn, request.step, config.agent.steps)
         named = f"{model.endpoint.model}/{model.endpoint.behind}"
-        choice = tool_choice(named, text_only=request.text_only and config.format is None, again=again)
+        choice = tool_choice(named, text_only=request.text_only and config.format is None, again=request.again)
         encoder, digester = view.memory.of_model(model.name)
         format = own_format(model.endpoint, config.format)
         tools = encoder.make_once(offer_tools, config, lambda: offer_tools(toolset, config))

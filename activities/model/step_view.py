@@ -122,21 +122,21 @@ class StepViews:
             return ShellStep(row.shell, config)
         if row.subtask is not None:
             return SubtaskStep(row.subtask, config)
-        due = await self.due_reminders(
-            request, attempt, journal, transcript, config, prompted=bool(steered), reports=row.reports
-        )
         _take(journal, attempt, request, steered)
         referring = await prompts.referring(journal, request.session) if row.refers or steered else {}
         if not referring.keys() <= resolved.keys():
             return Unresolved(referring, config)
+        files = _with_files(journal, {prompt: resolved[prompt] for prompt in referring})
+        told = {"text_only": request.text_only and not files, "prompted": bool(steered), "reports": row.reports}
+        due = await self.due_reminders(request, attempt, journal, transcript, config, **told)
         reminded = _remind(journal, attempt, due)
-        if files := _with_files(journal, {prompt: resolved[prompt] for prompt in referring}):
+        if files:
             return FilesStep(files, config, reminded)
         if due or steered or referring:
             transcript = await self.transcripts.read(journal, request.session)
-        return self._view(journal, request, transcript, config, row, reminded)
+        return await self._view(journal, request, transcript, config, row, reminded)
 
-    def _view(
+    async def _view(
         self,
         journal: Journal,
         request: GenerateRequest,
@@ -146,7 +146,7 @@ class StepViews:
         reminded: str | None,
     ) -> StepView:
         pruned = row.pruning
-        if request.step == 1 and config.config.compaction.prune:
+        if config.config.compaction.prune and await _begins_turn(journal, request):
             pruned = prunings.advance(journal, request.turn, transcript, pruned)
         last_cleared = pruned.call if pruned else None
         return StepView(
@@ -170,17 +170,18 @@ class StepViews:
         transcript: Transcript,
         config: TurnConfig,
         *,
+        text_only: bool,
         prompted: bool,
         reports: bool,
     ) -> tuple[Reminder, ...]:
         """Of the step's first request, of the first one behind a summary, or of one that a spent budget has made the
         last."""
         anew = begins_anew(transcript)
-        untold = attempt.status.reminders_seal is None and (anew or request.text_only)
+        untold = attempt.status.reminders_seal is None and (anew or text_only)
         if attempt.status.fence is not None and not untold:
             return ()
         owing = request.turn if config.format is not None else None
-        told = {"text_only": request.text_only, "prompted": prompted, "reports": reports}
+        told = {"text_only": text_only, "prompted": prompted, "reports": reports}
         due = (
             *mode_reminder(transcript, config),
             *due_reminders(transcript, self.today(), owing=owing, **told),
@@ -189,6 +190,11 @@ class StepViews:
             return due
         todos = await calls.todos(journal, request.session)
         return (*reminders_of_summary(transcript, todos, prompted=prompted), *due)
+
+
+async def _begins_turn(journal: Journal, request: GenerateRequest) -> bool:
+    """Whether a model is asked for the first time: a prompt may have ordered the steps before."""
+    return request.step == 1 + await calls.count_ordered_steps(journal, request.turn, request.step)
 
 
 def _take(journal: Journal, attempt: Attempt, request: GenerateRequest, steered: list[MessageId]) -> None:

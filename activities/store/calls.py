@@ -109,7 +109,7 @@ class CallRow(Value):
 
 
 async def count_ordered_steps(reader: RowReader, turn: TurnId, step: int) -> int:
-    """How many of a turn's steps before this one a prompt has asked for, no model."""
+    """How many of a turn's steps before this one a prompt has asked for: they are none of a model's."""
     (row,) = await reader.rows(_QUERIES.ordered_steps, turn=turn, step=step)
     return int(row["ordered"])
 

@@ -71,6 +71,14 @@ def test_the_last_step_offers_no_tools_and_is_the_last() -> None:
     assert next_move(turn(answer, StepResult(finish="stop"), max_steps=2)) is None
 
 
+def test_steps_that_a_prompt_has_ordered_are_none_of_the_agents() -> None:
+    ordered = StepResult(finish="tool-calls", calls=(CALL,), ordered=True)
+    silent = StepResult(finish="tool-calls", calls=(CALL,), has_text=False)
+
+    assert next_move(settled(turn(ordered, max_steps=1))) == Generate(2, text_only=True)
+    assert next_move(settled(turn(ordered, silent, max_steps=1))) == Generate(3, text_only=True, again=True)
+
+
 def test_the_text_of_a_text_only_step_ends_the_turn_unless_calls_follow_it() -> None:
     announced = StepResult(finish="tool-calls", calls=(CALL,), has_text=True)
     once = turn(announced, max_steps=1)
@@ -78,7 +86,7 @@ def test_the_text_of_a_text_only_step_ends_the_turn_unless_calls_follow_it() -> 
     twice = turn(announced, announced, max_steps=1)
 
     assert (next_move(once), once.refuses(CALL)) == (Settle(), True)
-    assert next_move(settled(once)) == Generate(2, text_only=True)
+    assert next_move(settled(once)) == Generate(2, text_only=True, again=True)
     assert (next_move(ended), ended.failure, ended.reason) == (None, None, CloseReason.DONE)
     assert (next_move(settled(twice)), twice.failure, twice.reason) == (None, None, CloseReason.DONE)
 
@@ -88,7 +96,7 @@ def test_a_text_only_step_without_text_is_asked_for_once_more_and_then_fails_the
     once = settled(turn(silent, max_steps=1))
     twice = turn(silent, silent, max_steps=1)
 
-    assert next_move(once) == Generate(2, text_only=True)
+    assert next_move(once) == Generate(2, text_only=True, again=True)
     assert next_move(twice) == Settle()
     assert (next_move(settled(twice)), twice.reason) == (None, CloseReason.FAILED)
     assert twice.failure is not None and "used up its 1 step without an answer" in twice.failure

@@ -47,7 +47,7 @@ def test_the_last_step_takes_the_result_alone_and_is_asked_for_once_more() -> No
     state = turn(late, corrections=2, max_steps=1)
     assert (state.refuses(CALL), state.refuses(GIVE)) == (True, False)
     text = StepResult(finish="stop", has_text=True)
-    assert next_move(turn(text, corrections=2, max_steps=1)) == Generate(2, text_only=True)
+    assert next_move(turn(text, corrections=2, max_steps=1)) == Generate(2, text_only=True, again=True)
     twice = turn(text, text, corrections=2, max_steps=1)
     assert next_move(twice) is None and "used up its 1 step without a result" in (twice.failure or "")
 

@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from prompts import render_prompt
 from tests.harness import Harness
 from tests.workflows.conftest import Open
 from tests.workflows.delegation import DONE, FOUND, LOOK, delegates, delegation_scripts
@@ -11,6 +12,7 @@ from workflows.domain.messages import CallState, FilePart, TextPart
 from workflows.domain.permissions.replies import Reply
 from workflows.domain.prompt import Prompt
 
+LAST: Final = render_prompt("reminders/last_step").splitlines()[1]
 UNASKED: Final = ScriptedAnswer(text="No model answers while files are read.")
 
 
@@ -53,6 +55,7 @@ async def test_they_are_read_before_a_model_is_asked_and_prose_stays_prose(open_
     assert [call.state for call in calls] == [CallState.DONE, CallState.FAILED, *[CallState.DONE] * 3]
     assert [role for role, _ in first] == ["system", "user", "assistant", *["tool"] * 4, "user"]
     assert first[1][1].endswith(text) and "1: of b" in first[3][1] and "File not found" in first[4][1]
+    assert LAST in first[-1][1] and LAST not in str(first[:-1])
     assert "10: line 10\n11: line 11\n12: line 12\n" in first[5][1] and "line 13" not in first[5][1]
     assert "<type>directory</type>" in first[6][1]
     assert second[: len(first)] == first and "1: changed" in second[-2][1]

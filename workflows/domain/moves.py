@@ -10,10 +10,11 @@ from workflows.domain.wire import FINISH_STOPPED
 @dataclass(frozen=True)
 class Generate:
     """Ask the model for this step's answer; with `text_only` it is the last, and calls are refused
-    but one that gives the turn's result."""
+    but one that gives the turn's result. `again`: a step of text only came before."""
 
     step: int
     text_only: bool = False
+    again: bool = False
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,8 @@ def next_move(turn: TurnState) -> Move | None:
     if turn.only_compacts:
         return None
     step = turn.step + 1
-    return Generate(step, text_only=turn.max_steps is not None and step >= turn.max_steps)
+    last = step if turn.max_steps is None else turn.max_steps
+    return Generate(step, text_only=turn.max_steps is not None and step >= last, again=step > last)
 
 
 def _ends_turn(turn: TurnState) -> bool:

@@ -143,13 +143,14 @@ class LoadResult(WireValue):
 
 
 class GenerateRequest(Request):
-    """`generation`: its id, the same for all attempts. `unchecked`: ask although the context may be full. `waits`: the
-    run waits out a provider's long pauses. `limited`: by the budget, if there is one."""
+    """`generation`: its id, the same for all attempts. `again` as in `Generate`. `unchecked`: ask although the context
+    may be full. `waits`: the run waits out a provider's long pauses. `limited`: by the budget, if there is one."""
 
     turn: TurnId
     step: int
     generation: GenerationId
     text_only: bool = False
+    again: bool = False
     unchecked: bool = False
     waits: bool = False
     limited: bool = False

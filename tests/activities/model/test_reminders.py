@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime
 
 from pydantic import JsonValue
 
-from activities.model.reminders import due_reminders, is_asked_again, mode_reminder, reminders_of_summary
+from activities.model.reminders import due_reminders, mode_reminder, reminders_of_summary
 from workflows.domain.agents.agent import Agent
 from workflows.domain.agents.built_in import BUILD, PLAN
 from workflows.domain.config.config import Config
@@ -63,15 +63,6 @@ def test_an_answer_that_was_cut_is_continued_once_unless_a_prompt_says_how_to_go
     assert names((step(1), answer), text_only=True) == [ReminderName.LAST_STEP, ReminderName.CUT]
     assert names((step(1), answer, prompt)) == names((step(1), unbounded)) == []
     assert due_reminders((step(1), answer), TODAY, text_only=False, prompted=True) == ()
-
-
-def test_a_second_last_step_of_a_turn_is_asked_again() -> None:
-    once = (step(1), step(2, text_only=True))
-    twice = (*once, step(3, text_only=True))
-    assert not is_asked_again(once, TURN, 2, None) and is_asked_again(twice, TURN, 3, None)
-    assert not is_asked_again(twice, TurnId("trn_2"), 1, None)
-    assert is_asked_again((), TURN, 3, 2), "also behind a summary"
-    assert not is_asked_again((), TURN, 2, 2)
 
 
 def test_behind_a_summary_the_model_is_told_to_go_on_unless_somebody_says_how() -> None:

@@ -175,7 +175,7 @@ async def last_step(rig: Rig) -> None:
     rig.talk.settle(Outcome(output="x"))
     await rig.talk.ask(last_step=True)
     rig.talk.settle(Outcome(output="No steps are left.", error=True))
-    assert _shown(await rig.talk.ask(last_step=True)) == ["Done."]
+    assert _shown(await rig.talk.ask(last_step=True, again=True)) == ["Done."]
     before, last, again = (json.dumps(body.get("tools", body.get("toolConfig"))) for body in rig.wire.double.asked)
     assert before == last == again and READ.name in last
 

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from activities.model.input_messages import to_input_messages
 from activities.model.port import ModelFacts, ModelPort
-from activities.model.reminders import is_asked_again
 from activities.model.stream import Answer
 from activities.model.tool_offers import tool_choice
 from tests.providers.behaviours.wire_under_test import WireUnderTest
@@ -52,11 +51,10 @@ class Conversation:
         prompt = UserMessage(id=_message(), turn=self.turn, step=step, parts=(TextPart(text=text),), at=_NOW)
         self.transcript.append(prompt)
 
-    async def ask(self, *, last_step: bool = False, **more: Any) -> Answer:
+    async def ask(self, *, last_step: bool = False, again: bool = False, **more: Any) -> Answer:
         """The next answer, which the transcript then has; `more`: members of `ModelRequest`."""
         if last_step:
             self.transcript.append(last_step_reminder())
-            again = is_asked_again(tuple(self.transcript), self.turn, step=0, steps=None)
             more["tool_choice"] = tool_choice(self.wire.model, text_only=True, again=again)
         messages = to_input_messages(SYSTEM, tuple(self.transcript), self.wire.model, FACTS)
         answer = await collect_answer(self.port, self.wire.request(messages, **more))

@@ -12,11 +12,11 @@ MAX_ENTRIES: Final = 10_000  # read in all folders of one scan
 
 
 class FolderScan:
-    """`first_unread`: the first folder beyond the limit of entries. `unreadable`: the first that is there, and cannot
-    be read."""
+    """`limit`: of entries in all folders. `first_unread`: the first folder beyond it. `unreadable`: the first that is
+    there, and cannot be read."""
 
-    def __init__(self) -> None:
-        self.remaining = MAX_ENTRIES
+    def __init__(self, limit: int = MAX_ENTRIES) -> None:
+        self.remaining = limit
         self.first_unread: Path | None = None
         self.unreadable: Path | None = None
 

@@ -9,6 +9,8 @@ from activities.files.real_paths import real_path
 from activities.files.safe_open import open_file
 from activities.files.workspace import Workspace
 from activities.project.config_files import directories_to_root, user_config_folders
+from activities.project.markdown_text import UNUSABLE_NAME, shown_path
+from activities.project.pattern_walk import MAX_SECONDS, MAX_WALKED, Matches, PatternWalk
 from workflows.domain.config.merge import ConfigLayer
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.config.trust_items import TrustItem, UntrustedField
@@ -18,6 +20,10 @@ from workflows.domain.errors import ConfigError, ToolError
 MAX_INSTRUCTION_BYTES: Final = 64 * 1024  # of one file; the model can read the rest itself
 MAX_INSTRUCTION_FILES: Final = 50
 _OUTSIDE: Final = "instructions from outside the project are read only from your own configuration"
+_WIDE: Final = (
+    f"only {MAX_WALKED:,} files and folders are looked at for patterns, for {MAX_SECONDS:g} seconds: files may be "
+    "missing from this one on"
+)
 _MANY: Final = f"only the first {MAX_INSTRUCTION_FILES} files of instructions are read, and none from this one on"
 
 
@@ -42,10 +48,12 @@ def read_instructions(
 ) -> FoundInstructions:
     """The user's, the project's (nearest first), those named in `layers`, each once; `accepted`: the project's may lie
     anywhere."""
+    named = [*_candidates(workspace, layers, sources)]
     found: dict[tuple[Path, bool], Candidate] = {}
-    for named in _candidates(workspace, layers, sources):
-        real, candidate = real_path(named.path), named._replace(trusted=True) if accepted else named
-        found.setdefault((real, candidate.trusted or real.is_relative_to(workspace.root)), candidate)
+    for each in named:
+        if isinstance(each, Candidate):  # the others are what is wrong
+            real, candidate = real_path(each.path), each._replace(trusted=True) if accepted else each
+            found.setdefault((real, candidate.trusted or real.is_relative_to(workspace.root)), candidate)
     first = [*islice(found.values(), MAX_INSTRUCTION_FILES)]
     outside = {each.path: item for each in first if (item := _outside_item(each, workspace.root)) is not None}
     results = [read_instruction(candidate, workspace.root) for candidate in first if candidate.path not in outside]
@@ -53,19 +61,34 @@ def read_instructions(
         next_one = [*found.values()][MAX_INSTRUCTION_FILES]
         results.append(UntrustedField(file=next_one.named, field=f"instructions {next_one.path}", why=_MANY))
     instructions = tuple(result for result in results if isinstance(result, Instruction) and result.text)
-    ignored = tuple(result for result in results if isinstance(result, UntrustedField))
-    return FoundInstructions(instructions, tuple(outside.values()), ignored)
+    ignored = tuple(each for each in (*named, *results) if isinstance(each, UntrustedField))
+    items = (*(each for each in named if isinstance(each, TrustItem)), *outside.values())
+    return FoundInstructions(instructions, items, ignored)
 
 
-def _candidates(workspace: Workspace, layers: Iterable[ConfigLayer], sources: ConfigSources) -> Iterator[Candidate]:
+def _candidates(
+    workspace: Workspace, layers: Iterable[ConfigLayer], sources: ConfigSources
+) -> Iterator[Candidate | TrustItem | UntrustedField]:
+    """And what cannot be one."""
+    for each in _named(workspace, layers, sources):
+        if isinstance(each, Candidate) and (shown := shown_path(each.path)) != str(each.path):
+            yield UntrustedField(file=each.named, field=f"instructions {shown}", why=UNUSABLE_NAME)
+        else:
+            yield each
+
+
+def _named(
+    workspace: Workspace, layers: Iterable[ConfigLayer], sources: ConfigSources
+) -> Iterator[Candidate | TrustItem | UntrustedField]:
     folder, *_, named = user_config_folders(workspace, sources)
     agents_folder, trusted = named if sources.directory else folder
     own = [(agents_folder / "AGENTS.md", trusted)]
     own += [(workspace.home / ".claude" / "CLAUDE.md", True)] if _reads_claude(sources) else []
-    yield from islice((Candidate(path, known, str(path)) for path, known in own if path.is_file()), 1)
+    yield from islice((Candidate(path, known, shown_path(path)) for path, known in own if path.is_file()), 1)
     yield from _project_candidates(directories_to_root(workspace), project_names(sources))
+    walks = {trusted: PatternWalk() for trusted in (True, False)}  # a project's patterns do not use up the user's
     for layer in layers:
-        yield from _candidates_of_layer(layer, workspace)
+        yield from _candidates_of_layer(layer, workspace, walks[layer.trusted])
 
 
 def project_names(sources: ConfigSources) -> tuple[str, ...]:
@@ -83,22 +106,30 @@ def _project_candidates(folders: Sequence[Path], names: Iterable[str]) -> Iterat
     """The files of the first name that exists at any level."""
     files = ([folder / name for folder in folders if (folder / name).is_file()] for name in names)
     for path in next(filter(None, files), []):
-        yield Candidate(path, False, str(path))
+        yield Candidate(path, False, shown_path(path))
 
 
-def _candidates_of_layer(layer: ConfigLayer, workspace: Workspace) -> Iterator[Candidate]:
-    """Relative patterns are searched upwards."""
+def _candidates_of_layer(
+    layer: ConfigLayer, workspace: Workspace, walk: PatternWalk
+) -> Iterator[Candidate | TrustItem | UntrustedField]:
+    """Relative patterns are searched upwards. Those of a project do not leave it."""
+    cut: list[str] = []
     for entry in _entries(layer):
         if _is_url(entry):
             continue
         path = workspace.home / entry[2:] if entry.startswith("~/") else Path(entry)
         if path.is_absolute() and not (layer.trusted or path.is_relative_to(workspace.root)):
             yield Candidate(path, False, layer.file)
-        else:
-            hits = islice(
-                (hit for hit in _matching(path, workspace, layer) if hit.is_file()), MAX_INSTRUCTION_FILES + 1
-            )
-            yield from (Candidate(hit, layer.trusted, layer.file) for hit in hits)
+            continue
+        matches = _match(path, workspace, layer, walk)
+        hits = (Candidate(hit, layer.trusted, layer.file) for each in matches for hit in each.files)
+        yield from islice(hits, MAX_INSTRUCTION_FILES + 1)
+        if outside := next((each.outside for each in matches if each.outside is not None), None):
+            value = f"{entry} ({shown_path(outside)})"
+            yield TrustItem(file=layer.file, path=("instructions", entry), value=value, why=_OUTSIDE)
+        cut += [entry] * (not all(each.complete for each in matches))
+    if cut:
+        yield UntrustedField(file=layer.file, field=f"instructions {cut[0]}", why=_WIDE)
 
 
 def instruction_urls(layer: ConfigLayer) -> Iterator[str]:
@@ -114,21 +145,23 @@ def _is_url(entry: str) -> bool:
     return entry.startswith(("http://", "https://"))
 
 
-def _matching(pattern: Path, workspace: Workspace, layer: ConfigLayer) -> Iterator[Path]:
-    absolute = pattern.is_absolute()
-    relative = str(pattern.relative_to("/") if absolute else pattern)
-    for folder in (Path("/"),) if absolute else directories_to_root(workspace):
-        try:
-            yield from sorted(folder.glob(relative))
-        except (ValueError, IndexError, OSError) as error:
-            raise ConfigError(f"{layer.file}: 'instructions' holds {str(pattern)!r}, no usable pattern.") from error
+def _match(pattern: Path, workspace: Workspace, layer: ConfigLayer, walk: PatternWalk) -> list[Matches]:
+    """One for each folder that the pattern is looked for in. Raises ConfigError."""
+    within, folders, parts = None if layer.trusted else workspace.root, directories_to_root(workspace), pattern.parts
+    if pattern.is_absolute():
+        top = within or Path("/")
+        folders, parts = (top,), pattern.relative_to(top).parts
+    try:
+        return [walk.match(folder, parts, within) for folder in folders]
+    except (ValueError, IndexError, OSError) as error:
+        raise ConfigError(f"{layer.file}: 'instructions' holds {str(pattern)!r}, no usable pattern.") from error
 
 
 def _outside_item(candidate: Candidate, root: Path) -> TrustItem | None:
     path, real = candidate.path, real_path(candidate.path)
     if candidate.trusted or real.is_relative_to(root):
         return None
-    value = str(path) if real == path else f"{path} ({real})"
+    value = str(path) if real == path else f"{path} ({shown_path(real)})"
     return TrustItem(file=candidate.named, path=("instructions", str(path)), value=value, why=_OUTSIDE)
 
 

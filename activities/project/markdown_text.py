@@ -9,6 +9,7 @@ from activities.files.safe_open import open_file
 from workflows.domain.errors import ConfigError, ToolError
 
 MAX_MARKDOWN_BYTES: Final = 64 * 1024  # of one file
+UNUSABLE_NAME: Final = "its path holds a line break, or what is no UTF-8 text: rename it"
 _CONTROL: Final = re.compile(r"[\0-\x1f\x7f-\x9f\u2028\u2029]")
 
 

@@ -12,7 +12,7 @@ from activities.project import frontmatter
 from activities.project.config_checks import field_error
 from activities.project.config_files import directories_to_root, project_config_folders, user_config_folders
 from activities.project.folder_scan import MAX_ENTRIES, FolderScan
-from activities.project.markdown_text import read_text, shown_path
+from activities.project.markdown_text import UNUSABLE_NAME, read_text, shown_path
 from activities.web.remote_copies import RemoteSource, describe_problem, read_copy
 from workflows.domain.config.config import SkillSettings
 from workflows.domain.config.merge import ConfigLayer
@@ -96,7 +96,8 @@ def skill_rules(skills: Iterable[Skill], workspace: Workspace) -> Iterator[Rule]
     for folder in folders:
         outside = paths.is_outside(folder, workspace.directory, workspace.worktree)
         wide = paths.ungrantable_patterns([folder], directory=workspace.directory, home=workspace.home)
-        if outside and not wide and not _PATTERN_CHARACTERS.intersection(str(folder)):
+        odd = _PATTERN_CHARACTERS.intersection(str(folder)) or shown_path(folder) != str(folder)
+        if outside and not wide and not odd:
             pattern, relative = paths.external_pattern(folder), workspace.relative(folder)
             yield Rule(permission=permission_keys.EXTERNAL_DIRECTORY, pattern=pattern, action=Action.ALLOW)
             yield Rule(permission=permission_keys.EDIT, pattern=f"{relative}/*", action=Action.ASK)
@@ -106,7 +107,7 @@ def _add(path: Path, trusted: bool, workspace: Workspace, found: FoundSkills) ->
     try:
         name, description, _ = read_skill(path, None if trusted else workspace.root)
         if shown_path(path) != str(path):
-            raise ConfigError(f"{shown_path(path)}: its path holds a line break, or what is no UTF-8 text: rename it.")
+            raise ConfigError(f"{shown_path(path)}: {UNUSABLE_NAME}.")
     except ConfigError as error:
         found.warnings.append(str(error))
         return

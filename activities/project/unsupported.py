@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 from activities.files.workspace import Workspace
 from activities.project.config_files import project_config_folders, user_config_folders
 from activities.project.folder_scan import MAX_ENTRIES, FolderScan
+from activities.project.markdown_text import shown_path
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.config.turn_config import IgnoredFiles
 
@@ -48,5 +49,5 @@ def _find_kind(scan: FolderScan, kind: _FileKind, folders: Iterable[Path]) -> It
     for folder in folders:
         found = sorted(scan.files(folder, _ENDINGS, deep=False))
         if found:
-            names = tuple(str(path.relative_to(folder)) for path in found[:_MAX_NAMED])
+            names = tuple(shown_path(path.relative_to(folder)) for path in found[:_MAX_NAMED])
             yield IgnoredFiles(kind=kind.name, folder=str(folder), names=names, count=len(found))

@@ -7,6 +7,8 @@ from typing import Final
 
 from activities.files.workspace import Workspace
 from activities.git import git
+from activities.project.markdown_text import shown_path
+from workflows.domain.errors import ConfigError
 from workflows.domain.suspension import DirectoryIdentity
 
 _BRANCH: Final = "ref: refs/heads/"
@@ -16,7 +18,10 @@ _BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
 
 
 def find_workspace(directory: Path, *, data: Path, home: Path, temporary: Path) -> Workspace:
+    """Raises ConfigError for a directory that no record can name."""
     here = directory.resolve()
+    if any("\ud800" <= each <= "\udfff" for each in str(here)):
+        raise ConfigError(f"{shown_path(here)}: the path of this directory is no UTF-8 text: rename it.")
     return Workspace(
         directory=here,
         worktree=find_root(here),

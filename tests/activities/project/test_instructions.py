@@ -1,13 +1,17 @@
 import json
 import os
+import time
 from typing import Any
 
 import pytest
 
 from activities.project.config_files import read_layers
 from activities.project.instructions import MAX_INSTRUCTION_BYTES, MAX_INSTRUCTION_FILES, read_instructions
+from activities.project.pattern_walk import MAX_SECONDS, MAX_WALKED
 from tests import cases
 from tests.activities.project.project_home import ProjectHome
+from workflows.domain.config.turn_config import TurnConfig
+from workflows.domain.errors import ConfigError
 
 
 @pytest.mark.parametrize("case", cases.load("instructions"))
@@ -78,6 +82,58 @@ def test_a_project_names_files_of_its_own_only(project_home: ProjectHome) -> Non
     assert len(held) == 3
 
 
+def test_a_projects_patterns_do_not_leave_it(project_home: ProjectHome) -> None:
+    outside = project_home.write("rules/a.md", "outside", under=project_home.home).parent
+    project_home.write("rules/b.md", "inside")
+    project_home.write("sub/c.md", "below")
+    (project_home.project / "link").symlink_to(outside)
+    (project_home.project / "sub" / "up").symlink_to(project_home.project)
+    entries = [
+        "../../rules/**/*.md",
+        "l*/*.md",
+        "link/**/*.md",
+        f"{project_home.project}/../../rules/*.md",
+        "su?/../../*/x.md",
+    ]
+    config = project_home.write("opencode.json", json.dumps({"instructions": [*entries, "../none/*.md", "**/*.md"]}))
+
+    begun = time.monotonic()
+    assert read(project_home) == (["inside", "below"], [f"instructions {each}" for each in entries])
+    assert read(project_home, "sub")[0] == ["below", "inside"]  # nearest first
+    config.write_text(json.dumps({"instructions": ["../" * 9 + "**/*.md", "link/../../**/*.md"]}))
+    assert len(read(project_home)[1]) == 2 and time.monotonic() - begun < MAX_SECONDS
+
+
+async def test_no_name_of_a_file_breaks_a_turn(project_home: ProjectHome) -> None:
+    odd, skill = os.fsdecode(b"\xff"), "---\nname: a\n---\nB"
+    for name in (f"rules/{odd}.md", "rules/b\nc.md", f".opencode/plugin/{odd}.js", f".opencode/skills/{odd}/SKILL.md"):
+        project_home.write(name, skill)
+    (project_home.home / ".claude" / "skills").mkdir(parents=True)
+    own = project_home.write(f"{odd}/SKILL.md", skill, under=project_home.home).parent
+    (project_home.home / ".claude" / "skills" / "a").symlink_to(own)
+    project_home.write("opencode.json", '{"instructions": ["rules/*.md"]}')
+
+    turn_config = TurnConfig.model_validate_json((await project_home.load()).model_dump_json())
+
+    held = [f"instructions {project_home.project}/rules/{each}.md" for each in ("b\\nc", "\\xff")]
+    assert [each.field for each in turn_config.untrusted_fields] == held
+    assert turn_config.ignored[0].names == ("\\xff.js",) and [each.name for each in turn_config.skills] == ["a"]
+    with pytest.raises(ConfigError, match=r"\\xff: the path of this directory is no UTF-8 text"):
+        await project_home.load(odd)
+
+
+def test_what_is_looked_at_for_patterns_is_bounded_and_said(project_home: ProjectHome) -> None:
+    project_home.write("style.md", "ours")
+    folder = project_home.project / "many"
+    folder.mkdir()
+    for number in range(300):
+        (folder / str(number)).touch()
+    entries = [*["many/x*"] * (MAX_WALKED // 300 + 1), "style.md"]
+    project_home.write("opencode.json", json.dumps({"instructions": entries}))
+
+    assert read(project_home) == (["ours"], ["instructions many/x*"])
+
+
 def test_the_users_own_configuration_may_name_any_file(project_home: ProjectHome) -> None:
     project_home.write("rules.md", "mine", under=project_home.home)
     project_home.write("opencode.json", '{"instructions": ["~/rules.md", "~/none.md"]}', under=project_home.config)
@@ -140,7 +196,7 @@ def test_a_pipe_by_the_name_of_instructions_is_no_file(project_home: ProjectHome
 def test_an_impossible_file_name_is_ignored(project_home: ProjectHome) -> None:
     project_home.write("opencode.json", r'{"instructions": ["/etc/\u0000"]}')
 
-    assert read(project_home) == ([], ["instructions /etc/\x00"])
+    assert read(project_home) == ([], [r"instructions /etc/\x00"])
 
 
 def test_a_switch_leaves_the_files_of_another_agent_out(project_home: ProjectHome) -> None:

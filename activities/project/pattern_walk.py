@@ -1,0 +1,100 @@
+"""PatternWalk: the files that patterns of a configuration mean, found within limits."""
+
+import fnmatch
+import re
+import time
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import takewhile
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from activities.files.real_paths import is_directory, real_path
+from activities.project.folder_scan import FolderScan
+
+MAX_WALKED: Final = 100_000  # entries: a large project with its dependencies; each turn looks at them
+MAX_SECONDS: Final = 5.0
+_PATTERNS: Final = 64  # compiled, that are kept
+_DEEP: Final = "**"
+_WILD: Final = re.compile(r"[*?\[]")
+
+
+class Matches(NamedTuple):
+    """`outside`: where the pattern leads out of the tree, which is not entered. `complete`: nothing was cut."""
+
+    files: tuple[Path, ...]
+    outside: Path | None
+    complete: bool
+
+
+class _Step(NamedTuple):
+    """A path, and what is looked for below it. `below_last`: an entry of the folder before it, and no link."""
+
+    path: Path
+    parts: tuple[str, ...]
+    below_last: bool = False
+
+
+class PatternWalk:
+    """Its limits are those of all its patterns together."""
+
+    def __init__(self) -> None:
+        self._scan = FolderScan(MAX_WALKED)
+        self._seconds = MAX_SECONDS
+
+    def match(self, base: Path, pattern: Sequence[str], within: Path | None) -> Matches:
+        """The files below `base`, sorted. `within`: the tree that is not left, by names or through links.
+
+        Raises OSError, ValueError for what no path can be."""
+        files, outside, cut, todo = set[Path](), None, False, [_Step(base, tuple(pattern))]
+        until = time.monotonic() + self._seconds
+        while todo and time.monotonic() < until:
+            folder, parts, below_last = todo.pop()
+            if not (below_last or within is None or real_path(folder).is_relative_to(within)):
+                outside = outside or _reached(folder, parts)
+                continue
+            for step in self._steps(folder, parts):
+                if step.parts and (step.below_last or is_directory(step.path)):
+                    todo.append(step)
+                elif not step.parts and _is_file(step.path):
+                    files.add(step.path)
+            cut = cut or (self._scan.remaining == 0 and _is_wild(parts[0]))
+        self._seconds = until - time.monotonic()
+        return Matches(tuple(sorted(files)), outside, not (cut or todo))
+
+    def _steps(self, folder: Path, parts: tuple[str, ...]) -> Iterator[_Step]:
+        """`**` enters no links."""
+        first, below = parts[0], parts[1:]
+        if not _is_wild(first):
+            yield _Step(folder / first, below)
+            return
+        if first == _DEEP and below:
+            yield _Step(folder, below, True)
+        matches = _pattern(first).match
+        for entry in self._scan.read(folder, set()) if self._scan.remaining else ():
+            if first == _DEEP and entry.is_dir(follow_symlinks=False):
+                yield _Step(Path(entry.path), parts, True)
+            elif first != _DEEP and matches(entry.name):
+                yield _Step(Path(entry.path), below)
+
+
+def _reached(folder: Path, parts: Sequence[str]) -> Path | None:
+    """Where the pattern leads to, if that is there."""
+    path = real_path(folder.joinpath(*takewhile(lambda part: not _is_wild(part), parts)))
+    return path if is_directory(path) or _is_file(path) else None
+
+
+@lru_cache(_PATTERNS)
+def _pattern(part: str) -> re.Pattern[str]:
+    return re.compile(fnmatch.translate(part))
+
+
+def _is_wild(part: str) -> bool:
+    return _WILD.search(part) is not None
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except PermissionError:
+        return False

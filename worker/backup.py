@@ -67,7 +67,7 @@ async def select_directories(
             known = await sessions.unarchived(database)
         for path in sorted({Path(each.directory) for each in known if each.host == settings.host} - wanted):
             if not path.is_dir():
-                report(f"Not there, and not in the backup: {str(path)!r}")
+                report(f"Missing, so not in the backup: {str(path)!r}")
             elif _belongs_to_stack(path, settings):
                 report(f"Not in the backup, because it belongs to the stack: {str(path)!r}")
             elif settings.holds_user_home(path):
@@ -82,7 +82,7 @@ def destination(file: Path, now: datetime) -> Path:
     if file.is_dir():
         return file / f"holdfast-{now:%Y%m%dT%H%M%SZ}.tar"
     if file.exists():
-        raise UsageError(f"{str(file)!r} is there already: name another file, or a directory.")
+        raise UsageError(f"{str(file)!r} already exists: name another file, or a directory.")
     if file.suffix != ".tar":
         raise UsageError(f"There is no directory {str(file)!r}: make it, or name a file that ends in .tar.")
     if not file.parent.is_dir():
@@ -119,7 +119,7 @@ async def backup(
 async def restore(settings: Settings, file: Path, report: Report) -> BackupManifest:
     """Make a home and its stack; suspend working sessions. Raises UsageError, Conflict, Unavailable."""
     if any(part.name == "worker" and part.pid is not None for part in status(settings).parts):
-        raise Conflict("A worker is at work here: `holdfast down` first, or name another home by HOLDFAST_HOME.")
+        raise Conflict("A worker is running here: run `holdfast down` first, or name another home by HOLDFAST_HOME.")
     with tempfile.TemporaryDirectory(prefix="holdfast-") as scratch:
         manifest = await asyncio.to_thread(_unpack, file, Path(scratch))
 
@@ -228,7 +228,7 @@ def _open_backup(file: Path) -> Iterator[tuple[tarfile.TarFile, dict[str, tarfil
         with tarfile.open(file, "r:") as tar:
             yield tar, {member.name: member for member in read_members(tar)}
     except _READ_ERRORS as error:
-        raise UsageError(f"{str(file)!r} is no whole backup of Holdfast: {error}.") from None
+        raise UsageError(f"{str(file)!r} is not a complete Holdfast backup: {error}.") from None
 
 
 def _unpack(file: Path, scratch: Path) -> BackupManifest:
@@ -251,7 +251,7 @@ def _restore_files(file: Path, manifest: BackupManifest, settings: Settings, rep
     with _open_backup(file) as (tar, members):
         for prefix, target in targets.items():
             if target.is_dir() and any(target.iterdir()):
-                report(f"Left as it is, for something is there: {target}")
+                report(f"Left as it is, because something is there already: {target}")
             elif (root := members.get(prefix)) is not None:
                 new = not target.exists()
                 target.mkdir(parents=True, exist_ok=True)

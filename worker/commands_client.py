@@ -60,7 +60,7 @@ class CommandsClient:
 
         origin = await sessions.origin(self.database, session)
         if origin.host != self.settings.host:
-            raise UsageError(f"The session's files, and its commands, are on host {origin.host!r}: type it there.")
+            raise UsageError(f"The session's files and commands are on host {origin.host!r}: type it there.")
         known = sources or origin.sources
         role = Role(agent or origin.agent, origin.rules, origin.ancestors)
         return await load_project_config(self.settings, Path(origin.directory), role, known), known

@@ -19,7 +19,7 @@ _MAX_TOTAL_BYTES: Final = 20 * 1024 * 1024  # 27 MB in base64: Anthropic takes r
 def check_files(files: Sequence[FilePart]) -> None:
     """Raises UsageError."""
     if len(files) > MAX_FILES:
-        raise UsageError(f"The prompt has {len(files)} files, {MAX_FILES} are the most: name their directory.")
+        raise UsageError(f"The prompt has {len(files)} files; at most {MAX_FILES} are allowed: name their directory.")
     held: list[tuple[str, int]] = []
     for file in files:
         if file.url.startswith(DATA_URL):
@@ -30,8 +30,8 @@ def check_files(files: Sequence[FilePart]) -> None:
     if total > _MAX_TOTAL_BYTES:
         sizes = ", ".join(f"{name!r} {size:,}" for name, size in sorted(held, key=itemgetter(1), reverse=True))
         raise UsageError(
-            f"The prompt's files have {total:,} bytes together, {_MAX_TOTAL_BYTES:,} are the most: name the paths of "
-            f"some. They have: {sizes}."
+            f"The prompt's files have {total:,} bytes together; at most {_MAX_TOTAL_BYTES:,} are allowed: name the "
+            f"paths of some. They have: {sizes}."
         )
 
 
@@ -45,7 +45,7 @@ def _check_content(part: FilePart) -> int:
     if part.is_text or part.mime == PDF:
         most = _MAX_TEXT_BYTES if part.is_text else _MAX_PDF_BYTES
         if len(content) > most:
-            raise UsageError(f"{name!r} has {len(content):,} bytes, {most:,} are the most: name its path.")
+            raise UsageError(f"{name!r} has {len(content):,} bytes; at most {most:,} are allowed: name its path.")
     elif media_type(content[:HEAD_BYTES], PurePath()) not in PICTURES or ";base64," not in part.url[:200]:
         raise UsageError(f"{name!r} is neither a text nor a PDF file nor a picture (PNG, JPEG, GIF, WebP).")
     elif problem := excess(part.url.partition(",")[2]):

@@ -95,7 +95,7 @@ class SignalSender:
 
 def details(session: SessionId) -> str:
     """Markdown for Temporal's UI."""
-    return f"""What was said and done stands in Holdfast's database; terminating this run loses none of it.
+    return f"""Holdfast's database holds all that was said and done; terminating this run loses none of it.
 
     holdfast log {session}
     holdfast asks --session {session}

@@ -160,8 +160,8 @@ def _describe_failure(model: str, address: str | None, failure: ProviderFailure,
             return f"{model}: {message}", ""
         case Retry(reason=reason) if failure.status is not None:
             return (
-                f"{model} cannot answer just now ({failure.status}): {reason}",
-                "Try again in a while; a turn would wait, and ask again.",
+                f"{model} cannot answer at the moment ({failure.status}): {reason}",
+                "Try again later; a turn would wait, and ask again.",
             )
         case Retry(reason=reason):
             return f"{model}: {reason}", remedy
@@ -171,10 +171,10 @@ def _address_remedy(model: str, config: Config) -> str:
     id, _ = split_model_id(model)
     own = config.provider.get(id)
     if own is not None and own.options.base_url:
-        return f"See that it runs, and that provider.{id}.options.baseURL in opencode.json is the address of its API."
+        return f"Check that it runs, and that provider.{id}.options.baseURL in opencode.json is the address of its API."
     if provider_named(id).address is not None and not provider_named(id).needs_key:
-        return f"See that it runs; another address of it belongs into opencode.json, as provider.{id}.options.baseURL."
-    return "See that this machine reaches the provider, by its proxy if there is one."
+        return f"Check that it runs; another address of it is provider.{id}.options.baseURL in opencode.json."
+    return "Check that this machine reaches the provider, by its proxy if there is one."
 
 
 def _address_phrase(address: str | None, preposition: str = "at") -> str:

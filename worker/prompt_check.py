@@ -31,10 +31,12 @@ def validate_prompt(prompt: Prompt | str) -> Prompt:
         validate_system(prompt.system)
     validate_text(prompt.text)
     if len(prompt.subtasks) > MAX_SUBTASKS:
-        raise UsageError(f"The prompt has {len(prompt.subtasks)} subtasks, {MAX_SUBTASKS} are the most: send several.")
+        raise UsageError(
+            f"The prompt has {len(prompt.subtasks)} subtasks; at most {MAX_SUBTASKS} are allowed: send several prompts."
+        )
     for subtask in prompt.subtasks.values():
         if not subtask.prompt.strip():
-            raise UsageError(f"The subtask for {subtask.agent!r} is empty: say what the subagent is to do.")
+            raise UsageError(f"The subtask for {subtask.agent!r} is empty: say what the subagent should do.")
     check_shell(prompt)
     validate_tools(prompt.tools or {})
     if prompt.format is not None:
@@ -60,7 +62,7 @@ def check_subagents(prompt: Prompt, turn_config: "TurnConfig") -> None:
 def check_shell(prompt: Prompt) -> None:
     """Raises UsageError for references that stand nowhere, or are too many."""
     if len(prompt.shell) > MAX_SHELL:
-        raise UsageError(f"The prompt has {len(prompt.shell)} shell references, {MAX_SHELL} are the most.")
+        raise UsageError(f"The prompt has {len(prompt.shell)} shell references; at most {MAX_SHELL} are allowed.")
     ends: dict[int, int] = {}
     for each in prompt.shell.values():
         part = prompt.parts[each.part] if 0 <= each.part < len(prompt.parts) else None
@@ -73,7 +75,7 @@ def check_shell(prompt: Prompt) -> None:
 def validate_text(text: str) -> str:
     """A prompt's valid text. Raises UsageError."""
     if not text.strip():
-        raise UsageError("The prompt is empty: say what is to be done.")
+        raise UsageError("The prompt is empty: say what to do.")
     check_length("The prompt", text)
     return text
 
@@ -91,7 +93,7 @@ def validate_system(text: str) -> str:
 def validate_tools(tools: Mapping[str, bool]) -> None:
     """Raises UsageError for what cannot name tools."""
     if len(tools) > MAX_TOOLS:
-        raise UsageError(f"The prompt names {len(tools)} tools, {MAX_TOOLS} are the most: use globs.")
+        raise UsageError(f"The prompt names {len(tools)} tools; at most {MAX_TOOLS} are allowed: use globs.")
     for name in tools:
         if not name.isprintable() or not 0 < len(name) <= _MAX_TOOL_CHARS:
             raise UsageError(f"{name[:50]!r} names no tool: a name has 1 to {_MAX_TOOL_CHARS} printable characters.")
@@ -101,6 +103,6 @@ def check_length(what: str, text: str) -> None:
     """Raises UsageError."""
     if len(text) > MAX_PROMPT_CHARS:
         raise UsageError(
-            f"{what} has {len(text):,} characters, {MAX_PROMPT_CHARS:,} are the most: "
+            f"{what} has {len(text):,} characters; at most {MAX_PROMPT_CHARS:,} are allowed: "
             "write it into a file of the project and name that file."
         )

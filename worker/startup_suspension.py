@@ -11,7 +11,7 @@ from workflows.domain.actor import Actor
 from workflows.domain.suspension import SuspendCause, SuspendReason
 
 _HINTS: Final = {
-    ResumePolicy.ASK: "`holdfast asks` lists what wants to know whether it may go on.",
+    ResumePolicy.ASK: "`holdfast asks` lists those that ask whether they may continue.",
     ResumePolicy.NEVER: "They stay suspended (HOLDFAST_RESUME=never) until `holdfast resume SESSION`.",
 }
 
@@ -21,7 +21,7 @@ async def suspend_all(settings: Settings, postgres_url: str, report: Callable[[s
     reason = SuspendReason.RESTART if settings.resume is ResumePolicy.ASK else SuspendReason.KEPT
     suspended = await _suspend(postgres_url, reason, Actor(subject="stack", method=settings.resume))
     if suspended:
-        report(f"Sessions that were at work when the stack ended: {suspended}. {_HINTS[settings.resume]}")
+        report(f"Sessions that were at work when the stack stopped: {suspended}. {_HINTS[settings.resume]}")
 
 
 async def suspend_restored(postgres_url: str, report: Callable[[str], None]) -> None:

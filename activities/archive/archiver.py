@@ -55,7 +55,7 @@ class Archiver:
         now = await self.database.now()
         async with archives.archive_lock(self.database) as mine:
             if not mine:
-                raise Unavailable("Another process archives just now: try again.")
+                raise Unavailable("Another process is archiving: try again.")
             found = await archives.candidates(self.database, now, self.host, session)
             if not found:
                 raise await self._why_not_archivable(session)
@@ -69,7 +69,7 @@ class Archiver:
             return Conflict(f"Session {session!r} {found.archive}.")
         root = await archives.root_session(self.database, session)
         if root == session:
-            return Conflict(f"Session {session!r} was not archived: something happens to it just now. Try again.")
+            return Conflict(f"Session {session!r} was not archived: it is being changed at the moment. Try again.")
         return Conflict(
             f"Session {session!r} is a subagent's, and is archived with the one that it works for: "
             f"`holdfast archive {root}` moves both."

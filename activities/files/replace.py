@@ -100,7 +100,7 @@ def _copy_permissions(target: Path, descriptor: int) -> None:
 def _commit(change: Replacement) -> None:
     with open_directory(change.target.parent) as folder, raise_tool_errors(change.target):
         if file_digest(change.target) != change.before:
-            raise ToolError(f"{str(change.target)!r} was changed meanwhile; nothing was written. Read it again.")
+            raise ToolError(f"{str(change.target)!r} has changed in the meantime; nothing was written. Read it again.")
         os.rename(change.temporary, change.target.name, src_dir_fd=folder, dst_dir_fd=folder)
         with suppress(OSError):  # the new content is in place: the change has succeeded
             os.fsync(folder)

@@ -28,7 +28,7 @@ def check_address(field: str, address: str) -> str:
         fine = False
     if not fine:
         form = "https://host/path or http://host:port/path"
-        raise UsageError(f"{field} is no address: write it as {form}. Nothing was sent.")
+        raise UsageError(f"{field} is not an address: write it as {form}. Nothing was sent.")
     return address
 
 

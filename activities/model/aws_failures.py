@@ -42,7 +42,7 @@ _ADVICE: Final = {  # the first class that fits; {profile}: as AWS's program tak
 
 def no_answer(provider: str, seconds: float, profile: str | None) -> ProviderFailure:
     """A look-up that takes too long: a service that hangs, or a program that waits for an answer."""
-    message = f"AWS has given no credentials in {seconds:g} s. {_advice(('Exception',), profile)}"
+    message = f"AWS gave no credentials within {seconds:g} s. {_advice(('Exception',), profile)}"
     return ProviderFailure(provider=provider, message=message, retryable=True)
 
 
@@ -52,9 +52,9 @@ def no_credentials(provider: str, error: Exception, profile: str | None) -> Prov
     classes = tuple(each.__name__ for each in type(error).__mro__)
     if untrusted := next((each for each in _chain(error) if isinstance(each, ssl.SSLCertVerificationError)), None):
         where = _details(error).get("endpoint_url", "AWS")
-        message = f"no credentials of AWS: {where}: {UNTRUSTED.format(untrusted.verify_message)}"
+        message = f"no AWS credentials: {where}: {UNTRUSTED.format(untrusted.verify_message)}"
         return ProviderFailure(provider=provider, message=f"{message}.", retryable=True, connect_error=message)
-    message = f"AWS's credentials cannot be had: {_text(error, classes, profile)}"
+    message = f"AWS credentials are not available: {_text(error, classes, profile)}"
     if not passing and (advice := _advice(classes, profile)):
         message = f"{message.removesuffix('.')}. {advice}"
     return ProviderFailure(provider=provider, message=message, code=None if passing else UNSENT, retryable=passing)

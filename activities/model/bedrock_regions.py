@@ -26,7 +26,7 @@ def check_region(region: str) -> str:
     region = region.strip()
     if not _REGION.fullmatch(region):
         raise UsageError(
-            f"{region!r} is no region of AWS: write one as us-east-1 (provider.amazon-bedrock.options.region, "
+            f"{region!r} is not an AWS region: write one such as us-east-1 (provider.amazon-bedrock.options.region, "
             "AWS_REGION, or region in AWS's files)."
         )
     return region

@@ -94,9 +94,9 @@ def check_key(provider: str, text: str) -> tuple[str, str | None]:
     if not key:
         raise UsageError("The key is empty: nothing was stored.")
     if len(key.split()) > 1:
-        raise UsageError("The key holds a blank: nothing was stored.")
+        raise UsageError("The key contains a blank: nothing was stored.")
     if key.startswith(_SUBSCRIPTION_TOKEN):
-        raise UsageError(f"This is no API key: nothing was stored. {CLAUDE_SUBSCRIPTION}.")
+        raise UsageError(f"This is not an API key: nothing was stored. {CLAUDE_SUBSCRIPTION}.")
     start = _FORMS[provider].start if provider in _FORMS else ""
     remark = None if key.startswith(start) else f"Keys of {provider} begin with {start!r}, and this one does not."
     return key, remark

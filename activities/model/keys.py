@@ -96,7 +96,7 @@ class Keys:
                         f"Others can read the keys in {str(self.path)!r} (mode {stat.S_IMODE(mode):04o}): chmod 600 it."
                     )
                 if not stat.S_ISREG(mode):
-                    raise UsageError(f"{str(self.path)!r} is no regular file: remove it, and log in again.")
+                    raise UsageError(f"{str(self.path)!r} is not a regular file: remove it, and log in again.")
                 return _entries.validate_json(file.read())
         except FileNotFoundError:
             return {}

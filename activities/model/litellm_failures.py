@@ -165,7 +165,7 @@ def _without_response(provider: str, chain: tuple[BaseException, ...]) -> Provid
 
 
 def _no_piece(provider: str, sent: str) -> ProviderFailure:
-    message = f"The provider sent something that is no piece of an answer: {sent}"
+    message = f"The provider sent something that is not part of an answer: {sent}"
     return ProviderFailure(provider=provider, message=message, retryable=True)
 
 

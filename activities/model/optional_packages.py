@@ -28,5 +28,5 @@ def import_extra(extra: str, module: str) -> ModuleType:
 def _missing(extra: str, package: str) -> UsageError:
     return UsageError(
         f"A package is missing ({package}): install holdfast[{extra}], in Holdfast's directory by "
-        f"`make install EXTRAS={extra}`, then start the worker anew (`holdfast up --restart-worker`)."
+        f"`make install EXTRAS={extra}`, then restart the worker (`holdfast up --restart-worker`)."
     )

@@ -50,7 +50,7 @@ def _outage(code: str, why: str) -> Unavailable | None:
         return ReadOnly(why)
     if code.startswith(_UNREACHABLE_CODES):
         return Unreachable(why)
-    return Unavailable(f"PostgreSQL could not do it just now: {why}") if code.startswith(_BUSY_CODES) else None
+    return Unavailable(f"PostgreSQL failed to do it: {why}") if code.startswith(_BUSY_CODES) else None
 
 
 def _driver_message(error: Exception) -> str:

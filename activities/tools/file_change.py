@@ -87,7 +87,9 @@ class FileChangeTool(BuiltInTool[P]):
         if isinstance(preview.after, ToolError):
             raise preview.after
         if preview.target != plan.targets[0]:
-            raise ToolError(f"{plan.targets[0].path!r} was changed meanwhile; nothing was written. Read it again.")
+            raise ToolError(
+                f"{plan.targets[0].path!r} has changed in the meantime; nothing was written. Read it again."
+            )
         change = Replacement(preview.located.path, preview.target.before, preview.after, context.call, context.attempt)
         await replace_file(change, context.fence)
         return self._output(plan, context.workspace)
@@ -138,7 +140,7 @@ class FileChangeTool(BuiltInTool[P]):
             raise ToolError(f"{str(located.path)!r} is not a regular file: only regular files are read and written.")
         content = self.content(params, located, before)
         if before is not None and not os.access(located.path, os.W_OK):
-            raise ToolError(f"{str(located.path)!r} is read-only: its rights have to be changed first.")
+            raise ToolError(f"{str(located.path)!r} is read-only: change its permissions first.")
         return content
 
     def _output(self, plan: Plan, workspace: Workspace) -> Output:

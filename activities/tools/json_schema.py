@@ -40,7 +40,7 @@ def check_schema(schema: Schema) -> None:
     if _depth(schema) > 2 * MAX_SCHEMA_DEPTH:
         raise UsageError(f"The schema is nested deeper than {MAX_SCHEMA_DEPTH} levels: make it flatter.")
     if (size := len(json.dumps(schema))) > MAX_SCHEMA_CHARS:
-        raise UsageError(f"The schema has {size:,} characters, {MAX_SCHEMA_CHARS:,} are the most: shorten it.")
+        raise UsageError(f"The schema has {size:,} characters; at most {MAX_SCHEMA_CHARS:,} are allowed: shorten it.")
     if _HALF.search(json.dumps(schema, ensure_ascii=False)):
         raise UsageError("The schema holds half of a character (a lone surrogate): leave it out.")
     for path, node in _nodes(schema, "#"):

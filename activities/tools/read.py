@@ -127,7 +127,7 @@ def _text(path: Path, shown: Window, workspace: Workspace) -> Output:
 def _out_of_range(shown: Window) -> str:
     if shown.total is not None:
         return f"Offset {shown.first} is out of range for this file ({shown.total} lines)"
-    return f"Offset {shown.first} lies too far behind in this very large file: find the place with grep, or use bash."
+    return f"Offset {shown.first} is too far into this very large file: find the place with grep, or use bash."
 
 
 def _footer(shown: Window) -> str:

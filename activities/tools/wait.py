@@ -159,7 +159,7 @@ def _locate(written: str, workspace: Workspace) -> LocatedPath:
     if permission_requests.is_outside(located, workspace):
         raise ToolError(f"{str(located.path)!r} is outside of the project: only files of the project are waited for.")
     if located.kind not in (PathKind.FILE, PathKind.MISSING):
-        raise ToolError(f"{str(located.path)!r} is no regular file: name a file, which need not exist yet.")
+        raise ToolError(f"{str(located.path)!r} is not a regular file: name a file, which need not exist yet.")
     return located
 
 

@@ -57,7 +57,7 @@ async def test_row_55_an_answer_outlives_a_database_that_takes_no_writes_as_in_a
         demote(trial, True)
         gate.touch()
         await wait_until(lambda: "waiting for the database: PostgreSQL is read-only" in worker.log.read_text())
-        for said in ("PostgreSQL cannot be reached", "PostgreSQL is read-only just now"):
+        for said in ("PostgreSQL cannot be reached", "PostgreSQL is read-only at the moment"):
             with pytest.raises(Unavailable, match=said):
                 await trial.harness.client.prompt(session, "Are you there?")
         demote(trial, False)

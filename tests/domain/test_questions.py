@@ -21,13 +21,13 @@ ASKED = QuestionRequest(questions=(ONE,))
         ((ONE,), (("neither",),), None),
         ((ONE, CLOSED), ((), ("B",)), None),
         ((SEVERAL,), (("A", "B", "and C"),), None),
-        ((ONE,), (), "1 answers are needed, and 0 given."),
-        ((ONE,), ((),), "Nothing is answered."),
+        ((ONE,), (), "1 answers are needed, but 0 were given."),
+        ((ONE,), ((),), "No question is answered."),
         ((ONE,), ((" ",),), "An answer to 'Base' is empty."),
-        ((ONE,), (("A", "B"),), "'Base' takes one answer, and 2 are given."),
+        ((ONE,), (("A", "B"),), "'Base' takes one answer, but 2 were given."),
         ((SEVERAL,), (("A", "A"),), "An answer to 'Base' is given twice."),
-        ((SEVERAL,), (("x", "y"),), "'y' is none of the options of 'Base'."),
-        ((CLOSED,), (("C",),), "'C' is none of the options of 'Base': 'A', 'B'."),
+        ((SEVERAL,), (("x", "y"),), "'y' is not an option of 'Base'."),
+        ((CLOSED,), (("C",),), "'C' is not an option of 'Base': 'A', 'B'."),
     ],
 )
 def test_answers_fit_their_questions(questions: tuple[Question, ...], answers: Answers, problem: str | None) -> None:

@@ -276,7 +276,7 @@ async def test_a_piece_that_fits_nothing_counts_as_of_an_answer_that_had_begun(p
     stray = {"type": "content_block_delta", "index": 7, "delta": {"type": "text_delta"}}
     service = Anthropic(Answer((b"data: " + json.dumps(stray).encode() + b"\n\n",)))
     async with serve_double(service.double):
-        with pytest.raises(ModelError, match="no piece of an answer") as caught:
+        with pytest.raises(ModelError, match="not part of an answer") as caught:
             await collect_answer(port, request(service))
     assert caught.value.failure.begun
 

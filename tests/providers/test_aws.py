@@ -316,7 +316,7 @@ async def test_a_refused_role_says_what_to_try(
 
 @pytest.mark.parametrize("region", ["x.example.com/", "us-east-1.example.com#", "us east", "us-east-1@x", "US-EAST-1"])
 async def test_what_can_be_no_region_gets_no_host(port: WireRouter, tmp_path: Path, region: str) -> None:
-    with pytest.raises(UsageError, match="is no region of AWS"):
+    with pytest.raises(UsageError, match="is not an AWS region"):
         await place(port, tmp_path, {"AWS_REGION": region}, {})
 
 

@@ -85,7 +85,7 @@ async def test_a_header_of_ones_own_stands_for_the_key(port: WireRouter) -> None
 
 
 async def test_a_variable_that_holds_no_address_is_named(port: WireRouter) -> None:
-    with pytest.raises(UsageError, match="AZURE_OPENAI_ENDPOINT is no address"):
+    with pytest.raises(UsageError, match="AZURE_OPENAI_ENDPOINT is not an address"):
         await resolve(port, "azure/gpt-4.1", {}, {"AZURE_OPENAI_ENDPOINT": "mine.openai.azure.com"})
 
 

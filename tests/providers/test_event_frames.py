@@ -58,5 +58,5 @@ def test_frames_are_found_wherever_the_stream_is_cut(size: int) -> None:
     ids=["a page", "a wrong length", "a wrong header", "half a header", "too long"],
 )
 def test_what_is_no_frame_is_no_piece_of_an_answer(sent: bytes) -> None:
-    with pytest.raises(ModelError, match="no piece of an answer"):
+    with pytest.raises(ModelError, match="not part of an answer"):
         list(FrameSplitter("own").feed(sent))

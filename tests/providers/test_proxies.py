@@ -214,7 +214,7 @@ async def test_aws_is_trusted_as_its_own_programs_do_beside_all_others(
 ) -> None:
     port = WireRouter(os.environ)
     failure = await fail(port, await reach(port, wire, provider.url, **sign_in.options))
-    assert "no credentials of AWS" in failure.message and "not trusted here" in (failure.connect_error or "")
+    assert "no AWS credentials" in failure.message and "not trusted here" in (failure.connect_error or "")
     await port.close()
     monkeypatch.setenv("AWS_CA_BUNDLE", str(authority.file))
     monkeypatch.setenv("NODE_EXTRA_CA_CERTS", str(make_authority(authority.file.parent / "other").file))

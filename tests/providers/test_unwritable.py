@@ -43,7 +43,7 @@ def test_every_wire_is_here() -> None:
 async def test_an_address_that_is_none_is_refused_by_the_name_of_its_field(
     port: WireRouter, tmp_path: Path, wire: Wire, address: str
 ) -> None:
-    with pytest.raises(UsageError, match=r"provider\.\w+\.options\.baseURL is no address") as caught:
+    with pytest.raises(UsageError, match=r"provider\.\w+\.options\.baseURL is not an address") as caught:
         await reach(port, MODELS[wire], tmp_path, {"baseURL": address})
     assert address not in str(caught.value)
 

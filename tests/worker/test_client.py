@@ -59,7 +59,7 @@ def test_an_empty_prompt_is_refused(text: str) -> None:
 
 def test_a_prompt_that_is_too_long_says_how_long_it_may_be() -> None:
     assert validate_prompt("x" * MAX_PROMPT_CHARS)
-    with pytest.raises(UsageError, match="1,000,001 characters, 1,000,000 are the most"):
+    with pytest.raises(UsageError, match="1,000,001 characters; at most 1,000,000 are allowed"):
         validate_prompt("x" * (MAX_PROMPT_CHARS + 1))
 
 
@@ -288,8 +288,8 @@ REFUSED: dict[str, tuple[tuple[PromptPart, ...], str]] = {
     "no base64": ((FilePart(mime="image/png", url="data:image/png;base64,?"),), "holds no contents"),
     "another type": ((FilePart(mime="application/zip", url="data:application/zip;base64,UEsD"),), "neither a text nor"),
     "a large picture": ((FilePart(mime="image/gif", url=WIDE, filename="a.gif"),), "'a.gif' cannot be shown.*9000×1"),
-    "much together": ((LONG,) * 21, "have 21,000,000 bytes together, 20,971,520 are the most.*'a.txt' 1,000,000, 'a"),
-    "too many": ((FILE,) * 51, "has 51 files, 50 are the most"),
+    "much together": ((LONG,) * 21, "21,000,000 bytes together; at most 20,971,520 are.*'a.txt' 1,000,000, 'a"),
+    "too many": ((FILE,) * 51, "has 51 files; at most 50 are allowed"),
 }
 
 

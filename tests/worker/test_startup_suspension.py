@@ -28,7 +28,7 @@ async def test_sessions_with_work_are_suspended_once_and_the_rest_is_left_alone(
         await suspend_all(settings, harness.endpoints.postgres_url, told.append)
     (parked,) = await harness.client.inbox.suspended()
     assert (parked.session, parked.reason) == (busy, reason)
-    assert len(told) == 1 and "when the stack ended: 1." in told[0] and said in told[0]
+    assert len(told) == 1 and "when the stack stopped: 1." in told[0] and said in told[0]
 
 
 async def test_what_a_backup_brings_back_begins_nothing_by_itself(harness: Harness) -> None:

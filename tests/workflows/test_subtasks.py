@@ -103,7 +103,7 @@ async def test_a_rule_that_denies_holds_and_no_last_step_refuses_them(open_harne
         ((subtask("x", agent="build"),), "There is no subagent 'build'"),
         ((TextPart(text="Go."), SubtaskPart(agent="explore", description="d", prompt=" ")), "'explore' is empty"),
         ((TextPart(text="Go."), AgentPart(name="scout")), "There is no subagent 'scout'"),
-        ((subtask("x"),) * 21, "21 subtasks, 20 are the most"),
+        ((subtask("x"),) * 21, "21 subtasks; at most 20 are allowed"),
     ],
     ids=["unknown", "for people", "empty", "mentioned", "too many"],
 )

@@ -104,7 +104,7 @@ def current_directory() -> Path:
         return Path.cwd()
     except FileNotFoundError:
         raise UsageError(
-            "The directory of this shell is not there any more: it was moved or deleted. Change into one that is there."
+            "The current directory no longer exists: it was moved or deleted. Change to one that exists."
         ) from None
 
 

@@ -96,4 +96,6 @@ def choose_model(settings: Settings, turn_config: TurnConfig, named: str | None)
 def warn_of_unknown_model(settings: Settings, turn_config: TurnConfig, model: str) -> None:
     """For a model that a person has named. It may be newer than the tables: the provider decides."""
     if (near := model_choices.nearest_model(settings, turn_config.config, model)) is not None:
-        print_note(f"Warning: {escape_exact(model)!r} is in no table of models. Did you mean {escape_exact(near)!r}?")
+        print_note(
+            f"Warning: {escape_exact(model)!r} is not in the table of models. Did you mean {escape_exact(near)!r}?"
+        )

@@ -9,7 +9,7 @@ import click
 from worker.cli.command_support import print_note
 
 _STOPPING = "It is stopped as soon as it is accepted. Ctrl-C again leaves without waiting for that."
-_LEFT = "Left before it was known whether the task is accepted; if it is, `holdfast sessions` lists it."
+_LEFT = "Left before it was known whether the task was accepted; if it was, `holdfast sessions` lists it."
 
 
 class InterruptGuard:

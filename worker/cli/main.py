@@ -150,7 +150,7 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
     invoke_without_command=True,
     epilog="Exit codes and examples: docs/usage.md, and `holdfast COMMAND --help`.",
 )
-@click.option("-c", "--continue", "again", is_flag=True, help="Go on in the last session of this directory.")
+@click.option("-c", "--continue", "again", is_flag=True, help="Continue the last session of this directory.")
 @thinking_option
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Show the version."

@@ -12,7 +12,7 @@ def require_person(settings: Settings) -> None:
     """Raises UsageError within a call of an agent. It keeps an agent from doing this by mistake or by instruction; one
     that hides where it comes from is not kept from it (docs/operation.md)."""
     if (call := agents_call(settings)) is not None:
-        raise UsageError(f"This is a person's decision, and call {call!r} of an agent has started the command.")
+        raise UsageError(f"Only a person may decide this, but call {call!r} of an agent has started the command.")
 
 
 def agents_call(settings: Settings) -> str | None:

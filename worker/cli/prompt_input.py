@@ -47,7 +47,7 @@ def read_prompt(words: tuple[str, ...], *, edit: bool) -> str:
         return validate_text(written)
     if not words:
         raise UsageError(
-            'Say what is to be done, as in "make the tests pass"; `-` reads standard input, --edit opens your editor.'
+            'Say what to do, as in "make the tests pass"; `-` reads standard input, --edit opens your editor.'
         )
     return validate_text(text)
 

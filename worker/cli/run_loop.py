@@ -223,7 +223,7 @@ class RunLoop(FollowLoop):
                 sums = await self._client.sessions.totals(self._session)
                 used = describe_usage(sums.steps, sums.tokens, sums.cost)
             except Unavailable:  # the exit code does not depend on it
-                used = "what it has used cannot be read just now"
+                used = "what it has used cannot be read at the moment"
             terminal.writer.write_line(styled(f"Done{took} · {used}", "dim"))
 
     async def _on_turn_over(self, end: ExitCode) -> ExitCode | None:
@@ -295,7 +295,7 @@ class RunLoop(FollowLoop):
         accepted = await self._client.prompt(self._session, prompt, prompt=self._unsent[1])
         self._unsent = None
         if not accepted.delivered:
-            self._print_note("The engine cannot be reached just now; the prompt is recorded, and is taken later.")
+            self._print_note("The engine cannot be reached at the moment; the prompt is recorded, and is taken later.")
         return accepted.prompt
 
     async def _prompt_of(self, text: str) -> Prompt:

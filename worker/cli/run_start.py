@@ -70,7 +70,7 @@ class RunArguments(Value):
         if self.command is None or self.made is not None:
             return self
         if turn_config is None:
-            raise UsageError("The session's files, and its commands, are on another host: type it there.")
+            raise UsageError("The session's files and commands are on another host: type it there.")
         made = await expand_command(settings, turn_config, self.command, self.text, self._given, sources)
         return self.model_copy(update={"made": made})
 

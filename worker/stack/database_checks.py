@@ -47,8 +47,8 @@ async def check_callers(_: Settings, url: str) -> Diagnosis:
 async def check_repairs(_: Settings, url: str) -> Diagnosis:
     seen = await reconcile.lately(url)
     if not seen.refreshed:
-        return Level.OK, "no session stood still within a day", ""
-    message = f"sessions that stood still within a day: {seen.refreshed}, of which started anew: {seen.restarted}"
+        return Level.OK, "no session has stalled within a day", ""
+    message = f"sessions that have stalled within a day: {seen.refreshed}, of which restarted: {seen.restarted}"
     return (Level.WARNING if seen.restarted else Level.OK), message, _REPAIRS_REMEDY if seen.restarted else ""
 
 

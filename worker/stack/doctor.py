@@ -45,7 +45,7 @@ async def _run_check(name: str, check: Check, settings: Settings) -> CheckResult
     except HoldfastError as error:  # whose message holds the remedy
         level, message, remedy = Level.FAILURE, str(error), ""
     except OSError as error:
-        level, message, remedy = Level.FAILURE, str(error), "See that what it names is there, and yours."
+        level, message, remedy = Level.FAILURE, str(error), "Check that what it names exists, and is yours."
     return CheckResult(check=name, level=level, message=message, remedy=remedy)
 
 
@@ -77,7 +77,7 @@ async def _postgres(settings: Settings) -> Diagnosis:
 async def _temporal(settings: Settings) -> Diagnosis:
     if settings.external_temporal is not None:
         seen = await external_servers.temporal_status(settings, settings.external_temporal)
-        remedy = "See that it runs, or correct TEMPORAL_ADDRESS and its companions."
+        remedy = "Check that it runs, or correct TEMPORAL_ADDRESS and its companions."
         return _external(seen, remedy, Level.WARNING, _UPGRADE_REMEDY)
     found = await temporal.find(settings, TemporalFiles(home=settings.home).version())
     if found is None:
@@ -144,7 +144,11 @@ async def _ports(settings: Settings) -> Diagnosis:
     taken = [str(port) for port in (chosen.temporal, chosen.ui) if not ports.is_free(port)]
     if not taken:
         return Level.OK, f"{chosen.temporal} and {chosen.ui} are free", ""
-    return Level.WARNING, f"others listen on {', '.join(taken)}", "Nothing to do: the next start chooses new ones."
+    return (
+        Level.WARNING,
+        f"other programs listen on {', '.join(taken)}",
+        "Nothing to do: the next start chooses new ones.",
+    )
 
 
 def _of_database(check: DatabaseCheck, silent: Level = Level.WARNING) -> Check:
@@ -203,9 +207,7 @@ async def _key(settings: Settings) -> Diagnosis:
     )
 
 
-_CONNECT_REMEDY: Final = (
-    "See that it runs and lets you in, or correct HOLDFAST_POSTGRES_URL: host, user, password and database stand there."
-)
+_CONNECT_REMEDY: Final = "Check that it runs and accepts your login, or correct HOLDFAST_POSTGRES_URL."
 _UPGRADE_REMEDY: Final = "Upgrade it, one minor version at a time; docs/deploy.md has the way."
 _SPACE_REMEDY: Final = (
     "Free some space on the disk of {place}: `holdfast status` says what takes room, `holdfast archive` moves "
@@ -219,7 +221,7 @@ _RENAME_REMEDY: Final = (
     "`holdfast down` and `holdfast up`."
 )
 _RESTART_REMEDY: Final = (
-    "`holdfast logs {name}` may say why; `holdfast down`, then `holdfast up` begins anew, and nothing is lost."
+    "`holdfast logs {name}` may say why; `holdfast down`, then `holdfast up` restarts it; nothing is lost."
 )
 _STACK_DOWN: Final = (Level.WARNING, "cannot be seen while the stack does not run", "`holdfast up` starts it.")
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from workflows.domain.errors import UsageError
 
-REMEDY: Final = "See that it is a directory of yours with room in it, or name another one by HOLDFAST_HOME."
+REMEDY: Final = "Check that it is a directory of yours with free space, or name another one in HOLDFAST_HOME."
 # of an obstacle, not of ours
 _PATH_ERRNOS: Final = frozenset((errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST))
 

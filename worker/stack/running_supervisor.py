@@ -29,7 +29,7 @@ async def await_supervisor_state(layout: Layout, seconds: float) -> StackState |
     while (current := _live_state(layout)) is None and is_running(layout):
         if asyncio.get_running_loop().time() > deadline:
             raise Unavailable(
-                f"A supervisor of this stack was started and has said nothing for {seconds:.0f} s: see `holdfast logs "
+                f"A supervisor of this stack was started and has not reported for {seconds:.0f} s: see `holdfast logs "
                 f"supervisor`. Whoever holds {str(layout.supervisor_lock)!r} (`fuser` tells) may be killed."
             )
         await asyncio.sleep(_POLL)

@@ -22,7 +22,7 @@ RemainAfterExit=yes
 {environment}
 ExecStart=:{program} up
 ExecStop=:{program} down
-# the first start may build Temporal; the worker may finish what it is at
+# the first start may build Temporal; a stopping worker finishes what it is doing
 TimeoutStartSec=15min
 TimeoutStopSec=3min
 

@@ -70,9 +70,9 @@ async def restart_worker(settings: Settings, report: Report) -> None:
         seen = state_file.read(layout.state)
         part = seen.part(PartName.WORKER) if seen is not None and seen.serving else None
         if seen is None or part is None:
-            raise UsageError("No worker of this stack runs here: `holdfast status` tells what runs.")
+            raise UsageError("No worker of this stack runs here: `holdfast status` shows what runs.")
         await _migrate(seen.endpoints.postgres_url)
-        report("Restarting the worker; it may finish what it is at.")
+        report("Restarting the worker; it finishes what it is doing first.")
         seen.supervisor.kill(RESTART_WORKER)
         timeout = settings.drain_seconds + settings.start_seconds
         await _wait_until(layout, seen.supervisor, lambda now: _worker_replaced(layout, now, part), timeout)

@@ -37,7 +37,7 @@ def limit_question(
     lapses = " Without an answer it goes on when the next day begins, at 0:00 UTC." if scope.daily else ""
     question = Question(
         question=f"The limit of {scope_name(scope)} is reached: {describe(unit, used.of(unit))} of "
-        f"{describe(unit, limit)} used{by}. How shall it go on? A number goes on with that many {what} more.{lapses}",
+        f"{describe(unit, limit)} used{by}. How should it continue? A number adds that many {what} more.{lapses}",
         header="Budget",
         options=(
             Option(label=GO_ON, description=f"with {describe(unit, limit)} more"),

@@ -36,10 +36,10 @@ class EngineTaken(UsageError):
     def __init__(self, ours: str, other: str, address: str | None, silent_seconds: float) -> None:
         where = "" if address is None else f" from {address}"
         super().__init__(
-            f"This database's sessions are run by another Temporal, {other}: {silent_seconds:.0f} s ago there was a "
-            f"worker of it{where}. With {ours} as well each would run twice. Name that one by TEMPORAL_ADDRESS here, "
-            "too, or another database in HOLDFAST_POSTGRES_URL. When its workers have gone for good, the database is "
-            "free 15 s later."
+            f"Another Temporal, {other}, runs the sessions of this database: {silent_seconds:.0f} s ago it had a "
+            f"worker{where}. If {ours} ran them as well, each would run twice. Set TEMPORAL_ADDRESS to that Temporal, "
+            "or HOLDFAST_POSTGRES_URL to another database. The database is free 15 s after the last of those workers "
+            "has stopped."
         )
 
 
@@ -49,10 +49,10 @@ class HostTaken(UsageError):
     def __init__(self, host: str, address: str | None, silent_seconds: float) -> None:
         where = "" if address is None else f" at {address}"
         super().__init__(
-            f"Host {host!r} is another machine's: {silent_seconds:.0f} s ago a worker{where} had that name and another "
-            "data directory. Sessions of that host would be worked on by either, and their files are there. Give this "
-            "machine a name of its own by HOLDFAST_HOST, or have both share the work trees and HOLDFAST_HOME. When "
-            "that worker has gone for good, the name is free 15 s later."
+            f"The host name {host!r} belongs to another machine: {silent_seconds:.0f} s ago a worker{where} used it "
+            "with another data directory. Both would work on the sessions of that host, whose files are there. Give "
+            "this machine another name with HOLDFAST_HOST, or let both share the work trees and HOLDFAST_HOME. The "
+            "name is free 15 s after that worker has stopped."
         )
 
 
@@ -60,7 +60,7 @@ class DamagedArchive(UsageError):
     """A file that is no archive, or was changed."""
 
     def __init__(self, path: PurePath, why: str) -> None:
-        super().__init__(f"{str(path)!r} is no whole archive of Holdfast: {why}. Look for another copy of it.")
+        super().__init__(f"{str(path)!r} is not a complete Holdfast archive: {why}. Look for another copy.")
 
 
 class NotFound(HoldfastError):
@@ -109,7 +109,7 @@ class DatabaseNewer(HoldfastError):
 
     def __init__(self, found: int, known: int) -> None:
         super().__init__(
-            f"The database is at migration {found}, this Holdfast knows migrations up to {known}. "
+            f"The database is at migration {found}, but this Holdfast knows only those up to {known}. "
             "Run the newer Holdfast, or restore a backup made before the upgrade."
         )
 
@@ -119,7 +119,7 @@ class DatabaseOlder(HoldfastError):
 
     def __init__(self, found: int, known: int) -> None:
         super().__init__(
-            f"The database is at migration {found}, this Holdfast needs {known}: prepare it first, by "
+            f"The database is at migration {found}, but this Holdfast needs {known}: prepare it first with "
             "`python -P -m worker.prepare` or `holdfast up --restart-worker`."
         )
 
@@ -129,9 +129,9 @@ class DatabaseForeign(HoldfastError):
 
     def __init__(self, number: int) -> None:
         super().__init__(
-            f"The database was made by another Holdfast than this one: its migration {number} is a different one, as "
-            "happens between releases. It is left as it is. Go on with the Holdfast that made it, or name another "
-            "directory in HOLDFAST_HOME (a server of your own: another database in HOLDFAST_POSTGRES_URL)."
+            f"Another release of Holdfast made this database: its migration {number} differs from ours. Nothing was "
+            "changed. Use the release that made it, or set HOLDFAST_HOME to another directory (with a server of your "
+            "own: HOLDFAST_POSTGRES_URL to another database)."
         )
 
 
@@ -161,7 +161,9 @@ class ReadOnly(Unavailable):
     """PostgreSQL takes no writes: it is a replica, or a primary that a failover has replaced."""
 
     def __init__(self, why: str) -> None:
-        super().__init__(f"PostgreSQL is read-only just now, as in a failover: try again in a while. (It says: {why})")
+        super().__init__(
+            f"PostgreSQL is read-only at the moment, as during a failover: try again later. (PostgreSQL: {why})"
+        )
 
 
 class VersionConflict(Exception):

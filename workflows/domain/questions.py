@@ -65,9 +65,9 @@ Answers: TypeAlias = tuple[tuple[str, ...], ...]  # for each question: labels an
 def answers_problem(questions: tuple[Question, ...], answers: Answers) -> str | None:
     """Why these cannot be the answers; None: they can."""
     if len(questions) != len(answers):
-        return f"{len(questions)} answers are needed, and {len(answers)} given."
+        return f"{len(questions)} answers are needed, but {len(answers)} were given."
     if not any(answers):
-        return "Nothing is answered."
+        return "No question is answered."
     found = (_answer_problem(question, answer) for question, answer in zip(questions, answers, strict=True))
     return next((problem for problem in found if problem is not None), None)
 
@@ -75,16 +75,16 @@ def answers_problem(questions: tuple[Question, ...], answers: Answers) -> str | 
 def _answer_problem(question: Question, answer: tuple[str, ...]) -> str | None:
     name = question.header or question.question[:60]
     if len(answer) > 1 and not question.multiple:
-        return f"{name!r} takes one answer, and {len(answer)} are given."
+        return f"{name!r} takes one answer, but {len(answer)} were given."
     if any(not each.strip() for each in answer):
         return f"An answer to {name!r} is empty."
     if len(set(answer)) < len(answer):
         return f"An answer to {name!r} is given twice."
     strange = [each for each in answer if each not in question.labels]
     if len(strange) > 1:
-        return f"{strange[1]!r} is none of the options of {name!r}."
+        return f"{strange[1]!r} is not an option of {name!r}."
     if strange and not question.custom:
-        return f"{strange[0]!r} is none of the options of {name!r}: {', '.join(map(repr, question.labels))}."
+        return f"{strange[0]!r} is not an option of {name!r}: {', '.join(map(repr, question.labels))}."
     if strange and question.number and parse_amount(strange[0]) is None:
         return f"{strange[0]!r} is neither a number above 0 nor one of {', '.join(map(repr, question.labels))}."
     if strange and question.model and _MODEL.fullmatch(strange[0].strip()) is None:

@@ -65,7 +65,7 @@ class AnswerReader(ABC):
                     added.append(each)
                     self._length += len(each.arguments) + 1 if isinstance(each, ToolCallDelta) else len(each.text)
             except _MALFORMED as error:
-                message = f"The provider sent something that is no piece of an answer ({error})"
+                message = f"The provider sent something that is not part of an answer ({error})"
                 raise self.failure(message, retryable=True, begun=True, quote=repr(event)) from error
             if self._length > MAX_ANSWER_CHARS:
                 raise self.failure(

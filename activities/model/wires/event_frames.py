@@ -70,7 +70,7 @@ class FrameSplitter:
         return self._headers[head]
 
     def _no_frame(self) -> ModelError:
-        message = "The provider sent something that is no piece of an answer (Checksum or length of a frame is wrong)"
+        message = "The provider sent something that is not part of an answer (Checksum or length of a frame is wrong)"
         return ModelError(ProviderFailure(provider=self._provider, message=message, retryable=True, begun=True))
 
 

@@ -95,7 +95,7 @@ class LineSplitter:
 
     def _too_long(self) -> ModelError:
         message = (
-            f"The provider sent a line of more than {MAX_EVENT_BYTES // 2**20} MB, which is no piece of an answer."
+            f"The provider sent a line of more than {MAX_EVENT_BYTES // 2**20} MB, which is not part of an answer."
         )
         return ModelError(ProviderFailure(provider=self._provider, message=message, retryable=False))
 
@@ -145,7 +145,7 @@ def parse_object(provider: str, data: bytes) -> dict[str, Any] | None:
         return content
     if (sent := data.strip()) in _NOTHING:
         return None
-    message, quote = "The provider sent something that is no piece of an answer", sent.decode("utf-8", "replace")
+    message, quote = "The provider sent something that is not part of an answer", sent.decode("utf-8", "replace")
     raise ModelError(ProviderFailure(provider=provider, message=message, retryable=True, quote=quote))
 
 

@@ -190,10 +190,10 @@ async def test_a_changed_or_cut_archive_is_refused(rig: ActivityRig, tmp_path: P
     odd = tmp_path / "odd.jsonl.gz"
     for wrong in (text.replace(b"a.txt", b"b.txt"), text[: len(text) // 2], b"{}\n", text + text):
         odd.write_bytes(gzip.compress(wrong))
-        with pytest.raises(UsageError, match="no whole archive"):
+        with pytest.raises(UsageError, match="not a complete Holdfast archive"):
             await archiver.restore(odd)
     odd.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(UsageError, match="no whole archive"):
+    with pytest.raises(UsageError, match="not a complete Holdfast archive"):
         await archiver.restore(odd)
 
 

@@ -27,7 +27,7 @@ async def test_an_answer_is_sealed_in_the_log_and_given_to_the_call(rig: Activit
     call, ask = await asking(rig)
     row = await rig.ask_row(ask)
     assert row.kind is AskKind.QUESTION and isinstance(row.body, QuestionRequest)
-    with pytest.raises(Conflict, match="'B' is none of the options"):
+    with pytest.raises(Conflict, match="'B' is not an option"):
         await rig.answer(ask, Reply.ANSWER, answers=(("B",),))
     (refused,) = [each for each in await rig.events() if isinstance(each, AnswerRefused)]
     assert refused.reason == f"This does not answer ask {ask!r}."  # the log holds no words of a person

@@ -277,7 +277,7 @@ def test_a_process_is_asked_about_under_the_name_that_the_command_gives_it(check
     [
         ("git checkout main", {"*": "ask", "git *": "allow"}, "no rule that allows it names 'checkout'"),
         ("git push", {"*": "allow", "git push *": "ask"}, "the rule 'bash: git push *' says ask"),
-        ("touch x", "allow", "it is not known to only read, and a rule denies edits"),
+        ("touch x", "allow", "it may change something, and a rule denies edits"),
     ],
 )
 def test_an_ask_states_its_reason(checker: CommandChecker, command: str, bash: Any, reason: str) -> None:

@@ -45,7 +45,9 @@ async def test_a_host_belongs_to_one_machine_while_its_worker_is_alive(database:
     for _ in range(2):
         await hosts.report_alive(database, "alpha", "one")
     for refuses in (hosts.report_alive, hosts.check_not_taken):
-        with pytest.raises(HostTaken, match=r"Host 'alpha' is another machine's: 0 s ago .* HOLDFAST_HOST"):
+        with pytest.raises(
+            HostTaken, match=r"The host name 'alpha' belongs to another machine: 0 s ago .* HOLDFAST_HOST"
+        ):
             await refuses(database, "alpha", "other")
     await hosts.check_not_taken(database, "alpha", "one")
 

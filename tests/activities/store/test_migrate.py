@@ -56,7 +56,7 @@ async def test_a_database_with_another_migration_of_the_same_number_is_refused(e
     async with await psycopg.AsyncConnection.connect(empty_url) as connection:
         await connection.execute(edit.encode())
     for door in (migrate, current_version, require_current):
-        with pytest.raises(DatabaseForeign, match="its migration 1 is a different one"):
+        with pytest.raises(DatabaseForeign, match="its migration 1 differs from ours"):
             await door(empty_url)
 
 

@@ -51,7 +51,7 @@ def test_a_missing_table_is_a_database_that_no_worker_has_prepared() -> None:
 
 async def test_the_connection_to_a_demoted_primary_is_replaced(database: Database, session: SessionId) -> None:
     before = await server_process(database)
-    with pytest.raises(ReadOnly, match="PostgreSQL is read-only just now.*cannot execute UPDATE"):
+    with pytest.raises(ReadOnly, match="PostgreSQL is read-only at the moment.*cannot execute UPDATE"):
         async with database.statements(b"BEGIN READ ONLY") as batch:
             batch.write(b"UPDATE session SET title = 'changed'")
     assert await server_process(database) != before

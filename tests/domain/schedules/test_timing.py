@@ -68,13 +68,13 @@ def test_a_time_that_the_clock_shows_twice_counts_once_unless_every_hour_counts(
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("every full moon", "no rhythm.*hourly, 15m"),
-        ("", "no rhythm"),
-        ("daily", 'no time of the day.*"daily 7:00"'),
-        ("daily 25:00", "'25:00' is no time"),
-        ("daily 7", "'7' is no time"),
-        ("mon,funday 7:00", "no rhythm"),
-        ("30s", "no rhythm"),
+        ("every full moon", "is not an interval.*hourly, 15m"),
+        ("", "is not an interval"),
+        ("daily", 'names no time of day.*"daily 7:00"'),
+        ("daily 25:00", "'25:00' is not a time"),
+        ("daily 7", "'7' is not a time"),
+        ("mon,funday 7:00", "is not an interval"),
+        ("30s", "is not an interval"),
         (f"*/{'1' * 5000} * * * *", "minute"),
         (f"{'1' * 5000} * * * *", "minute"),
         ("0m", "between 1m and 24h"),
@@ -108,13 +108,13 @@ def test_a_moment_is_understood(text: str, moment: str) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("soon", "no moment. Write one of these"),
-        ("2026-12-01", "no moment"),
-        ("2026-13-01 02:00", "no moment"),
+        ("soon", "not a time. Write one of these"),
+        ("2026-12-01", "not a time"),
+        ("2026-13-01 02:00", "not a time"),
         ("2026-11-24 21:00", "has passed: it is 2026-11-24 21:05 now"),
         ("2027-03-28 02:30", "the clock skips it"),
-        ("0001-01-01 00:00", "no moment"),
-        ("9999-12-31T23:59:00-01:00", "no moment"),
+        ("0001-01-01 00:00", "not a time"),
+        ("9999-12-31T23:59:00-01:00", "not a time"),
     ],
 )
 def test_other_moments_are_refused(text: str, problem: str) -> None:

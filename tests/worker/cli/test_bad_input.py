@@ -58,7 +58,7 @@ async def test_a_deleted_working_directory_is_an_error_with_its_reason(bare: Com
     )
     _, err = await process.communicate()
 
-    assert process.returncode == 2 and b"is not there any more" in err and b"Traceback" not in err
+    assert process.returncode == 2 and b"no longer exists" in err and b"Traceback" not in err
 
 
 @pytest.mark.parametrize(
@@ -119,10 +119,12 @@ async def test_a_home_that_nothing_can_be_written_to_is_named_with_why_and_the_w
 
     assert [(each.code, each.out) for _, each in ended[:-1]] == [(2, "")] * 9 and ended[-1][1].code == 2
     assert all(f"Holdfast's home {home!r} cannot be used: " in each.err for home, each in ended)
-    assert all("name another one by HOLDFAST_HOME" in each.err for _, each in ended)
+    assert all("name another one in HOLDFAST_HOME" in each.err for _, each in ended)
     named = [f"failure  home           {home} cannot be used: " for home in homes]
     assert all(said in each.out for said, each in zip(named, seen, strict=True))
-    assert all("home: See that it is a directory of yours" in each.out and "free for" not in each.out for each in seen)
+    assert all(
+        "home: Check that it is a directory of yours" in each.out and "free for" not in each.out for each in seen
+    )
     assert [each.code for each in looked] == [3] * 3
     assert all(f"down. Holdfast's home {home!r} cannot" in each.out for home, each in zip(homes, looked, strict=True))
     assert purged.code == 0 and "There is nothing of a stack in /proc/holdfast." in purged.err

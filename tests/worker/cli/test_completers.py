@@ -41,7 +41,7 @@ async def test_ids_come_from_a_stack_that_serves(harness: Harness) -> None:
 async def test_each_shell_gets_its_script_and_the_place_for_it(bare: CommandRunner, name: str) -> None:
     ended = await bare.run("completion", name)
 
-    assert ended.code == 0 and "_HOLDFAST_COMPLETE" in ended.out and "belongs into ~/." in ended.err
+    assert ended.code == 0 and "_HOLDFAST_COMPLETE" in ended.out and "goes into ~/." in ended.err
     if name == "bash":
         tried = subprocess.run(["bash", "-c", f"{ended.out}\ncomplete -p holdfast"], capture_output=True, text=True)
         assert "_holdfast_completion holdfast" in tried.stdout

@@ -43,8 +43,8 @@ def decided(question: Question, typed: str) -> tuple[str, ...] | str:
         (HOW_MUCH, "end", ("End",)),
         (HOW_MUCH, "1 2", "'1 2' is neither a number above 0 nor one of 'Go on', 'End'."),
         (BASE, "3", 'There is no option 3, but 2 options. If you mean the number itself, quote it: "3".'),
-        (BASE, "1 2", "'Base' takes one answer, and 2 are given."),
-        (PARTS, "c", "'c' is none of the options of 'Which parts?': 'a', 'b'."),
+        (BASE, "1 2", "'Base' takes one answer, but 2 were given."),
+        (PARTS, "c", "'c' is not an option of 'Which parts?': 'a', 'b'."),
     ],
 )
 def test_a_line_chooses_by_number_or_stands_for_itself(
@@ -100,7 +100,7 @@ def test_a_command_answers_by_options_and_words(
         ((BASE, PARTS), (), ("3:1",), "there is no question 3"),
         ((BASE,), ("3",), (), "There is no option 3"),
         ((BASE,), ("use", "this"), (), "quote each answer"),
-        ((PARTS,), ("c",), (), "none of the options"),
+        ((PARTS,), ("c",), (), "not an option"),
     ],
 )
 def test_a_bad_choice_is_explained(

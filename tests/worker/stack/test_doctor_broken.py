@@ -168,7 +168,9 @@ async def test_a_home_without_room_or_that_is_no_directory_and_ports_that_others
         taken = await examined(settings_of(layout.home))
 
     assert (
-        full["home"].level is Level.FAILURE and str(tmp_path) in full["home"].message and "room" in full["home"].remedy
+        full["home"].level is Level.FAILURE
+        and str(tmp_path) in full["home"].message
+        and "free space" in full["home"].remedy
     )
     assert impossible["home"].level is Level.FAILURE and "HOLDFAST_HOME" in impossible["home"].remedy
     assert str(port) in taken["ports"].message and "chooses new ones" in taken["ports"].remedy
@@ -187,7 +189,7 @@ async def test_a_database_that_was_migrated_otherwise_is_named(
     other = await examined(own)
 
     assert newer["migrations"].level is other["migrations"].level is Level.FAILURE
-    assert "99" in newer["migrations"].message and "another Holdfast" in other["migrations"].message
+    assert "99" in newer["migrations"].message and "Another release" in other["migrations"].message
 
 
 async def test_a_clock_that_goes_wrong_is_named(settings: Settings, stack: Endpoints, postgres_url: str) -> None:

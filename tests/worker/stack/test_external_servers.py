@@ -88,7 +88,7 @@ async def test_a_database_whose_sessions_another_temporal_runs_gets_no_worker_of
         await engines.report_alive(database, EngineIdentity(namespace="another", target="theirs"))
         await database.rows(b"UPDATE engine SET seen_at = now() + interval '1 hour'")  # however long the rest takes
     try:
-        with pytest.raises(EngineTaken, match="run by another Temporal, theirs"):
+        with pytest.raises(EngineTaken, match="Another Temporal, theirs, runs"):
             await up(here, print)
         checked = {each.check: each for each in await run_checks(here)}
         await wait_until(lambda: status(here).supervisor is None)

@@ -13,7 +13,7 @@ from worker.settings import Settings
 
 @click.command()
 @click.argument("session", default="last", shell_complete=completers.session)
-@click.option("-m", "--message", metavar="TEXT", help="What the summary is to keep above all.")
+@click.option("-m", "--message", metavar="TEXT", help="What the summary should keep above all.")
 @click.option("--detach", is_flag=True, help="Do not wait for it.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
 @async_command
@@ -34,7 +34,9 @@ async def compact(settings: Settings, session: str, message: str | None, detach:
             accepted = await client.compact(overview.id, message)
             print_note(f"Session {overview.id} in {escape_exact(overview.directory)}: compacting its context.")
             if not accepted.delivered:
-                print_note("The engine cannot be reached just now; the request is recorded, and taken when it is back.")
+                print_note(
+                    "The engine cannot be reached at the moment; the request is recorded, and taken when it is back."
+                )
             if detach and not guard.interrupted:
                 click.echo(accepted.model_dump_json() if as_json else accepted.session)
                 return ExitCode.DONE

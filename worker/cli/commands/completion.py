@@ -32,4 +32,4 @@ def completion(context: click.Context, shell: str) -> None:
     kind = get_completion_class(shell)
     assert kind is not None  # of the three that click knows
     click.echo(kind(context.find_root().command, {}, "holdfast", VARIABLE).source())
-    print_note(f"This belongs into {_PLACES[shell]}")
+    print_note(f"This goes into {_PLACES[shell]}")

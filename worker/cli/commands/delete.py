@@ -53,7 +53,7 @@ async def delete(settings: Settings, session: str, message: str | None, yes: boo
         click.echo(line)
     if report.host is not None:
         host = one_line(report.host)
-        print_note(f"The files of its calls are on host {host}, whose worker removes them within an hour.")
+        print_note(f"The files of its calls are on host {host}; its worker removes them within an hour.")
     for each in report.failures:
         print_note(f"Not deleted: {escape_prose(each)}")
     return ExitCode.FAILED if report.failures else ExitCode.DONE

@@ -29,4 +29,4 @@ async def poke(settings: Settings, token: str, message: str | None, session: str
         poked = await client.waits.poke(token, message, session=named)
     click.echo(poked.model_dump_json() if as_json else f"Poked: {poked.session}")  # it may wait for more
     if not poked.delivered:
-        print_note("The engine cannot be reached just now; the poke is recorded, and counts when it is back.")
+        print_note("The engine cannot be reached at the moment; the poke is recorded, and counts when it is back.")

@@ -77,4 +77,4 @@ def _print_header(overview: Overview, accepted: AcceptedRetry, model: str | None
     if model is not None:
         print_note(f"{escape_exact(model)} is asked in this turn only; the session's own model stays what it was.")
     if not accepted.delivered:
-        print_note("The engine cannot be reached just now; the retry is recorded, and begins when it is back.")
+        print_note("The engine cannot be reached at the moment; the retry is recorded, and begins when it is back.")

@@ -43,15 +43,15 @@ from workflows.domain.titles import validate_title
     shell_complete=completers.agent,
     help="The agent, instead of the configured one or that of the session's last turn.",
 )
-@click.option("--title", metavar="TEXT", help="How the new session is called; without it, the model names it.")
+@click.option("--title", metavar="TEXT", help="The new session's title; without it, the model names it.")
 @click.option(
     "-s",
     "--session",
     metavar="SESSION",
     shell_complete=completers.session,
-    help="Go on in this session: an id, its beginning, or `last`.",
+    help="Continue this session: an id, its beginning, or `last`.",
 )
-@click.option("-c", "--continue", "again", is_flag=True, help="Go on in the last session of this directory.")
+@click.option("-c", "--continue", "again", is_flag=True, help="Continue the last session of this directory.")
 @session_preparation.config_option
 @session_preparation.command_option
 @session_preparation.subtask_option
@@ -212,7 +212,7 @@ async def _print_header(client: SessionClient, started: StartedRun) -> None:
     print_note(f"{started.name} in {escape_exact(started.directory)}{configuration}")
     await other_sessions.report_other_sessions(client, started.session)
     if started.accepted is not None and not started.accepted.delivered:
-        print_note("The engine cannot be reached just now; the task is recorded, and begins when it is back.")
+        print_note("The engine cannot be reached at the moment; the task is recorded, and begins when it is back.")
 
 
 def _print_detached(accepted: AcceptedPrompt, configuration: TurnConfigId | None, as_json: bool) -> None:

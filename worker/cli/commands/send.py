@@ -99,7 +99,7 @@ def _print_notes(overview: Overview, blocked: str | None, *, delivered: bool) ->
     if blocked is not None:
         print_note(blocked)
     if not delivered:
-        print_note("The engine cannot be reached just now; the prompt is recorded, and is taken when it is back.")
+        print_note("The engine cannot be reached at the moment; the prompt is recorded, and is taken when it is back.")
 
 
 async def _describe_what_blocks(client: SessionClient, session: SessionId) -> str | None:

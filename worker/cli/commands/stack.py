@@ -227,14 +227,14 @@ def _headline(seen: StackStatus) -> str:
     if any(host.taken for host in seen.hosts):
         return "Another machine works under this one's host name: `holdfast doctor` says what to do."
     if any(server.workers == 0 for server in seen.servers) and not any(host.working for host in seen.hosts):
-        return "Nobody works: `holdfast doctor` says what to do."
+        return "No worker is running: `holdfast doctor` says what to do."
     if _database_is_silent(seen):
         return "PostgreSQL runs and does not answer: `holdfast doctor` says what to do."
     if seen.trouble is not None:
         return f"The stack is down. {escape_prose(seen.trouble)}"
     if seen.stopped or seen.supervisor is None:
         return "The stack is down: `holdfast up` starts it, and so does every command that needs it."
-    return "The stack does not serve yet: `holdfast logs` shows what it is at."
+    return "The stack does not serve yet: `holdfast logs` shows what it does."
 
 
 def _database_is_silent(seen: StackStatus) -> bool:

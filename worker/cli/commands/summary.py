@@ -50,7 +50,7 @@ async def _ask(client: SessionClient, session: SessionId) -> str | None:
                 if isinstance(event, MessageCompleted) and event.generation == accepted.generation:
                     break
     except TimeoutError:
-        print_note(f"The model has not answered. If it still does, `holdfast sessions show {session}` shows it.")
+        print_note(f"The model has not answered yet. If it does, `holdfast sessions show {session}` shows it.")
         return None
     found = await client.records.change_summary(session)
     if found is None or found.generation != accepted.generation:

@@ -54,7 +54,7 @@ async def _ask(client: SessionClient, session: SessionId) -> str | None:
         print_note("The model has not answered yet. If it does, `holdfast sessions` shows the title.")
         return None
     if given is None:
-        print_note("The model gave no title: the session is called as before.")
+        print_note("The model gave no title: the session keeps its own.")
     return given
 
 

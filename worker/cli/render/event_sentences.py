@@ -83,13 +83,13 @@ def _session_sentence(event: Event, seen: EventWithContents) -> Sentence | None:
             return f"Resumed by {actor_of(seen)}.", None
         case SessionRefreshed():
             why = "did not go on" if event.run else "had work and no run"
-            return f"The session {why}: it is told to look at its work again.", None
+            return f"The session {why}: it was told to look at its work again.", None
         case SessionRestarted():
-            return f"The session still did not go on: it is started anew ({event.restarts}).", "yellow"
+            return f"The session still did not continue: it was restarted ({event.restarts}).", "yellow"
         case SessionEnded():
             return f"The session has ended: {one_line(event.reason)}.", None
         case SessionConfigured():
-            return f"The next turns go by the configuration of {actor_of(seen)}'s shell.", None
+            return f"The next turns use the configuration of {actor_of(seen)}'s shell.", None
     return None
 
 

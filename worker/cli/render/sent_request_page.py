@@ -45,13 +45,13 @@ def _facts(sent: SentRequest, release: str) -> Iterator[str]:
     yield f"{format_past(sent.at)}{attempts}, {sent.generation}"
     yield _comparison(sent, release)
     if sent.attempts > 1:
-        yield "All attempts asked with the same." if sent.same else "Earlier attempts asked with something else."
+        yield "All attempts sent the same request." if sent.same else "Earlier attempts sent another request."
     counted = "there is no answer" if not sent.answered else "the provider has not counted them"
     if sent.counted is not None:
         counted = f"the provider has counted {sent.counted:,}"
     yield f"About {pluralize(sent.tokens, 'token')} by estimate; {counted}."
     if sent.choice is not None:
-        yield "It was to answer without calling a tool."
+        yield "It had to answer without calling a tool."
 
 
 def _comparison(sent: SentRequest, release: str) -> str:

@@ -23,9 +23,11 @@ def print_suspension(overview: "Overview") -> None:
 def describe_suspension(reason: SuspendReason, was: str | None, now: str | None) -> str:
     match reason:
         case SuspendReason.RESTART:
-            return "It was at work when the stack ended. May it go on?"
+            return "It was at work when the stack stopped. May it continue?"
         case SuspendReason.KEPT:
-            return "It was at work when the stack ended, and HOLDFAST_RESUME=never keeps it from going on by itself."
+            return (
+                "It was at work when the stack stopped, and HOLDFAST_RESUME=never keeps it from continuing by itself."
+            )
         case SuspendReason.RESTORED:
             return (
                 "It comes from a backup, and was at work when that was made: what it did later is not in its log, and "
@@ -43,7 +45,7 @@ def describe_suspension(reason: SuspendReason, was: str | None, now: str | None)
             return f"{escape_exact(now or '')}. The worker's log has more. May it be tried again?"
         case SuspendReason.STALLED:
             because = f": {escape_exact(was)}" if was else ""
-            return f"It does not go on, though it was started anew {now} times{because}. May it be tried again?"
+            return f"It makes no progress, although it was restarted {now} times{because}. May it be tried again?"
 
 
 def list_actions(session: SessionId) -> Iterator[str]:

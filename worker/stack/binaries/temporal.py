@@ -125,7 +125,7 @@ def _no_source_message(wanted: str | None, reasons: list[str]) -> str:
     tried = "\n".join(f"  - {reason}" for reason in reasons)
     aside = "\n  - or move `temporal/` in the stack's home aside: sessions go on from the database" if wanted else ""
     return (
-        f"No way to the Temporal server is open: {_needed(wanted)}. None was found on the PATH or in the cache, and\n"
+        f"There is no Temporal server to use: {_needed(wanted)}. None was found on the PATH or in the cache, and\n"
         f"{tried}\nWays out:\n"
         "  - install it from https://docs.temporal.io/cli so that `temporal` is on the PATH\n"
         "  - name the program by HOLDFAST_TEMPORAL_BIN, or a server that runs by TEMPORAL_ADDRESS\n"

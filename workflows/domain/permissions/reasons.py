@@ -28,11 +28,11 @@ def _reasons(request: PermissionRequest, rules: Ruleset) -> Iterator[str]:
     if request.guarded and request.opaque is None:
         yield f"{', '.join(request.patterns)} is protected, or not what its name says"
     if request.changes and is_denied_by_default(permission_keys.EDIT, rules):
-        yield "it is not known to only read, and a rule denies edits"
+        yield "it may change something, and a rule denies edits"
     for subject in subjects(request):
         yield from _subject_reasons(request.permission, subject, rules)
     if not request.patterns:
-        yield "nothing says what it is about"
+        yield "its subject is unknown"
 
 
 def _subject_reasons(permission: str, subject: RequestSubject, rules: Ruleset) -> Iterator[str]:

@@ -44,7 +44,7 @@ def decision_problem(body: AskBody, decision: AskDecision) -> str | None:
     if isinstance(body, PermissionRequest):
         return "It asks for a permission: answer once, always or reject." if decision.reply is Reply.ANSWER else None
     if decision.reply is not Reply.ANSWER:
-        return f"It asks a question: {decision.reply!s} is no answer to it."
+        return f"It asks a question: {decision.reply!s} does not answer it."
     return answers_problem(body.questions, decision.answers or ())
 
 

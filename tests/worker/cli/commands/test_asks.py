@@ -169,7 +169,7 @@ async def test_a_question_of_the_model_is_answered_in_the_inbox_after_a_restart(
         verified = await person.run("log", session, "--verify")
 
     assert "build has a question for you" in shown.out and "2  blue: cold" in shown.out and ask in shown.out
-    assert (none.code, wrong.code) == (2, 2) and "'green' is none of the options of 'Colour'" in none.err
+    assert (none.code, wrong.code) == (2, 2) and "'green' is not an option of 'Colour'" in none.err
     assert chosen.code == 0 and "answered" in chosen.out and "blue" in chosen.out
     assert said is not None and '"Which colour?"="blue"' in str(said.body["messages"][-1]["content"])
     assert "answered by" in told.out and "blue" in told.out and verified.code == 0

@@ -88,7 +88,7 @@ async def test_a_provider_has_several_keys_by_name(bare: CommandRunner) -> None:
     ("provider", "typed", "words"),
     [
         ("anthropic", "sk-ant-oat01-token", "own programs only"),
-        ("openai", "two words", "holds a blank"),
+        ("openai", "two words", "contains a blank"),
         ("openai", "sk-\u2026", "not ASCII"),
         ("github-copilot", "gho_x", "agreement with ask Copilot"),
         ("chatgpt", "x", "log in to 'openai' with an API key"),

@@ -86,7 +86,11 @@ async def test_what_is_no_whole_backup_is_refused_at_once(open_harness: OpenHarn
         )
 
     assert (made.code, there.code, cut.code, missing.code) == (0, 2, 2, 2)
-    assert "is there already" in there.err and "no whole backup" in cut.err and "There is no file" in missing.err
+    assert (
+        "already exists" in there.err
+        and "not a complete Holdfast backup" in cut.err
+        and "There is no file" in missing.err
+    )
 
 
 async def test_keys_of_a_stack_in_a_session_s_directory_are_not_in_a_backup(

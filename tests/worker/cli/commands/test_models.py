@@ -104,7 +104,7 @@ async def test_a_name_that_no_table_has_is_answered_with_the_nearest(bare: Comma
     wrong, described, right, own = [await person.run("doctor", "--model", each) for each in names]
     others = [await bare.run("doctor", "--model", name) for name in ("azure/gpt-5-x", "groq/x")]
     run = await bare.run("run", "-m", names[0], "--variant", "none", "hello")
-    remark = "'anthropic/claude-sonet-4-5' is in no table of models. Did you mean 'anthropic/claude-sonnet-4-5'?"
+    remark = "'anthropic/claude-sonet-4-5' is not in the table of models. Did you mean 'anthropic/claude-sonnet-4-5'?"
 
     assert remark in wrong.err and remark in run.err and run.code == 2
     assert "Did you mean 'own/qwen'?" in described.err

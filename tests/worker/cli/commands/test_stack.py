@@ -105,7 +105,7 @@ async def test_external_servers_are_checked_and_serve_once_there_is_a_worker(ope
             await harness.ended(await harness.start_session("hello"))
             served = await outside(harness).run("status", "--json")
 
-    assert (nobody.code, checked.code, served.code) == (3, 1, 0) and "Nobody works" in nobody.out
+    assert (nobody.code, checked.code, served.code) == (3, 1, 0) and "No worker is running" in nobody.out
     levels = {finding["check"]: finding["level"] for finding in json.loads(checked.out)}
     assert [levels[name] for name in ("postgres", "migrations", "worker")] == ["ok", "ok", "failure"]
     assert levels["temporal"] in ("ok", "warning")  # by the release that is here

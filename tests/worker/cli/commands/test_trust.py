@@ -67,7 +67,7 @@ async def test_what_a_person_accepts_counts_until_it_changes(open_harness: OpenH
     assert "Ignored from the project's configuration: provider.scripted.options of " in " ".join(unasked.err.split())
     assert "no effect until a person accepts it: `holdfast trust` shows it" in " ".join(unasked.err.split())
     assert (accepted, after[0]) == (0, "one") and (harness.project / "ran").exists()
-    assert "This is a person's decision, and call " in after[1]
+    assert "Only a person may decide this, but call " in after[1]
     assert re.search(
         r"The configuration of the project counts, accepted by .* \(record 1\)", " ".join(told.out.split())
     )
@@ -87,4 +87,4 @@ async def test_a_call_of_an_agent_decides_nothing(bare: CommandRunner) -> None:
 
     for option in ("--yes", "--revoke"):
         ended = await bare.with_(HOLDFAST_CALL_ID="prt_1").run("trust", option)
-        assert (ended.code, ended.out) == (ExitCode.USAGE, "") and "a person's decision" in ended.err
+        assert (ended.code, ended.out) == (ExitCode.USAGE, "") and "Only a person may decide" in ended.err

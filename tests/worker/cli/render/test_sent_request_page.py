@@ -111,7 +111,7 @@ def test_the_page_has_the_sizes_of_all_parts_and_then_all_of_them() -> None:
 def test_a_difference_is_said_with_what_may_have_caused_it() -> None:
     assert "Holdfast 0.1 sent it" in page("0.2", rebuilt="f" * 64)
     assert "has changed since" in page(rebuilt="f" * 64) and "`holdfast log ses_1 --verify`" in page(rebuilt="f" * 64)
-    assert "Earlier attempts asked with something else." in page(attempts=3, same=False)
+    assert "Earlier attempts sent another request." in page(attempts=3, same=False)
     assert "there is no answer" in page(answered=False, counted=None)
 
 

@@ -1,9 +1,7 @@
-import pytest
 from pydantic import JsonValue
 
-from workflows.domain.agents.agent import AgentMode
 from workflows.domain.config.config import AgentSettings, Config
-from workflows.domain.config.merge import ConfigLayer
+from workflows.domain.config.merge import ConfigLayer, normalize_field_names, normalize_permissions
 from workflows.domain.config.trust import apply_trust
 from workflows.domain.permissions import rules
 from workflows.domain.permissions.rules import Action, Rule, Ruleset, evaluate
@@ -22,6 +20,7 @@ def rules_of(config: Config, agent: str) -> Ruleset:
 
 
 def layers_of(own: dict[str, JsonValue], project: dict[str, JsonValue]) -> list[ConfigLayer]:
+    own, project = (normalize_field_names(normalize_permissions(tree)) for tree in (own, project))
     return [
         ConfigLayer(file="own", trusted=True, tree=own),
         ConfigLayer(file="project", trusted=False, tree=project),
@@ -95,17 +94,6 @@ def test_limits_prices_and_names_of_models_count_from_the_users_own_files_only()
 
     assert model.limit is not None and (model.id, model.limit.output, model.attachment) == (None, 1000, True)
     assert held == [f"provider.x.models.m.{field}" for field in ("id", "limit", "cost", "options", "headers")]
-
-
-@pytest.mark.parametrize("older", ["steps", "maxSteps"])
-def test_a_project_may_lower_a_limit_of_steps_and_not_raise_it(older: str) -> None:
-    def steps(own: JsonValue, project: JsonValue) -> tuple[int | None, list[str]]:
-        config, held = judge(own={"agent": {"build": own}}, project={"agent": {"build": project}})
-        return config.agent["build"].steps, held
-
-    assert steps({"steps": 5}, {older: 6}) == (5, [f"agent.build.{older}"])
-    assert steps({"maxSteps": 5}, {"steps": 4}) == (4, [])
-    assert steps({}, {older: 9}) == (9, [])
 
 
 def test_a_reference_that_a_provider_would_see_is_held_back() -> None:
@@ -239,11 +227,10 @@ def test_rules_are_counted_over_all_agents_of_a_file() -> None:
     assert held == [f"agent.{name}.permission" for name in ("build", "explore", "mine")]
 
 
-def test_a_project_hands_no_work_to_an_agent_that_works_for_people_only() -> None:
-    own: JsonValue = {"bold": {"mode": "primary"}, "open": {"mode": "all"}}
-    project: JsonValue = {name: {"mode": "all"} for name in ("build", "bold", "open", "new")}
+def test_a_rule_that_repeats_or_tightens_around_the_users_own_is_no_item() -> None:
+    own: dict[str, JsonValue] = {"permission": {"*": "ask", "bash": {"rm *": "deny"}}}
 
-    config, held = judge(own={"agent": own}, project={"agent": project})
+    config, held = judge(own=own, project={"permission": {"bash": "ask"}})
 
-    assert sorted(held) == ["agent.bold.mode", "agent.build.mode"]
-    assert (config.agent["bold"].mode, config.agent["new"].mode) == (AgentMode.PRIMARY, AgentMode.ALL)
+    assert (decide(config, "bash", "rm x"), decide(config, "bash", "ls"), held) == (Action.DENY, Action.ASK, [])
+    assert judge(own=own, project={"permission": {"bash": {"rm *": "ask"}}})[1] == ["permission.bash.rm *"]

@@ -22,19 +22,20 @@ from workflows.domain.config.fields import (
     with_value_at,
     without_path,
 )
+from workflows.domain.config.limits import loosened_limits
 from workflows.domain.config.loosening import loosens
 from workflows.domain.config.merge import ConfigLayer, deep_merge, merge_files
 from workflows.domain.config.references import has_reference
 from workflows.domain.config.trust_items import TrustItem
 from workflows.domain.permissions import permission_keys
-from workflows.domain.permissions.rules import Action, Ruleset
+from workflows.domain.permissions.rules import Action, Ruleset, evaluate
 
 _MOST_RULES: Final = 200  # of one project file: checking them takes quadratic time
 _MOST_TOGETHER: Final = 1000  # of all files of a project: a repository could hold thousands
 
 # What a project's file may set; permissions are checked one by one.
 _UNRESTRICTED: Final = field_paths(
-    """agent.*.color agent.*.description agent.*.disable agent.*.hidden agent.*.maxSteps agent.*.mode agent.*.model
+    """agent.*.color agent.*.description agent.*.disable agent.*.hidden agent.*.mode agent.*.model
     agent.*.name agent.*.prompt agent.*.steps agent.*.temperature agent.*.top_p agent.*.variant
     command compaction default_agent disabled_providers enabled_providers
     experimental.continue_loop_on_deny experimental.primary_tools
@@ -49,8 +50,6 @@ _ENDPOINT: Final = (
 _REFERENCE: Final = "a reference in what a provider gets to see counts from your own configuration only"
 _HOLDFAST: Final = "limits of what a session may use, and a larger model, count from your own configuration only"
 _DEPTH: Final = "how deep subagents may go counts from your own configuration only"
-_PRIMARY: Final = "other agents get this one's help only where your own configuration says so"
-_STEPS: Final = "a limit of steps is raised by your own configuration only"
 _LOOSE: Final = "it would make something easier than your own rules and the built-in ones do"
 _FREED: Final = "a subagent gets a task list, or subagents of its own, where your own configuration says so only"
 _ANY_AGENT: Final = "any"  # an agent without settings of its own
@@ -79,7 +78,7 @@ def apply_trust(layers: Sequence[ConfigLayer], rules_of: RulesOf, *, accepted: C
     built-in rules do. The items of files that are `accepted` count as the user's own, and nothing but them."""
     own = merge_files(layer.tree for layer in layers if layer.trusted)
     settings = Config.model_validate(own)
-    harmless = [(layer.tree, []) if layer.trusted else _split_harmless(layer, settings) for layer in layers]
+    harmless = [(layer.tree, []) if layer.trusted else _split_harmless(layer, own) for layer in layers]
     held = [item for _, items in harmless for item in items]
     tree = merge_files(
         layer.tree if layer.file in accepted else part for layer, (part, _) in zip(layers, harmless, strict=True)
@@ -140,23 +139,11 @@ def _primary_agents(own: Config) -> frozenset[str]:
     return frozenset(name for name, mode in (built_in | modes).items() if mode is AgentMode.PRIMARY)
 
 
-def _raised_step_limits(layer: ConfigLayer, own: Config) -> Iterator[FieldPath]:
-    for name, agent in own.agent.items():
-        for path in (("agent", name, "steps"), ("agent", name, "maxSteps")):
-            steps = value_at(layer.tree, path)
-            if agent.steps is not None and isinstance(steps, int) and steps > agent.steps:
-                yield path
-
-
-def _split_harmless(layer: ConfigLayer, own: Config) -> tuple[JsonObject, list[TrustItem]]:
+def _split_harmless(layer: ConfigLayer, own: JsonObject) -> tuple[JsonObject, list[TrustItem]]:
     models = [("model",), ("small_model",), *(("agent", name, "model") for name in _object(layer.tree.get("agent")))]
     sent = [path for path in models if isinstance(text := value_at(layer.tree, path), str) and has_reference(text)]
-    modes = [("agent", name, "mode") for name in _primary_agents(own)]
-    opened = [path for path in modes if value_at(layer.tree, path) not in (None, AgentMode.PRIMARY)]
-    longer = [*_raised_step_limits(layer, own)]
-    plain = layer.tree
-    for path in (*sent, *opened, *longer):
-        plain = without_path(plain, path)
+    loosened = dict(loosened_limits(own, layer.tree))
+    plain = reduce(without_path, (*sent, *loosened), layer.tree)
     kept, rest = split_by_paths(plain, _UNRESTRICTED)
     silent = unsupported_fields(layer.tree)
     held = [
@@ -169,8 +156,7 @@ def _split_harmless(layer: ConfigLayer, own: Config) -> tuple[JsonObject, list[T
     ]
     return kept, [
         *(_item(layer, path, _REFERENCE) for path in sent),
-        *(_item(layer, path, _PRIMARY) for path in opened),
-        *(_item(layer, path, _STEPS) for path in longer),
+        *(_item(layer, path, why) for path, why in loosened.items()),
         *(_item(layer, path, _OWN_ONLY.get(path[0], _ENDPOINT)) for path in held),
     ]
 
@@ -254,7 +240,9 @@ class _PermissionMerger:
         )
         if self._accept_if_harmless(section, after):
             return True
-        if self._tightens(section, before(self.tree)) and self._accept_if_harmless(section, before):
+        settled = evaluate(name, pattern, self._rules(section, self._own)).action
+        # A rule that the user's own hide completely is no repetition, but a wish for more.
+        if action == Action.ASK and settled is not Action.DENY and self._accept_if_harmless(section, before):
             return True
         self._steps.append((file, after))
         return False
@@ -274,9 +262,6 @@ class _PermissionMerger:
             loosens(self._agent_rules(agent, self._own), self._agent_rules(agent, tree), silently=True)
             for agent in self._agents
         )
-
-    def _tightens(self, section: FieldPath, tree: JsonObject) -> bool:
-        return loosens(self._rules(section, tree), self._rules(section, self.tree))
 
     def _rules(self, section: FieldPath, tree: JsonObject) -> Ruleset:
         return self._agent_rules(section[1] if section[0] == "agent" else BUILD.name, tree)

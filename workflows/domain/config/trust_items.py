@@ -32,8 +32,12 @@ _EFFECTS: Final = tuple(
         ("default_agent", "makes {value} the agent that works here, which may do more than yours"),
         ("agent.*.model", "has agent {0} ask the model {value}"),
         ("agent.*.options.*", "sends the models of agent {0} the option {1}: {value}"),
-        ("agent.*.mode", "lets other agents hand work to {0}"),
-        ("agent.*.steps", "lets agent {0} take {value} steps in a turn"),
+        ("agent.*.mode", "changes who gives work to agent {0}, by the mode {value}"),
+        ("agent.*.steps", "limits the steps of agent {0} in a turn to {value}"),
+        ("agent.*.disable", "brings back agent {0}, which you have disabled"),
+        ("agent.*.hidden", "shows agent {0}, which you have hidden"),
+        ("tool_output.*", "gives the model more of a tool's output: {0} becomes {value}"),
+        ("experimental.continue_loop_on_deny", "lets a turn go on after you have rejected something"),
         ("agent.*.prompt", "tells agent {0} what is in {value}"),
         ("agent.*.permission.*.*", "{1} `{2}` for agent {0}"),
         ("agent.*.permission.*", "{1} for agent {0}"),
@@ -81,6 +85,7 @@ class TrustLeaf(NamedTuple):
     def effect(self) -> str:
         """In plain words; not escaped."""
         shown = self.value if isinstance(self.value, str) else json.dumps(self.value, ensure_ascii=False)
+        shown = "the default" if self.value is None else shown
         shown = replace_references(shown, lambda kind, name: "(hidden)" if kind == "config" else f"{{{kind}:{name}}}")
         for pattern, text in _EFFECTS:
             if len(pattern) <= len(self.path) and is_within(self.path, (pattern,)):

@@ -1,8 +1,9 @@
 """CheckedConfig: what a directory's files say, and what of it counts (security.md 12)."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from activities.files.workspace import Workspace
 from activities.project.command_trust import shell_items
@@ -10,27 +11,35 @@ from activities.project.config_rules import rules_of
 from activities.project.instructions import FoundInstructions, read_instructions
 from activities.project.prompt_files import ReadPrompts, read_prompts
 from activities.project.remote_instructions import foreign_addresses
-from activities.project.skill_files import outside_folders
+from activities.project.skill_files import ConfiguredFolders, configured_folders
 from activities.project.trust_contents import pin_contents, with_contents
 from workflows.domain.agents.agent import Agent
 from workflows.domain.agents.built_in import BUILD
 from workflows.domain.config.agent_selection import available_agents, default_agent
-from workflows.domain.config.config import Config
+from workflows.domain.config.config import AgentSettings, Config
 from workflows.domain.config.loosening import loosens
 from workflows.domain.config.merge import ConfigLayer, merge_files
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.config.trust import AppliedTrust, apply_trust
-from workflows.domain.config.trust_items import TrustContent, TrustItem
+from workflows.domain.config.trust_items import NOTHING, TrustContent, TrustItem
 from workflows.domain.errors import UnknownAgent
 
 _DEFAULT: Final = "the agent that works here may do more than that of your own configuration"
 
 
+class CheckedAgents(NamedTuple):
+    """`own_default`: the one that works by the user's own files; `items`: the project's choice of a bolder one."""
+
+    known: Mapping[str, Agent]
+    own_default: str
+    items: tuple[TrustItem, ...]
+
+
 @dataclass(frozen=True)
 class CheckedConfig:
     """`files`: as they were read; `layers`: with the texts of prompts; `counting_layers`: the accepted ones as trusted.
-    `own`: the part that the others cannot loosen. `known`: the agents, and `own_default` the user's own default one.
-    `items`: what has no effect without trust, and `content` the project's part of it, which may be `accepted`."""
+    `own`: the part that the others cannot loosen. `held_items`: what has no effect without trust; `content`: the
+    project's part of it, which may be accepted, or was."""
 
     workspace: Workspace
     sources: ConfigSources
@@ -39,21 +48,16 @@ class CheckedConfig:
     counting_layers: tuple[ConfigLayer, ...]
     settings: Config
     own: Config
-    known: Mapping[str, Agent]
-    own_default: str
+    agents: CheckedAgents
     prompts: ReadPrompts
     instructions: FoundInstructions
-    items: tuple[TrustItem, ...]
+    skill_folders: ConfiguredFolders
+    held_items: tuple[TrustItem, ...]
     content: TrustContent
-    accepted: bool
 
     @property
     def may_be_accepted(self) -> bool:
         return bool(self.content.items) and self.own.holdfast.trust != "never"
-
-    @property
-    def held_items(self) -> tuple[TrustItem, ...]:
-        return tuple(item for item in self.items if not (self.accepted and item.is_of_project))
 
     @property
     def default_is_held(self) -> bool:
@@ -61,83 +65,79 @@ class CheckedConfig:
 
     def with_trust(self) -> "CheckedConfig":
         """The same files, once a person has accepted their `content`."""
-        return check_trust(self.files, self.workspace, self.sources, accepted=self.content)
+        return check_trust(self.files, self.workspace, self.sources, self.content)
 
 
 def check_trust(
-    files: tuple[ConfigLayer, ...],
-    workspace: Workspace,
-    sources: ConfigSources,
-    *,
-    accepted: TrustContent | None = None,
+    files: tuple[ConfigLayer, ...], workspace: Workspace, sources: ConfigSources, accepted: TrustContent = NOTHING
 ) -> CheckedConfig:
     """Raises ConfigError."""
-    trusting = frozenset(layer.file for layer in files if accepted and layer.is_of_project)
-    prompts = read_prompts(_trust(files, trusting), workspace.root)
-    layers = tuple(_as_read(layer, prompted) for layer, prompted in zip(files, prompts.layers, strict=True))
-    if accepted:
-        layers = pin_contents(layers, accepted.items)
+    prompts = read_prompts(files, workspace.root, accepted=accepted)
+    layers = pin_contents(prompts.layers, accepted.items)
+    trusting = {layer.file for layer in layers if accepted.items and layer.is_of_project}
     applied = apply_trust(layers, lambda config, agent: rules_of(agent, config, workspace), accepted=trusting)
-    refused = tuple(layer.refused for layer in files if layer.refused is not None)
-    known = available_agents(applied.config, applied.own, refused)
-    own_default = _own_default(Config.model_validate(merge_files(layer.tree for layer in layers if layer.trusted)))
-    counting = _trust(layers, trusting)
-    instructions = read_instructions(workspace, counting, sources, accepted=bool(accepted))
-    items = (
-        *applied.items,
+    agents = _check_agents(applied, layers, workspace)
+    instructions = read_instructions(workspace, layers, sources, accepted)
+    folders = configured_folders(workspace, layers, accepted)
+    judged = (*applied.items, *foreign_addresses(layers), *shell_items(files, workspace, sources), *agents.items)
+    held = (
+        *(item for item in judged if not (accepted.items and item.is_of_project)),
         *prompts.items,
         *instructions.items,
-        *foreign_addresses(counting),
-        *outside_folders(workspace, counting),
-        *shell_items(files, workspace, sources),
-        *_bold_default(applied, known, own_default, layers, workspace),
+        *folders.items,
     )
-    own_items = tuple(with_contents(item, workspace.root) for item in items if item.is_of_project)
     return CheckedConfig(
         workspace=workspace,
         sources=sources,
         files=files,
         layers=layers,
-        counting_layers=counting,
+        counting_layers=tuple(_with_trust(layer) if layer.file in trusting else layer for layer in layers),
         settings=applied.config,
         own=applied.own,
-        known=known,
-        own_default=own_default,
+        agents=agents,
         prompts=prompts,
         instructions=instructions,
-        items=items,
-        content=accepted or TrustContent(items=own_items),
-        accepted=bool(accepted),
+        skill_folders=folders,
+        held_items=held,
+        content=accepted if accepted.items else _content(held, workspace),
     )
 
 
-def _trust(layers: Sequence[ConfigLayer], files: frozenset[str]) -> tuple[ConfigLayer, ...]:
-    return tuple(layer.model_copy(update={"trusted": True}) if layer.file in files else layer for layer in layers)
+def _with_trust(layer: ConfigLayer) -> ConfigLayer:
+    return layer.model_copy(update={"trusted": True})
 
 
-def _as_read(layer: ConfigLayer, prompted: ConfigLayer) -> ConfigLayer:
-    return layer if prompted.tree is layer.tree else layer.model_copy(update={"tree": prompted.tree})
+def _content(items: Sequence[TrustItem], workspace: Workspace) -> TrustContent:
+    return TrustContent(items=tuple(with_contents(item, workspace.root) for item in items if item.is_of_project))
 
 
-def _bold_default(
-    applied: AppliedTrust,
-    known: Mapping[str, Agent],
-    own_default: str,
-    layers: Sequence[ConfigLayer],
-    workspace: Workspace,
-) -> tuple[TrustItem, ...]:
-    """The choice of an agent that may do more than the user's own default."""
-    try:
-        agent = default_agent(applied.config, known).name
-    except UnknownAgent:
-        return ()
+def _check_agents(applied: AppliedTrust, layers: Sequence[ConfigLayer], workspace: Workspace) -> CheckedAgents:
+    refused = tuple(layer.refused for layer in layers if layer.refused is not None)
+    known = available_agents(applied.config, applied.own, refused)
+    own_default = _own_default(Config.model_validate(merge_files(layer.tree for layer in layers if layer.trusted)))
     foreign = [layer for layer in layers if not layer.trusted]
-    if agent == own_default or not foreign:
-        return ()
-    if not loosens(rules_of(own_default, applied.own, workspace), rules_of(agent, applied.config, workspace)):
-        return ()
-    named = [layer for layer in foreign if layer.tree.get("default_agent") == agent] or foreign
-    return (TrustItem(file=named[-1].file, path=("default_agent",), value=agent, why=_DEFAULT),)
+    try:
+        agent = default_agent(applied.config, known)
+    except UnknownAgent:
+        agent = None
+    if (
+        agent is None
+        or agent.name == own_default
+        or not foreign
+        or not _is_bolder(agent, own_default, applied, workspace)
+    ):
+        return CheckedAgents(known, own_default, ())
+    named = [layer for layer in foreign if layer.tree.get("default_agent") == agent.name] or foreign
+    item = TrustItem(file=named[-1].file, path=("default_agent",), value=agent.name, why=_DEFAULT)
+    return CheckedAgents(known, own_default, (item,))
+
+
+def _is_bolder(agent: Agent, own_default: str, applied: AppliedTrust, workspace: Workspace) -> bool:
+    """By its rules, or its steps."""
+    steps = applied.own.agent.get(own_default, AgentSettings()).steps
+    return (agent.steps or math.inf) > (steps or math.inf) or loosens(
+        rules_of(own_default, applied.own, workspace), rules_of(agent.name, applied.config, workspace)
+    )
 
 
 def _own_default(own: Config) -> str:

@@ -172,7 +172,7 @@ def _read_named(checked: CheckedConfig, ruleset: Ruleset) -> _NamedTexts:
     return _NamedTexts(
         read_organisations(workspace),
         read_remote_instructions(workspace.data, layers, fetchable),
-        find_skills(workspace, layers, checked.sources, fetchable),
+        find_skills(workspace, layers, checked.skill_folders, checked.sources, fetchable),
     )
 
 
@@ -205,15 +205,15 @@ def _without_prompt(agent: Agent) -> Agent:
 
 
 def _delegation(role: Role, checked: CheckedConfig) -> Delegation:
-    agents = tuple(map(_without_prompt, checked.known.values()))
+    agents = tuple(map(_without_prompt, checked.agents.known.values()))
     return Delegation(agents=agents, ancestors=role.ancestors, limit=checked.settings.subagent_depth)
 
 
 def _choose_agent(role: Role, checked: CheckedConfig, refused: Sequence[RefusedAgent]) -> Agent:
     """Raises UnknownAgent."""
-    default = checked.own_default if checked.default_is_held else checked.settings.default_agent or BUILD.name
-    check_readable(role.agent or default, refused, checked.known)
-    return _subagent(role, checked.known) if role.ancestors else _primary(role, checked)
+    default = checked.agents.own_default if checked.default_is_held else checked.settings.default_agent or BUILD.name
+    check_readable(role.agent or default, refused, checked.agents.known)
+    return _subagent(role, checked.agents.known) if role.ancestors else _primary(role, checked)
 
 
 def _subagent(role: Role, known: Mapping[str, Agent]) -> Agent:
@@ -226,10 +226,10 @@ def _subagent(role: Role, known: Mapping[str, Agent]) -> Agent:
 def _primary(role: Role, checked: CheckedConfig) -> Agent:
     """Raises UnknownAgent, also when the project's files make an agent the default that may do more than the user's own
     default, and leave no other."""
-    known = checked.known
+    known = checked.agents.known
     if role.agent is not None:
         return select_agent(role.agent, known)
-    agent, own_default = default_agent(checked.settings, known), checked.own_default
+    agent, own_default = default_agent(checked.settings, known), checked.agents.own_default
     if not checked.default_is_held:
         return agent
     if own_default in known and known[own_default].selectable:

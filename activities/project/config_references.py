@@ -69,13 +69,21 @@ async def _look_up(kind: references.ReferenceKind, name: str, environ: Mapping[s
     if kind == "accepted":
         digest, inner, inner_name = name.split(":", 2)
         text = await _look_up(cast(references.ReferenceKind, inner), inner_name, environ)
-        if content_digest(text) != digest:
-            file = unquote(inner_name.partition("#")[0])
-            raise ConfigError(f"{file}: its content is not what was accepted: `holdfast trust` shows what has changed.")
+        check_accepted(text, digest, unquote(inner_name.partition("#")[0]))
         return text
     file, _, at = name.partition("#")
     path = Path(unquote(file))
     return await read_in_time(repr(str(path)), lambda: _field(path, at))
+
+
+def check_accepted(text: str, digest: str | None, file: str) -> None:
+    """Raises ConfigError if it has another `digest` than what a person has accepted of a project's file."""
+    if digest is not None and content_digest(text) != digest:
+        raise ConfigError(f"{file}: its content is not what was accepted: `holdfast trust` shows what has changed.")
+
+
+def written_reference(kind: references.ReferenceKind, name: str) -> str:
+    return f"{{{kind}:{name}}}"
 
 
 def content_digest(text: str) -> str:

@@ -13,12 +13,13 @@ from activities.project.markdown_text import UNUSABLE_NAME, shown_path
 from activities.project.pattern_walk import MAX_SECONDS, MAX_WALKED, Matches, PatternWalk
 from workflows.domain.config.merge import ConfigLayer
 from workflows.domain.config.sources import ConfigSources
-from workflows.domain.config.trust_items import TrustItem, UntrustedField
+from workflows.domain.config.trust_items import NOTHING, TrustContent, TrustItem, UntrustedField
 from workflows.domain.config.turn_config import Instruction
 from workflows.domain.errors import ConfigError, ToolError
 
 MAX_INSTRUCTION_BYTES: Final = 64 * 1024  # of one file; the model can read the rest itself
 MAX_INSTRUCTION_FILES: Final = 50
+_PATTERN_CHARACTERS: Final = frozenset("*?[")
 _OUTSIDE: Final = "instructions from outside the project are read only from your own configuration"
 _WIDE: Final = (
     f"only {MAX_WALKED:,} files and folders are looked at for patterns, for {MAX_SECONDS:g} seconds: files may be "
@@ -44,33 +45,34 @@ class FoundInstructions(NamedTuple):
 
 
 def read_instructions(
-    workspace: Workspace, layers: Sequence[ConfigLayer], sources: ConfigSources, *, accepted: bool = False
+    workspace: Workspace, layers: Sequence[ConfigLayer], sources: ConfigSources, accepted: TrustContent = NOTHING
 ) -> FoundInstructions:
-    """The user's, the project's (nearest first), those named in `layers`, each once; `accepted`: the project's may lie
-    anywhere."""
-    named = [*_candidates(workspace, layers, sources)]
+    """The user's, the project's (nearest first), those named in `layers`, each once. What a project names outside of
+    itself is read if it is among the `accepted`, from the very file to which it led when it was compared."""
+    named = [*_candidates(workspace, layers, sources, accepted)]
     found: dict[tuple[Path, bool], Candidate] = {}
     for each in named:
         if isinstance(each, Candidate):  # the others are what is wrong
-            real, candidate = real_path(each.path), each._replace(trusted=True) if accepted else each
-            found.setdefault((real, candidate.trusted or real.is_relative_to(workspace.root)), candidate)
-    first = [*islice(found.values(), MAX_INSTRUCTION_FILES)]
-    outside = {each.path: item for each in first if (item := _outside_item(each, workspace.root)) is not None}
-    results = [read_instruction(candidate, workspace.root) for candidate in first if candidate.path not in outside]
+            real = real_path(each.path)
+            inside = each.trusted or real.is_relative_to(workspace.root)
+            found.setdefault((real, inside or accepted.find(_outside_item(each, real)) is not None), each)
+    first = [*islice(found.items(), MAX_INSTRUCTION_FILES)]
+    outside = [_outside_item(each, real) for (real, readable), each in first if not readable]
+    results = [_read(each, real) for (real, readable), each in first if readable]
     if len(found) > MAX_INSTRUCTION_FILES:
         next_one = [*found.values()][MAX_INSTRUCTION_FILES]
         results.append(UntrustedField(file=next_one.named, field=f"instructions {next_one.path}", why=_MANY))
     instructions = tuple(result for result in results if isinstance(result, Instruction) and result.text)
     ignored = tuple(each for each in (*named, *results) if isinstance(each, UntrustedField))
-    items = (*(each for each in named if isinstance(each, TrustItem)), *outside.values())
+    items = (*(each for each in named if isinstance(each, TrustItem)), *outside)
     return FoundInstructions(instructions, items, ignored)
 
 
 def _candidates(
-    workspace: Workspace, layers: Iterable[ConfigLayer], sources: ConfigSources
+    workspace: Workspace, layers: Iterable[ConfigLayer], sources: ConfigSources, accepted: TrustContent
 ) -> Iterator[Candidate | TrustItem | UntrustedField]:
     """And what cannot be one."""
-    for each in _named(workspace, layers, sources):
+    for each in _named(workspace, layers, sources, accepted):
         if isinstance(each, Candidate) and (shown := shown_path(each.path)) != str(each.path):
             yield UntrustedField(file=each.named, field=f"instructions {shown}", why=UNUSABLE_NAME)
         else:
@@ -78,7 +80,7 @@ def _candidates(
 
 
 def _named(
-    workspace: Workspace, layers: Iterable[ConfigLayer], sources: ConfigSources
+    workspace: Workspace, layers: Iterable[ConfigLayer], sources: ConfigSources, accepted: TrustContent
 ) -> Iterator[Candidate | TrustItem | UntrustedField]:
     folder, *_, named = user_config_folders(workspace, sources)
     agents_folder, trusted = named if sources.directory else folder
@@ -88,7 +90,7 @@ def _named(
     yield from _project_candidates(directories_to_root(workspace), project_names(sources))
     walks = {trusted: PatternWalk() for trusted in (True, False)}  # a project's patterns do not use up the user's
     for layer in layers:
-        yield from _candidates_of_layer(layer, workspace, walks[layer.trusted])
+        yield from _candidates_of_layer(layer, workspace, walks[layer.trusted], accepted)
 
 
 def project_names(sources: ConfigSources) -> tuple[str, ...]:
@@ -110,23 +112,28 @@ def _project_candidates(folders: Sequence[Path], names: Iterable[str]) -> Iterat
 
 
 def _candidates_of_layer(
-    layer: ConfigLayer, workspace: Workspace, walk: PatternWalk
+    layer: ConfigLayer, workspace: Workspace, walk: PatternWalk, accepted: TrustContent
 ) -> Iterator[Candidate | TrustItem | UntrustedField]:
-    """Relative patterns are searched upwards. Those of a project do not leave it."""
+    """Relative patterns are searched upwards. Those of a project leave it only if they are accepted."""
     cut: list[str] = []
     for entry in _entries(layer):
         if _is_url(entry):
             continue
         path = workspace.home / entry[2:] if entry.startswith("~/") else Path(entry)
-        if path.is_absolute() and not (layer.trusted or path.is_relative_to(workspace.root)):
-            yield Candidate(path, False, layer.file)
-            continue
-        matches = _match(path, workspace, layer, walk)
-        hits = (Candidate(hit, layer.trusted, layer.file) for each in matches for hit in each.files)
+        within, written = None if layer.trusted else workspace.root, Candidate(path, False, layer.file)
+        if within is not None and path.is_absolute() and not path.is_relative_to(within):
+            if _PATTERN_CHARACTERS.isdisjoint(entry) or accepted.find(_outside_item(written, real_path(path))) is None:
+                yield written
+                continue
+            within = None
+        matches = _match(path, workspace, layer, walk, within)
+        if (outside := _leading_outside(entry, layer, matches)) is not None:
+            if accepted.find(outside) is None:
+                yield outside
+            else:
+                within, matches = None, _match(path, workspace, layer, walk, None)
+        hits = (Candidate(hit, within is None, layer.file) for each in matches for hit in each.files)
         yield from islice(hits, MAX_INSTRUCTION_FILES + 1)
-        if outside := next((each.outside for each in matches if each.outside is not None), None):
-            value = f"{entry} ({shown_path(outside)})"
-            yield TrustItem(file=layer.file, path=("instructions", entry), value=value, why=_OUTSIDE)
         cut += [entry] * (not all(each.complete for each in matches))
     if cut:
         yield UntrustedField(file=layer.file, field=f"instructions {cut[0]}", why=_WIDE)
@@ -145,9 +152,20 @@ def _is_url(entry: str) -> bool:
     return entry.startswith(("http://", "https://"))
 
 
-def _match(pattern: Path, workspace: Workspace, layer: ConfigLayer, walk: PatternWalk) -> list[Matches]:
+def _leading_outside(entry: str, layer: ConfigLayer, matches: Iterable[Matches]) -> TrustItem | None:
+    """For a pattern that leads out of the project."""
+    outside = next((each.outside for each in matches if each.outside is not None), None)
+    if outside is None:
+        return None
+    value = f"{entry} ({shown_path(outside)})"
+    return TrustItem(file=layer.file, path=("instructions", entry), value=value, why=_OUTSIDE)
+
+
+def _match(
+    pattern: Path, workspace: Workspace, layer: ConfigLayer, walk: PatternWalk, within: Path | None
+) -> list[Matches]:
     """One for each folder that the pattern is looked for in. Raises ConfigError."""
-    within, folders, parts = None if layer.trusted else workspace.root, directories_to_root(workspace), pattern.parts
+    folders, parts = directories_to_root(workspace), pattern.parts
     if pattern.is_absolute():
         top = within or Path("/")
         folders, parts = (top,), pattern.relative_to(top).parts
@@ -157,26 +175,25 @@ def _match(pattern: Path, workspace: Workspace, layer: ConfigLayer, walk: Patter
         raise ConfigError(f"{layer.file}: 'instructions' holds {str(pattern)!r}, no usable pattern.") from error
 
 
-def _outside_item(candidate: Candidate, root: Path) -> TrustItem | None:
-    path, real = candidate.path, real_path(candidate.path)
-    if candidate.trusted or real.is_relative_to(root):
-        return None
+def _outside_item(candidate: Candidate, real: Path) -> TrustItem:
+    path = candidate.path
     value = str(path) if real == path else f"{path} ({shown_path(real)})"
     return TrustItem(file=candidate.named, path=("instructions", str(path)), value=value, why=_OUTSIDE)
 
 
-def read_instruction(
-    candidate: Candidate, root: Path, limit: int = MAX_INSTRUCTION_BYTES
-) -> Instruction | UntrustedField:
+def read_instruction(candidate: Candidate, root: Path, limit: int) -> Instruction | UntrustedField:
     """Its first bytes, or why it is not read: a link in a hostile repository may point anywhere."""
-    path, field = candidate.path, f"instructions {candidate.path}"
+    real = real_path(candidate.path)
+    if candidate.trusted or real.is_relative_to(root):
+        return _read(candidate, real, limit)
+    return UntrustedField(file=candidate.named, field=f"instructions {candidate.path}", why=_OUTSIDE)
+
+
+def _read(candidate: Candidate, real: Path, limit: int = MAX_INSTRUCTION_BYTES) -> Instruction | UntrustedField:
     try:
-        real = path.resolve()
-        if not candidate.trusted and not real.is_relative_to(root):
-            return UntrustedField(file=candidate.named, field=field, why=_OUTSIDE)
         with open_file(real) as file:
             content = file.read(limit + 1)
-    except (ToolError, OSError, RuntimeError, ValueError) as error:  # a loop of links, a name with a NUL
-        return UntrustedField(file=candidate.named, field=field, why=str(error))
+    except (ToolError, OSError, ValueError) as error:  # a loop of links, a name with a NUL
+        return UntrustedField(file=candidate.named, field=f"instructions {candidate.path}", why=str(error))
     text = content[:limit].decode("utf-8-sig", "replace").strip()
-    return Instruction(path=str(path), text=text, complete=len(content) <= limit)
+    return Instruction(path=str(candidate.path), text=text, complete=len(content) <= limit)

@@ -15,10 +15,12 @@ from workflows.domain.errors import ConfigError, ToolError
 _LIMIT: Final = 1 << 20  # bytes; far above any real configuration
 
 
-def read_text(file: Path) -> str | None:
-    """None without such a file."""
+def read_text(file: Path, real: Path | None = None) -> str | None:
+    """None without such a file. `real`: where it led when that was judged; a link made since is not followed."""
     try:
-        return read_whole(file.resolve(strict=True), _LIMIT).decode("utf-8-sig")
+        found = real or file.resolve(strict=True)
+        found.stat()  # raises where there is none
+        return read_whole(found, _LIMIT).decode("utf-8-sig")
     except (FileNotFoundError, NotADirectoryError):
         return None
     except UnicodeDecodeError as error:

@@ -5,12 +5,13 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from activities.files.real_paths import real_path
+from activities.project.config_references import check_accepted, written_reference
 from activities.project.file_positions import FilePositions
 from activities.project.jsonc import read_text
 from workflows.domain.config.fields import FieldPath, value_at, with_value_at, without_path
 from workflows.domain.config.merge import ConfigLayer
 from workflows.domain.config.references import ReferenceKind, replace_references
-from workflows.domain.config.trust_items import TrustItem
+from workflows.domain.config.trust_items import NOTHING, TrustContent, TrustItem
 from workflows.domain.errors import ConfigError
 
 MAX_PROMPT_CHARS: Final = 64 * 1024  # with all its files
@@ -25,12 +26,18 @@ class ReadPrompts(NamedTuple):
     warnings: tuple[str, ...]
 
 
-def read_prompts(layers: Sequence[ConfigLayer], root: Path, table: str = "agent", field: str = "prompt") -> ReadPrompts:
+def read_prompts(
+    layers: Sequence[ConfigLayer],
+    root: Path,
+    table: str = "agent",
+    field: str = "prompt",
+    accepted: TrustContent = NOTHING,
+) -> ReadPrompts:
     """Of each entry of a `table` in JSON. What stands in Markdown is no reference.
 
-    Raises ConfigError for a missing file.
+    Raises ConfigError for a missing file, and for one of the project that holds something else than was `accepted`.
     """
-    read = [_read_layer(layer, root, table, field) for layer in layers]
+    read = [_read_layer(layer, root, (table, field), accepted) for layer in layers]
     return ReadPrompts(
         tuple(each.layers[0] for each in read),
         tuple(held for each in read for held in each.items),
@@ -38,34 +45,39 @@ def read_prompts(layers: Sequence[ConfigLayer], root: Path, table: str = "agent"
     )
 
 
-def _read_layer(layer: ConfigLayer, root: Path, table: str, field: str) -> ReadPrompts:
+def _read_layer(layer: ConfigLayer, root: Path, of: tuple[str, str], accepted: TrustContent) -> ReadPrompts:
     tree, items, warnings = layer.tree, list[TrustItem](), list[str]()
+    table, field = of
     entries = tree.get(table)
     for name in entries if isinstance(entries, dict) and not layer.markdown else ():
         path: FieldPath = (table, name, field)
         if not isinstance(written := value_at(tree, path), str):
             continue
-        files = _Files(layer, ".".join(path), root)
+        item = TrustItem(file=layer.file, path=path, value=written, why=_OUTSIDE)
+        files = _Files(layer, ".".join(path), root, accepted.find(item))
         text = replace_references(written, files.look_up)
         if len(text) > MAX_PROMPT_CHARS:
             raise ConfigError(f"{files.where()}: {files.field} has more than {MAX_PROMPT_CHARS:,} characters.")
         if files.variables:
             warnings.append(f"{files.where()}: {', '.join(files.variables)} in {files.field!r} is not looked up.")
         if files.outside:
-            items.append(TrustItem(file=layer.file, path=path, value=written, why=_OUTSIDE))
+            items.append(item)
             tree = without_path(tree, path)
         elif text != written:
             tree = with_value_at(tree, path, text)
-    return ReadPrompts((layer.model_copy(update={"tree": tree}),), tuple(items), tuple(warnings))
+    read = layer if tree is layer.tree else layer.model_copy(update={"tree": tree})
+    return ReadPrompts((read,), tuple(items), tuple(warnings))
 
 
 class _Files:
     """Those that one prompt names."""
 
-    def __init__(self, layer: ConfigLayer, field: str, root: Path) -> None:
+    def __init__(self, layer: ConfigLayer, field: str, root: Path, accepted: TrustItem | None) -> None:
         self.layer = layer
         self.field = field
         self.root = root
+        self.anywhere = layer.trusted or accepted is not None
+        self.digests = {each.reference: each.digest for each in accepted.contents} if accepted else {}
         self.outside = False
         self.variables: list[str] = []
 
@@ -76,11 +88,12 @@ class _Files:
         if kind != "file":  # a value of a variable would be stored with the turn
             self.variables.append(f"{{{kind}:{name}}}")
             return self.variables[-1]
-        file = real_path(Path(name))
-        if not (self.layer.trusted or file.is_relative_to(self.root)):
+        real = real_path(Path(name))
+        if not (self.anywhere or real.is_relative_to(self.root)):
             self.outside = True
             return ""
-        text = read_text(file)
+        text = read_text(Path(name), real)
         if text is None:
             raise ConfigError(f"{self.where()}: there is no file {name!r}, though a prompt is said to be in it.")
+        check_accepted(text.strip(), self.digests.get(written_reference(kind, name)), name)
         return text.strip()

@@ -17,7 +17,7 @@ from activities.web.remote_copies import RemoteSource, describe_problem, read_co
 from workflows.domain.config.config import SkillSettings
 from workflows.domain.config.merge import ConfigLayer
 from workflows.domain.config.sources import ConfigSources
-from workflows.domain.config.trust_items import TrustItem
+from workflows.domain.config.trust_items import NOTHING, TrustContent, TrustItem
 from workflows.domain.errors import ConfigError
 from workflows.domain.permissions import paths, permission_keys
 from workflows.domain.permissions.rules import Action, Rule
@@ -42,6 +42,14 @@ class SkillFolder(NamedTuple):
     trusted: bool
 
 
+class ConfiguredFolders(NamedTuple):
+    """Of `skills.paths`. `items`: entries of a project's files that lead out of it, and are not accepted."""
+
+    folders: tuple[SkillFolder, ...]
+    items: tuple[TrustItem, ...]
+    warnings: tuple[str, ...]
+
+
 @dataclass
 class FoundSkills:
     """By name; which files are left out, and why; what a worker is to fetch."""
@@ -55,15 +63,18 @@ class FoundSkills:
 
 
 def find_skills(
-    workspace: Workspace, layers: Iterable[ConfigLayer], sources: ConfigSources, may_fetch: Callable[[str], bool]
+    workspace: Workspace,
+    layers: Iterable[ConfigLayer],
+    configured: ConfiguredFolders,
+    sources: ConfigSources,
+    may_fetch: Callable[[str], bool],
 ) -> FoundSkills:
-    """Of two with one name, that of the later folder is used."""
-    found = FoundSkills()
+    """Of two with one name, that of the later folder is used. `layers` name addresses."""
+    found = FoundSkills(warnings=[*configured.warnings])
     scans = {trusted: FolderScan() for trusted in (True, False)}  # a project's folders do not use up the user's
     known: dict[Path, bool] = {}
-    layers = tuple(layers)
     remote = _remote_folders(workspace, layers, may_fetch, found)
-    for folder, trusted in chain(_folders(workspace, layers, sources, found), remote):
+    for folder, trusted in chain(_folders(workspace, sources), configured.folders, remote):
         for path in sorted(scans[trusted].files(folder, (FILE_NAME,), deep=True)):
             if path.name == FILE_NAME and path not in known:
                 known[path] = trusted
@@ -120,9 +131,7 @@ def _add(path: Path, trusted: bool, workspace: Workspace, found: FoundSkills) ->
     found.skills[name] = Skill(name=name, description=description, file=str(path), trusted=trusted)
 
 
-def _folders(
-    workspace: Workspace, layers: Iterable[ConfigLayer], sources: ConfigSources, found: FoundSkills
-) -> Iterator[SkillFolder]:
+def _folders(workspace: Workspace, sources: ConfigSources) -> Iterator[SkillFolder]:
     """The later ones win."""
     claude = not (sources.disable_claude_code or sources.disable_claude_code_skills)
     others = () if sources.disable_external_skills else (*((".claude",) if claude else ()), ".agents")
@@ -136,22 +145,32 @@ def _folders(
     known = {each.path for each in (own, *more)}
     for each in (own, *(each for each in project if each.path not in known), *more):
         yield from (SkillFolder(each.path / name, each.trusted) for name in ("skill", "skills"))
-    for layer in layers:
-        yield from _configured_folders(layer, workspace, found)
 
 
 def _settings(layer: ConfigLayer) -> SkillSettings:
     return SkillSettings.model_validate(layer.tree.get("skills", {}))
 
 
-def outside_folders(workspace: Workspace, layers: Iterable[ConfigLayer]) -> Iterator[TrustItem]:
-    """Those outside the project that files name which are not the user's own."""
-    for layer in layers:
-        for entry in _settings(layer).paths:
-            if outside := _outside(layer, _candidates(entry, workspace), workspace):
-                leads = ", ".join(map(str, outside))
-                value = entry if leads == entry else f"{entry} ({leads})"
-                yield TrustItem(file=layer.file, path=("skills", "paths", entry), value=value, why=_OUTSIDE)
+def configured_folders(
+    workspace: Workspace, layers: Iterable[ConfigLayer], accepted: TrustContent = NOTHING
+) -> ConfiguredFolders:
+    """Where each entry leads is looked up once: what is judged is what is read."""
+    folders, items, warnings = list[SkillFolder](), list[TrustItem](), list[str]()
+    for layer, entry in ((each, entry) for each in layers for entry in _settings(each).paths):
+        candidates = _candidates(entry, workspace)
+        outside = [each for each in candidates if not each.is_relative_to(workspace.root)]
+        if outside and not layer.trusted:
+            leads = ", ".join(map(str, outside))
+            value = entry if leads == entry else f"{entry} ({leads})"
+            item = TrustItem(file=layer.file, path=("skills", "paths", entry), value=value, why=_OUTSIDE)
+            if accepted.find(item) is None:
+                items.append(item)
+                continue
+        existing = [each for each in candidates if is_directory(each)]
+        if not existing:
+            warnings.append(f"{layer.file}: 'skills.paths' names {entry!r}: there is no such folder.")
+        folders += (SkillFolder(each, each in outside) for each in existing)
+    return ConfiguredFolders(tuple(folders), tuple(items), tuple(warnings))
 
 
 def _candidates(entry: str, workspace: Workspace) -> list[Path]:
@@ -159,22 +178,6 @@ def _candidates(entry: str, workspace: Workspace) -> list[Path]:
     path = workspace.home / entry[2:] if entry.startswith("~/") else Path(entry)
     bases = directories_to_root(workspace) if not path.is_absolute() else (Path("/"),)
     return [real_path(base / path) for base in bases]
-
-
-def _outside(layer: ConfigLayer, candidates: Iterable[Path], workspace: Workspace) -> list[Path]:
-    return [each for each in candidates if not layer.trusted and not each.is_relative_to(workspace.root)]
-
-
-def _configured_folders(layer: ConfigLayer, workspace: Workspace, found: FoundSkills) -> Iterator[SkillFolder]:
-    for entry in _settings(layer).paths:
-        candidates = _candidates(entry, workspace)
-        if _outside(layer, candidates, workspace):
-            continue
-        existing = [each for each in candidates if is_directory(each)]
-        if not existing:
-            found.warnings.append(f"{layer.file}: 'skills.paths' names {entry!r}: there is no such folder.")
-        for each in existing:
-            yield SkillFolder(each, layer.trusted and not each.is_relative_to(workspace.root))
 
 
 def _remote_folders(

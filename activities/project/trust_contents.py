@@ -7,7 +7,12 @@ from typing import Final
 from pydantic import JsonValue
 
 from activities.files.real_paths import real_path
-from activities.project.config_references import content_digest, read_reference, referenced_file
+from activities.project.config_references import (
+    content_digest,
+    read_reference,
+    referenced_file,
+    written_reference,
+)
 from workflows.domain.config.fields import JsonObject, value_at, with_value_at
 from workflows.domain.config.merge import ConfigLayer
 from workflows.domain.config.references import ReferenceKind, iter_texts, references_of, replace_references
@@ -40,7 +45,7 @@ def _contents(item: TrustItem, root: Path) -> Iterator[ReferencedContent]:
     for at, text in iter_texts(item.value, item.path):
         for kind, name in references_of(text):
             if _is_of_project(referenced_file(kind, name), root):
-                yield ReferencedContent(reference=_written(kind, name), digest=_digest(kind, name))
+                yield ReferencedContent(reference=written_reference(kind, name), digest=_digest(kind, name))
         if at[-1] in _FILE_FIELDS and _is_of_project(Path(text), root):
             yield ReferencedContent(reference=text, digest=_digest("file", text))
 
@@ -57,14 +62,10 @@ def _digest(kind: ReferenceKind, name: str) -> str:
         return ""
 
 
-def _written(kind: ReferenceKind, name: str) -> str:
-    return f"{{{kind}:{name}}}"
-
-
 def _pinned_tree(tree: JsonObject, item: TrustItem, digests: dict[str, str]) -> JsonObject:
     def pinned(kind: ReferenceKind, name: str) -> str:
-        digest = digests.get(_written(kind, name))
-        return _written(kind, name) if digest is None else f"{{accepted:{digest}:{kind}:{name}}}"
+        digest = digests.get(written_reference(kind, name))
+        return written_reference(kind, name) if digest is None else f"{{accepted:{digest}:{kind}:{name}}}"
 
     return with_value_at(tree, item.path, _replaced(value_at(tree, item.path), pinned))
 

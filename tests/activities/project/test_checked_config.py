@@ -1,6 +1,7 @@
 """What of a project's files counts once a person has accepted it."""
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
@@ -24,6 +25,7 @@ class Person:
     def __init__(self, project_home: ProjectHome) -> None:
         self.home = project_home
         self.digests: set[str] = set()
+        self.before_reading: Callable[[], None] = lambda: None
 
     async def content(self) -> TrustContent:
         home = self.home
@@ -39,6 +41,7 @@ class Person:
         async def find_accepted(worktree: str, digest: str) -> AcceptedTrust | None:
             assert worktree == str(home.project)
             known = digest in self.digests
+            self.before_reading()
             return AcceptedTrust(record=1, digest=digest, author="me", at=datetime.now(UTC)) if known else None
 
         loaded = await load_turn_config(home.workspace(), home.sources(), home.managed, role, find_accepted)
@@ -127,6 +130,46 @@ async def test_a_link_out_of_the_project_is_accepted_with_where_it_leads(person:
         f"has models read {link} ({two}), which is outside of the project"
     ]
     assert (await person.load()).instructions == ()
+
+
+async def test_a_link_that_is_changed_after_the_comparison_leads_nowhere(person: Person) -> None:
+    home = person.home
+    for name in ("one", "two"):
+        home.write(f"{name}/SKILL.md", f"---\nname: {name}\n---\n", under=home.home)
+    links = {"AGENTS.md": "SKILL.md", "told.md": "SKILL.md", "skills": ""}
+
+    def lead_to(folder: str) -> None:
+        for link, name in links.items():
+            (home.project / link).unlink(missing_ok=True)
+            (home.project / link).symlink_to(home.home / folder / name)
+
+    tree = {"skills": {"paths": ["./skills"]}, "agent": {"bold": {"prompt": "{file:./told.md}"}}}
+    home.write("opencode.json", json.dumps(tree))
+    lead_to("one")
+    await person.accept()
+    assert (await person.load()).instructions[0].text and (await person.load()).skills[0].name == "one"
+
+    person.before_reading = lambda: lead_to("two")
+    with pytest.raises(ConfigError, match=r"told\.md: its content is not what was accepted"):
+        await person.load()
+    lead_to("one")
+    links.pop("told.md")
+    turn_config = await person.load()
+
+    assert (turn_config.instructions, turn_config.skills) == ((), ())
+    assert [each.field.split()[0] for each in turn_config.untrusted_fields] == ["instructions", "skills.paths"]
+
+
+async def test_a_default_agent_of_the_project_takes_no_more_steps_than_the_users_own(person: Person) -> None:
+    own = {"default_agent": "careful", "agent": {"careful": {"steps": 5}}}
+    person.home.write("opencode.json", json.dumps(own), under=person.home.config)
+    project: dict[str, object] = {"default_agent": "build"}
+    person.home.write("opencode.json", json.dumps(project))
+    assert (await person.load()).agent.name == "careful"
+
+    person.home.write("opencode.json", json.dumps(project | {"agent": {"build": {"steps": 5}}}))
+
+    assert (await person.load()).agent.name == "build"
 
 
 @pytest.mark.parametrize("where", ["managed", "config"])

@@ -10,6 +10,8 @@ from activities.project.instructions import MAX_INSTRUCTION_BYTES, MAX_INSTRUCTI
 from activities.project.pattern_walk import MAX_SECONDS, MAX_WALKED
 from tests import cases
 from tests.activities.project.project_home import ProjectHome
+from workflows.domain.config.merge import ConfigLayer
+from workflows.domain.config.trust_items import TrustContent
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import ConfigError
 
@@ -229,3 +231,35 @@ async def test_a_file_that_is_read_in_part_only_is_named(project_home: ProjectHo
 
     expected = f"{file}: only the first 64 KiB are read as instructions."
     assert warnings == ((expected,) if size > MAX_INSTRUCTION_BYTES else ())
+
+
+def test_only_what_is_accepted_is_read_from_outside(project_home: ProjectHome) -> None:
+    """Whatever has changed between the comparison and the reading: another entry, a link, the first 50."""
+    outside = [project_home.write(f"{number:02}.md", str(number), under=project_home.home) for number in range(52)]
+    extra = project_home.write("rules/a.md", "inside")
+    names = ["rules/*.md", *(f"~/{file.name}" for file in outside)]
+    project_home.write("opencode.json", json.dumps({"instructions": names}))
+    (project_home.project / "AGENTS.md").symlink_to(project_home.write("linked", "linked", under=project_home.home))
+    workspace, sources = project_home.workspace(), project_home.sources()
+    foreign = ConfigLayer(file="https://o.test", trusted=False, tree={"instructions": ["~/foreign.md"]})
+    project_home.write("foreign.md", "an organisation's", under=project_home.home)
+    layers = (foreign, *read_layers(workspace, sources, project_home.managed))
+
+    shown = TrustContent(items=read_instructions(workspace, layers, sources).items[2:])  # but the link, the foreign one
+    extra.unlink()
+    read = read_instructions(workspace, layers, sources, shown)
+
+    assert [each.text for each in read.instructions] == [str(number) for number in range(47)]
+    assert [item.path[1] for item in read.items][-1] == f"{project_home.home}/47.md"  # moved up, unseen
+
+
+def test_a_pattern_for_files_outside_is_accepted_as_one(project_home: ProjectHome) -> None:
+    project_home.write("more/a.md", "a", under=project_home.home)
+    (project_home.project / "linked").symlink_to(project_home.write("other/b.md", "b", under=project_home.home).parent)
+    project_home.write("opencode.json", '{"instructions": ["~/more/*.md", "linked/*.md"]}')
+    workspace, sources = project_home.workspace(), project_home.sources()
+    layers = read_layers(workspace, sources, project_home.managed)
+
+    shown = TrustContent(items=read_instructions(workspace, layers, sources).items)
+
+    assert [each.text for each in read_instructions(workspace, layers, sources, shown).instructions] == ["a", "b"]

@@ -136,9 +136,17 @@ class TrustContent(Value):
         text = json.dumps(parts, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
+    def find(self, item: TrustItem) -> TrustItem | None:
+        """The same one, with the contents of its files."""
+        same = (each for each in self.items if (each.file, each.path, each.value) == (item.file, item.path, item.value))
+        return next(same, None)
+
     def leaves(self) -> Iterator[TrustLeaf]:
         for item in self.items:
             yield from item.leaves()
+
+
+NOTHING: Final = TrustContent()
 
 
 class TrustChange(NamedTuple):

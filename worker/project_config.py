@@ -40,9 +40,11 @@ async def load_project_config(
     return await _loader_of_worker(settings).load(str(directory), known, role, partial(_find_accepted, settings))
 
 
-async def check_project_trust(settings: Settings, directory: Path) -> CheckedConfig:
-    """What of this shell's configuration of a directory takes effect only once it is accepted. Raises UsageError."""
-    return await _loader_of_worker(settings).check_trust(str(directory), sources_of(settings))
+async def check_project_trust(
+    settings: Settings, directory: Path, sources: ConfigSources | None = None
+) -> CheckedConfig:
+    """What of a directory's configuration takes effect only once it is accepted. Raises UsageError."""
+    return await _loader_of_worker(settings).check_trust(str(directory), sources or sources_of(settings))
 
 
 async def _find_accepted(settings: Settings, worktree: str, digest: str) -> AcceptedTrust | None:

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from activities.files.workspace import Workspace
 from activities.model.providers import check_model
 from activities.project.checked_config import CheckedConfig
 from activities.project.config_loader import PRIMARY_ROLE
@@ -45,6 +46,11 @@ async def check_project_trust(
 ) -> CheckedConfig:
     """What of a directory's configuration takes effect only once it is accepted. Raises UsageError."""
     return await _loader_of_worker(settings).check_trust(str(directory), sources or sources_of(settings))
+
+
+def find_project(settings: Settings, directory: Path) -> Workspace:
+    """Without a look at its configuration."""
+    return project_loader(settings, settings.environment).workspace(str(directory))
 
 
 async def _find_accepted(settings: Settings, worktree: str, digest: str) -> AcceptedTrust | None:

@@ -35,8 +35,10 @@ def _items(layers: Sequence[ConfigLayer]) -> Iterator[TrustItem]:
 
 def _command_files(workspace: Workspace, sources: ConfigSources) -> Iterator[ConfigLayer]:
     """Of the project's Markdown files. A folder that cannot be read has no commands, and starts nothing."""
-    named = (folder for folder, trusted in user_config_folders(workspace, sources) if not trusted)
-    for folder in (*project_config_folders(workspace, sources), *named):
+    named = dict(user_config_folders(workspace, sources))
+    for folder in dict.fromkeys((*project_config_folders(workspace, sources), *named)):
+        if named.get(folder):  # the home directory may be the project
+            continue
         if not any((folder / each).is_dir() for each in ("command", "commands")):
             continue
         from activities.project.command_files import CommandFiles  # memory: few directories have commands

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import cast
+from typing import Final, cast
 from urllib.parse import quote, unquote
 
 from pydantic import JsonValue
@@ -14,6 +14,8 @@ from activities.project.jsonc import parse, read_text
 from workflows.domain.config import fields, references
 from workflows.domain.config.fields import FieldPath, JsonObject
 from workflows.domain.errors import ConfigError
+
+_TEXTS: Final = ("prompt", "template")  # of which only files are looked up
 
 
 async def resolve(text: str, environ: Mapping[str, str]) -> str:
@@ -37,7 +39,8 @@ async def resolve_all(value: JsonValue, environ: Mapping[str, str]) -> JsonValue
 
 
 def detach_from_file(tree: JsonObject, file: Path, home: Path) -> JsonObject:
-    """Make paths in references absolute, and plain secrets references."""
+    """Make paths in references absolute, and plain secrets references. Raises ConfigError for one of our own forms: it
+    would be shown, or taken, for something else than it stands for."""
     return {key: _detach(value, (key,), file, home) for key, value in tree.items()}
 
 
@@ -48,10 +51,20 @@ def _detach(value: JsonValue, at: FieldPath, file: Path, home: Path) -> JsonValu
         case list():
             return [_detach(item, (*at, str(number)), file, home) for number, item in enumerate(value)]
         case str() if references.has_reference(value):
+            _check_forms(value, at, file)
             return references.replace_references(value, lambda kind, name: _absolute(kind, name, file, home))
         case str() if stays_in_file(value, at):
             return f"{{config:{quote(str(file))}#{'/'.join(quote(step, safe='') for step in at)}}}"
     return value
+
+
+def _check_forms(text: str, at: FieldPath, file: Path) -> None:
+    for kind, _ in references.references_of(text) if at[-1] not in _TEXTS else ():
+        if kind in ("config", "accepted"):
+            raise ConfigError(
+                f"{file}: the field {'.'.join(at)!r} holds a reference {{{kind}:…}}, a form that only Holdfast itself "
+                "makes: write {env:NAME} or {file:path}."
+            )
 
 
 def _absolute(kind: references.ReferenceKind, name: str, file: Path, home: Path) -> str:

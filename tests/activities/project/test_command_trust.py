@@ -3,6 +3,7 @@
 import json
 
 from activities.project.config_loader import read_checked
+from activities.project.worktree import find_workspace
 from tests.activities.project.project_home import ProjectHome
 from workflows.domain.config.trust_items import TrustLeaf
 
@@ -42,3 +43,16 @@ async def test_a_folder_of_commands_that_cannot_be_read_stops_no_turn(project_ho
         project_home.write(f".opencode/command/c{number}.md", "!`ls`")
 
     assert await leaves(project_home) == [] and (await project_home.load()).held_content is None
+
+
+async def test_the_users_own_commands_are_theirs_though_home_is_the_project(project_home: ProjectHome) -> None:
+    project_home.write(".git/HEAD", "ref: refs/heads/main", under=project_home.home)
+    project_home.write(".opencode/commands/mine.md", "!`ls`", under=project_home.home)
+    project_home.write("code/.opencode/commands/other.md", "!`pwd`", under=project_home.home)
+    workspace = find_workspace(
+        project_home.home / "code", data=project_home.home / "d", home=project_home.home, temporary=project_home.home
+    )
+
+    checked = await read_checked(workspace, project_home.sources(), project_home.managed)
+
+    assert [leaf.field for leaf in checked.content.leaves()] == ["command.other.template"]

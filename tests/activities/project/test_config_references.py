@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from activities.project.config_references import detach_from_file, resolve
-from workflows.domain.config.fields import value_at
+from workflows.domain.config.fields import JsonObject, value_at
 from workflows.domain.errors import ConfigError
 
 OPTIONS = ("provider", "my/llm", "options")
@@ -42,6 +42,16 @@ async def test_a_plain_key_leaves_its_file_only_when_it_is_used(tmp_path: Path) 
 
     assert "s3cret" not in reference
     assert await resolve(reference, {}) == "s3cret"
+
+
+@pytest.mark.parametrize("written", ["{accepted:x}", "a {accepted:d:file:/p/k}", "{config:/home/u/o.json#a/apiKey}"])
+def test_a_form_that_only_we_make_is_refused_where_it_would_be_looked_up(written: str) -> None:
+    """A person would be shown a key of their own as the project's."""
+    with pytest.raises(ConfigError, match=r"^/p/o.json: the field 'model' holds a reference \{(accepted|config):…\}"):
+        detach_from_file({"model": written}, Path("/p/o.json"), Path("/home/u"))
+
+    prompt: JsonObject = {"agent": {"a": {"prompt": written}}}
+    assert detach_from_file(prompt, Path("/p/o.json"), Path("/home/u")) == prompt
 
 
 async def test_a_key_that_was_removed_since_is_an_error_that_names_its_field(tmp_path: Path) -> None:

@@ -125,5 +125,10 @@ def test_the_bounds_of_a_subagent_are_an_item_although_its_rules_are_no_looser()
     assert "mine" not in applied.own.agent and "task" in accepted.own.agent["mine"].permission
 
 
+@pytest.mark.parametrize("address", ["https://o.test", "HTTPS://o.test", "http://o.test"])
+def test_what_an_organisation_publishes_is_never_of_the_project(address: str) -> None:
+    assert item("model", "a/b").is_of_project and not item("model", "a/b", file=address).is_of_project
+
+
 def test_an_empty_project_has_no_item() -> None:
     assert apply_trust(layers_of({"model": "a/b"}, {}), rules_of) == (Config(model="a/b"), Config(model="a/b"), ())

@@ -16,6 +16,7 @@ from worker.cli.render.escaping import escape_exact
 from worker.cli.trust_dialog import ACCEPTED, DECLINED
 from worker.cli.trust_listing import TrustListing, list_trust
 from worker.client import SessionClient
+from worker.project_config import find_project
 from worker.settings import Settings
 from workflows.domain.errors import UsageError
 
@@ -54,17 +55,19 @@ async def trust(
     async with open_client(settings) as client:
         if verify:
             return await _verify(client)
-        listing = await list_trust(settings, client, where)
         if revoke:
-            await client.trust.revoke(listing.root, listing.directory)
-            print_note(f"Revoked: nothing of the configuration of {escape_exact(listing.root)} counts as your own.")
+            project = find_project(settings, where)  # also where its files cannot be read
+            await client.trust.revoke(str(project.root), str(project.directory))
+            print_note(
+                f"Revoked: nothing of the configuration of {escape_exact(str(project.root))} counts as your own."
+            )
             return ExitCode.DONE
-        decides = bool(listing.content.items) and not listing.accepted and not show and (yes or not as_json)
-        if as_json and not yes:
+        listing = await list_trust(settings, client, where)
+        if as_json:
             click.echo(json.dumps(trust_page.to_json(listing), indent=2))
         else:
             print_rows(trust_page.render_listing(listing, terminal_columns(), whole=show))
-        if decides:
+        if listing.content.items and not listing.accepted and not show and (yes or not as_json):
             return await _decide(settings, client, listing, yes=yes)
         if listing.content.items and not as_json:
             print_note(trust_page.describe_decision(listing))

@@ -40,7 +40,7 @@ class ConfigLayer(Value):
 
 def is_local(file: str) -> bool:
     """Else it is an organisation's, named by its address."""
-    return not file.startswith("https://")
+    return "://" not in file
 
 
 def merge_files(trees: Iterable[JsonObject]) -> JsonObject:

@@ -58,10 +58,13 @@ async def test_what_a_person_accepts_counts_until_it_changes(open_harness: OpenH
             waited = await terminal.ended()
         harness.file("header", "one")
         again = await person.run(*ASKS)
+        harness.file("opencode.json", "{")
         revoked = await person.run("trust", "--revoke")
+        harness.file("opencode.json", json.dumps(PROJECT))
         verified = await person.run("trust", "--verify")
         piped = await person.run("trust")
         listing = json.loads((await person.run("trust", "--json")).out)
+        decided = await person.run("trust", "--json", "--yes")
 
     assert unasked.code == ExitCode.WAITING and before[0] is None
     assert "Ignored from the project's configuration: provider.scripted.options of " in " ".join(unasked.err.split())
@@ -78,6 +81,7 @@ async def test_what_a_person_accepts_counts_until_it_changes(open_harness: OpenH
     assert again.code == 0 and "counts as yours" in again.err
     assert (revoked.code, verified.code, piped.code) == (0, 0, ExitCode.USAGE)
     assert verified.out.endswith(": 3 records: the chain is whole\n")
+    assert (decided.code, json.loads(decided.out)) == (0, listing)
     assert listing["decision"] is None and [each["place"] for each in listing["items"]] == ["opencode.json:1"] * 2
 
 

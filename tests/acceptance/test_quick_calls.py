@@ -2,25 +2,30 @@
 
 import pytest
 
+from tests.acceptance import workflow_histories
 from tests.acceptance.conftest import Open
 from tests.acceptance.scenarios import DONE, frozen
 from tests.harness import Harness
+from worker.outbox import workflow_id
 from worker.scripted.script import ScriptedAnswer, ScriptedCall
 from workflows.domain.ids import SessionId
 from workflows.domain.messages import CallState
 
 pytestmark = pytest.mark.acceptance
 
+RUN = "holdfast.tools.run"  # as an activity its request holds the turn
 LOOK = ScriptedAnswer(tools=(ScriptedCall(name="read", arguments={"filePath": "a.txt"}),))
 
 
 async def ended_once(harness: Harness, session: SessionId, *, recovered: bool) -> None:
     """The session's one call has one outcome. `recovered`: its claim was taken over, after another load: the repeated
-    task has the same fence, and is another execution."""
+    task has the same fence, and is another execution. A quick call whose time is over is taken over by an activity."""
     (call,) = await harness.calls(session)
     events = [event.type for event in await harness.events(session)]
+    histories = await workflow_histories.runs(harness.temporal, workflow_id(session))
+    slow = sum("turn" in each.request for each in workflow_histories.activities(histories) if each.name == RUN)
     assert call.state is CallState.DONE and call.outcome is not None and "here" in call.outcome.output
-    assert (events.count("call.claimed"), events.count("call.finished")) == (1 + recovered, 1)
+    assert events.count("call.finished") == 1 and 0 <= events.count("call.claimed") - 1 - recovered <= slow
 
 
 @pytest.mark.parametrize("point", ["tool.claimed", "tool.committed"], ids=["H2", "K"])

@@ -30,6 +30,7 @@ from workflows.domain.usage import Cost
 from workflows.domain.wire import Fence
 
 Deliver: TypeAlias = Callable[[SessionId], Awaitable[None]]  # sends a session's signals
+_TOO_MANY: Final = f"{tasks.MAX_AT_WORK} subagents work for this session, the most at once: wait for the end of one."
 MAX_CALLS: Final = 200  # of a subagent's turn, listed in its parent's call
 _MAX_TITLE_CHARS: Final = 200  # characters of a listed call's title
 _POLL_INTERVAL: Final = 0.2  # seconds between two checks of a stopped child
@@ -47,7 +48,7 @@ class CallSubagent:
     async def start(self, task_request: TaskRequest) -> SubagentStatus:
         """Store the child's session, prompt and link in one transaction.
 
-        Raises as `require_open_claim`, and ToolError for a session that cannot be continued.
+        Raises as `require_open_claim`, and ToolError for a session that cannot be continued, or one too many.
         """
         async with session_journal(self.database, self.call.session, WORKER, epoch=self.fence.epoch) as journal:
             known = await tasks.of_call(journal, self.call.id)
@@ -79,6 +80,8 @@ class CallSubagent:
         return child
 
     async def _begin(self, journal: Journal, task_request: TaskRequest, turn_status: TurnStatus) -> SubagentTask:
+        if await tasks.count_at_work(journal) >= tasks.MAX_AT_WORK:
+            raise ToolError(_TOO_MANY)
         message = MessageId(new_id(Prefix.MESSAGE))
         given = await self._ordered(journal) or Prompt(parts=())
         prompt = given.model_copy(update={"mode": PromptMode.QUEUE}).with_text(task_request.prompt)

@@ -42,8 +42,9 @@ class SuspensionRow(SuspendCause):
 
 class OverviewRow(Value):
     """A session for listings, with its newest turn. `waiting`: untaken prompts; `untaken`: all untaken work.
-    `background`: tasks whose results will wake it. `depth`: levels below the listed session. `host_offline`: its host
-    has no live worker. `default_title`: OpenCode's, as long as `title` is only the first prompt's first line."""
+    `background`: tasks whose results will wake it; `held`: results that do not. `depth`: levels below the listed
+    session. `host_offline`: its host has no live worker. `default_title`: OpenCode's, as long as `title` is only the
+    first prompt's first line."""
 
     id: SessionId
     parent: SessionId | None
@@ -70,6 +71,7 @@ class OverviewRow(Value):
     waiting: int
     untaken: int
     background: int
+    held: int
     pause: BackoffRow | None
     waits: tuple[OpenWaitRow, ...]
     suspension: SuspensionRow | None

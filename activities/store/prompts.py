@@ -19,6 +19,9 @@ from workflows.domain.messages import SubtaskPart
 from workflows.domain.prompt import Prompt, PromptContent, PromptMode
 
 _QUERIES: Final = Queries("prompts")
+_KEPT: Final = (
+    f"kept for the next prompt: {tasks.MAX_WOKEN_TURNS} turns in a row have been begun by results of background tasks"
+)
 
 
 async def accept(
@@ -120,13 +123,17 @@ async def author(journal: Journal, prompt: MessageId, turn: TurnId | None = None
 
 
 async def request_turn(journal: Journal, item: WorkItem) -> TurnRequest | None:
-    """Withdraws a subagent's prompt whose call is over: the call's end may have missed it."""
+    """Withdraws a subagent's prompt whose call is over: the call's end may have missed it. A result that must not wake
+    the session is held."""
     (row,) = await journal.rows(_QUERIES.turn_request, id=item.id)
     if row["call_over"]:
         withdraw_one(journal, item, "its call is over")
         return None
     # not in SQL: PostgreSQL cannot look into a body with NUL or a lone surrogate
     content = PromptContent.model_validate(row["body"])
+    if content.task_end is not None and not await tasks.may_wake(journal):
+        withdraw_one(journal, item, _KEPT)
+        return None
     instructs = content.system is not None or content.subtasks or content.shell
     instructed_by = MessageId(item.id) if instructs else None
     named = {name: row[name] for name in ("agent", "model", "variant")}

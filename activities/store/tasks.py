@@ -11,6 +11,8 @@ from workflows.domain.ids import MessageId, PartId, SessionId, TurnId
 from workflows.domain.value import Value
 from workflows.domain.wire import CloseReason
 
+MAX_AT_WORK: Final = 100  # subagents of a session at once: a worker carries out 200 activities
+MAX_WOKEN_TURNS: Final = MAX_AT_WORK  # in a row: each task of a person's turn may wake the session once
 _QUERIES: Final = Queries("tasks")
 
 
@@ -72,6 +74,18 @@ def start(
     delivery = Delivery.DUE if background else None
     journal.write(_QUERIES.insert, call=call, session=journal.session, child=child, prompt=prompt, delivery=delivery)
     journal.record(TaskStarted(call=call, child=child, prompt=prompt, agent=agent, background=background))
+
+
+async def count_at_work(journal: Journal) -> int:
+    """The session's subagents, also in the background."""
+    (row,) = await journal.rows(_QUERIES.count_at_work, session=journal.session)
+    return int(row["tasks"])
+
+
+async def may_wake(journal: Journal) -> bool:
+    """Whether a result may open a turn: False after MAX_WOKEN_TURNS, until other work has opened one, or joined one."""
+    (row,) = await journal.rows(_QUERIES.woken_turns, session=journal.session, limit=MAX_WOKEN_TURNS)
+    return int(row["turns"]) < MAX_WOKEN_TURNS
 
 
 async def of_call(reader: RowReader, call: PartId) -> SubagentTask | None:

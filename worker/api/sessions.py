@@ -41,7 +41,8 @@ class Suspension(Value):
 class Overview(Value):
     """A session for listings.
 
-    `waiting`: its untaken prompts; `untaken`: all its untaken work. `background`: its tasks whose results will wake it.
+    `waiting`: its untaken prompts; `untaken`: all its untaken work. `background`: its tasks whose results will wake it;
+    `held`: results that wait for its next turn.
     `depth`: levels below the listed session.
     `host_offline`: its host has no live worker. `default_title`: OpenCode's, as long as `title` is only the first
     prompt's first line. `schedule`: that has started it.
@@ -78,6 +79,7 @@ class Overview(Value):
     schedule: ScheduleId | None = None
     deleted_messages: int = 0
     background: int = 0
+    held: int = 0
 
     @property
     def working(self) -> bool:

@@ -17,6 +17,7 @@ SELECT s.id, s.parent, cardinality(tree.line) AS depth, s.host, s.directory, s.t
        (SELECT count(*) FROM ask a WHERE a.session = s.id AND a.state = 'open') AS asks,
        work.prompts AS waiting, work.untaken,
        (SELECT count(*) FROM task k WHERE k.session = s.id AND k.delivery = 'due') AS background,
+       (SELECT count(*) FROM task k WHERE k.session = s.id AND k.delivery = 'held' AND k.settled_at IS NOT NULL) AS held,
        s.host IS NOT NULL AND NOT EXISTS (SELECT 1 FROM host h WHERE h.name = s.host
                                           AND h.seen_at > now() - interval '15 s') AS host_offline,
        CASE WHEN now() >= g.paused_at AND now() < g.next_at

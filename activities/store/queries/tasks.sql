@@ -11,6 +11,15 @@ FROM task k JOIN session s ON s.id = k.child JOIN session_head h ON h.session = 
 JOIN work w ON w.id = k.prompt LEFT JOIN turn t ON t.id = w.turn
 WHERE k.call = %(call)s
 
+-- name: count_at_work
+-- How many subagents work for a session.
+SELECT count(*) AS tasks FROM task WHERE session = %(session)s AND settled_at IS NULL
+
+-- name: woken_turns
+-- How many of a session's newest turns have taken nothing but results of background tasks.
+SELECT count(*) AS turns FROM (SELECT id FROM turn WHERE session = %(session)s ORDER BY number DESC LIMIT %(limit)s) t
+WHERE NOT EXISTS (SELECT FROM work w WHERE w.turn = t.id AND NOT EXISTS (SELECT FROM task k WHERE k.result = w.id))
+
 -- name: unsettled
 -- The unsettled tasks of a session.
 SELECT k.call, k.child, k.prompt, k.delivery IS NOT NULL AS background, s.agent, h.seq

@@ -8,11 +8,11 @@ import pytest
 
 from activities.fault_limit import MAX_FAULTS
 from activities.session.task_results import deliver_results
-from activities.store import deletions, prompts, sessions, tasks, turns
+from activities.store import deletions, overviews, prompts, sessions, tasks, turns
 from activities.store.tasks import EndedTask
 from tests.activities.rig import ActivityRig, wait_for_lock_waiter
 from workflows.domain.errors import Conflict
-from workflows.domain.events.prompts import PromptAccepted
+from workflows.domain.events.prompts import PromptAccepted, PromptWithdrawn
 from workflows.domain.events.tasks import TaskSettled, TaskStarted
 from workflows.domain.ids import PartId, SessionId, TurnId
 from workflows.domain.messages import CallState
@@ -178,6 +178,33 @@ async def test_a_stopped_task_that_ends_late_is_told_to_the_turn_of_then_and_nev
         assert late.prompt in await prompts.steered(journal)
 
 
+async def test_results_wake_a_session_so_often_without_other_work_and_then_wait_for_it(rig: ActivityRig) -> None:
+    last, child = await begun(rig)
+    kept, other = await begun(rig)
+    woken = b"""INSERT INTO turn (id, session, number, turn_config, agent, model, state)
+                SELECT 'trn_' || n, session, n, turn_config, agent, model, 'ended' FROM turn, generate_series(2, 100) n
+                WHERE id = %(turn)s"""
+    await rig.close()
+    await rig.database.rows(woken, turn=rig.turn)  # by 99 results
+    for each in (child, other):
+        await works(each)
+    await child.close()
+    loaded = await rig.load()
+    assert loaded.turn is not None and loaded.turn.number == 101
+    rig.turn = loaded.turn.id
+    await rig.close()
+    await other.close()
+
+    assert (await rig.load()).turn is None
+    (withdrawn,) = [each for each in await rig.events() if isinstance(each, PromptWithdrawn)]
+    assert "kept for the next prompt: 100 turns in a row" in withdrawn.reason
+    shown = await overviews.get(rig.database, rig.session)
+    assert (shown.background, shown.untaken, shown.held) == (0, 0, 1)
+    await rig.prompt("Go on.", model="scripted/model")
+    assert (await rig.load()).turn is not None
+    assert [each.task for each in await results(rig)] == [last, kept, kept]
+
+
 async def test_a_result_that_cannot_be_read_delays_no_other_and_is_given_up(rig: ActivityRig) -> None:
     odd, broken = await begun(rig)
     call, child = await begun(rig)
@@ -235,6 +262,9 @@ async def test_a_hundred_tasks_of_one_step_are_begun_stopped_and_told_of_once_ea
     calls = await rig.answered(*(("task", GIVEN) for _ in range(100)))
     await asyncio.gather(*map(rig.run, calls))
     begun = await tasks.unsettled(rig.database, rig.session)
+    more = await rig.called("task", **GIVEN)
+    await rig.run(more)
+    assert await rig.state(more) is CallState.FAILED and "100 subagents work for this session" in await rig.output(more)
     await rig.close()
     stopped = await rig.stop()  # all in one transaction; none of them has begun
     await rig.prompt("Go on.", model="scripted/model")

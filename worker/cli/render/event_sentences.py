@@ -117,7 +117,7 @@ def _turn_sentence(event: Event, seen: EventWithContents) -> Sentence | None:
         case PromptAccepted() if event.schedule is not None:
             return f"Prompted {describe_schedule_prompt(event, seen)}.", DIM
         case PromptWithdrawn():
-            return f"Withdrawn: {one_line(prompt_of(seen, event.prompt))}", None
+            return f"Withdrawn ({one_line(event.reason)}): {one_line(prompt_of(seen, event.prompt))}", None
         case RetryAccepted():
             return f"The failed turn is retried, by {actor_of(seen)}.", None
         case RetryWithdrawn():

@@ -125,6 +125,8 @@ def _describe_waits(overview: Overview, now: datetime) -> Iterator[str]:
     if overview.background:
         tasks = pluralize(overview.background, "background task")
         yield f"{tasks}, whose results come by themselves; `holdfast stop {overview.id}` ends them."
+    if overview.held:
+        yield f"{pluralize(overview.held, 'result')} of background tasks for the next turn: any prompt begins it."
 
 
 def _describe_pause(pause: ProviderBackoff) -> Iterator[str]:

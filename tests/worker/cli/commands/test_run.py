@@ -413,7 +413,7 @@ async def test_ctrl_c_between_the_acceptance_of_a_task_and_its_following_stops_i
             terminal.type(CTRL_C)
             await terminal.until("It is stopped as soon as it is accepted")
             through.set()
-            await terminal.until("Withdrawn: go")
+            await terminal.until(r"Withdrawn \(stopped\): go")
             terminal.type(CTRL_C)
             stopped = await terminal.ended()
         came.clear()

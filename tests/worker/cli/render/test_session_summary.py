@@ -99,6 +99,7 @@ class WrittenLog:
 STANDING: dict[str, Any] = {name: None for name in Overview.model_fields} | {
     "deleted_messages": 0,
     "background": 0,
+    "held": 0,
     "waits": (),
     "id": ROOT,
     "depth": 0,

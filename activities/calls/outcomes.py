@@ -18,13 +18,21 @@ _LOG: Final = logging.getLogger("holdfast.tools")
 
 def aborted() -> Settlement:
     """Of a stopped call without output."""
-    return CallState.CANCELLED, Outcome(output=ABORTED, error=True, metadata={"interrupted": True})
+    return CallState.CANCELLED, _interrupted(ABORTED)
 
 
 def not_copied() -> Settlement:
     """Of a call that had not ended when its message was copied."""
-    outcome = Outcome(output=render_prompt("tools/not_copied"), error=True, metadata={"interrupted": True})
-    return CallState.CANCELLED, outcome
+    return CallState.CANCELLED, _interrupted(render_prompt("tools/not_copied"))
+
+
+def task_not_copied() -> Settlement:
+    """Of a call whose subagent works for the session that was copied."""
+    return CallState.CANCELLED, _interrupted(render_prompt("tools/task_not_copied"))
+
+
+def _interrupted(text: str) -> Outcome:
+    return Outcome(output=text, error=True, metadata={"interrupted": True})
 
 
 def unknown(call: CallRow, known: str) -> Settlement:

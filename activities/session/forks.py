@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from activities.calls import outcomes
+from activities.calls.outcomes import Settlement
 from activities.new_ids import new_id
-from activities.store import copies, sessions, transcript
+from activities.store import copies, prompts, sessions, transcript
 from activities.store.database import Database
 from activities.store.journal import Journal, read_version
 from activities.store.sessions import NewSession
@@ -21,7 +22,6 @@ from workflows.domain.errors import NotFound, Unavailable
 from workflows.domain.events.copies import SessionForked
 from workflows.domain.ids import GenerationId, MessageId, PartId, Prefix, SessionId, TurnId
 from workflows.domain.messages import AssistantMessage, ToolPart, UserMessage
-from workflows.domain.prompt import PromptContent
 from workflows.domain.titles import fork_title
 from workflows.domain.value import Value
 
@@ -84,15 +84,16 @@ class _Copy:
         self._prompts: dict[MessageId, MessageId] = {}
         self._answers: dict[MessageId, MessageId] = {}
         self._summaries: dict[MessageId, GenerationId] = {}
+        self._tasks_elsewhere: set[PartId] = set()  # calls whose results come to the origin only
 
     async def run(self) -> str | None:
         """Page by page: a long session never fills memory. Returns the agent of the last turn."""
         await copies.lock_turn_configs(self._batch, self._origin)
         turns = await copies.turns(self._batch, self._origin)
-        prompts = await copies.prompts(self._batch, self._origin)
+        named = await copies.prompts(self._batch, self._origin)
         reminders = await copies.reminders(self._batch, self._origin)
         summaries = deque(await copies.summaries(self._batch, self._origin))
-        cut, agent = await self._cut(), None
+        cut, agent, self._tasks_elsewhere = await self._cut(), None, await self._find_tasks_elsewhere()
         async for row in self._messages():
             message = row.message
             while summaries and summaries[0].id < message.id:
@@ -102,7 +103,7 @@ class _Copy:
                 self._copy_turn(turns[message.turn], cut=message.turn == cut)
                 agent = turns[message.turn]["agent"]
             if isinstance(message, UserMessage):
-                self._copy_prompt(message, prompts[message.id])
+                await self._copy_prompt(message, named[message.id])
             else:
                 generation = GenerationId(f"{Prefix.GENERATION}{message.id[3:]}")
                 await self._copy_answer(message, row, reminders.get(generation, []))
@@ -127,6 +128,15 @@ class _Copy:
                 return
             yield row
 
+    async def _find_tasks_elsewhere(self) -> set[PartId]:
+        """Of the tasks, those whose results are not among the messages that are copied."""
+        found = await copies.tasks_at_work(self._batch, self._origin)
+        if found:
+            async for row in self._messages():
+                if isinstance(row.message, UserMessage) and row.message.task_end is not None:
+                    found.discard(row.message.task_end.call)
+        return found
+
     def _copy_turn(self, row: dict[str, Any], *, cut: bool) -> None:
         copied = {name: row[name] for name in CopiedTurn.model_fields} | {"id": self._turns[row["id"]]}
         if (instructed_by := row["instructed_by"]) is not None:
@@ -136,10 +146,9 @@ class _Copy:
             copied |= {"reason": CloseReason.STOPPED, "error": None, "ended_at": ended}
         copies.write_turn(self._journal, CopiedTurn(**copied))
 
-    def _copy_prompt(self, message: UserMessage, named: dict[str, Any]) -> None:
-        content = PromptContent(
-            **{name: getattr(message, name) for name in ("parts", "system", "tools", "format", "task_end")}
-        )
+    async def _copy_prompt(self, message: UserMessage, named: dict[str, Any]) -> None:
+        content = await prompts.read(self._batch, message.id)
+        assert content is not None  # of this snapshot
         copies.write_prompt(
             self._journal,
             CopiedPrompt(
@@ -167,9 +176,8 @@ class _Copy:
             if isinstance(part, ToolPart):
                 times = row.call_times[part.id]
                 ended = {"state": part.state, "outcome": part.outcome, "settled_at": times.settled}
-                if part.outcome is None or not part.state.settled:
-                    state, outcome = outcomes.not_copied()
-                    ended = {"state": state, "outcome": outcome, "settled_at": datetime.now(UTC)}
+                if (settlement := self._settlement_of(part)) is not None:
+                    ended = {"state": settlement[0], "outcome": settlement[1], "settled_at": datetime.now(UTC)}
                 named = part.model_dump(include={"provider_id", "tool", "arguments"})
                 more = {**known[part.id], "claimed_at": times.claimed, **ended}
                 if (ordered_by := more["ordered_by"]) is not None:
@@ -190,6 +198,12 @@ class _Copy:
         )
         self._answers[message.id] = answer.message
         copies.write_answer(self._journal, answer)
+
+    def _settlement_of(self, call: ToolPart) -> Settlement | None:
+        """In place of what it has not here."""
+        if call.id in self._tasks_elsewhere:
+            return outcomes.task_not_copied()
+        return outcomes.not_copied() if call.outcome is None or not call.state.settled else None
 
     async def _copy_summaries(self) -> None:
         """Those of what was copied as a whole, with ids in the order of the messages."""

@@ -58,6 +58,11 @@ async def calls(reader: RowReader, message: MessageId) -> dict[PartId, dict[str,
     return {row.pop("id"): row for row in await reader.rows(_QUERIES.calls, messages=[message])}
 
 
+async def tasks_at_work(reader: RowReader, session: SessionId) -> set[PartId]:
+    """The calls whose subagents are at work, or have worked in the background: a message has their results."""
+    return {row["call"] for row in await reader.rows(_QUERIES.tasks_at_work, session=session)}
+
+
 async def reminders(reader: RowReader, session: SessionId) -> dict[GenerationId, list[JsonValue]]:
     return {row["id"]: row["reminders"] for row in await reader.rows(_QUERIES.reminders, session=session)}
 

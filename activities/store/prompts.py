@@ -87,10 +87,16 @@ async def texts(reader: RowReader, session: SessionId) -> list[str]:
     return [PromptContent.model_validate(row["body"]).text for row in rows]
 
 
+async def read(reader: RowReader, prompt: MessageId | None) -> PromptContent | None:
+    """Unless it is deleted; None for none."""
+    rows = await reader.rows(_QUERIES.body, id=prompt)
+    return PromptContent.model_validate(rows[0]["body"]) if rows else None
+
+
 async def system(reader: RowReader, prompt: MessageId | None) -> str | None:
     """The instructions of a prompt, unless it is deleted; None for none."""
-    rows = await reader.rows(_QUERIES.body, id=prompt)
-    return PromptContent.model_validate(rows[0]["body"]).system if rows else None
+    content = await read(reader, prompt)
+    return content.system if content else None
 
 
 async def subtask(reader: RowReader, prompt: MessageId, place: int) -> SubtaskPart | None:
@@ -101,14 +107,14 @@ async def subtask(reader: RowReader, prompt: MessageId, place: int) -> SubtaskPa
 
 async def filled(reader: RowReader, prompt: MessageId) -> PromptContent | None:
     """With the outputs of its commands, unless it is deleted."""
-    rows = await reader.rows(_QUERIES.body, id=prompt)
-    return await read_filled(reader, prompt, PromptContent.model_validate(rows[0]["body"])) if rows else None
+    content = await read(reader, prompt)
+    return await read_filled(reader, prompt, content) if content else None
 
 
 async def names(reader: RowReader, prompt: MessageId) -> tuple[str, ...]:
     """That may be those of agents which a person mentions in a prompt."""
-    rows = await reader.rows(_QUERIES.body, id=prompt)
-    return mentioned_names(PromptContent.model_validate(rows[0]["body"]).by_person) if rows else ()
+    content = await read(reader, prompt)
+    return mentioned_names(content.by_person) if content else ()
 
 
 async def author(journal: Journal, prompt: MessageId, turn: TurnId | None = None) -> str | None:

@@ -17,6 +17,10 @@ WHERE w.session = %(session)s AND w.state = 'taken'
 -- How people see the calls of messages, and which prompts' subtasks they are.
 SELECT id, display, ordered_by, ordered_part FROM call WHERE message = ANY(%(messages)s)
 
+-- name: tasks_at_work
+-- The calls of a session whose subagents are at work, or have worked in the background.
+SELECT call FROM task WHERE session = %(session)s AND (settled_at IS NULL OR delivery IS NOT NULL)
+
 -- name: reminders
 -- The reminders of a session's steps.
 SELECT id, reminders FROM generation WHERE session = %(session)s AND reminders IS NOT NULL

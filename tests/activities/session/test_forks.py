@@ -9,7 +9,18 @@ import pytest
 
 from activities.session.deletion import Deletion
 from activities.session.forks import ForkedSession, fork_session
-from activities.store import calls, compactions, events, grants, overviews, projects, sessions, statistics, transcript
+from activities.store import (
+    calls,
+    compactions,
+    events,
+    grants,
+    overviews,
+    projects,
+    prompts,
+    sessions,
+    statistics,
+    transcript,
+)
 from activities.store.compactions import CompactionTry, NewCompaction
 from activities.store.database import Database
 from activities.store.journal import session_journal
@@ -18,6 +29,7 @@ from activities.store.sessions import NewSession
 from activities.store.transcript_cache import TranscriptCache
 from tests.acceptance.database_proxy import database_proxy
 from tests.activities.rig import BODY, PERSON, ActivityRig, open_rig, wait_for_lock_waiter
+from workflows.domain.budgets import BudgetLimits
 from workflows.domain.errors import Conflict, NotFound
 from workflows.domain.generation import Generation, Purpose
 from workflows.domain.ids import GenerationId, MessageId, PartId, SessionId
@@ -26,11 +38,13 @@ from workflows.domain.messages import (
     CallState,
     ContextSummary,
     Message,
+    TaskEnd,
     TextPart,
     ToolPart,
     UserMessage,
 )
 from workflows.domain.permissions.replies import Reply
+from workflows.domain.prompt import Prompt, UsedCommand
 from workflows.domain.session_filter import EVERY_SESSION
 
 FORK = SessionId("ses_fork")
@@ -200,3 +214,37 @@ async def test_a_session_that_is_deleted_while_it_is_copied_is_named(postgres_ur
         held.release()
         with pytest.raises(Conflict, match="was deleted"):
             await copying
+
+
+async def test_a_fork_waits_for_no_task_of_its_origin(rig: ActivityRig) -> None:
+    """In the background or not, unless the result is among what it has copied."""
+    await rig.open_turn()
+    given = {"description": "look", "prompt": "Where?", "subagent_type": "explore"}
+    waiting, told, due = await rig.answered(*(("task", given | {"background": later}) for later in (False, True, True)))
+    for call in (waiting, told, due):
+        await rig.run(call)
+    async with rig.journal() as journal:
+        prompt = MessageId("msg_result")
+        end = TaskEnd(call=told, child=SessionId("ses_c"), agent="explore", title="look", failed=False)
+        await prompts.accept(journal, prompt, Prompt(parts=(TextPart(text="It is there."),), task_end=end))
+        prompts.take(journal, prompt, rig.turn, step=2)
+    await forked(rig)
+    await forked(rig, prompt, SessionId("ses_cut"))
+
+    for session, own in ((FORK, [told]), (SessionId("ses_cut"), [])):
+        (answer,) = [each for each in await messages(rig, session) if isinstance(each, AssistantMessage)]
+        parts = [part for part in answer.parts if isinstance(part, ToolPart) and part.outcome]
+        outputs = [part.outcome.output for part in parts if part.outcome]
+        assert ["comes there, and never here" in each for each in outputs] == [True, told not in own, True]
+
+
+async def test_a_fork_keeps_all_that_a_prompt_is_stored_with(rig: ActivityRig) -> None:
+    used = UsedCommand(name="look", arguments="@a.txt", template="d", typed_at=((0, 6),))
+    limits = BudgetLimits(steps=3)
+    content = Prompt(parts=(TextPart(text="@a.txt"),), command=used, limits=limits, model="scripted/model")
+    async with rig.journal() as journal:
+        await prompts.accept(journal, MessageId("msg_command"), content)
+    await rig.load()
+    await forked(rig)
+    (copied,) = await messages(rig, FORK)
+    assert await prompts.read(rig.database, copied.id) == content.content

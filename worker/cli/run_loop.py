@@ -1,23 +1,22 @@
 """The loop of `run`: follow a turn, have its asks answered, take the next prompt."""
 
 import asyncio
-from collections.abc import Sequence
 from contextlib import nullcontext
-from pathlib import Path
 from typing import Final, TypeAlias
 
 from activities.new_ids import new_id
 from worker.api.accepted import AcceptedStop
 from worker.api.events import EventWithContents
 from worker.cli import exit_codes
-from worker.cli.agent_cycle import AgentCycle
 from worker.cli.command_support import ring_bell
 from worker.cli.exit_codes import ExitCode
 from worker.cli.follow_loop import FollowLoop
+from worker.cli.followed_tasks import FollowedTasks
 from worker.cli.interrupt_guard import InterruptGuard
+from worker.cli.next_prompt import NextPrompt
 from worker.cli.render.escaping import escape_prose
 from worker.cli.render.event_renderer import Renderer
-from worker.cli.render.formatting import format_duration, pluralize
+from worker.cli.render.formatting import format_duration
 from worker.cli.render.jsonlines import create_json_view
 from worker.cli.render.styles import styled
 from worker.cli.render.terminal import Terminal
@@ -26,17 +25,15 @@ from worker.cli.session_follower import SessionFollower
 from worker.cli.slash_commands import SLASH_HELP, RunCommand, may_be_command, parse_command, parse_run_command
 from worker.cli.terminal_input import TabPressed, UiEvent
 from worker.client import SessionClient
-from worker.project_config import load_project_config
 from workflows.domain.close_reason import CloseReason
 from workflows.domain.errors import HoldfastError, Unavailable
 from workflows.domain.events.compactions import CompactionTaken, CompactionWithdrawn
 from workflows.domain.events.event import Event
-from workflows.domain.events.prompts import PromptAccepted, PromptTaken, PromptWithdrawn
+from workflows.domain.events.prompts import PromptTaken, PromptWithdrawn
 from workflows.domain.events.sessions import SessionEnded, SessionSuspended
 from workflows.domain.events.stops import StopAccepted
-from workflows.domain.events.tasks import TaskStarted
 from workflows.domain.events.turns import RetryWithdrawn, TurnEnded, TurnOpened
-from workflows.domain.ids import CompactionId, MessageId, PartId, Prefix, RetryId, SessionId, TurnConfigId, TurnId
+from workflows.domain.ids import CompactionId, MessageId, Prefix, RetryId, SessionId, TurnConfigId, TurnId
 from workflows.domain.prompt import Prompt
 from workflows.domain.value import Value
 
@@ -95,11 +92,10 @@ class RunLoop(FollowLoop):
         self._unsent: tuple[str, MessageId] | None = None  # the refused line, which keeps its id: it may be recorded
         self._stays_open = self._takes_prompts and options.stay_open and not options.no_wait
         self._untaken: set[AcceptedWork] = {accepted} if accepted is not None else set()  # without a turn
-        self._background: set[PartId] = set()  # tasks that were begun while we looked, and whose results will come
+        self._background = FollowedTasks()
         self._turn = options.turn
         self._configuration = options.configuration
-        self._agent: str | None = None  # that has begun with the options' model
-        self._agents = AgentCycle(self._agent_names)
+        self._next = NextPrompt(self._client, self._session, options.agent, options.model, options.variant)
         self._stop: asyncio.Task[AcceptedStop] | None = None
         self._exit_code = ExitCode.DONE
         self._hint_printed = False
@@ -125,7 +121,7 @@ class RunLoop(FollowLoop):
     def _refresh(self, terminal: Terminal, question: str) -> None:
         open_ = self._takes_prompts and self._follower.keyboard.open
         typed = self._follower.keyboard.typed if open_ else None
-        terminal.refresh(question, typed, agent=self._agents.chosen)
+        terminal.refresh(question, typed, agent=self._next.chosen)
 
     async def _on_ui_event(self, ui_event: UiEvent) -> ExitCode | None:
         if isinstance(ui_event, TabPressed):
@@ -134,20 +130,13 @@ class RunLoop(FollowLoop):
         return await super()._on_ui_event(ui_event)
 
     async def _on_tab(self) -> None:
-        """Have another agent work on the next prompt; a model that was named is for the one before."""
+        """Have another agent work on the next prompt."""
         if not self._takes_prompts:
             return
         try:
-            agent = await self._agents.advance()
+            await self._next.choose_next_agent()
         except HoldfastError as error:
             self._print_note(escape_prose(str(error)))
-        else:
-            self._options = self._options.model_copy(update={"agent": agent, "model": None, "variant": None})
-
-    async def _agent_names(self) -> tuple[Sequence[str], str]:
-        overview = await self._client.sessions.get(self._session)
-        turn_config = await load_project_config(self._client.settings, Path(overview.directory))
-        return turn_config.delegation.visible_names, self._options.agent or overview.agent
 
     async def _on_session_event(self, seen: EventWithContents) -> ExitCode | None:
         if self._no_wait and isinstance(seen.record.event, SessionSuspended):
@@ -160,33 +149,11 @@ class RunLoop(FollowLoop):
                 self._print_note(f"Turn {event.number} works with another configuration: {event.turn_config}")
             self._configuration = event.turn_config
 
-    def _note_agent(self, event: Event) -> None:
-        if not isinstance(event, TurnOpened):
-            return
-        if event.agent == self._agents.chosen:
-            self._agents.chosen = None  # it is the session's now
-            self._options = self._options.model_copy(update={"agent": None})
-        if self._agent is None and self._options.agent in (None, event.agent):
-            self._agent = event.agent
-            self._options = self._options.model_copy(update={"agent": None})  # it is the session's now
-        elif self._agent not in (None, event.agent):
-            self._options = self._options.model_copy(update={"model": None, "variant": None})
-
-    def _note_background(self, event: Event) -> None:
-        """A result is work that we follow; a stop ends what there is in the background."""
-        match event:
-            case TaskStarted(background=True):
-                self._background.add(event.call)
-            case PromptAccepted(task=call) if call in self._background:
-                self._background.discard(call)
-                self._untaken.add(event.prompt)
-            case StopAccepted() | SessionEnded():
-                self._background.clear()
-
     async def _on_own_event(self, seen: EventWithContents) -> ExitCode | None:
         self._report_new_configuration(seen.record.event)
-        self._note_agent(seen.record.event)
-        self._note_background(seen.record.event)
+        self._next.note(seen.record.event)
+        if (result := self._background.note(seen.record.event)) is not None:
+            self._untaken.add(result)
         match event := seen.record.event:
             case (
                 PromptTaken(prompt=taken, turn=turn)
@@ -232,21 +199,15 @@ class RunLoop(FollowLoop):
             return None
         stays_open = self._stays_open and self._follower.keyboard.open
         if self._background:
-            self._print_background(stays_open=stays_open)
+            self._print_note(self._background.describe(stays_open=stays_open))
             self._waits_for_background = not stays_open
+            if stays_open:
+                self._print_prompt_hint()
             return None
         if not stays_open:
             return end
         self._print_prompt_hint()
         return None
-
-    def _print_background(self, *, stays_open: bool) -> None:
-        tasks = pluralize(len(self._background), "background task")
-        end = "it ends" if len(self._background) == 1 else "they end"
-        leave = "" if stays_open else " Ctrl-C leaves, and nothing is lost."
-        self._print_note(f"{tasks} at work: the session goes on when {end}.{leave}")
-        if stays_open:
-            self._print_prompt_hint()
 
     def _print_prompt_hint(self) -> None:
         if not self._hint_printed and self._stays_open:
@@ -277,13 +238,8 @@ class RunLoop(FollowLoop):
                 for each in SLASH_HELP:
                     self._print_note(each)
             case RunCommand.RETRY:
-                self._untaken.add(
-                    (
-                        await self._client.retry(
-                            self._session, model=self._options.model, variant=self._options.variant
-                        )
-                    ).retry
-                )
+                model, variant = self._next.model, self._next.variant
+                self._untaken.add((await self._client.retry(self._session, model=model, variant=variant)).retry)
             case None if text.strip():
                 self._untaken.add(await self._send(text))
         return None
@@ -300,13 +256,12 @@ class RunLoop(FollowLoop):
 
     async def _prompt_of(self, text: str) -> Prompt:
         """Of a line, or of the slash command that it is."""
-        named = self._options.model_dump(include={"agent", "model", "variant"})
+        given = self._next.without_text
         if may_be_command(text):
             found = await self._client.commands.list(self._session)
             if (typed := parse_command(text, found.names)) is not None:
-                given = Prompt(parts=(), **named)
                 return await self._client.commands.of_session(self._session, typed.name, typed.arguments, given)
-        return Prompt.of_text(text, **named)
+        return given.with_text(text)
 
     async def _on_interrupt(self) -> ExitCode | None:
         """The first Ctrl-C stops the turn; the second leaves, after a moment to record the stop.

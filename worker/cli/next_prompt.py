@@ -1,0 +1,54 @@
+"""Agent, model and variant of the next prompt that a person types while following a session."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from worker.cli.agent_cycle import AgentCycle
+from worker.client import SessionClient
+from worker.project_config import load_project_config
+from workflows.domain.events.event import Event
+from workflows.domain.events.turns import TurnOpened
+from workflows.domain.ids import SessionId
+from workflows.domain.prompt import Prompt
+
+
+class NextPrompt:
+    """None names the session's. A model that was named is for the agent that begins with it."""
+
+    def __init__(
+        self, client: SessionClient, session: SessionId, agent: str | None, model: str | None, variant: str | None
+    ) -> None:
+        self.agent, self.model, self.variant = agent, model, variant
+        self._client = client
+        self._session = session
+        self._cycle = AgentCycle(self._agent_names)
+        self._began: str | None = None  # the agent that has begun with the named model
+
+    @property
+    def without_text(self) -> Prompt:
+        return Prompt(parts=(), agent=self.agent, model=self.model, variant=self.variant)
+
+    @property
+    def chosen(self) -> str | None:
+        """The agent that was chosen by Tab."""
+        return self._cycle.chosen
+
+    async def choose_next_agent(self) -> None:
+        """Raises HoldfastError."""
+        self.agent, self.model, self.variant = await self._cycle.advance(), None, None
+
+    def note(self, event: Event) -> None:
+        """An agent that has begun a turn is the session's."""
+        if not isinstance(event, TurnOpened):
+            return
+        if event.agent == self._cycle.chosen:
+            self._cycle.chosen = self.agent = None
+        if self._began is None and self.agent in (None, event.agent):
+            self._began, self.agent = event.agent, None
+        elif self._began not in (None, event.agent):
+            self.model = self.variant = None
+
+    async def _agent_names(self) -> tuple[Sequence[str], str]:
+        overview = await self._client.sessions.get(self._session)
+        turn_config = await load_project_config(self._client.settings, Path(overview.directory))
+        return turn_config.delegation.visible_names, self.agent or overview.agent

@@ -18,6 +18,7 @@ from worker.cli.render.escaping import escape_prose
 from worker.cli.render.event_renderer import Renderer
 from worker.cli.render.formatting import format_duration
 from worker.cli.render.jsonlines import create_json_view
+from worker.cli.render.stop_text import describe_stop
 from worker.cli.render.styles import styled
 from worker.cli.render.terminal import Terminal
 from worker.cli.render.turn_summary import describe_usage
@@ -289,9 +290,6 @@ class RunLoop(FollowLoop):
         return ExitCode.INTERRUPTED
 
     def _begin_stop(self) -> None:
-        if self._is_idle:
-            self._print_note("Nothing is at work.")
-            return
         self._stop = asyncio.create_task(self._client.stop(self._session))
         self._stop.add_done_callback(self._report_stop)
 
@@ -300,3 +298,6 @@ class RunLoop(FollowLoop):
             return
         if isinstance(error := stop.exception(), HoldfastError):
             self._print_note(f"The stop was not recorded, so the task goes on: {escape_prose(str(error))}")
+        elif error is None and (stopped := stop.result()).turn is None:  # no turn that ends is still to come
+            self._stop = None
+            self._print_note(describe_stop(stopped))

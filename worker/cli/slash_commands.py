@@ -24,7 +24,7 @@ class TypedCommand(NamedTuple):
 
 
 SLASH_HELP: Final = (
-    "/stop   stop the turn",
+    "/stop   stop the turn, and the tasks in the background",
     "/retry  retry a failed turn",
     "/exit   leave; what is at work goes on (also Ctrl-D when nothing is)",
     "Tab     another agent for the next prompt, of those that work for people",

@@ -6,7 +6,6 @@ from typing import Any
 
 import click
 
-from worker.api.accepted import AcceptedStop
 from worker.api.messages import ChangeSummary
 from worker.api.sessions import Overview
 from worker.cli import completers, confirmation, filter_options, id_lookup, other_sessions
@@ -18,6 +17,7 @@ from worker.cli.render.console import print_json_list, print_rows, terminal_colu
 from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.formatting import pluralize
 from worker.cli.render.session_status import describe_session, describe_subagent
+from worker.cli.render.stop_text import describe_stop
 from worker.cli.render.wrap import wrap_text
 from worker.cli.request_choice import parse_request_choice
 from worker.client import SessionClient
@@ -175,7 +175,7 @@ async def stop(settings: Settings, session: str, keep_queued: bool, as_json: boo
     async with open_client(settings, with_worker=True) as client:
         overview = await client.sessions.get(await id_lookup.find_session(client, session))
         stopped = await client.stop(overview.id, keep_queued=keep_queued)
-    described = f"{_describe_stop(stopped)} {one_line(overview.title)} ({overview.id})"
+    described = f"{describe_stop(stopped)} {one_line(overview.title)} ({overview.id})"
     click.echo(stopped.model_dump_json() if as_json else described)
 
 
@@ -199,12 +199,3 @@ async def end(settings: Settings, session: str, yes: bool, as_json: bool) -> Non
         stopped = await client.end(overview.id)
     described = f"The session has ended: {one_line(overview.title)} ({overview.id})"
     click.echo(stopped.model_dump_json() if as_json else described)
-
-
-def _describe_stop(stopped: AcceptedStop) -> str:
-    withdrawn = f" {pluralize(len(stopped.withdrawn), 'prompt')} withdrawn." if stopped.withdrawn else ""
-    number = len(stopped.background)
-    tasks = f" {pluralize(number, 'background task')} stopped." if number else ""
-    if stopped.turn is None:
-        return f"No turn was running.{tasks}{withdrawn}"
-    return f"The stop is recorded; the turn is ending.{tasks}{withdrawn}"

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 from tests.harness import wait_for_file
-from tests.worker.cli.conftest import OpenHarness, shell
+from tests.worker.cli.conftest import CTRL_D, OpenHarness, shell
 from tests.workflows.delegation import DONE, FOUND, LOOK, delegates, delegation_scripts
 from worker.scripted.script import Hold, ScriptedAnswer
 
@@ -146,3 +146,27 @@ async def test_run_follows_a_task_in_the_background_to_the_turn_that_its_result_
     begin = lines.index("It comes later.")
     woken = lines.index(f"> Background task ended: look for one (@explore, {child.id})")
     assert "explore │ It is in a.txt, line 1." in lines[begin:woken] and "All is done." in lines[woken:]
+
+
+async def test_a_typed_stop_ends_what_works_in_the_background_of_an_idle_session(
+    open_harness: OpenHarness, tmp_path: Path
+) -> None:
+    held = FOUND.model_copy(update={"faults": {1: Hold(path=str(tmp_path / "gate"))}})
+    scripts = delegation_scripts(delegates("one", background=True), DONE, one=(held,))
+    async with (
+        open_harness(scripts=scripts) as harness,
+        harness.running_worker(),
+        shell(harness).terminal("run", "-m", "scripted/model", "Find it.") as terminal,
+    ):
+        await terminal.until("1 background task at work")
+        await terminal.until("Type the next prompt")
+        terminal.type("/stop\r")
+        await terminal.until(r"No turn was running\. 1 background task stopped\.")
+        (_, child) = await harness.client.sessions.list_recent()
+        await harness.ended(child.id)
+        terminal.type("/stop\r")
+        await terminal.until(r"No turn was running\.")
+        terminal.type(CTRL_D)
+        code = await terminal.ended()
+
+    assert code == 0

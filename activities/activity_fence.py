@@ -13,7 +13,8 @@ from activities.store.database import Database
 from activities.store.journal import WORKER, session_journal
 from workflows.domain.errors import StaleFence, UnknownEpoch
 from workflows.domain.events.calls import WriteRefused
-from workflows.domain.wire import Fence, Request
+from workflows.domain.fence import Fence
+from workflows.domain.wire import Request
 
 _BITS: Final = 48  # the log holds it as a JSON number
 _EXECUTION: Final[ContextVar[int]] = ContextVar("execution")

@@ -18,13 +18,14 @@ from activities.tools.registry import TOOLS
 from workflows.domain.actor import Actor
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.effects import Effect, Plan, Recovery
+from workflows.domain.fence import Fence
 from workflows.domain.generation import Generation, Purpose
 from workflows.domain.ids import AskId, GenerationId, MessageId, PartId, Prefix, SessionId, TurnId
 from workflows.domain.messages import AnswerMetadata, CallState, Outcome, TextPart
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.prompt import Prompt, PromptMode
 from workflows.domain.usage import Tokens
-from workflows.domain.wire import CloseReason, Fence
+from workflows.domain.wire import CloseReason
 
 ACTOR: Final = Actor(subject="bench", method="bench")
 _MODEL: Final = "scripted/model"

@@ -25,7 +25,7 @@ from worker.scripted.script import Script
 from worker.settings import Settings
 from worker.stack.state_file import PartName
 from workflows.domain.ids import SessionId
-from workflows.domain.wire import WakeKind
+from workflows.domain.wake_signal import WakeKind
 
 HEALED: Final = Budget(must=120, aim=60)  # seconds
 _LONGEST: Final = 300.0  # seconds

@@ -39,7 +39,7 @@ from workflows.domain.ids import AskId, SessionId, TurnId
 from workflows.domain.messages import AssistantMessage, ToolPart, Transcript
 from workflows.domain.permissions.replies import AskDecision, Reply
 from workflows.domain.prompt import Prompt
-from workflows.domain.wire import Wake, WakeKind
+from workflows.domain.wake_signal import Wake, WakeKind
 
 ACTOR = Actor(subject="tester@here", method="test")
 SIGNALED = EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED

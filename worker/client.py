@@ -8,21 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from activities.new_ids import new_id
-from activities.session import answers
-from activities.store import (
-    budgets,
-    compaction_requests,
-    outbox,
-    prompts,
-    retries,
-    sessions,
-    stops,
-    suspensions,
-    waits,
-)
+from activities.store import outbox, sessions
 from activities.store.journal import session_journal
-from activities.store.sessions import NewSession
-from activities.store.stops import StopRequested
 from worker.api.accepted import (
     AcceptedAnswer,
     AcceptedCompaction,
@@ -33,35 +20,35 @@ from worker.api.accepted import (
     AcceptedWake,
 )
 from worker.api.mapping import from_row
-from worker.deletions_client import DeletionsClient
-from worker.grants_client import GrantsClient
 from worker.inbox_reader import InboxReader, door_database
-from worker.prompt_check import check_length, check_subagents, validate_prompt
+from worker.length_check import check_length
 from worker.settings import Settings
 from worker.stack.state_file import Endpoints
-from worker.titles_client import TitlesClient
-from worker.waits_client import WaitsClient
-from workflows.domain import titles
 from workflows.domain.actor import Actor
-from workflows.domain.budgets import BudgetLimits
-from workflows.domain.config.sources import ConfigSources
 from workflows.domain.errors import Conflict, Unavailable, UsageError
 from workflows.domain.ids import AskId, CompactionId, MessageId, Prefix, RetryId, SessionId, StopId, SuspensionId
 from workflows.domain.permissions.grants import GrantScope
 from workflows.domain.permissions.replies import AskDecision
-from workflows.domain.prompt import Prompt
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # start-up time: a command needs few of them, and of the modules that methods import
+    from activities.store.stops import StopRequested
     from worker.archives_client import ArchivesClient
     from worker.commands_client import CommandsClient
     from worker.copies_client import CopiesClient
+    from worker.deletions_client import DeletionsClient
+    from worker.grants_client import GrantsClient
     from worker.outbox import SignalSender
     from worker.record_reader import RecordReader
     from worker.schedules_client import SchedulesClient
     from worker.session_reader import SessionReader
     from worker.summaries_client import SummariesClient
+    from worker.titles_client import TitlesClient
     from worker.trust_client import TrustClient
+    from worker.waits_client import WaitsClient
+    from workflows.domain.budgets import BudgetLimits
+    from workflows.domain.config.sources import ConfigSources
     from workflows.domain.config.turn_config import TurnConfig
+    from workflows.domain.prompt import Prompt
 
 
 class Holdfast:
@@ -119,10 +106,6 @@ class SessionClient:
         self.database = holdfast.database
         self.actor = actor
         self.inbox = InboxReader(holdfast.database)
-        self.grants = GrantsClient(holdfast.database, actor)
-        self.deletions = DeletionsClient(holdfast.database, holdfast.settings, actor)
-        self.titles = TitlesClient(holdfast.database, actor, holdfast.deliver)
-        self.waits = WaitsClient(holdfast.database, actor, holdfast.deliver)
 
     @cached_property
     def sessions(self) -> "SessionReader":
@@ -172,18 +155,42 @@ class SessionClient:
 
         return SchedulesClient(self.database, self.settings, self.actor, self.holdfast.deliver)
 
+    @cached_property
+    def grants(self) -> "GrantsClient":
+        from worker.grants_client import GrantsClient  # as above
+
+        return GrantsClient(self.database, self.actor)
+
+    @cached_property
+    def deletions(self) -> "DeletionsClient":
+        from worker.deletions_client import DeletionsClient  # as above
+
+        return DeletionsClient(self.database, self.settings, self.actor)
+
+    @cached_property
+    def titles(self) -> "TitlesClient":
+        from worker.titles_client import TitlesClient  # as above
+
+        return TitlesClient(self.database, self.actor, self.holdfast.deliver)
+
+    @cached_property
+    def waits(self) -> "WaitsClient":
+        from worker.waits_client import WaitsClient  # as above
+
+        return WaitsClient(self.database, self.actor, self.holdfast.deliver)
+
     async def start(
         self,
         directory: str,
-        message: Prompt | str,
+        message: "Prompt | str",
         *,
         title: str | None = None,
         environment: Mapping[str, str] | None = None,
-        sources: ConfigSources | None = None,
+        sources: "ConfigSources | None" = None,
         turn_config: "TurnConfig | None" = None,
         session: SessionId | None = None,
         prompt: MessageId | None = None,
-        limits: BudgetLimits | None = None,
+        limits: "BudgetLimits | None" = None,
     ) -> AcceptedPrompt:
         """Create a session with its first prompt; idempotent with the caller's ids.
 
@@ -191,13 +198,16 @@ class SessionClient:
         them saves a read. Raises UsageError for an unusable agent or model, and if another machine has our host's name.
         A variant that the model lacks fails the turn.
         """
-        from worker.session_template import prepare_template  # only starting needs configuration
+        # Start-up time: only starting needs configuration.
+        from worker.prompt_check import validate_prompt
+        from worker.session_template import prepare_template
+        from workflows.domain import titles
 
         message = validate_prompt(message)
         template = await prepare_template(
             self.settings, self.database, directory, message, title, environment, sources, turn_config
         )
-        new = NewSession(
+        new = sessions.NewSession(
             id=session or SessionId(new_id(Prefix.SESSION)),
             host=self.settings.host,
             title=titles.first_line(message.title),
@@ -210,12 +220,12 @@ class SessionClient:
     async def prompt(
         self,
         session: SessionId,
-        message: Prompt | str,
+        message: "Prompt | str",
         *,
         prompt: MessageId | None = None,
-        sources: ConfigSources | None = None,
+        sources: "ConfigSources | None" = None,
         turn_config: "TurnConfig | None" = None,
-        limits: BudgetLimits | None = None,
+        limits: "BudgetLimits | None" = None,
     ) -> AcceptedPrompt:
         """Accept a prompt: it joins the running turn at its next step, or (queued) gets its own turn.
 
@@ -223,16 +233,20 @@ class SessionClient:
         id, if it is sent again. `turn_config` as in `start`. Raises UsageError, NotFound, Conflict. A model that cannot
         be asked, and a variant that it lacks, fail the turn.
         """
+        from worker.prompt_check import validate_prompt  # start-up time
+
         message = validate_prompt(message)
         if message.agent is not None or message.subagents:
             await self._check_agents(session, message, sources, turn_config)
         return await self._accept(session, message, prompt, sources, limits)
 
     async def _check_agents(
-        self, session: SessionId, message: Prompt, sources: ConfigSources | None, turn_config: "TurnConfig | None"
+        self, session: SessionId, message: "Prompt", sources: "ConfigSources | None", turn_config: "TurnConfig | None"
     ) -> None:
         """Raises UsageError for agents that cannot work in the session; on another host, turn or call fails."""
-        from worker.project_config import Role, load_project_config  # only if an agent is named
+        # Start-up time: only if an agent is named.
+        from worker.project_config import Role, load_project_config
+        from worker.prompt_check import check_subagents
 
         origin = await sessions.origin(self.database, session)
         agent = message.agent or origin.agent
@@ -249,11 +263,13 @@ class SessionClient:
     async def _accept(
         self,
         session: SessionId,
-        message: Prompt,
+        message: "Prompt",
         prompt: MessageId | None,
-        sources: ConfigSources | None = None,
-        limits: BudgetLimits | None = None,
+        sources: "ConfigSources | None" = None,
+        limits: "BudgetLimits | None" = None,
     ) -> AcceptedPrompt:
+        from activities.store import budgets, prompts  # start-up time
+
         identity = prompt or MessageId(new_id(Prefix.MESSAGE))
         async with session_journal(self.database, session, self.actor) as journal:
             if message.limits is not None:
@@ -264,13 +280,15 @@ class SessionClient:
                 await budgets.set_limits(journal, limits)
         return AcceptedPrompt(session=session, prompt=identity, delivered=await self.holdfast.deliver(session))
 
-    async def configure(self, session: SessionId, sources: ConfigSources) -> tuple[str, ...]:
+    async def configure(self, session: SessionId, sources: "ConfigSources") -> tuple[str, ...]:
         """Replace the sources from the next turn on; returns the changed variables. Raises NotFound, Conflict."""
         async with session_journal(self.database, session, self.actor) as journal:
             return await sessions.configure(journal, sources)
 
     async def answer(self, ask: AskId, decision: AskDecision) -> AcceptedAnswer:
         """Answer an ask, once. Raises UsageError, NotFound, Conflict."""
+        from activities.session import answers  # start-up time
+
         check_length("The message", decision.feedback or "")
         check_length("The answer", "".join(each for answer in decision.answers or () for each in answer))
         settled = await answers.answer_ask(self.database, ask, decision, self.actor)
@@ -288,9 +306,11 @@ class SessionClient:
         model: str | None = None,
         variant: str | None = None,
         retry: RetryId | None = None,
-        sources: ConfigSources | None = None,
+        sources: "ConfigSources | None" = None,
     ) -> AcceptedRetry:
         """Retry the newest, failed turn. A `variant` that the model lacks fails it again. Raises NotFound, Conflict."""
+        from activities.store import retries  # start-up time
+
         async with session_journal(self.database, session, self.actor) as journal:
             if sources is not None:
                 await sessions.configure(journal, sources)
@@ -303,6 +323,8 @@ class SessionClient:
     ) -> AcceptedCompaction:
         """Put a summary in place of the beginning of the conversation, before the open turn's next step or in a turn of
         its own; `focus`: what it is to keep above all. Raises UsageError, NotFound, Conflict."""
+        from activities.store import compaction_requests  # start-up time
+
         check_length("The message", focus or "")
         identity = compaction or CompactionId(new_id(Prefix.COMPACTION))
         async with session_journal(self.database, session, self.actor) as journal:
@@ -312,6 +334,8 @@ class SessionClient:
 
     async def resume(self, session: SessionId, *, suspension: SuspensionId | None = None) -> AcceptedResume:
         """Resume a suspended session and its subagents. Raises NotFound, Conflict."""
+        from activities.store import suspensions  # start-up time
+
         async with session_journal(self.database, session, self.actor) as journal:
             resumed = await suspensions.resume(journal, suspension)
         await self.holdfast.deliver(session)
@@ -323,7 +347,7 @@ class SessionClient:
     async def wake(self, session: SessionId) -> AcceptedWake:
         """End the pauses of providers and the waits on purpose, of the session and its subagents. Raises NotFound,
         Conflict."""
-        from activities.store import generations  # start-up time
+        from activities.store import generations, waits  # start-up time
 
         woken = []
         for each in await sessions.tree(self.database, session):
@@ -341,6 +365,8 @@ class SessionClient:
 
     async def stop(self, session: SessionId, *, keep_queued: bool = False, stop: StopId | None = None) -> AcceptedStop:
         """Stop the open turn and the tasks in the background, and withdraw untaken prompts."""
+        from activities.store import stops  # start-up time
+
         async with session_journal(self.database, session, self.actor) as journal:
             stopped = await stops.accept(journal, stop or self._stop_id(), keep_queued=keep_queued)
         await self._deliver_stop(session, stopped)
@@ -355,14 +381,16 @@ class SessionClient:
             ended.update(left)
         return from_row(AcceptedStop, stopped)
 
-    async def _end(self, session: SessionId) -> StopRequested:
+    async def _end(self, session: SessionId) -> "StopRequested":
+        from activities.store import stops  # as above
+
         async with session_journal(self.database, session, self.actor) as journal:
             stopped = await stops.accept(journal, self._stop_id())
             await sessions.end(journal, "ended by a person")
         await self._deliver_stop(session, stopped)
         return stopped
 
-    async def _deliver_stop(self, session: SessionId, stopped: StopRequested) -> None:
+    async def _deliver_stop(self, session: SessionId, stopped: "StopRequested") -> None:
         callers = await outbox.callers(self.database, session)  # of withdrawn prompts
         for each in (session, *stopped.background, *callers):
             await self.holdfast.deliver(each)

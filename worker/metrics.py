@@ -16,7 +16,7 @@ from worker.background_tasks import every
 from workflows.domain.errors import Unavailable, UsageError
 from workflows.domain.events.asks import AskRaised
 from workflows.domain.events.calls import CallFinished, WriteRefused
-from workflows.domain.events.event import EventRecord
+from workflows.domain.events.event import Event
 from workflows.domain.events.generations import MessageCompleted, ModelRetry
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.usage import Cost
@@ -74,8 +74,8 @@ class Metrics:
             raise _port_taken(f"{host}:{port}") from error
         self._database.on_commit = self.count
 
-    def count(self, record: EventRecord) -> None:
-        match record.event:
+    def count(self, event: Event) -> None:
+        match event:
             case MessageCompleted(turn=turn, tokens=tokens, cost=cost):
                 self._steps.inc(0 if turn is None else 1)
                 spent = Cost.of(cost)

@@ -25,7 +25,7 @@ from workflows.domain.ids import WORKFLOW_TYPE as WORKFLOW_TYPE
 from workflows.domain.ids import SessionId
 from workflows.domain.ids import workflow_id as workflow_id
 from workflows.domain.state import SessionState, TurnLimits
-from workflows.domain.wire import WAKE, Wake
+from workflows.domain.wake_signal import WAKE, Wake
 
 _SIGNAL_TIMEOUT: Final = timedelta(seconds=5)
 _SUMMARY: Final = 200  # bytes; the engine takes 400

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from activities.tools.json_schema import check_schema
+from worker.length_check import check_length
 from workflows.domain.agents.agent import AgentMode
 from workflows.domain.errors import UsageError
 from workflows.domain.messages import FilePart, SubtaskPart, TextPart
@@ -12,7 +12,6 @@ from workflows.domain.prompt import Prompt
 if TYPE_CHECKING:  # start-up time of commands
     from workflows.domain.config.turn_config import TurnConfig
 
-MAX_PROMPT_CHARS: Final = 1_000_000
 MAX_SUBTASKS: Final = 20
 MAX_SHELL: Final = 20  # shell references
 MAX_TOOLS: Final = 100
@@ -40,6 +39,8 @@ def validate_prompt(prompt: Prompt | str) -> Prompt:
     check_shell(prompt)
     validate_tools(prompt.tools or {})
     if prompt.format is not None:
+        from activities.tools.json_schema import check_schema  # as above
+
         check_schema(prompt.format.json_schema)
     return prompt
 
@@ -97,12 +98,3 @@ def validate_tools(tools: Mapping[str, bool]) -> None:
     for name in tools:
         if not name.isprintable() or not 0 < len(name) <= _MAX_TOOL_CHARS:
             raise UsageError(f"{name[:50]!r} names no tool: a name has 1 to {_MAX_TOOL_CHARS} printable characters.")
-
-
-def check_length(what: str, text: str) -> None:
-    """Raises UsageError."""
-    if len(text) > MAX_PROMPT_CHARS:
-        raise UsageError(
-            f"{what} has {len(text):,} characters; at most {MAX_PROMPT_CHARS:,} are allowed: "
-            "write it into a file of the project and name that file."
-        )

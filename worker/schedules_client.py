@@ -11,7 +11,8 @@ from activities.store.schedule_records import RecordKind, ScheduleRecordRow
 from activities.store.schedules import NewSchedule, ScheduledPrompt, ScheduleRow
 from activities.store.statements import Statements
 from worker.api.schedules import ScheduleEntry, ScheduleEvent, ScheduleTiming, ScheduleVerification, TriggeredPrompt
-from worker.prompt_check import check_length, validate_prompt
+from worker.length_check import check_length
+from worker.prompt_check import validate_prompt
 from worker.settings import Settings
 from workflows.domain.actor import Actor
 from workflows.domain.budgets import BudgetLimits

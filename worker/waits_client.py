@@ -7,7 +7,7 @@ from activities.store import waits
 from activities.store.database import Database
 from activities.store.journal import session_journal
 from worker.api.accepted import AcceptedPoke
-from worker.prompt_check import check_length
+from worker.length_check import check_length
 from workflows.domain.actor import Actor
 from workflows.domain.errors import Conflict
 from workflows.domain.ids import PartId, SessionId

@@ -19,18 +19,8 @@ from workflows.domain.errors import NotFound, ReloadDue
 from workflows.domain.generation import Purpose
 from workflows.domain.ids import GenerationId, SessionId
 from workflows.domain.state import Aside, SessionState
-from workflows.domain.wire import (
-    WAKE,
-    AsideRequest,
-    CloseReason,
-    CloseRequest,
-    CloseResult,
-    LoadRequest,
-    LoadResult,
-    Request,
-    Wake,
-    WakeKind,
-)
+from workflows.domain.wake_signal import WAKE, Wake, WakeKind
+from workflows.domain.wire import AsideRequest, CloseReason, CloseRequest, CloseResult, LoadRequest, LoadResult, Request
 
 # Of starting or waking a subagent; afterwards the sweeper wakes it.
 _START_ATTEMPTS: Final = 3

@@ -12,7 +12,8 @@ from workflows.domain.behaviour import require_known
 from workflows.domain.errors import ReloadDue
 from workflows.domain.generation import Purpose
 from workflows.domain.state import SessionState
-from workflows.domain.wire import WAKE, CloseReason, Wake, WakeKind
+from workflows.domain.wake_signal import WAKE, Wake, WakeKind
+from workflows.domain.wire import CloseReason
 from workflows.runtime import SessionRuntime
 from workflows.turn import Turn
 

@@ -5,9 +5,9 @@ from activities.store import prompts
 from activities.store.calls import CallRow
 from activities.store.database import Database
 from activities.store.journal import WORKER, session_journal
+from workflows.domain.fence import Fence
 from workflows.domain.ids import MessageId, PartId, Prefix
 from workflows.domain.prompt import Prompt
-from workflows.domain.wire import Fence
 
 
 def prompt_of_call(call: PartId) -> MessageId:

@@ -12,8 +12,8 @@ from activities.store.database import Database
 from activities.store.journal import WORKER, Journal, session_journal
 from activities.store.waits import WaitRow
 from activities.tools.tool import WaitStatus
+from workflows.domain.fence import Fence
 from workflows.domain.waits import WaitEnd, WaitSubject
-from workflows.domain.wire import Fence
 
 
 @dataclass(frozen=True)

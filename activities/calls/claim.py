@@ -15,6 +15,7 @@ from workflows.domain.effects import Plan
 from workflows.domain.errors import StaleFence, ToolError, VersionConflict
 from workflows.domain.events.asks import SignalWithoutAnswer
 from workflows.domain.events.calls import RecordedDecision
+from workflows.domain.fence import Fence
 from workflows.domain.ids import TurnConfigId
 from workflows.domain.messages import CallState, Outcome
 from workflows.domain.open_call import CallResult, CallResultState
@@ -25,7 +26,7 @@ from workflows.domain.permissions.loop_guard import GUARD_REQUEST
 from workflows.domain.permissions.replies import AskState
 from workflows.domain.permissions.rules import Action, Ruleset
 from workflows.domain.questions import AskKind
-from workflows.domain.wire import Fence, RunRequest
+from workflows.domain.wire import RunRequest
 
 _TURN_OVER: Final = CallResult(state=CallResultState.SETTLED, stopped=True)
 

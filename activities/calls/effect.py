@@ -30,10 +30,11 @@ from activities.tools.toolset import Toolset, Toolsets
 from activities.turn_context import TurnContext
 from workflows.domain.effects import Plan, Recovery
 from workflows.domain.errors import OutcomeUnknown, ToolError, Unavailable
+from workflows.domain.fence import Fence
 from workflows.domain.ids import PartId
 from workflows.domain.messages import CallState, Outcome
 from workflows.domain.open_call import CallResult
-from workflows.domain.wire import Fence, RunRequest
+from workflows.domain.wire import RunRequest
 
 _LOG: Final = logging.getLogger("holdfast.tools")
 _OTHER_MACHINE: Final = "It began on another machine, which is gone, and whose files and processes cannot be seen here."

@@ -8,7 +8,7 @@ from activities.store.journal import Journal
 from activities.store.turns import TurnStatus
 from activities.tools.tool import ABORTED
 from workflows.domain.errors import CallStopped, StaleFence
-from workflows.domain.wire import Fence
+from workflows.domain.fence import Fence
 
 
 async def require_open_claim(journal: Journal, call: CallRow, fence: Fence) -> TurnStatus:

@@ -23,11 +23,12 @@ from activities.store.journal import WORKER, Journal, session_journal
 from activities.tools.tool import Delegated, Waiting
 from prompts import render_prompt
 from workflows.domain.errors import ToolError
+from workflows.domain.fence import Fence
 from workflows.domain.messages import CallState, Outcome
 from workflows.domain.open_call import CallResult, CallResultState
 from workflows.domain.permissions import refusals
 from workflows.domain.permissions.rules import Action
-from workflows.domain.wire import Fence, RefuseRequest, RunRequest
+from workflows.domain.wire import RefuseRequest, RunRequest
 
 
 class ToolActivities:

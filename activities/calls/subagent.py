@@ -22,12 +22,12 @@ from workflows.domain.agents.delegation import subagent_rules
 from workflows.domain.answer_text import answer_text
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import ToolError, Unavailable
+from workflows.domain.fence import Fence
 from workflows.domain.ids import MessageId, PartId, Prefix, SessionId
 from workflows.domain.messages import AssistantMessage, Message, StepReminders, ToolPart
 from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.prompt import Prompt, PromptMode
 from workflows.domain.usage import Cost
-from workflows.domain.wire import Fence
 
 Deliver: TypeAlias = Callable[[SessionId], Awaitable[None]]  # sends a session's signals
 _TOO_MANY: Final = f"{tasks.MAX_AT_WORK} subagents work for this session, the most at once: wait for the end of one."

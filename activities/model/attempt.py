@@ -43,11 +43,12 @@ from activities.store.model_answers import NewAnswer, StoredAnswer
 from activities.store.turns import TurnStatus
 from workflows.domain.budgets import Usage, produced
 from workflows.domain.errors import Unavailable, UsageError
+from workflows.domain.fence import Fence
 from workflows.domain.generation import Generation
 from workflows.domain.ids import GenerationId, MessageId, Prefix, is_id
 from workflows.domain.provider_failure import ProviderFailure
 from workflows.domain.usage import Tokens
-from workflows.domain.wire import Fence, Request
+from workflows.domain.wire import Request
 
 
 class Attempts:

@@ -4,23 +4,27 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from activities.new_ids import new_id
-from activities.store import asks, budgets, grants, stops, turns
+from activities.store import asks, grants, turn_configs, turns
 from activities.store.asks import AskAnswer, AskRow
 from activities.store.database import Database
 from activities.store.journal import Journal, session_journal
 from workflows.domain.actor import Actor
-from workflows.domain.budget_question import FINISH, More, is_at_limit, read_choice
 from workflows.domain.errors import Conflict
 from workflows.domain.events.asks import AnswerRefused
-from workflows.domain.ids import AskId, GrantId, Prefix, SessionId, StopId
-from workflows.domain.overflow_question import AGAIN, END, read_overflow_choice
+from workflows.domain.ids import AskId, GrantId, Prefix, SessionId
 from workflows.domain.permissions.grants import Grant, GrantScope, asked_rules, savable_patterns
-from workflows.domain.permissions.replies import AskDecision, OpenAsk, Reply, asks_now_covered, decision_problem
+from workflows.domain.permissions.replies import (
+    AskDecision,
+    AskState,
+    OpenAsk,
+    Reply,
+    asks_now_covered,
+    decision_problem,
+)
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.questions import QuestionRequest
 from workflows.domain.value import Value
-from workflows.domain.wire import AskState
 
 GRANT_ACTOR = "grant"
 
@@ -84,36 +88,15 @@ async def _settle(journal: Journal, row: AskRow, decision: AskDecision, rules: R
     decided = AskAnswer(reply=decision.reply, feedback=decision.feedback, answers=decision.answers)
     asks.answer(journal, row, decided)
     if isinstance(row.body, QuestionRequest) and row.call is None:
-        if is_at_limit(row.body):
-            await _apply_choice(journal, row, read_choice(row.body, decision))
-        else:
-            await _apply_overflow_choice(journal, row, read_overflow_choice(decision))
+        from activities.session import limit_answers  # start-up time: most asks are a call's
+
+        await limit_answers.apply(journal, row, row.body, decision)
     others = await asks.open_of_session(journal)
     if decision.reply is Reply.REJECT:
         also_settled = _reject(journal, others)
     else:
         also_settled = await _answer_covered(journal, others, rules) if grant else ()
     return AnswerResult(ask=await asks.lock(journal, row.id), asks=(row.id, *also_settled), grant=grant)
-
-
-async def _apply_choice(journal: Journal, row: AskRow, choice: More | str) -> None:
-    """How a turn goes on at the limit of its budget."""
-    if isinstance(choice, More):
-        locked = await budgets.lock_one(journal, row.budget or "")
-        if locked is not None:
-            budgets.extend(journal, locked, choice.unit, choice.amount)
-    elif choice == FINISH:
-        budgets.finish_turn(journal, row.turn)
-    else:
-        await stops.accept(journal, StopId(new_id(Prefix.STOP)), keep_queued=True)
-
-
-async def _apply_overflow_choice(journal: Journal, row: AskRow, choice: str) -> None:
-    """How a turn goes on whose conversation does not fit its model."""
-    if choice == END:
-        await stops.accept(journal, StopId(new_id(Prefix.STOP)), keep_queued=True)
-    elif choice != AGAIN:
-        turns.change_model(journal, row.turn, choice, row.id)
 
 
 def _save_grant(journal: Journal, row: AskRow, scope: GrantScope, rules: Ruleset) -> Grant | None:
@@ -153,7 +136,7 @@ async def _answer_covered(journal: Journal, waiting: list[AskRow], rules: Rulese
 
 async def _rules_of_turn(journal: Journal, row: AskRow) -> Ruleset:
     turn_status = await turns.turn_status(journal, row.turn)
-    return (await turns.turn_config(journal, turn_status.turn_config)).rules
+    return (await turn_configs.rules(journal, [turn_status.turn_config]))[turn_status.turn_config]
 
 
 def _is_repetition(row: AskRow, decision: AskDecision) -> bool:

@@ -16,7 +16,7 @@ from workflows.domain.open_call import may_change_one_file
 from workflows.domain.permissions.replies import AskState
 from workflows.domain.repairs import Repair, next_repair
 from workflows.domain.suspension import SuspendCause, SuspendReason
-from workflows.domain.wire import WakeKind
+from workflows.domain.wake_signal import WakeKind
 
 RECONCILE: Final = Actor(subject="worker", method="reconcile")
 

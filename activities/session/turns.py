@@ -33,9 +33,10 @@ from activities.store.calls import CallRow
 from activities.store.database import Database
 from activities.store.journal import WORKER, Journal, session_journal
 from workflows.domain.errors import StaleFence, Unavailable
+from workflows.domain.fence import Fence
 from workflows.domain.ids import SessionId, TurnId
 from workflows.domain.messages import CallState
-from workflows.domain.wire import CloseReason, CloseRequest, CloseResult, Fence
+from workflows.domain.wire import CloseReason, CloseRequest, CloseResult
 
 _WITHOUT_REST: Final = (CloseReason.STOPPED, CloseReason.ENDED)  # also after a step that the run has not seen
 

@@ -2,25 +2,26 @@
 
 import logging
 from datetime import datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from activities.store.calls import CallRow
 from activities.store.database import Database, dumps
-from activities.store.events import parse_record
 from activities.store.journal import Journal, seal
 from activities.store.queries import Queries
 from workflows.domain.actor import Actor
+from workflows.domain.call_state import CallState
 from workflows.domain.errors import NotFound
 from workflows.domain.events.asks import AnswerNotRun, AskAnswered, AskClosed, AskRaised, AskReopened
-from workflows.domain.events.event import EventRecord
 from workflows.domain.hash_chain import salted_hash
 from workflows.domain.ids import AskId, GrantId, PartId, SessionId, TurnId
-from workflows.domain.messages import CallState
 from workflows.domain.permissions.loop_guard import GUARD_REQUEST
 from workflows.domain.permissions.replies import AskState, Reply
 from workflows.domain.questions import Answers, AskBody, AskKind, QuestionRequest
 from workflows.domain.value import Value
-from workflows.domain.wire import WakeKind
+from workflows.domain.wake_signal import WakeKind
+
+if TYPE_CHECKING:  # start-up time of commands
+    from activities.store.calls import CallRow
+    from workflows.domain.events.event import Event
 
 _LOG: Final = logging.getLogger("holdfast.store")
 _QUERIES: Final = Queries("asks")
@@ -69,7 +70,7 @@ class AskAnswer(Value):
     by_grant: GrantId | None = None
 
 
-async def create(journal: Journal, call: CallRow, ask: AskId, request: int, body: AskBody) -> AskRow:
+async def create(journal: Journal, call: "CallRow", ask: AskId, request: int, body: AskBody) -> AskRow:
     owner = {"turn": call.turn, "call": call.id, "revision": call.revision, "request": request}
     owner |= {"budget": None, "rest": None}
     _insert(journal, ask, body, call.digest or "", **owner)
@@ -108,7 +109,7 @@ async def of_call(journal: Journal, call: PartId) -> list[AskRow]:
     return [_checked_against_log(journal, row) for row in await journal.rows(_QUERIES.of_call, call=call)]
 
 
-def relevant_to(known: list[AskRow], call: CallRow) -> list[AskRow]:
+def relevant_to(known: list[AskRow], call: "CallRow") -> list[AskRow]:
     """Those of the call's present revision, and its loop guard's."""
     return [
         ask for ask in known if ask.revision == call.revision or (ask.request == GUARD_REQUEST and ask.by_grant is None)
@@ -191,8 +192,16 @@ def _report_forged(journal: Journal, ask: AskRow) -> None:
 
 
 def _is_logged(journal: Journal, row: dict[str, Any], ask: AskRow) -> bool:
-    logged = [parse_record(bytes(row["answer"]))] if row["answer"] else [entry for entry, _ in journal.records]
-    return any(_is_answer(entry, ask, _answers_seal(row)) for entry in logged)
+    logged = [_logged_answer(row)] if row["answer"] else [(each.event, each.author) for each in journal.recorded]
+    return any(_is_answer(event, author, ask, _answers_seal(row)) for event, author in logged)
+
+
+def _logged_answer(row: dict[str, Any]) -> "tuple[Event, str]":
+    """The event and its author."""
+    from activities.store.events import parse_record  # start-up time of commands: it reads all events
+
+    record = parse_record(bytes(row["answer"]))
+    return record.event, record.actor.subject
 
 
 def _answers_seal(row: dict[str, Any]) -> str | None:
@@ -200,11 +209,10 @@ def _answers_seal(row: dict[str, Any]) -> str | None:
     return salted_hash(bytes(salt), dumps(row["answers"]).encode()) if salt is not None else None
 
 
-def _is_answer(entry: EventRecord, ask: AskRow, answers_seal: str | None) -> bool:
-    event = entry.event
+def _is_answer(event: "Event", author: str, ask: AskRow, answers_seal: str | None) -> bool:
     return isinstance(event, AskAnswered) and (
         (event.ask, event.call, event.digest) == (ask.id, ask.call, ask.digest)
-        and (event.reply, event.by_grant, entry.actor.subject) == (ask.reply, ask.by_grant, ask.author)
+        and (event.reply, event.by_grant, author) == (ask.reply, ask.by_grant, ask.author)
         and event.answers_seal == answers_seal
     )
 
@@ -213,8 +221,7 @@ async def answers_to(database: Database, call: PartId) -> Answers | None:
     """What a person has answered to a call's questions, if the log confirms it."""
     for row in await database.rows(_QUERIES.answers, call=call):
         ask = ask_row(row)
-        record = parse_record(bytes(row["answer"]))
-        if _is_answer(record, ask, _answers_seal(row)):
+        if _is_answer(*_logged_answer(row), ask, _answers_seal(row)):
             return ask.answers
     return None
 

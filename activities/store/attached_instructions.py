@@ -9,8 +9,8 @@ from pydantic import JsonValue
 from activities.store.database import Database, dumps
 from activities.store.journal import Journal
 from activities.store.queries import Queries
+from workflows.domain.fence import Fence
 from workflows.domain.ids import PartId
-from workflows.domain.wire import Fence
 
 _QUERIES: Final = Queries("attached_instructions")
 

@@ -11,12 +11,12 @@ from activities.store.journal import Journal
 from activities.store.queries import Queries
 from activities.store.statements import RowReader
 from activities.store.transcript import StepNumber
+from workflows.domain.fence import Fence
 from workflows.domain.generation import Purpose
 from workflows.domain.ids import CompactionId, GenerationId, MessageId, PartId, SessionId, TurnConfigId, TurnId
 from workflows.domain.messages import AnswerMetadata
 from workflows.domain.sent_request import RequestChoice
 from workflows.domain.value import WireValue
-from workflows.domain.wire import Fence
 
 _QUERIES: Final = Queries("attempts")
 

@@ -19,6 +19,7 @@ from workflows.domain.effects import Plan, Recovery
 from workflows.domain.errors import NotFound, StaleFence
 from workflows.domain.events.calls import CallClaimed, CallDrifted, CallFinished, CallPrepared, RecordedDecision
 from workflows.domain.events.tasks import TaskSettled
+from workflows.domain.fence import Fence
 from workflows.domain.file_changes import ChangedFiles, FileChanged
 from workflows.domain.ids import MessageId, PartId, SessionId, TurnConfigId, TurnId
 from workflows.domain.messages import CallState, Outcome, SubagentSettled, TodosReplaced
@@ -26,7 +27,6 @@ from workflows.domain.output_format import STRUCTURED_OUTPUT
 from workflows.domain.permissions.grants import Grant
 from workflows.domain.questions import AskBody
 from workflows.domain.value import Value
-from workflows.domain.wire import Fence
 
 EFFECT_DIGITS: Final = 16  # of the effect's digest in history
 _QUERIES: Final = Queries("calls")

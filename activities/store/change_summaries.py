@@ -12,7 +12,7 @@ from workflows.domain.events.sessions import SummaryRequested
 from workflows.domain.ids import GenerationId, MessageId, SessionId, TurnId
 from workflows.domain.titles import without_thoughts
 from workflows.domain.value import Value
-from workflows.domain.wire import WakeKind
+from workflows.domain.wake_signal import WakeKind
 
 _QUERIES: Final = Queries("change_summaries")
 

@@ -29,7 +29,7 @@ from workflows.domain.errors import Unavailable
 from workflows.domain.ids import PartId, SessionId, TurnConfigId
 
 if TYPE_CHECKING:
-    from workflows.domain.events.event import EventRecord
+    from workflows.domain.events.event import Event
 
 _QUERIES: Final = Queries("pg_notify")
 _CACHED: Final = 500  # entries of a cache; what is never fetched is dropped
@@ -52,7 +52,7 @@ class Database:
         # Any: of values of `activities.store.calls`, which imports this module.
         self.prepared_calls: LruCache[PartId, Any] = LruCache(_CACHED)  # of PreparedCall
         self.call_environments: LruCache[tuple[SessionId, TurnConfigId], Any] = LruCache(_CACHED)  # of CallEnvironment
-        self.on_commit: Callable[[EventRecord], None] | None = None  # called for each event committed by this process
+        self.on_commit: Callable[[Event], None] | None = None  # called for each event committed by this process
         self.notifications = NotifySender(self._notify)
         self.hub = NotificationHub(self.listen)
         self._drained_at = float("-inf")

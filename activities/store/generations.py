@@ -13,11 +13,12 @@ from activities.store.queries import Queries
 from activities.store.turns import TurnStatus
 from workflows.domain.errors import StaleFence
 from workflows.domain.events.generations import ModelRetry, PauseEnded
+from workflows.domain.fence import Fence
 from workflows.domain.generation import Generation
 from workflows.domain.ids import GenerationId, NoteId, TurnId
 from workflows.domain.messages import AnswerMetadata, Reminder
 from workflows.domain.value import Value
-from workflows.domain.wire import Fence, WakeKind
+from workflows.domain.wake_signal import WakeKind
 
 _QUERIES: Final = Queries("generations")
 

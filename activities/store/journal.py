@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
 
 from activities.store.database import Database, dumps
 from activities.store.pg_notify import FOLLOWER_LOCK_CLASS
@@ -17,9 +17,11 @@ from activities.store.turn_configs import TurnConfigCache
 from workflows.domain import hash_chain
 from workflows.domain.actor import Actor
 from workflows.domain.errors import Conflict, NotFound, StaleFence, UnknownEpoch, VersionConflict
-from workflows.domain.events.event import Event, EventRecord
 from workflows.domain.ids import SessionId, SuspensionId, TurnId
-from workflows.domain.wire import WakeKind
+from workflows.domain.wake_signal import WakeKind
+
+if TYPE_CHECKING:  # start-up time of commands: the union of all events
+    from workflows.domain.events.event import Event
 
 T = TypeVar("T")
 WORKER: Final = Actor(subject="worker", method="activity")
@@ -55,6 +57,14 @@ class SessionVersion:
     suspension: SuspensionId | None
 
 
+class RecordedEvent(NamedTuple):
+    """An event to append; `canonical`: the bytes of its `EventRecord`."""
+
+    event: "Event"
+    author: str
+    canonical: bytes
+
+
 class Journal:
     """What a transaction knows of its session, and the events that it will append.
 
@@ -82,7 +92,7 @@ class Journal:
         self.actor = actor
         self.turn_configs = turn_configs
         self.as_seen = seen is not None
-        self.records: list[tuple[EventRecord, bytes]] = []
+        self.recorded: list[RecordedEvent] = []
         self._batch = batch
         self._epoch = epoch
         self._needs_newest = needs_newest
@@ -105,8 +115,7 @@ class Journal:
     @property
     def version_after(self) -> SessionVersion:
         """After the commit."""
-        seq = self.version.seq + len(self.records)
-        return replace(self.version, seq=seq, head=self._heads()[-1])
+        return replace(self.version, seq=self.next_seq - 1, head=self._heads()[-1])
 
     @property
     def followed(self) -> list[SessionId]:
@@ -144,12 +153,22 @@ class Journal:
         self.write(_QUERIES.set_epoch, session=self.session, epoch=epoch)
         return epoch
 
-    def record(self, event: Event, actor: Actor | None = None) -> int:
+    @property
+    def next_seq(self) -> int:
+        """The number of the event that is recorded next."""
+        return self.version.seq + len(self.recorded) + 1
+
+    def record(self, event: "Event", actor: Actor | None = None) -> int:
         """Append an event; returns its number."""
-        seq = self.version.seq + len(self.records) + 1
-        now = datetime.now(UTC).isoformat(timespec="microseconds")
-        record = EventRecord(session=self.session, seq=seq, at=now, actor=actor or self.actor, event=event)
-        self.records.append((record, hash_chain.canonical_json(record.model_dump(mode="json"))))
+        seq, author = self.next_seq, actor or self.actor
+        record = {
+            "session": self.session,
+            "seq": seq,
+            "at": datetime.now(UTC).isoformat(timespec="microseconds"),
+            "actor": author.model_dump(mode="json"),
+            "event": event.model_dump(mode="json"),
+        }
+        self.recorded.append(RecordedEvent(event, author.subject, hash_chain.canonical_json(record)))
         return seq
 
     def notify(self, kind: WakeKind, subject: str, turn: TurnId | None = None) -> None:
@@ -185,19 +204,18 @@ class Journal:
 
     def append(self) -> None:
         """Write the recorded events and the new head, and ask whether a connection follows: one statement."""
-        if not self.records:
+        if not self.recorded:
             return
-        heads = self._heads()
-        seq = self.version.seq + len(self.records)
+        heads, seq = self._heads(), self.version.seq
         followed = self.submit(
             _QUERIES.append,
             session=self.session,
-            seqs=[record.seq for record, _ in self.records],
-            types=[record.event.type for record, _ in self.records],
-            canonicals=[canonical for _, canonical in self.records],
+            seqs=list(range(seq + 1, self.next_seq)),
+            types=[each.event.type for each in self.recorded],
+            canonicals=[each.canonical for each in self.recorded],
             before=heads[:-1],
             hashes=heads[1:],
-            seq=seq,
+            seq=self.next_seq - 1,
             head=heads[-1],
             moved=self._epoch is not None,
             followers=FOLLOWER_LOCK_CLASS,
@@ -206,8 +224,8 @@ class Journal:
 
     def _heads(self) -> list[bytes]:
         heads = [self.version.head]
-        for _, canonical in self.records:
-            heads.append(hash_chain.chain_hash(heads[-1], canonical))
+        for each in self.recorded:
+            heads.append(hash_chain.chain_hash(heads[-1], each.canonical))
         return heads
 
     def _require_epoch(self, mine: int, newest: int) -> None:
@@ -293,5 +311,5 @@ def announce(database: Database, journal: Journal) -> None:
     """After the commit of what a journal has appended."""
     database.notifications.add(journal.followed)
     if database.on_commit is not None:
-        for record, _ in journal.records:
-            database.on_commit(record)
+        for each in journal.recorded:
+            database.on_commit(each.event)

@@ -7,9 +7,9 @@ from activities.store.journal import Journal
 from activities.store.queries import Queries
 from activities.store.statements import RowReader
 from workflows.domain.events.generations import BEHIND_LIMIT, ModelRetry
+from workflows.domain.fence import Fence
 from workflows.domain.generation import Generation
 from workflows.domain.ids import NoteId
-from workflows.domain.wire import Fence
 
 _OVER_LIMIT: Final = ("429", "529")  # kinds of failures
 _LONGEST_HOLD: Final = 86_400.0  # seconds, from a generation's first registration on

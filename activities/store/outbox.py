@@ -10,7 +10,7 @@ from activities.store.database import Database
 from activities.store.queries import Queries
 from workflows.domain.ids import SessionId, TurnId
 from workflows.domain.value import Value
-from workflows.domain.wire import WakeKind
+from workflows.domain.wake_signal import WakeKind
 
 _QUERIES: Final = Queries("outbox")
 _SENDER: Final = "holdfast_sender_"  # start of the connection names of workers that send for commands

@@ -13,12 +13,12 @@ from activities.store.statements import RowReader
 from workflows.domain.budgets import Estimate, Usage
 from workflows.domain.errors import Conflict, NotFound
 from workflows.domain.events.budgets import UsageEstimated
+from workflows.domain.fence import Fence
 from workflows.domain.generation import Generation, Purpose
 from workflows.domain.ids import GenerationId, SessionId, TurnId
 from workflows.domain.messages import AnswerMetadata
 from workflows.domain.usage import decimal_text
 from workflows.domain.value import Value
-from workflows.domain.wire import Fence
 
 _QUERIES: Final = Queries("reservations")
 

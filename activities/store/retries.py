@@ -6,11 +6,11 @@ from activities.store import budgets, turns, work
 from activities.store.journal import Journal
 from activities.store.queries import Queries
 from activities.store.work import TurnRequest, WorkItem, WorkKind
+from workflows.domain.close_reason import CloseReason
 from workflows.domain.errors import Conflict
 from workflows.domain.events.turns import RetryAccepted, RetryWithdrawn
 from workflows.domain.ids import RetryId, TurnId
 from workflows.domain.value import Value
-from workflows.domain.wire import CloseReason
 
 _QUERIES: Final = Queries("retries")
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 from psycopg.types.json import Json
 from pydantic import AfterValidator
 
-from activities.store import calls, projects, titles
+from activities.store import projects, titles
 from activities.store.database import Database, dumps
 from activities.store.journal import Journal
 from activities.store.queries import Queries
@@ -27,7 +27,7 @@ from workflows.domain.suspension import DirectoryIdentity
 from workflows.domain.titles import replace_unprintable
 from workflows.domain.usage import Cost, Tokens
 from workflows.domain.value import Value
-from workflows.domain.wire import WakeKind
+from workflows.domain.wake_signal import WakeKind
 
 _QUERIES: Final = Queries("sessions")
 
@@ -225,6 +225,8 @@ async def compacting_since(reader: RowReader, session: SessionId) -> datetime | 
 
 async def totals(reader: RowReader, session: SessionId) -> TotalsRow:
     """Of the session and those below it."""
+    from activities.store import calls  # start-up time of commands
+
     sessions = await tree(reader, session)
     (row,) = await reader.rows(_QUERIES.totals, sessions=sessions)
     tokens = Tokens(**{name: row[name] for name in Tokens.model_fields})

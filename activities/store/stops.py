@@ -11,7 +11,7 @@ from activities.store.work import WorkKind
 from workflows.domain.events.stops import StopAccepted
 from workflows.domain.ids import MessageId, PartId, Prefix, SessionId, StopId, TurnId
 from workflows.domain.value import Value
-from workflows.domain.wire import WakeKind
+from workflows.domain.wake_signal import WakeKind
 
 _QUERIES: Final = Queries("stops")
 _TURNS: Final = Queries("turns")

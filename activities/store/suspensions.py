@@ -10,7 +10,7 @@ from workflows.domain.errors import Conflict
 from workflows.domain.events.sessions import SessionSuspended, SuspensionEnded
 from workflows.domain.ids import Prefix, SessionId, SuspensionId
 from workflows.domain.suspension import SuspendCause, SuspendReason
-from workflows.domain.wire import WakeKind
+from workflows.domain.wake_signal import WakeKind
 
 _QUERIES: Final = Queries("suspensions")
 

@@ -6,10 +6,10 @@ from typing import Final
 from activities.store.journal import Journal
 from activities.store.queries import Queries
 from activities.store.statements import RowReader
+from workflows.domain.close_reason import CloseReason
 from workflows.domain.events.tasks import TaskStarted
 from workflows.domain.ids import MessageId, PartId, SessionId, TurnId
 from workflows.domain.value import Value
-from workflows.domain.wire import CloseReason
 
 MAX_AT_WORK: Final = 100  # subagents of a session at once: a worker carries out 200 activities
 MAX_WOKEN_TURNS: Final = MAX_AT_WORK  # in a row: each task of a person's turn may wake the session once

@@ -9,14 +9,14 @@ from activities.store.queries import Queries
 from workflows.domain.events.sessions import SessionTitled, TitleRequested
 from workflows.domain.ids import GenerationId, NoteId, TurnId, title_id
 from workflows.domain.titles import wants_title
-from workflows.domain.wire import WakeKind
+from workflows.domain.wake_signal import WakeKind
 
 _QUERIES: Final = Queries("titles")
 
 
 def give(journal: Journal, title: str, generation: GenerationId | None = None) -> None:
     """Ends all requests for one. `generation`: whose answer it is; None: a person gives it."""
-    note = NoteId(f"{journal.session}/{journal.version.seq + len(journal.records) + 1}")
+    note = NoteId(f"{journal.session}/{journal.next_seq}")
     journal.write(_QUERIES.set, session=journal.session, title=title)
     journal.write(_QUERIES.withdraw_all, session=journal.session)
     journal.record(SessionTitled(note=note, seal=notes.store(journal, note, title), generation=generation))

@@ -3,8 +3,9 @@
 from datetime import datetime
 from typing import Any, Final
 
-from pydantic import ConfigDict, JsonValue, TypeAdapter
+from pydantic import JsonValue
 
+from activities.store import turn_configs
 from activities.store.database import Database
 from activities.store.queries import Queries
 from workflows.domain.call_display import CallDisplay
@@ -21,8 +22,6 @@ from workflows.domain.value import Value
 
 _ASKS: Final = Queries("asks")
 _SUSPENSIONS: Final = Queries("suspensions")
-_TURN_CONFIGS: Final = Queries("turn_configs")
-_RULES: Final[TypeAdapter[Ruleset]] = TypeAdapter(Ruleset, config=ConfigDict(defer_build=True))
 
 
 class InboxRow(Value):
@@ -71,7 +70,7 @@ async def pending_asks(
 ) -> list[InboxRow]:
     """The open asks of all sessions, or of one and those below, the oldest first; or one `ask` in any state."""
     rows = await database.rows(_ASKS.inbox, ask=ask, session=session, limit=limit)
-    rules = await _rules(database, {row["turn_config"] for row in rows})
+    rules = await turn_configs.rules(database, {row["turn_config"] for row in rows})
     return [InboxRow.model_validate(_entry(row, rules[row["turn_config"]])) for row in rows]
 
 
@@ -83,12 +82,6 @@ async def pending_ask_ids(database: Database) -> list[AskId]:
 async def suspended_sessions(database: Database, session: SessionId | None = None) -> list[SuspendedRow]:
     """In the order of suspension, without those below a suspended one."""
     return [SuspendedRow(**row) for row in await database.rows(_SUSPENSIONS.open, session=session)]
-
-
-async def _rules(database: Database, config_ids: set[str]) -> dict[str, Ruleset]:
-    rows = await database.rows(_TURN_CONFIGS.get, ids=sorted(config_ids)) if config_ids else []
-    # not in SQL: PostgreSQL cannot look into a body with NUL, as instructions may have
-    return {row["id"]: _RULES.validate_python(row["body"]["rules"]) for row in rows}
 
 
 def _entry(row: dict[str, Any], rules: Ruleset) -> dict[str, Any]:

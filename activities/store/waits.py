@@ -12,7 +12,7 @@ from workflows.domain.events.waits import WaitBegun, WaitEnded
 from workflows.domain.ids import NoteId, PartId, SessionId
 from workflows.domain.value import Value
 from workflows.domain.waits import WaitEnd, WaitSubject
-from workflows.domain.wire import WakeKind
+from workflows.domain.wake_signal import WakeKind
 
 _QUERIES: Final = Queries("waits")
 

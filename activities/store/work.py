@@ -10,7 +10,7 @@ from workflows.domain.errors import Conflict
 from workflows.domain.ids import MessageId, RetryId, TurnId
 from workflows.domain.output_format import OutputFormat
 from workflows.domain.value import Value
-from workflows.domain.wire import WakeKind
+from workflows.domain.wake_signal import WakeKind
 
 _QUERIES: Final = Queries("work")
 

@@ -15,7 +15,7 @@ from tests.polling import attempts, wait_until
 from worker.scripted.script import Hold, ScriptedAnswer, ScriptedCall
 from workflows.domain.errors import Unavailable
 from workflows.domain.ids import AskId, MessageId, SessionId
-from workflows.domain.wire import WAKE, Wake, WakeKind
+from workflows.domain.wake_signal import WAKE, Wake, WakeKind
 
 Mutate = Callable[[str, str, str], Path]
 DONE = ScriptedAnswer(text="Done.")

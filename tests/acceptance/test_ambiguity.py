@@ -16,7 +16,7 @@ from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import MessageId, SessionId, StopId
 from workflows.domain.messages import CallState
 from workflows.domain.prompt import PromptMode
-from workflows.domain.wire import WakeKind
+from workflows.domain.wake_signal import WakeKind
 
 pytestmark = pytest.mark.acceptance
 

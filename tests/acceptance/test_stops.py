@@ -18,7 +18,7 @@ from workflows.domain.events.event import EventRecord
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import SessionId, workflow_id
 from workflows.domain.messages import UserMessage
-from workflows.domain.wire import WakeKind
+from workflows.domain.wake_signal import WakeKind
 
 pytestmark = pytest.mark.acceptance
 

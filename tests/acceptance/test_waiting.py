@@ -8,7 +8,7 @@ from tests.acceptance.conftest import Open
 from tests.acceptance.scenarios import DONE, runs
 from worker.scripted.script import DEFAULT_SCRIPT, Script
 from workflows.domain.messages import CallState
-from workflows.domain.wire import WakeKind
+from workflows.domain.wake_signal import WakeKind
 
 pytestmark = pytest.mark.acceptance
 

@@ -40,6 +40,7 @@ from workflows.domain.config.sources import ConfigSources
 from workflows.domain.effects import Plan
 from workflows.domain.errors import ToolError
 from workflows.domain.events.event import Event
+from workflows.domain.fence import Fence
 from workflows.domain.generation import Generation, Purpose
 from workflows.domain.ids import AskId, GenerationId, MessageId, PartId, Prefix, SessionId, StopId, TurnId
 from workflows.domain.messages import AnswerMetadata, CallState, RequestedCall
@@ -47,13 +48,13 @@ from workflows.domain.open_call import CallResult
 from workflows.domain.permissions.replies import AskDecision, Reply
 from workflows.domain.prompt import Prompt, PromptMode
 from workflows.domain.usage import Tokens
+from workflows.domain.wake_signal import WakeKind
 from workflows.domain.wire import (
     AskRequest,
     AskResult,
     CloseReason,
     CloseRequest,
     CloseResult,
-    Fence,
     GenerateRequest,
     LoadRequest,
     LoadResult,
@@ -61,7 +62,6 @@ from workflows.domain.wire import (
     RefuseRequest,
     Request,
     RunRequest,
-    WakeKind,
 )
 
 PERSON: Final = Actor(subject="tester@here", method="test")

@@ -9,14 +9,8 @@ from workflows.domain.permissions.loop_guard import GUARD_REQUEST
 from workflows.domain.permissions.rules import Action
 from workflows.domain.state import SessionState
 from workflows.domain.turn_state import TurnState
-from workflows.domain.wire import (
-    FINISH_STOPPED,
-    CloseReason,
-    LoadResult,
-    StepResult,
-    Wake,
-    WakeKind,
-)
+from workflows.domain.wake_signal import Wake, WakeKind
+from workflows.domain.wire import FINISH_STOPPED, CloseReason, LoadResult, StepResult
 
 TURN = TurnId("trn_1")
 ASK = Finding(permission="edit", action=Action.ASK)

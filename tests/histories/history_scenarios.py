@@ -23,7 +23,7 @@ from workflows.domain.output_format import STRUCTURED_OUTPUT, OutputFormat
 from workflows.domain.permissions.replies import Reply
 from workflows.domain.prompt import Prompt
 from workflows.domain.schedules.timing import parse_every
-from workflows.domain.wire import WAKE, Wake, WakeKind
+from workflows.domain.wake_signal import WAKE, Wake, WakeKind
 
 _POLL_INTERVAL = 0.05
 DONE = ScriptedAnswer(text="Done.")

@@ -12,7 +12,7 @@ from tests.activities.rig import ActivityRig
 from worker.file_waits import FileWaits
 from workflows.domain.ids import PartId
 from workflows.domain.waits import WaitEnd
-from workflows.domain.wire import WakeKind
+from workflows.domain.wake_signal import WakeKind
 
 
 async def waiting(rig: ActivityRig, **arguments: str) -> tuple[PartId, FileWaits]:

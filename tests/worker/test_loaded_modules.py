@@ -20,6 +20,11 @@ _CLIENT: Final = _COMMAND | {
     *("worker.schedules_client", "worker.session_reader", "worker.session_template", "worker.summaries_client"),
     *("workflows.domain.config.config", "workflows.domain.config.turn_config"),
 }
+_ANSWERS: Final = _CLIENT | {
+    *("activities.store.calls", "activities.store.events", "activities.store.prompts", "activities.store.stops"),
+    *("workflows.domain.config.config", "workflows.domain.events.event", "workflows.domain.messages"),
+    *("workflows.domain.prompt", "workflows.domain.wire"),
+}
 _SENDS: Final = _COMMAND | {"activities.model.aws", "activities.model.failures", "worker.archives_client"}
 _WORKER: Final = _SELDOM | {"click", "httpx._main", "worker.cli", "worker.client"}
 
@@ -33,6 +38,9 @@ _WORKER: Final = _SELDOM | {"click", "httpx._main", "worker.cli", "worker.client
         ),
         pytest.param(["worker.cli.commands.asks", "worker.inbox_reader"], _READS, id="asks, which reads"),
         pytest.param(["worker.client"], _CLIENT, id="a client"),
+        pytest.param(
+            ["worker.cli.commands.asks", "worker.client", "activities.session.answers"], _ANSWERS, id="answer"
+        ),
         pytest.param(["worker.cli.commands.send"], _SENDS, id="send"),
         pytest.param(["worker.serve"], _WORKER, id="a worker"),
     ],

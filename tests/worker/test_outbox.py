@@ -17,7 +17,7 @@ from workflows.domain.errors import Unavailable
 from workflows.domain.ids import SessionId, TurnId
 from workflows.domain.prompt import Prompt
 from workflows.domain.state import SessionState, TurnLimits
-from workflows.domain.wire import Wake, WakeKind
+from workflows.domain.wake_signal import Wake, WakeKind
 
 SESSION = SessionId("ses_x")
 

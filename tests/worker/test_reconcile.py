@@ -14,7 +14,7 @@ from workflows.domain.events.asks import AskReopened
 from workflows.domain.events.sessions import SessionRefreshed, SessionRestarted, SessionSuspended
 from workflows.domain.ids import SessionId
 from workflows.domain.suspension import SuspendReason
-from workflows.domain.wire import WakeKind
+from workflows.domain.wake_signal import WakeKind
 
 
 class Steps(Reconciler):

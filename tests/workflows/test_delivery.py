@@ -22,7 +22,7 @@ from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import SessionId, StopId, TurnId
 from workflows.domain.messages import CallState
 from workflows.domain.prompt import Prompt
-from workflows.domain.wire import WAKE, Wake, WakeKind
+from workflows.domain.wake_signal import WAKE, Wake, WakeKind
 
 AROUND = tuple(step * 0.005 for step in range(6))  # seconds between a stop and the prompt beside it
 RIVALS = 20

@@ -19,7 +19,7 @@ from workflows.domain.ids import AskId, SessionId
 from workflows.domain.messages import CallState
 from workflows.domain.permissions.replies import Reply
 from workflows.domain.permissions.requests import PermissionRequest
-from workflows.domain.wire import WAKE, Wake, WakeKind
+from workflows.domain.wake_signal import WAKE, Wake, WakeKind
 
 
 def writes(*names: str) -> ScriptedAnswer:

@@ -23,7 +23,7 @@ from workflows.domain.ids import WORKFLOW_TYPE, AskId, SessionId
 from workflows.domain.messages import CallState
 from workflows.domain.state import SessionState
 from workflows.domain.suspension import SuspendCause, SuspendReason
-from workflows.domain.wire import WAKE, Wake, WakeKind
+from workflows.domain.wake_signal import WAKE, Wake, WakeKind
 
 PERIOD = 1.0
 TASK = ScriptedAnswer(

@@ -19,7 +19,7 @@ from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import SessionId, StopId
 from workflows.domain.messages import CallState
 from workflows.domain.permissions.replies import AskDecision, Reply
-from workflows.domain.wire import WAKE, Wake, WakeKind
+from workflows.domain.wake_signal import WAKE, Wake, WakeKind
 
 LOAD = "holdfast.project.load"
 RUN = "holdfast.tools.run"

@@ -16,7 +16,7 @@ from workflows.domain.ids import MessageId, SessionId
 from workflows.domain.messages import CallState
 from workflows.domain.output_format import STRUCTURED_OUTPUT, OutputFormat
 from workflows.domain.prompt import Prompt
-from workflows.domain.wire import WakeKind
+from workflows.domain.wake_signal import WakeKind
 
 SCHEMA: Final[dict[str, Any]] = {
     "type": "object",

@@ -24,7 +24,7 @@ from workflows.domain.generation import Purpose
 from workflows.domain.ids import SessionId, TurnId, aside_id, title_id
 from workflows.domain.prompt import Prompt
 from workflows.domain.sent_request import RequestChoice
-from workflows.domain.wire import WakeKind
+from workflows.domain.wake_signal import WakeKind
 
 DONE: Final = ScriptedAnswer(text="Done.", usage=ScriptedUsage(input=100, output=10))
 NAMED: Final = ScriptedAnswer(

@@ -21,7 +21,7 @@ from workflows.domain.events.calls import CallClaimed, CallFinished
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import SessionId
 from workflows.domain.messages import CallState
-from workflows.domain.wire import WAKE, Wake, WakeKind
+from workflows.domain.wake_signal import WAKE, Wake, WakeKind
 
 EDITS = ScriptedAnswer(
     tools=tuple(

@@ -19,7 +19,7 @@ from worker.stack.up import up
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import SessionId, workflow_id
 from workflows.domain.messages import CallState
-from workflows.domain.wire import WAKE, Wake, WakeKind
+from workflows.domain.wake_signal import WAKE, Wake, WakeKind
 
 DONE = ScriptedAnswer(text="Done.")
 COMMAND = "touch began.reached; sleep 3601 & sleep 3602"

@@ -9,7 +9,7 @@ import click
 from worker.api.inbox import InboxEntry
 from worker.cli.ask_dialog import ALLOWING_ANSWERS, ANSWERS
 from worker.cli.question_dialog import DISMISSALS, option_label, parse_line
-from worker.cli.render.ask_preview import preview_ask
+from worker.cli.render.ask_preview import hides_part
 from worker.cli.render.formatting import pluralize
 from workflows.domain.errors import UsageError
 from workflows.domain.ids import Prefix
@@ -87,7 +87,7 @@ def _read_reply(words: tuple[str, ...], options: Sequence[str]) -> tuple[Reply, 
 
 def _require_fully_shown(entry: InboxEntry) -> None:
     """Refuse an effect that lists hide in part."""
-    if entry.state is AskState.OPEN and preview_ask(entry).hidden:
+    if entry.state is AskState.OPEN and hides_part(entry):
         raise UsageError(
             f"A part of what this would do is hidden in lists. `holdfast asks {entry.id}` shows all of it, and below "
             "it the digest: name that with --digest to allow it."

@@ -8,7 +8,8 @@ import click
 
 from activities.files.file_type import media_type
 from worker.cli.slash_commands import join_arguments
-from worker.prompt_check import check_length, validate_system, validate_text
+from worker.length_check import check_length
+from worker.prompt_check import validate_system, validate_text
 from workflows.domain.errors import UsageError
 from workflows.domain.ids import MessageId, Prefix, is_id
 from workflows.domain.messages import DIRECTORY, PLAIN_TEXT, FilePart

@@ -10,33 +10,12 @@ from urllib.parse import unquote_to_bytes
 
 from pydantic import Field, JsonValue
 
+from workflows.domain.call_state import CallState as CallState
 from workflows.domain.file_changes import FileChanged
 from workflows.domain.ids import GenerationId, MessageId, PartId, SessionId, TurnId
 from workflows.domain.output_format import STRUCTURED_OUTPUT, OutputFormat
 from workflows.domain.usage import Tokens
 from workflows.domain.value import Value
-
-
-class CallState(StrEnum):
-    """In the ledger (design 6)."""
-
-    PREPARED = "prepared"
-    CLAIMED = "claimed"
-    DONE = "done"
-    FAILED = "failed"
-    UNKNOWN = "unknown"
-    CANCELLED = "cancelled"
-    REFUSED = "refused"
-
-    @property
-    def settled(self) -> bool:
-        return self not in (CallState.PREPARED, CallState.CLAIMED)
-
-    @property
-    def status(self) -> str:
-        """OpenCode's word; any settled state but DONE is an error."""
-        words = {CallState.PREPARED: "pending", CallState.CLAIMED: "running", CallState.DONE: "completed"}
-        return words.get(self, "error")
 
 
 class TodosReplaced(Value):

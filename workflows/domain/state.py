@@ -8,7 +8,8 @@ from workflows.domain.behaviour import CONTINUES
 from workflows.domain.ids import AskId, PartId, SessionId, TurnId
 from workflows.domain.turn_state import TurnState
 from workflows.domain.value import Value, WireValue
-from workflows.domain.wire import AsideRequest, LoadResult, Wake, WakeKind
+from workflows.domain.wake_signal import Wake, WakeKind
+from workflows.domain.wire import AsideRequest, LoadResult
 
 T = TypeVar("T")
 

@@ -23,28 +23,6 @@ from workflows.domain.permissions.replies import AskState as AskState
 from workflows.domain.step_flaw import StepFlaw
 from workflows.domain.value import WireValue
 
-WAKE: Final = "wake"  # the one signal's name
-
-
-class Fence(NamedTuple):
-    """Fencing token: epoch, sequence number and attempt of a request, and the number that its execution has drawn.
-
-    A rolled-back Temporal repeats requests: only the same execution is the same holder.
-    """
-
-    epoch: int
-    sequence: int
-    attempt: int
-    execution: int
-
-    def supersedes(self, holder: "Fence") -> bool:
-        """An equal attempt of another execution does not."""
-        return self[:3] > holder[:3]
-
-    def may_take(self, holder: "Fence | None") -> bool:
-        """Whether this execution holds it, or may take over."""
-        return holder is None or self == holder or self.supersedes(holder)
-
 
 class Caller(NamedTuple):
     """The type and the id of a workflow."""
@@ -71,28 +49,6 @@ class FiringRequest(WireValue):
 
     schedule: ScheduleId
     nominal: datetime | None = None
-
-
-class WakeKind(StrEnum):
-    """What came. WORK: a prompt or retry; SETTLED: the end of a subagent or of a wait on purpose; TITLE, SUMMARY: a
-    person wants one; REFRESH: only that the rows have to be read."""
-
-    WORK = "work"
-    ANSWER = "answer"
-    STOP = "stop"
-    SETTLED = "settled"
-    TITLE = "title"
-    SUMMARY = "summary"
-    RESUME = "resume"
-    REFRESH = "refresh"
-
-
-class Wake(WireValue):
-    """Signal: a hint to read the rows; `subject`: id of one."""
-
-    kind: WakeKind
-    subject: str = ""
-    turn: TurnId | None = None
 
 
 class LoadRequest(Request):

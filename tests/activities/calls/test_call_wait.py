@@ -12,7 +12,8 @@ from workflows.domain.events.waits import WaitBegun, WaitEnded
 from workflows.domain.ids import PartId, SessionId
 from workflows.domain.messages import CallState
 from workflows.domain.open_call import CallResultState
-from workflows.domain.wire import CloseReason, WakeKind
+from workflows.domain.wake_signal import WakeKind
+from workflows.domain.wire import CloseReason
 
 
 async def waiting(rig: ActivityRig, **arguments: str) -> PartId:

@@ -12,13 +12,14 @@ from activities.store.sessions import NewSession
 from tests.activities.rig import HERE, PERSON, ActivityRig
 from workflows.domain.errors import NotFound, StaleFence
 from workflows.domain.events.calls import CallClaimed, CallDrifted, RecordedDecision
+from workflows.domain.fence import Fence
 from workflows.domain.ids import GrantId, PartId, SessionId
 from workflows.domain.messages import CallState
 from workflows.domain.open_call import CallResult, CallResultState
 from workflows.domain.permissions.loop_guard import GUARD_REQUEST
 from workflows.domain.permissions.replies import AskState, Reply
 from workflows.domain.permissions.rules import Action
-from workflows.domain.wire import Fence, RunRequest
+from workflows.domain.wire import RunRequest
 
 SETTLED, REJECTED = CallResult(state=CallResultState.SETTLED), CallResult(state=CallResultState.REJECTED)
 TURN_OVER = CallResult(state=CallResultState.SETTLED, stopped=True)

@@ -15,9 +15,9 @@ from tests.activities.rig import HERE, ActivityRig
 from tests.watch_progress import read_all
 from workflows.domain.effects import Plan, Recovery
 from workflows.domain.errors import StaleFence, ToolError
+from workflows.domain.fence import Fence
 from workflows.domain.ids import PartId
 from workflows.domain.messages import CallState
-from workflows.domain.wire import Fence
 
 
 async def test_arguments_that_do_not_fit_are_no_plan(rig: ActivityRig) -> None:

@@ -18,13 +18,15 @@ from workflows.domain.events.prompts import PromptAccepted
 from workflows.domain.events.sessions import SessionCreated
 from workflows.domain.events.tasks import TaskSettled, TaskStarted
 from workflows.domain.events.turns import TurnEnded, TurnOpened
+from workflows.domain.fence import Fence
 from workflows.domain.ids import PartId, SessionId, TurnConfigId, TurnId
 from workflows.domain.messages import CallState
 from workflows.domain.open_call import CallResultState
 from workflows.domain.permissions.grants import GrantScope
 from workflows.domain.permissions.replies import Reply
 from workflows.domain.permissions.rules import Action, evaluate
-from workflows.domain.wire import CloseReason, Fence, WakeKind
+from workflows.domain.wake_signal import WakeKind
+from workflows.domain.wire import CloseReason
 
 GIVEN = {"description": "look", "prompt": "Where is it?", "subagent_type": "explore"}
 

@@ -22,9 +22,10 @@ from tests.activities.model.model_rig import DAY, ModelRig, Open
 from tests.watch_progress import read_nothing
 from worker.scripted.script import Refuse, ScriptedAnswer, ScriptedCall
 from workflows.domain.events.generations import MessageCompleted, ModelRetry
+from workflows.domain.fence import Fence
 from workflows.domain.generation import Generation, Purpose
 from workflows.domain.ids import GenerationId, Prefix, SessionId, answer_id
-from workflows.domain.wire import AsideRequest, Fence
+from workflows.domain.wire import AsideRequest
 
 TITLE = ScriptedAnswer(text="A fine title", faults={1: Refuse(status=503)})
 

@@ -17,7 +17,8 @@ from workflows.domain.events.tasks import TaskSettled, TaskStarted
 from workflows.domain.ids import PartId, SessionId, TurnId
 from workflows.domain.messages import CallState
 from workflows.domain.open_call import CallResultState
-from workflows.domain.wire import CloseReason, WakeKind
+from workflows.domain.wake_signal import WakeKind
+from workflows.domain.wire import CloseReason
 
 GIVEN = {"description": "look", "prompt": "Where is it?", "subagent_type": "explore", "background": True}
 

@@ -6,11 +6,11 @@ from activities.store import asks, calls, events
 from tests.activities.rig import ActivityRig
 from workflows.domain.errors import NotFound, StaleFence
 from workflows.domain.events.calls import CallDrifted, CallFinished, CallPrepared
+from workflows.domain.fence import Fence
 from workflows.domain.file_changes import ChangedFiles, FileChanged
 from workflows.domain.ids import PartId
 from workflows.domain.messages import CallState, Outcome
 from workflows.domain.permissions.replies import Reply
-from workflows.domain.wire import Fence
 
 ODD = ["a\x00b", "lone \ud800 surrogate", "\x1b[2K\r", "emoji 🙂"]
 

@@ -8,10 +8,10 @@ from activities.store.model_answers import NewAnswer, NewPart, StoredAnswer
 from tests.activities.rig import BODY, ActivityRig
 from workflows.domain.errors import StaleFence, Unavailable
 from workflows.domain.events.generations import ModelRetry
+from workflows.domain.fence import Fence
 from workflows.domain.generation import Generation
 from workflows.domain.ids import PartId
 from workflows.domain.messages import ReasoningPart, TextPart
-from workflows.domain.wire import Fence
 
 BUSY = FailedAttempt(attempt=1, kind="429", message="busy", pause=0, waited_ms=2000, next_at="2026-01-01T00:00:00Z")
 FIRST, SECOND = Fence(1, 1, 1, 7), Fence(1, 1, 2, 5)

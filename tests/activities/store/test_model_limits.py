@@ -14,8 +14,9 @@ from activities.store.database import Database
 from activities.store.generations import BackoffPending, FailedAttempt, GenerationStatus
 from tests.activities.rig import ActivityRig, open_rig
 from workflows.domain.events.generations import BEHIND_LIMIT, ModelRetry
+from workflows.domain.fence import Fence
 from workflows.domain.generation import Generation
-from workflows.domain.wire import CloseReason, Fence, GenerateRequest
+from workflows.domain.wire import CloseReason, GenerateRequest
 
 OVER = FailedAttempt(attempt=1, kind="429", message="busy", pause=600.0, waited_ms=1, next_at="2026-01-01T00:00:00Z")
 

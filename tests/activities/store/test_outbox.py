@@ -13,7 +13,8 @@ from workflows.domain.ids import AskId, PartId, RetryId, SuspensionId, TurnId
 from workflows.domain.permissions.replies import Reply
 from workflows.domain.prompt import PromptMode
 from workflows.domain.suspension import SuspendCause, SuspendReason
-from workflows.domain.wire import AskState, CloseReason, WakeKind
+from workflows.domain.wake_signal import WakeKind
+from workflows.domain.wire import AskState, CloseReason
 
 ASK_EDITS = {"permission": {"edit": "ask"}}
 

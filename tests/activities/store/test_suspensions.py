@@ -10,7 +10,7 @@ from workflows.domain.ids import SuspensionId
 from workflows.domain.messages import CallState
 from workflows.domain.open_call import CallResult, CallResultState
 from workflows.domain.suspension import SuspendCause, SuspendReason
-from workflows.domain.wire import WakeKind
+from workflows.domain.wake_signal import WakeKind
 
 
 async def suspend(rig: ActivityRig) -> SuspensionId:

@@ -44,6 +44,11 @@ def preview_ask(
     return AskPreview(lines=(*headline, *box, *notes), hidden=shown.hidden)
 
 
+def hides_part(entry: InboxEntry) -> bool:
+    """Whether the lines of a list leave out a part of the effect."""
+    return not isinstance(entry.request, QuestionRequest) and _collapse_effect(entry, whole=False, height=None).hidden
+
+
 def _preview_questions(entry: InboxEntry, questions: tuple[Question, ...], columns: int | None) -> AskPreview:
     """All of them: nothing runs by an answer."""
     asked = "a question" if len(questions) == 1 else pluralize(len(questions), "question")

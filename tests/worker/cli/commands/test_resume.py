@@ -18,7 +18,7 @@ from worker.startup_suspension import suspend_all
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import WORKFLOW_TYPE, SessionId
 from workflows.domain.state import SessionState
-from workflows.domain.wire import WAKE, Wake
+from workflows.domain.wake_signal import WAKE, Wake
 
 HELLO = ScriptedAnswer(text="Hello.")
 

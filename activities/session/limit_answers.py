@@ -1,0 +1,39 @@
+"""How a turn goes on that has asked itself: at a limit of its budget, or as its conversation does not fit its model."""
+
+from activities.new_ids import new_id
+from activities.store import budgets, stops, turns
+from activities.store.asks import AskRow
+from activities.store.journal import Journal
+from workflows.domain.budget_question import FINISH, More, is_at_limit, read_choice
+from workflows.domain.ids import Prefix, StopId
+from workflows.domain.overflow_question import AGAIN, END, read_overflow_choice
+from workflows.domain.permissions.replies import AskDecision
+from workflows.domain.questions import QuestionRequest
+
+
+async def apply(journal: Journal, row: AskRow, asked: QuestionRequest, decision: AskDecision) -> None:
+    """What a person has chosen."""
+    if is_at_limit(asked):
+        await _apply_choice(journal, row, read_choice(asked, decision))
+    else:
+        await _apply_overflow_choice(journal, row, read_overflow_choice(decision))
+
+
+async def _apply_choice(journal: Journal, row: AskRow, choice: More | str) -> None:
+    """How a turn goes on at the limit of its budget."""
+    if isinstance(choice, More):
+        locked = await budgets.lock_one(journal, row.budget or "")
+        if locked is not None:
+            budgets.extend(journal, locked, choice.unit, choice.amount)
+    elif choice == FINISH:
+        budgets.finish_turn(journal, row.turn)
+    else:
+        await stops.accept(journal, StopId(new_id(Prefix.STOP)), keep_queued=True)
+
+
+async def _apply_overflow_choice(journal: Journal, row: AskRow, choice: str) -> None:
+    """How a turn goes on whose conversation does not fit its model."""
+    if choice == END:
+        await stops.accept(journal, StopId(new_id(Prefix.STOP)), keep_queued=True)
+    elif choice != AGAIN:
+        turns.change_model(journal, row.turn, choice, row.id)

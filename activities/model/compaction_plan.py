@@ -7,6 +7,7 @@ from typing import Final
 from activities.model.context_fill import context_tokens
 from activities.model.context_split import CHARS_PER_TOKEN, ContextSplit, estimate_tokens, split_context, tail_budget
 from activities.model.prompt_shortening import shorten_prompts, unanswered_prompts
+from activities.store.compactions import ShownPrompt
 from workflows.domain.config.config import Compaction
 from workflows.domain.ids import MessageId
 from workflows.domain.messages import Transcript
@@ -29,9 +30,9 @@ def summary_room(window: int, tried: int, *, is_larger: bool) -> int:
 
 @dataclass(frozen=True)
 class ShortenedPrompts:
-    """How many characters of these prompts are shown from now on."""
+    """What is shown of these prompts from now on."""
 
-    shown: Mapping[MessageId, int]
+    shown: Mapping[MessageId, ShownPrompt]
 
 
 @dataclass(frozen=True)
@@ -53,11 +54,13 @@ def plan_compaction(
     A prompt without an answer that alone takes most of the window is shortened, even where compaction is switched off:
     it would end each further turn. What was compacted and still did not fit keeps no tail.
     """
-    shown = shorten_prompts(transcript, usable * CHARS_PER_TOKEN // 2 or None) if refused else {}
+    last = tried >= MAX_COMPACTIONS - 1 or not settings.auto
+    shown = shorten_prompts(transcript, usable * CHARS_PER_TOKEN // 2 or None, last=last) if refused else {}
     if shown and usable and estimate_tokens(unanswered_prompts(transcript)) > usable // 2:
         return ShortenedPrompts(shown)
     if not settings.auto:
-        return NoRemedy(off=True)
+        held = any(each.without_files for each in shown.values())  # no estimate says how long they are
+        return ShortenedPrompts(shown) if held else NoRemedy(off=True)
     split = split_context(transcript, usable or UNKNOWN_WINDOW, _with_tail(settings, transcript, usable, tried))
     if split is not None:
         return split

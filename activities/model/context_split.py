@@ -68,9 +68,13 @@ def _entry_tokens(entry: Entry, cleared: Collection[PartId]) -> int:
             texts += sum(_of_chars(len(call.tool) + len(str(call.arguments))) for call in calls)
             return texts + sum(_result(call) for call in calls if call.id not in cleared)
         case UserMessage():
-            held = (_of_chars(len(part.url)) if part.is_text else ATTACHMENT_TOKENS for part in entry.held_files)
-            return _of_chars(entry.shown_length) + sum(held)
+            return _of_chars(entry.shown_length) + estimate_files(entry)
     return estimate_text(entry.text)
+
+
+def estimate_files(prompt: UserMessage) -> int:
+    """Of those that it holds."""
+    return sum(_of_chars(len(part.url)) if part.is_text else ATTACHMENT_TOKENS for part in prompt.read_files)
 
 
 def estimate_results(answer: AssistantMessage) -> int:

@@ -127,7 +127,7 @@ def _user_input(entry: UserMessage | StepReminders, opening: str, facts: port.Mo
 
 def _text(entry: UserMessage) -> str:
     """With the texts of files that it holds. Wraps a person's prompt that came during its turn in a reminder."""
-    texts = (held_text(part) for part in entry.held_files if part.is_text)
+    texts = (held_text(part) for part in entry.read_files if part.is_text)
     text = "\n\n".join((shown_text(entry), *texts))
     if any(isinstance(part, SubtaskPart) for part in entry.parts):
         text = "\n\n".join(filter(None, (text, render_prompt("reminders/subtask"))))

@@ -5,7 +5,7 @@ from typing import TypeAlias
 from activities.files.file_type import PDF
 from activities.files.image_size import encoded_dimensions, excess
 from activities.model.port import FilePiece, ImagePiece, ModelFacts
-from workflows.domain.messages import ToolPart, UserMessage
+from workflows.domain.messages import FilePart, ToolPart, UserMessage
 
 Selected: TypeAlias = tuple[list[ImagePiece | FilePiece], list[str]]
 
@@ -18,7 +18,14 @@ def select_attachments(call: ToolPart, facts: ModelFacts) -> Selected:
 
 def select_held(prompt: UserMessage, facts: ModelFacts) -> Selected:
     """The same of those that a prompt holds itself: what it names is read by calls."""
+    if prompt.without_files:
+        return [], [_left_out(part) for part in prompt.held_files]
     return _select(prompt.id, [(part.mime, part.url) for part in prompt.held_files if not part.is_text], facts)
+
+
+def _left_out(part: FilePart) -> str:
+    name = " ".join(f"{part.filename or 'a file'} ({part.mime})".split())
+    return f"{name} was left out to make room"
 
 
 def _select(owner: str, media: list[tuple[str, str]], facts: ModelFacts) -> Selected:

@@ -1,8 +1,11 @@
-"""Prompts that alone are too long for their model: it reads their beginnings and ends."""
+"""Prompts that alone are too long for their model: it reads their beginnings and ends, or no files of theirs."""
 
+from collections.abc import Sequence
 from typing import Final
 
+from activities.model.context_split import CHARS_PER_TOKEN, estimate_files
 from activities.model.text_shortening import head_and_end, share_out
+from activities.store.compactions import ShownPrompt
 from prompts import render_prompt
 from workflows.domain.ids import MessageId
 from workflows.domain.messages import AssistantMessage, Transcript, UserMessage
@@ -16,16 +19,35 @@ def unanswered_prompts(transcript: Transcript) -> list[UserMessage]:
     return [entry for entry in transcript[begin:] if isinstance(entry, UserMessage)]
 
 
-def shorten_prompts(transcript: Transcript, most: int | None) -> dict[MessageId, int]:
-    """How many characters are to be shown of unanswered prompts: half of what they are now, `most` at most. Empty:
-    they are short."""
+def shorten_prompts(transcript: Transcript, most: int | None, *, last: bool) -> dict[MessageId, ShownPrompt]:
+    """What is to be shown of unanswered prompts: half of their characters as they are now, `most` at most, or all but
+    the files that they hold, whichever are more; both at the `last` try. Empty: they are short."""
     prompts = unanswered_prompts(transcript)
-    total = sum(prompt.shown_length for prompt in prompts)
+    texts = _shorter_texts(prompts, most)
+    without = {prompt.id for prompt in prompts if prompt.read_files}
+    if texts and without and not last:
+        files = sum(map(estimate_files, prompts)) * CHARS_PER_TOKEN
+        texts, without = ({}, without) if files > _length(prompts) else (texts, set())
+    return {
+        each.id: ShownPrompt(
+            shown=texts.get(each.id, each.shown), without_files=each.without_files or each.id in without
+        )
+        for each in prompts
+        if each.id in texts or each.id in without
+    }
+
+
+def _shorter_texts(prompts: Sequence[UserMessage], most: int | None) -> dict[MessageId, int]:
+    total = _length(prompts)
     if total < _LEAST:
         return {}
     room = total // 2 if most is None else min(total // 2, most)
     shares = share_out([prompt.shown_length for prompt in prompts], room)
     return {prompt.id: share for prompt, share in zip(prompts, shares, strict=True) if share < prompt.shown_length}
+
+
+def _length(prompts: Sequence[UserMessage]) -> int:
+    return sum(prompt.shown_length for prompt in prompts)
 
 
 def shown_text(prompt: UserMessage) -> str:

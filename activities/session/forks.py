@@ -158,6 +158,7 @@ class _Copy:
                 step=message.step,
                 content=content,
                 shown=message.shown,
+                without_files=message.without_files,
                 at=message.at,
                 **named,
             ),

@@ -74,6 +74,13 @@ class NewCompaction(Value):
     after: int
 
 
+class ShownPrompt(Value):
+    """What models read of a prompt: `shown` and `without_files` as in `UserMessage`."""
+
+    shown: int | None = None
+    without_files: bool = False
+
+
 class NewFailure(Value):
     """Why there is no summary, for people; `final` as in `CompactionTryRow`."""
 
@@ -119,13 +126,13 @@ def store_failure(journal: Journal, generation: GenerationId, new: NewFailure) -
 
 
 def shorten_prompts(
-    journal: Journal, generation: GenerationId, tried: CompactionTry, shown: Mapping[MessageId, int]
+    journal: Journal, generation: GenerationId, tried: CompactionTry, shown: Mapping[MessageId, ShownPrompt]
 ) -> None:
-    """From now on models read so many characters of these prompts."""
+    """From now on models read no more of these prompts."""
     _insert_try(journal, generation, tried, CompactionOutcome.SHORTENED)
-    for prompt, length in shown.items():
-        journal.write(_QUERIES.shorten_prompt, prompt=prompt, shown=length)
-        journal.record(PromptShortened(prompt=prompt, turn=tried.turn, shown=length))
+    for prompt, state in shown.items():
+        journal.write(_QUERIES.shorten_prompt, prompt=prompt, **state.model_dump())
+        journal.record(PromptShortened(prompt=prompt, turn=tried.turn, **state.model_dump()))
 
 
 async def newest(reader: RowReader, session: SessionId) -> CompactionRow | None:

@@ -98,8 +98,9 @@ def write_prompt(journal: Journal, prompt: CopiedPrompt, whole: PartSeal | None 
     seq = _record(journal, prompt.id, "user", prompt, [copied, *([whole] if whole else [])])
     row = prompt.model_dump(exclude={"content", "origin"})
     journal.write(_QUERIES.insert_prompt, session=journal.session, seq=seq, body=body.content, salt=body.salt, **row)
-    if prompt.shown is not None:
-        journal.record(PromptShortened(prompt=prompt.id, turn=prompt.turn, shown=prompt.shown))
+    if prompt.shown is not None or prompt.without_files:
+        shortened = prompt.model_dump(include={"turn", "shown", "without_files"})
+        journal.record(PromptShortened(prompt=prompt.id, **shortened))
 
 
 def write_answer(journal: Journal, answer: CopiedAnswer, whole: PartSeal | None = None) -> None:

@@ -124,7 +124,7 @@ class ChainCheck:
         self.head = hash_chain.GENESIS
         self.problem: str | None = None
         self.summaries: dict[MessageId, ContextCompacted | MessageCopied] = {}
-        self.shortened: dict[MessageId, int] = {}
+        self.shortened: dict[MessageId, tuple[int | None, bool]] = {}
         self.deleted = False
         self._answers: dict[AskId, EventRecord] = {}
         self._prompts: dict[MessageId, str] = {}  # authors
@@ -186,8 +186,8 @@ class ChainCheck:
                 self.summaries[message] = record.event
             case SessionDeleted():
                 self.deleted = True
-            case PromptShortened(prompt=prompt, shown=shown):
-                self.shortened[prompt] = shown
+            case PromptShortened(prompt=prompt):
+                self.shortened[prompt] = record.event.shown, record.event.without_files
 
     def _was_ordered(self, decision: RecordedDecision) -> bool:
         return decision.prompt is not None and self._prompts.get(decision.prompt) == decision.author
@@ -272,7 +272,8 @@ async def _context_problem(reader: RowReader, session: SessionId, check: ChainCh
         _has_mark(found[name], event) for name, event in check.summaries.items()
     ):
         return "the marks of its summaries are not those in its log"
-    prompts = {row["id"]: row["shown"] for row in await reader.rows(_QUERIES.shortened_prompts, session=session)}
+    rows = await reader.rows(_QUERIES.shortened_prompts, session=session)
+    prompts = {row["id"]: (row["shown"], row["without_files"]) for row in rows}
     return None if prompts == check.shortened else "the lengths of its shortened prompts are not those in its log"
 
 

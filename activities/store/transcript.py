@@ -190,6 +190,7 @@ def _user(row: dict[str, Any]) -> Message:
         system=content.system,
         tools=content.tools,
         shown=row["shown"],
+        without_files=row["without_files"],
         mentions=tuple(row["mentions"]),
         format=content.format,
         task_end=content.task_end,

@@ -105,7 +105,9 @@ def without_media(messages: Transcript, newest: MessageId) -> Iterator[Entry]:
     """Up to the answer `newest`, words in place of pictures and documents: a provider has refused them as too long."""
     ended = False
     for entry in messages:
-        if isinstance(entry, AssistantMessage) and not ended:
+        if isinstance(entry, UserMessage) and not ended:
+            yield entry.model_copy(update={"without_files": True})
+        elif isinstance(entry, AssistantMessage) and not ended:
             ended = entry.id == newest
             parts = tuple(_without_media(part) if isinstance(part, ToolPart) else part for part in entry.parts)
             yield entry.model_copy(update={"parts": parts})

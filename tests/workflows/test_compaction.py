@@ -1,6 +1,7 @@
 """A context that grows too long gets a summary in place of its beginning, and the turn goes on."""
 
 import json
+from base64 import b64encode
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,6 +22,7 @@ from workflows.domain.events.prompts import PromptShortened
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.generation import Purpose
 from workflows.domain.ids import SessionId
+from workflows.domain.messages import FilePart
 from workflows.domain.prompt import Prompt
 from workflows.domain.sent_request import RequestChoice
 
@@ -158,6 +160,35 @@ async def test_a_prompt_that_alone_is_too_long_is_shortened_and_the_session_goes
     assert [event.shown for event in events if isinstance(event, PromptShortened)] == [136_000, 68_000]
     assert "The task." in text and text.endswith("The end.") and "432,019 characters of it are left out" in text
     assert sent(harness)[: len(shown)] == shown and len(harness.model.ledger.entries) == 4
+
+
+async def test_pictures_that_are_too_much_for_the_model_are_left_out_and_the_session_goes_on(
+    open_harness: Open,
+) -> None:
+    refused = DONE.model_copy(update={"faults": {1: TOO_LONG}})
+    async with open_harness(scripts=script(refused, DONE)) as harness, harness.running_worker():
+        harness.configure_person(model={"attachment": True, "limit": {"context": 100_000, "output": 32_000}})
+        content = b64encode(b"GIF89a" + bytes((9, 0, 9, 0))).decode()
+        pictures = [
+            FilePart(mime="image/gif", url=f"data:image/gif;base64,{content}", filename=f"{n}.gif") for n in "ab"
+        ]
+        asked = Prompt.of_text("What is it?", files=pictures, model="scripted/model")
+        session = (await harness.client.start(str(harness.project), asked)).session
+        first = await harness.ended(session)
+        shown = sent(harness)
+        await harness.client.prompt(session, Prompt.of_text("Count again."))
+        second = await harness.ended(session, 2)
+        shortened = [event for event in await harness.events(session) if isinstance(event, PromptShortened)]
+        fork = await harness.client.copies.fork_session(session)
+        await harness.client.prompt(fork.session, Prompt.of_text("Count again."))
+        await harness.ended(fork.session)
+        verified = [await harness.client.records.verify(each) for each in (session, fork.session)]
+
+    assert is_done(first) and is_done(second) and not any(each.problem for each in verified)
+    assert [(event.shown, event.without_files) for event in shortened] == [(None, True)]
+    assert content not in str(shown)
+    assert "[Not attached: a.gif (image/gif) was left out to make room.]" in shown[0][1]
+    assert sent(harness)[: len(shown)] == shown
 
 
 async def test_a_prompt_between_two_requests_behind_a_summary_extends_the_first(open_harness: Open) -> None:

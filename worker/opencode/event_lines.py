@@ -226,8 +226,9 @@ def _of_own_event(seen: EventWithContents, event: _OwnEvent) -> dict[str, Any]:
             return {"type": "forked" if isinstance(event, SessionForked) else "imported", "origin": event.origin}
         case CompactionFailed(note=note):
             return {"type": "compaction_failed", "reason": note_of(seen, note)}
-        case PromptShortened(shown=shown):
-            return {"type": "prompt_shortened", "shown": shown}
+        case PromptShortened(shown=shown, without_files=without):
+            reason = "The model does not read the files that it holds." if without else None
+            return {"type": "prompt_shortened", "shown": shown, "reason": reason}
         case TaskStarted():
             named = event.model_dump(include={"call", "agent", "background"})
             return dict(type="task_started", task={**named, "sessionID": event.child})

@@ -43,6 +43,7 @@ class CopiedPrompt(Value):
     model: str | None = None
     variant: str | None = None
     shown: int | None = None
+    without_files: bool = False
     refers: bool = False
     mentions: list[str] = []
     at: datetime

@@ -198,8 +198,8 @@ class AnswerMetadata(Value):
 
 class UserMessage(Value):
     """A taken prompt; `steered` when it came during its turn. `system`, `tools`: of the turn, as it says. `format`: of
-    the turn's result. `shown`: how many characters a model reads of it, if not all. `mentions`: the
-    subagents that it names. `task_end`: whose result it is."""
+    the turn's result. `shown`: how many characters a model reads of it, if not all; `without_files`:
+    words stand for the files that it holds. `mentions`: the subagents that it names. `task_end`: whose result it is."""
 
     role: Literal["user"] = "user"
     id: MessageId
@@ -209,6 +209,7 @@ class UserMessage(Value):
     system: str | None = None
     tools: dict[str, bool] | None = None
     shown: int | None = None
+    without_files: bool = False
     mentions: tuple[str, ...] = ()
     format: OutputFormat | None = None
     task_end: TaskEnd | None = None
@@ -222,6 +223,11 @@ class UserMessage(Value):
     def held_files(self) -> list[FilePart]:
         """That it does not only name."""
         return [part for part in self.parts if isinstance(part, FilePart) and part.url.startswith(DATA_URL)]
+
+    @property
+    def read_files(self) -> list[FilePart]:
+        """Those of them that models are sent."""
+        return [] if self.without_files else self.held_files
 
     @property
     def shown_length(self) -> int:

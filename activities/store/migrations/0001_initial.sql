@@ -128,6 +128,7 @@ CREATE TABLE prompt (                               -- a user message
     variant      text,
     step         integer,                           -- at which its turn took it
     shown        integer,                           -- characters of it that a model reads; none: all
+    without_files boolean    NOT NULL DEFAULT false, -- whether words stand for the files that it holds
     refers       boolean     NOT NULL DEFAULT false, -- whether it may name files or agents that no step has looked for
     mentions     text[]      NOT NULL DEFAULT '{}', -- the subagents that it names
     taken_seq    bigint                             -- of its taking: the order in a view

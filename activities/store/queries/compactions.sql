@@ -63,5 +63,5 @@ UPDATE generation g SET id = %(id)s, reminders = NULL, reminders_salt = NULL, re
 WHERE g.turn = %(turn)s AND g.step = %(step)s AND NOT EXISTS (SELECT 1 FROM message m WHERE m.generation = g.id)
 
 -- name: shorten_prompt
--- Have models read so many characters of a prompt.
-UPDATE prompt SET shown = %(shown)s WHERE id = %(prompt)s
+-- Have models read so many characters of a prompt, or no files of it.
+UPDATE prompt SET shown = %(shown)s, without_files = %(without_files)s WHERE id = %(prompt)s

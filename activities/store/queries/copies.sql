@@ -52,10 +52,10 @@ WITH item AS (
     VALUES (%(id)s, %(session)s, 'prompt', %(seq)s, %(author)s, 'taken', %(turn)s, %(at)s)
     RETURNING id
 )
-INSERT INTO prompt (id, mode, body, salt, agent, model, variant, step, taken_seq, shown, refers,
-                    mentions)
-SELECT id, %(mode)s, %(body)s, %(salt)s, %(agent)s, %(model)s, %(variant)s, %(step)s, %(seq)s, %(shown)s, %(refers)s,
-       %(mentions)s FROM item
+INSERT INTO prompt (id, mode, body, salt, agent, model, variant, step, taken_seq, shown, without_files,
+                    refers, mentions)
+SELECT id, %(mode)s, %(body)s, %(salt)s, %(agent)s, %(model)s, %(variant)s, %(step)s, %(seq)s, %(shown)s, %(without_files)s,
+       %(refers)s, %(mentions)s FROM item
 
 -- name: insert_answer
 -- Copy an answer; a summary has neither turn nor step.

@@ -58,4 +58,4 @@ SELECT generation, turn, step, newest, media FROM compaction WHERE session = %(s
 
 -- name: shortened_prompts
 -- A session's prompts of which models read only a part.
-SELECT p.id, p.shown FROM work w JOIN prompt p ON p.id = w.id WHERE w.session = %(session)s AND p.shown IS NOT NULL
+SELECT p.id, p.shown, p.without_files FROM work w JOIN prompt p ON p.id = w.id WHERE w.session = %(session)s AND (p.shown IS NOT NULL OR p.without_files)

@@ -11,7 +11,7 @@ ORDER BY t.number, m.step LIMIT %(limit)s
 
 -- name: prompts
 -- The prompts of a session that were taken between two turns and steps.
-SELECT p.id, p.body, w.turn, p.step, p.shown, p.mentions, p.taken_seq, w.accepted_at, p.variant, t.number, t.agent, t.model, t.opened_at,
+SELECT p.id, p.body, w.turn, p.step, p.shown, p.without_files, p.mentions, p.taken_seq, w.accepted_at, p.variant, t.number, t.agent, t.model, t.opened_at,
        ARRAY(SELECT c.ordered_part FROM call c WHERE c.ordered_by = p.id ORDER BY c.id) AS read_places,
        ARRAY(SELECT c.arguments::text FROM call c WHERE c.ordered_by = p.id ORDER BY c.id) AS read_arguments
 FROM turn t JOIN work w ON w.turn = t.id JOIN prompt p ON p.id = w.id
@@ -55,7 +55,7 @@ WHERE t.session = %(session)s AND t.number >= coalesce((SELECT number FROM turn 
 
 -- name: prompts_from
 -- The taken prompts of a session, after a turn and step if there is such a turn.
-SELECT p.id, p.body, w.turn, p.step, p.shown, p.mentions, p.taken_seq, w.accepted_at, t.number
+SELECT p.id, p.body, w.turn, p.step, p.shown, p.without_files, p.mentions, p.taken_seq, w.accepted_at, t.number
 FROM turn t JOIN work w ON w.turn = t.id JOIN prompt p ON p.id = w.id AND p.step > CASE WHEN t.id = %(turn)s THEN %(step)s ELSE 0 END
 WHERE t.session = %(session)s AND t.number >= coalesce((SELECT number FROM turn WHERE id = %(turn)s), 0)
   AND (t.number, p.step) <= (%(last_number)s, %(last_step)s)

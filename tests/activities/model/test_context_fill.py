@@ -9,11 +9,12 @@ from activities.model.context_split import ContextSplit
 from activities.model.prompt_shortening import shown_text
 from activities.model.summary_check import find_summary_flaw
 from activities.model.text_shortening import share_out, shorten
+from activities.store.compactions import ShownPrompt
 from activities.store.model_answers import NewAnswer, NewPart
 from tests.activities.model.test_hostile_conversation import answer, call, prompt, summary
 from workflows.domain.config.config import Compaction
 from workflows.domain.ids import MessageId, PartId
-from workflows.domain.messages import AssistantMessage, Entry, Part, TextPart, Transcript, UserMessage
+from workflows.domain.messages import AssistantMessage, Entry, FilePart, Part, TextPart, Transcript, UserMessage
 from workflows.domain.usage import Tokens
 
 SECTIONS = "## Objective\nx\n\n## Work state\nx\n\n## **Next move**:\nx"
@@ -72,7 +73,7 @@ def test_a_prompt_that_takes_most_of_the_window_is_shortened_even_where_compacti
 
     for auto in (True, False):
         plan = plan_compaction(transcript, 6000, Compaction(auto=auto), tried=0, refused=True)
-        assert plan == ShortenedPrompts({MessageId("msg_2"): 11_600})
+        assert plan == ShortenedPrompts({MessageId("msg_2"): ShownPrompt(shown=11_600)})
     assert isinstance(plan_compaction(transcript, 6000, Compaction(), tried=0, refused=False), ContextSplit)
     assert plan_compaction(transcript, 30_000, Compaction(auto=False), tried=0, refused=True) == NoRemedy(off=True)
 
@@ -90,9 +91,35 @@ def test_what_stays_beside_a_summary_leaves_room_for_more() -> None:
 def test_a_prompt_is_shortened_further_where_nothing_else_is_left() -> None:
     half = said(40_000).model_copy(update={"shown": 12_000})
 
-    assert plan_compaction((half,), 0, Compaction(), tried=1, refused=True) == ShortenedPrompts({half.id: 6000})
+    plan = plan_compaction((half,), 0, Compaction(), tried=1, refused=True)
+    assert plan == ShortenedPrompts({half.id: ShownPrompt(shown=6000)})
     short = half.model_copy(update={"shown": 6000})
     assert plan_compaction((short,), 0, Compaction(), tried=2, refused=True) == NoRemedy()
+
+
+@pytest.mark.parametrize(
+    ("length", "tried", "auto", "shown"),
+    [
+        (400, 0, True, ShownPrompt(without_files=True)),
+        (400, 0, False, ShownPrompt(without_files=True)),
+        (10_000, 0, True, ShownPrompt(without_files=True)),  # the pictures are more
+        (40_000, 0, True, ShownPrompt(shown=20_000)),
+        (40_000, 2, True, ShownPrompt(shown=20_000, without_files=True)),
+    ],
+)
+def test_a_prompt_loses_its_text_or_its_files_whichever_are_more_and_both_at_last(
+    length: int, tried: int, auto: bool, shown: ShownPrompt
+) -> None:
+    pictures = (FilePart(mime="image/png", url="data:image/png;base64,AAAA"),) * 2
+    full = prompt(TextPart(text="x" * length), *pictures)
+    history: tuple[Entry, ...] = (said(400), answered(900))
+
+    plan = plan_compaction((full,), 0, Compaction(auto=auto), tried=tried, refused=True)
+
+    assert plan == ShortenedPrompts({full.id: shown})
+    assert plan_compaction((full,), 0, Compaction(), tried=0, refused=False) == NoRemedy()
+    assert isinstance(plan_compaction((*history, full), 0, Compaction(), tried=0, refused=True), ContextSplit)
+    assert context_tokens((full.model_copy(update=shown.model_dump()),)) < context_tokens((full,))
 
 
 def test_a_shortened_prompt_says_what_is_left_out() -> None:

@@ -21,9 +21,11 @@ def context_sentence(event: Event, seen: EventWithContents) -> str | None:
             return f"cleared old results of tools from the context: {event.tokens:,} tokens"
         case CompactionFailed():
             return f"the conversation was not compacted: {escape_prose(note_of(seen, event.note)).rstrip('.')}"
-        case PromptShortened():
+        case PromptShortened(shown=shown):
             length = len(prompt_of(seen, event.prompt))
-            return f"a prompt is too long for the model, which reads {event.shown:,} of its {length:,} characters"
+            read = [] if shown is None else [f"{shown:,} of its {length:,} characters"]
+            read += ["not the files that it holds"] if event.without_files else []
+            return f"a prompt is too long for the model, which reads {' and '.join(read)}"
         case TurnModelChanged(model=model, note=None):
             return f"the turn goes on with {escape_exact(model)}, as a person says"
         case TurnModelChanged(model=model, note=str(note)):

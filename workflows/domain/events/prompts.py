@@ -41,9 +41,11 @@ class PromptWithdrawn(Value):
 
 
 class PromptShortened(Value):
-    """It alone was too long for its model, which reads so many characters of its beginning and end from now on."""
+    """It alone was too long for its model, which from now on reads so many characters of its beginning and end (None:
+    all), and with `without_files` not the files that it holds."""
 
     type: Literal["prompt.shortened"] = "prompt.shortened"
     prompt: MessageId
     turn: TurnId
-    shown: int
+    shown: int | None
+    without_files: bool = False

@@ -1,6 +1,5 @@
 """Model.generate: view → answer → prepared calls."""
 
-import asyncio
 from collections.abc import Callable
 from datetime import date
 from typing import Final, NamedTuple
@@ -32,6 +31,7 @@ from activities.model.step_view import (
     SubtaskStep,
     Unresolved,
 )
+from activities.own_thread import read_in_time
 from activities.project.project_loader import ProjectLoader
 from activities.store import attempts, compactions, turns
 from activities.store.calls import is_ordered
@@ -41,7 +41,7 @@ from activities.store.lru_cache import LruCache
 from activities.store.model_answers import StoredAnswer
 from activities.store.turns import TurnStatus
 from activities.tools.toolset import Toolset, Toolsets
-from workflows.domain.errors import UsageError
+from workflows.domain.errors import ConfigError, UsageError
 from workflows.domain.generation import Generation, Purpose
 from workflows.domain.ids import TurnId
 from workflows.domain.mentions import newest_mentions
@@ -180,25 +180,32 @@ class Model:
         database = self.attempts.database
         turn = self.turns.get(request.turn) or await turns.read_status(database, request.session, request.turn)
         resolved: Resolved = {}
+        unreadable: ConfigError | None = None
         while True:
             # Before the registration, whose lock would wait for files too.
             model = await self.resolve(turn)
             try:
-                return await self.register(request, attempt, turn, model, resolved)
+                return await self.register(request, attempt, turn, model, resolved, unreadable)
             except _TurnChanged as changed:
                 turn = changed.turn
             except _Unresolved as unresolved:
-                resolved = await self.resolve_references(unresolved.view)
+                try:
+                    resolved = await self.resolve_references(unresolved.view)
+                except ConfigError as error:
+                    unreadable = error
 
     async def resolve_references(self, unresolved: Unresolved) -> Resolved:
+        """Raises ConfigError when they are not found in time."""
         config = unresolved.turn_config
-        workspace = self.loader.turn_context(config.directory, config).workspace
         delegation = config.delegation
         agents = [] if delegation.too_deep else [each.name for each in delegation.offered_agents(config.rules)]
-        return {
-            prompt: await asyncio.to_thread(resolve_references, content, workspace, agents)
-            for prompt, content in unresolved.prompts.items()
-        }
+
+        def resolve() -> Resolved:
+            workspace = self.loader.workspace(config.directory, config.home)
+            prompts = unresolved.prompts.items()
+            return {prompt: resolve_references(content, workspace, agents) for prompt, content in prompts}
+
+        return await read_in_time("What the prompt refers to", resolve)
 
     async def resolve(self, turn: TurnStatus) -> ResolvedModel | UsageError:
         database = self.attempts.database
@@ -215,12 +222,15 @@ class Model:
         asked: TurnStatus,
         model: ResolvedModel | UsageError,
         resolved: Resolved,
+        unreadable: ConfigError | None,
     ) -> _Begun | ShellStep | SubtaskStep | FilesStep | CommittedStep | StepResult | BackoffPending | UsageError:
         """`model`: of the turn as it was when `asked`; raises _TurnChanged if it has another one now, and _Unresolved
-        for prompts that are not `resolved`."""
+        for prompts that are not `resolved`, unless they are `unreadable`."""
         async with attempt.registration() as journal:
             view = await self.views.begin(journal, request, attempt, resolved)
             if isinstance(view, Unresolved):
+                if unreadable is not None:
+                    return unreadable
                 raise _Unresolved(view)
             if not isinstance(view, StepView):
                 return view

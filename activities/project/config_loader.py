@@ -1,13 +1,13 @@
 """Reads and judges everything that a directory determines: the turn configuration."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from activities.files.workspace import Workspace
+from activities.own_thread import read_in_time
 from activities.project.checked_config import CheckedConfig, check_trust
 from activities.project.config_files import read_layers
 from activities.project.config_origins import ConfigOrigins
@@ -49,6 +49,7 @@ class Role:
     ancestors: int = 0
 
 
+T = TypeVar("T")
 PRIMARY_ROLE: Final = Role()
 FindAccepted: TypeAlias = Callable[[str, str], Awaitable[AcceptedTrust | None]]  # of a work tree, by its digest
 
@@ -88,12 +89,20 @@ async def load_turn_config(
     """`managed`: the administrator's configuration folder. `find_accepted`: what a person has accepted of the project's
     files; without, nothing is. Raises ConfigError, UnknownAgent."""
     checked = await read_checked(workspace, sources, managed)
-    return await asyncio.to_thread(_load_turn_config, checked, role, await _accepted(checked, find_accepted))
+    accepted = await _accepted(checked, find_accepted)
+    return await read_configuration(workspace, lambda: _load_turn_config(checked, role, accepted))
 
 
 async def read_checked(workspace: Workspace, sources: ConfigSources, managed: Path) -> CheckedConfig:
     """Raises ConfigError."""
-    return await asyncio.to_thread(lambda: check_trust(read_layers(workspace, sources, managed), workspace, sources))
+    return await read_configuration(
+        workspace, lambda: check_trust(read_layers(workspace, sources, managed), workspace, sources)
+    )
+
+
+async def read_configuration(workspace: Workspace, read: Callable[[], T]) -> T:
+    """What `read` returns. Raises ConfigError, also after a while, for file systems that do not answer."""
+    return await read_in_time(f"The configuration of {str(workspace.directory)!r}", read)
 
 
 async def _accepted(checked: CheckedConfig, find_accepted: FindAccepted | None) -> AcceptedTrust | None:
@@ -104,7 +113,7 @@ async def _accepted(checked: CheckedConfig, find_accepted: FindAccepted | None) 
 
 async def load_origins(workspace: Workspace, sources: ConfigSources, managed: Path) -> ConfigOrigins:
     """Raises ConfigError."""
-    layers = await asyncio.to_thread(read_layers, workspace, sources, managed)
+    layers = await read_configuration(workspace, lambda: read_layers(workspace, sources, managed))
     files = tuple((layer.file, Config.model_validate(layer.tree)) for layer in layers)
     return ConfigOrigins(files, str(workspace.home))
 
@@ -114,7 +123,8 @@ async def load_merged(
 ) -> "MergedConfig":
     """Raises ConfigError."""
     checked = await read_checked(workspace, sources, managed)
-    return await asyncio.to_thread(_load_merged, checked, await _accepted(checked, find_accepted))
+    accepted = await _accepted(checked, find_accepted)
+    return await read_configuration(workspace, lambda: _load_merged(checked, accepted))
 
 
 def _load_merged(checked: CheckedConfig, accepted: AcceptedTrust | None) -> "MergedConfig":

@@ -1,6 +1,5 @@
 """Loads a directory's configuration, the same for clients and turns."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from activities.files.workspace import Workspace
+from activities.own_thread import read_in_time
 from activities.project import config_loader, worktree
 from activities.project.checked_config import CheckedConfig
 from activities.project.config_loader import PRIMARY_ROLE, FindAccepted, LoadedConfig, Role
@@ -68,7 +68,7 @@ class ProjectLoader:
     ) -> TurnConfig:
         """Raises ConfigError, UnknownAgent."""
         sources = sources or self.default_sources
-        workspace = self.workspace(directory, sources.home)
+        workspace = await self._find_workspace(directory, sources.home)
         loaded = await config_loader.load_turn_config(workspace, sources, self.managed, role, find_accepted)
         if self.fetches and loaded.wanted and await self._renew(loaded):
             loaded = await config_loader.load_turn_config(workspace, sources, self.managed, role, find_accepted)
@@ -98,7 +98,8 @@ class ProjectLoader:
         from activities.project.command_loader import find_commands  # no turn needs it
 
         workspace = self.workspace(directory, sources.home)
-        return await asyncio.to_thread(find_commands, workspace, sources, self.managed, skills)
+        read = partial(find_commands, workspace, sources, self.managed, skills)
+        return await config_loader.read_configuration(workspace, read)
 
     async def try_load(
         self,
@@ -113,9 +114,12 @@ class ProjectLoader:
             named = turn_config.agent.model or turn_config.config.model
             return DirectoryConfig(turn_config, model=await resolve(named, self.environ) if named else None)
         except UsageError as error:
-            return DirectoryConfig(
-                built_in_config(self.workspace(directory, sources.home if sources else None)), problem=str(error)
-            )
+            workspace = await self._find_workspace(directory, sources.home if sources else None)
+            return DirectoryConfig(built_in_config(workspace), problem=str(error))
+
+    async def _find_workspace(self, directory: str, home: str | None) -> Workspace:
+        """Raises ConfigError when it is not found in time."""
+        return await read_in_time(repr(directory), lambda: self.workspace(directory, home))
 
 
 def built_in_config(workspace: Workspace) -> TurnConfig:

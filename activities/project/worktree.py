@@ -5,15 +5,18 @@ import stat
 from pathlib import Path
 from typing import Final
 
+from activities.files.safe_open import read_whole
 from activities.files.workspace import Workspace
 from activities.git import git
+from activities.own_thread import read_in_time
 from activities.project.markdown_text import shown_path
-from workflows.domain.errors import ConfigError
+from workflows.domain.errors import ConfigError, ToolError
 from workflows.domain.suspension import DirectoryIdentity
 
 _BRANCH: Final = "ref: refs/heads/"
 _DETACHED: Final = "(no branch)"
 PATH_PREFIX: Final = "path-"  # of the id of a project without commits
+_MAX_POINTER: Final = 64 * 1024  # bytes
 _BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -39,10 +42,18 @@ def find_root(directory: Path) -> Path | None:
 def current_branch(worktree: Path) -> str | None:
     """None for a detached head or a broken repository."""
     try:
-        head = (_git_directory(worktree) / "HEAD").read_text("utf-8")
-    except (OSError, UnicodeDecodeError):
+        head = _read(_git_directory(worktree) / "HEAD")
+    except (ToolError, OSError, ValueError, RuntimeError):
         return None
     return head.removeprefix(_BRANCH).strip() if head.startswith(_BRANCH) else None
+
+
+async def find_identity(directory: str) -> DirectoryIdentity | None:
+    """None if it is gone, or its file system does not answer."""
+    try:
+        return await read_in_time(repr(directory), lambda: identify_directory(Path(directory)))
+    except ConfigError:
+        return None
 
 
 def identify_directory(directory: Path) -> DirectoryIdentity | None:
@@ -73,7 +84,12 @@ def _git_directory(worktree: Path) -> Path:
     pointer = worktree / ".git"
     if pointer.is_dir():
         return pointer
-    return worktree / pointer.read_text("utf-8").removeprefix("gitdir:").strip()
+    return worktree / _read(pointer).removeprefix("gitdir:").strip()
+
+
+def _read(file: Path) -> str:
+    """Anything but a short file is refused without blocking."""
+    return read_whole(file.resolve(strict=True), _MAX_POINTER).decode("utf-8")
 
 
 def _boot() -> str:

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
-from pathlib import Path
 from typing import Final
 
 from temporalio import activity
@@ -45,7 +44,7 @@ from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.ids import TurnConfigId
 from workflows.domain.open_call import OpenCall
 from workflows.domain.step_flaw import find_flaw
-from workflows.domain.suspension import find_directory_change
+from workflows.domain.suspension import SuspendCause, find_directory_change
 from workflows.domain.turn_state import MAX_COMPACTIONS
 from workflows.domain.wire import LoadRequest, LoadResult, OpenTurn, StepResult
 
@@ -86,22 +85,23 @@ class ProjectActivities:
         while isinstance(found, TurnRequest):
             origin = await sessions.origin(self.database, request.session)
             role = Role(found.agent or origin.agent, origin.rules, origin.ancestors)
-            directory_now = await asyncio.to_thread(worktree.identify_directory, Path(origin.directory))
-            suspend_cause = find_directory_change(origin.directory, origin.directory_identity, directory_now)
+            directory_now = await worktree.find_identity(origin.directory)
             find_accepted = partial(trust_records.find_accepted, self.database, origin.host)
-            directory_config = await self.loader.try_load(origin.directory, origin.sources, role, find_accepted)
+            loaded = find_directory_change(
+                origin.directory, origin.directory_identity, directory_now
+            ) or await self.loader.try_load(origin.directory, origin.sources, role, find_accepted)
             async with self.journal(request) as journal:
                 found = await find_turn(journal, self.describe)
                 if isinstance(found, LoadResult):
                     return found
-                if suspend_cause is not None:
-                    await suspensions.suspend(journal, suspend_cause)
+                if isinstance(loaded, SuspendCause):
+                    await suspensions.suspend(journal, loaded)
                     return LoadResult(epoch=journal.give_out_epoch())
                 known = await sessions.origin(journal, request.session)
                 if (found.agent or known.agent) != role.agent:
                     continue  # other work is the oldest now, for another agent
-                if await still_accepted(journal, origin, directory_config.turn_config):
-                    return await open_requested_turn(journal, request, found, known, directory_config)
+                if await still_accepted(journal, origin, loaded.turn_config):
+                    return await open_requested_turn(journal, request, found, known, loaded)
         return found
 
     def journal(self, request: LoadRequest) -> AbstractAsyncContextManager[Journal]:

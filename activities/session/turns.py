@@ -3,7 +3,6 @@
 import asyncio
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import Final
 
 from temporalio import activity
@@ -77,7 +76,7 @@ class TurnActivities:
             await asyncio.gather(*(self.settle(fence, call, given_up) for call in claimed))
             origin = await sessions.origin(self.database, request.session)
             is_child = origin.ancestors > 0
-            directory_identity = await asyncio.to_thread(worktree.identify_directory, Path(origin.directory))
+            directory_identity = await worktree.find_identity(origin.directory)
         async with session_journal(self.database, request.session, WORKER, epoch=request.epoch) as journal:
             if request.end:
                 await sessions.end(journal, "cancelled by an operator")

@@ -5,9 +5,10 @@ import re
 from pathlib import Path
 from typing import Final
 
+from activities.files.safe_open import read_whole
 from activities.shell.analysis.git_index import read_inner_repositories, read_tracked_names
 from activities.shell.analysis.gitconfig import id_bytes, unknown_setting
-from workflows.domain.errors import UnreadableIndex
+from workflows.domain.errors import ToolError, UnreadableIndex
 
 _MAX_CONFIG: Final = 256 * 1024  # bytes
 _MAX_INSIDE: Final = 64  # repositories in one
@@ -68,9 +69,9 @@ def _git(root: Path) -> tuple[Path, Path]:
     """Its own and common directory; a linked work tree's or submodule's `.git` file points to it."""
     git = root / ".git" if _has_git(root) else root
     if not git.is_dir():
-        git = git.parent / git.read_text("utf-8").removeprefix("gitdir:").strip()
+        git = git.parent / _read(git).removeprefix("gitdir:").strip()
     pointer = git / "commondir"
-    return git, git / pointer.read_text("utf-8").strip() if pointer.exists() else git
+    return git, git / _read(pointer).strip() if pointer.exists() else git
 
 
 def _unknown(configuration: Path, root: Path, git: Path) -> str | None:
@@ -85,9 +86,9 @@ def _unknown(configuration: Path, root: Path, git: Path) -> str | None:
     return unknown
 
 
-def _read(configuration: Path) -> str:
-    with configuration.open("rb") as file:
-        raw = file.read(_MAX_CONFIG + 1)
-    if len(raw) > _MAX_CONFIG:
-        raise ValueError(f"{configuration} is too large")
-    return raw.decode("utf-8")
+def _read(file: Path) -> str:
+    """Raises OSError or ValueError, also for what is no file, without blocking."""
+    try:
+        return read_whole(file.resolve(strict=True), _MAX_CONFIG).decode("utf-8")
+    except (ToolError, RuntimeError) as error:
+        raise ValueError(str(error)) from error

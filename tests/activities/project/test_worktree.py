@@ -1,9 +1,12 @@
+import asyncio
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from activities.project import worktree
+from activities.shell.analysis.repository import unsafe_setting
 from tests.activities.project.project_home import ProjectHome
 
 
@@ -66,3 +69,14 @@ def test_a_detached_head_is_no_branch(repository: Path) -> None:
     git(repository, "checkout", "-q", "--detach")
 
     assert worktree.current_branch(repository) is None
+
+
+@pytest.mark.parametrize("pipe", [".git", ".git/HEAD"])
+async def test_a_pipe_in_the_place_of_gits_files_holds_nothing_up(tmp_path: Path, pipe: str) -> None:
+    (tmp_path / pipe).parent.mkdir(exist_ok=True)
+    os.mkfifo(tmp_path / pipe)
+
+    found = await asyncio.wait_for(worktree.find_identity(str(tmp_path)), 10)
+
+    assert found is not None and found.branch == "(no branch)"
+    assert (unsafe_setting(tmp_path) is None) == (pipe == ".git/HEAD")

@@ -60,6 +60,18 @@ def pytest_configure_node(node: Any) -> None:
     node.workerinput["holdfast_home"] = str(node.config.stash[_HOME])
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Deal the files of acceptance tests, which mostly wait, evenly between the others, which need the processor:
+    each process of pytest-xdist begins with an equal part of this order."""
+    waiting = [item for item in items if item.get_closest_marker("acceptance")]
+    working = [item for item in items if not item.get_closest_marker("acceptance")]
+    places: dict[Path, float] = {}
+    for group in (waiting, working):
+        for index, item in enumerate(group):
+            places.setdefault(item.path, index / len(group))
+    items.sort(key=lambda item: places[item.path])
+
+
 def pytest_internalerror(excrepr: object) -> None:
     """Keep errors outside of tests: of a worker's, pytest-xdist prints pages of consequences."""
     _BROKEN.append(str(excrepr))

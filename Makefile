@@ -1,7 +1,8 @@
 # Only python3, make, git and the package registries are needed; everything else is installed here.
 UV_REQUIREMENT := uv>=0.9,<1
 UV := .uv/bin/uv
-WORKERS ?= 3
+# Processes of `make test`: tests of killed processes mostly wait, so four keep two cores busy. They take 3 GB of memory.
+WORKERS ?= 4
 COMMA := ,
 
 # uv trusts what the system trusts, as pip does: a company's proxy signs with an authority of its own. The second name

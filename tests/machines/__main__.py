@@ -44,7 +44,7 @@ AS_A_USER: Final = SuitePart(
         *("tests/worker/cli/commands/test_run.py", "tests/worker/cli/commands/test_backups.py"),
         *("tests/worker/test_backup_tree.py", "tests/worker/test_tar_extraction.py"),
     ),
-    share=0.2,
+    share=0.12,
 )
 
 
@@ -90,7 +90,7 @@ class Report:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="make test", description=__doc__, allow_abbrev=False)
-    parser.add_argument("--workers", default="3")
+    parser.add_argument("--workers", default="4")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no part that would take longer")
     parser.add_argument("--reruns", default="0", help="how often a failed test runs again; the end shows why")
     options, chosen = parser.parse_known_args()

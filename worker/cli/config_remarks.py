@@ -60,7 +60,7 @@ def _refused_agents(turn_config: TurnConfig) -> Iterator[str]:
     refused = turn_config.refused_agents
     for each in refused[:_MOST]:
         names = " or ".join(repr(one_line(name)) for name in dict.fromkeys(each.names))
-        yield f"Refused: {escape_prose(each.why)} There is no agent {names} until it is mended."
+        yield f"Refused: {escape_prose(each.why)} (There is no agent {names} until it is mended.)"
     if len(refused) > _MOST:
         yield f"Refused: {pluralize(len(refused) - _MOST, 'more file')} of agents: `holdfast agents` lists them."
 

@@ -7,6 +7,7 @@ import pytest
 
 from activities.project.agent_files import MAX_AGENT_FILES, read_agent_files
 from activities.project.config_loader import PRIMARY_ROLE, Role
+from activities.project.file_positions import FilePositions
 from activities.project.folder_scan import MAX_ENTRIES
 from activities.project.markdown_text import MAX_MARKDOWN_BYTES
 from tests.activities.project.project_home import ProjectHome
@@ -83,8 +84,9 @@ async def test_a_project_loosens_nothing_by_a_file_of_an_agent(project_home: Pro
     assert [evaluate(name, "x", turn_config.rules).action for name in ("bash", "edit")] == ["ask", "deny"]
     assert (turn_config.agent.options, turn_config.agent.model) == ({}, None)
     assert {(held.file, held.field) for held in turn_config.untrusted_fields} == {
-        (str(file), f"agent.x.{field}") for field in ("permission.bash.*", "options", "model")
+        (str(file), f"agent.x.{field}") for field in ("permission.bash.*", "options.reasoningEffort", "model")
     }
+    assert FilePositions().name(str(file), "agent.x.options.reasoningEffort") == f"{file}:5:1"
 
 
 @pytest.mark.parametrize(
@@ -192,7 +194,7 @@ async def test_no_agent_works_without_what_its_broken_file_may_deny(project_home
 
     for role in (Role(), Role("build")):
         with pytest.raises(
-            UnknownAgent, match=rf"'build' cannot be used\. .*{name}:\d+:\d+: .*Available agents: coder, plan"
+            UnknownAgent, match=rf"'build' cannot be used \(.*{name}:\d+:\d+: .*Available agents: coder, plan"
         ):
             await project_home.load(role=role)
     assert (await project_home.load(role=Role("coder"))).agent.name == "coder"

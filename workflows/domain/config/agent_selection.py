@@ -46,7 +46,7 @@ def check_readable(name: str, refused: Iterable[RefusedAgent], known: Mapping[st
     """Raises UnknownAgent for an agent whose file cannot be used."""
     for each in refused:
         if name in each.names:
-            raise UnknownAgent(f"The agent {name!r} cannot be used. {each.why}", visible_names(known))
+            raise UnknownAgent(f"The agent {name!r} cannot be used ({each.why.rstrip('.')}).", visible_names(known))
 
 
 def default_agent(config: Config, known: Mapping[str, Agent]) -> Agent:

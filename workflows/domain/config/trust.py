@@ -147,8 +147,9 @@ def _split_harmless(layer: ConfigLayer, own: JsonObject) -> tuple[JsonObject, li
     kept, rest = split_by_paths(plain, _UNRESTRICTED)
     silent = unsupported_fields(layer.tree)
     held = [
-        path
+        each
         for path in rest
+        for each in _by_option(layer.tree, path)
         if path[0] in KNOWN_FIELDS
         and path[0] not in CLIENT_FIELDS
         and path not in silent
@@ -159,6 +160,13 @@ def _split_harmless(layer: ConfigLayer, own: JsonObject) -> tuple[JsonObject, li
         *(_item(layer, path, why) for path, why in loosened.items()),
         *(_item(layer, path, _OWN_ONLY.get(path[0], _ENDPOINT)) for path in held),
     ]
+
+
+def _by_option(tree: JsonObject, path: FieldPath) -> list[FieldPath]:
+    """An agent's options stand among its fields, each at a line of its own."""
+    if path[:1] + path[2:] != ("agent", "options"):
+        return [path]
+    return [(*path, key) for key in _object(value_at(tree, path))]
 
 
 def _admit_permissions(

@@ -45,7 +45,7 @@ async def test_an_agent_that_cannot_be_shown_is_answered_with_why(bare: CommandR
     bad, unknown = [await configured(bare).run("agents", "show", "bad"), await bare.run("agents", "show", "nope")]
 
     assert (bad.code, unknown.code) == (2, 2)
-    assert "'bad' cannot be used. " in bad.err and "bad.md:2" in bad.err
+    assert "'bad' cannot be used (" in bad.err and "bad.md:2" in bad.err
     assert "Agent not found: 'nope'. Available agents: build, explore" in unknown.err
 
 

@@ -16,12 +16,15 @@ _LIMIT: Final = 1 << 20  # bytes; far above any real configuration
 
 
 def read_text(file: Path, real: Path | None = None) -> str | None:
-    """None without such a file. `real`: where it led when that was judged; a link made since is not followed."""
+    """None without such a file; a link to nothing is a mistake, as what it was to forbid would be lost. `real`: where it
+    led when that was judged; a link made since is not followed."""
     try:
         found = real or file.resolve(strict=True)
         found.stat()  # raises where there is none
         return read_whole(found, _LIMIT).decode("utf-8-sig")
     except (FileNotFoundError, NotADirectoryError):
+        if file.is_symlink():
+            raise ConfigError(f"{file}: the file is a link to one that is not there.") from None
         return None
     except UnicodeDecodeError as error:
         raise ConfigError(f"{file}: the file is not UTF-8 text: write it again in that encoding.") from error

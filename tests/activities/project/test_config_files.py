@@ -177,6 +177,13 @@ def test_a_file_that_a_variable_names_must_exist(project_home: ProjectHome, vari
         files_of(project_home, **{variable: "/nowhere"})
 
 
+def test_a_link_to_nothing_is_named(project_home: ProjectHome) -> None:
+    (project_home.project / "opencode.json").symlink_to("/nowhere/opencode.json")
+
+    with pytest.raises(ConfigError, match=r"opencode\.json: the file is a link to one that is not there"):
+        files_of(project_home)
+
+
 def test_a_variable_for_a_directory_names_no_file(project_home: ProjectHome) -> None:
     file = project_home.write("oc.json", "{}", under=project_home.home)
 

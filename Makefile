@@ -68,15 +68,16 @@ production-test: .venv/.synced
 	PYTHONPATH=. .venv/bin/python -P -m tests.production
 
 # uv's tool installer takes versions from a list, but does not check its hashes: pip fetches and checks, uv installs.
+# It would take an earlier build of the same version from its cache, unless it is told to install ours anew.
 install: $(UV)
-	rm -rf .uv/wheels
-	$(UV) export --quiet --locked --no-dev --no-emit-project --output-file .uv/requirements.txt \
+	@rm -rf .uv/wheels
+	@$(UV) export --quiet --locked --no-dev --no-emit-project --output-file .uv/requirements.txt \
 		$(foreach each,$(subst $(COMMA), ,$(EXTRAS)),--extra $(each))
 	@echo "Fetching the packages of uv.lock, and checking their hashes (a minute) ..."
-	.uv/bin/pip download --quiet --no-deps --only-binary :all: --require-hashes \
+	@.uv/bin/pip download --quiet --no-deps --only-binary :all: --require-hashes \
 		--requirement .uv/requirements.txt --dest .uv/wheels
-	$(UV) build --quiet --wheel --out-dir .uv/wheels
-	$(UV) tool install --quiet --force --no-index --find-links .uv/wheels --constraints .uv/requirements.txt \
+	@$(UV) build --quiet --wheel --out-dir .uv/wheels
+	@$(UV) tool install --quiet --force --reinstall-package holdfast --no-index --find-links .uv/wheels --constraints .uv/requirements.txt \
 		"holdfast$(if $(EXTRAS),[$(EXTRAS)])"
 	@echo "holdfast is installed. If the shell does not find it: '$(CURDIR)/$(UV)' tool update-shell"
 	@echo "To uninstall: holdfast down --purge, then '$(CURDIR)/$(UV)' tool uninstall holdfast"

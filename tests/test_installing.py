@@ -1,4 +1,4 @@
-"""`make` trusts an index whose certificate only the system's administrator has signed."""
+"""`make` trusts an index that only the system's administrator has signed for, and installs what is there now."""
 
 import functools
 import http.server
@@ -23,6 +23,18 @@ def openssl(directory: Path, *arguments: str) -> None:
     subprocess.run(["openssl", *arguments], cwd=directory, check=True, capture_output=True)
 
 
+def write_wheel(folder: Path, name: str, content: str = "") -> None:
+    """Version 1.0, with a module and a command of its name."""
+    module = name.replace("-", "_")
+    with zipfile.ZipFile(folder / f"{module}-1.0-py3-none-any.whl", "w") as wheel:
+        facts = f"{module}-1.0.dist-info"
+        wheel.writestr(f"{module}.py", content)
+        wheel.writestr(f"{facts}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        wheel.writestr(f"{facts}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr(f"{facts}/entry_points.txt", f"[console_scripts]\n{name} = {module}:main\n")
+        wheel.writestr(f"{facts}/RECORD", "")
+
+
 @pytest.fixture
 def authority(tmp_path: Path) -> Path:
     """Our own authority's certificate, beside one that it signed for localhost."""
@@ -40,12 +52,7 @@ def index(authority: Path, tmp_path: Path) -> Iterator[str]:
     """A package index with one package, by TLS."""
     folder = tmp_path / "index" / "simple" / "holdfast-tiny"
     folder.mkdir(parents=True)
-    with zipfile.ZipFile(folder / "holdfast_tiny-1.0-py3-none-any.whl", "w") as wheel:
-        facts = "holdfast_tiny-1.0.dist-info"
-        wheel.writestr("holdfast_tiny.py", "")
-        wheel.writestr(f"{facts}/METADATA", "Metadata-Version: 2.1\nName: holdfast-tiny\nVersion: 1.0\n")
-        wheel.writestr(f"{facts}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
-        wheel.writestr(f"{facts}/RECORD", "")
+    write_wheel(folder, "holdfast-tiny")
     serving = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(tmp_path / "index"))
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), serving)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -100,3 +107,21 @@ def test_uv_trusts_what_the_system_trusts(authority: Path, index: str, tmp_path:
 
     assert (tmp_path / "to" / "holdfast_tiny.py").exists() == trusting, done.stderr
     assert trusting or "certificate" in done.stderr
+
+
+@pytest.mark.skipif(not UV.exists(), reason="`make` has not fetched uv here")
+def test_make_install_replaces_an_earlier_build_of_the_same_version(tmp_path: Path) -> None:
+    recipe = subprocess.run(["make", "-n", "install"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    command = "".join(recipe.replace("\\\n", "").partition(".uv/bin/uv tool install")[1:]).splitlines()[0]
+    wheels = tmp_path / ".uv" / "wheels"
+    wheels.mkdir(parents=True)
+    (tmp_path / ".uv" / "bin").symlink_to(UV.parent)
+    (tmp_path / ".uv" / "requirements.txt").touch()
+    own = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+
+    for content in ("earlier", "now"):
+        write_wheel(wheels, "holdfast", f"# {content}")
+        subprocess.run(["sh", "-c", command], cwd=tmp_path, env=own, check=True, capture_output=True)
+
+    (installed,) = tmp_path.glob(".local/share/uv/tools/holdfast/lib/*/site-packages/holdfast.py")
+    assert installed.read_text() == "# now"

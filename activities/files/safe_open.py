@@ -28,6 +28,12 @@ def raise_tool_errors(path: Path) -> Iterator[None]:
         raise ToolError(f"{str(path)!r} cannot be used: {error.strerror}.") from error
 
 
+def failure_reason(error: Exception) -> str:
+    """What the operating system says, for a message that names the file itself."""
+    cause = error if isinstance(error, OSError) else error.__cause__
+    return cause.strerror if isinstance(cause, OSError) and cause.strerror else str(error)
+
+
 def open_file(path: Path) -> BufferedReader:
     """Anything but a regular file is refused without blocking."""
     with raise_tool_errors(path):

@@ -6,7 +6,7 @@ from typing import Final
 
 import pyjson5
 
-from activities.files.safe_open import read_whole
+from activities.files.safe_open import failure_reason, read_whole
 from activities.project import json_positions
 from activities.project.excerpts import excerpt_json, with_excerpt
 from workflows.domain.config.fields import JsonObject
@@ -29,7 +29,7 @@ def read_text(file: Path, real: Path | None = None) -> str | None:
     except UnicodeDecodeError as error:
         raise ConfigError(f"{file}: the file is not UTF-8 text: write it again in that encoding.") from error
     except (OSError, RuntimeError, ValueError, ToolError) as error:
-        raise ConfigError(f"{str(file)!r}: the file cannot be read: {error}") from error
+        raise ConfigError(f"{str(file)!r}: the file cannot be read: {failure_reason(error)}") from error
 
 
 def parse(text: str, file: Path, before: int = 0) -> JsonObject:

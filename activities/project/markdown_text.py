@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-from activities.files.safe_open import open_file
+from activities.files.safe_open import failure_reason, open_file
 from workflows.domain.errors import ConfigError, ToolError
 
 MAX_MARKDOWN_BYTES: Final = 64 * 1024  # of one file
@@ -23,7 +23,7 @@ def read_text(path: Path, within: Path | None) -> str:
         with open_file(real) as opened:
             content = opened.read(MAX_MARKDOWN_BYTES + 1)
     except (ToolError, OSError, RuntimeError) as error:
-        raise ConfigError(f"{file}: it cannot be read: {error}") from error
+        raise ConfigError(f"{file}: it cannot be read: {failure_reason(error)}") from error
     if len(content) > MAX_MARKDOWN_BYTES:
         raise ConfigError(f"{file}: such a file has at most {MAX_MARKDOWN_BYTES // 1024} KiB.")
     if b"\0" in content:

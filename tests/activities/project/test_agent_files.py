@@ -133,6 +133,9 @@ async def test_what_cannot_be_read_as_text_is_refused(project_home: ProjectHome)
 
     names = {name for each in turn_config.refused_agents for name in each.names}
     assert names == {"long", "bytes", "nul", "pipe", "device", "gone", "secret"}
+    assert f"{folder}/gone.md: it cannot be read: No such file or directory" in {
+        each.why for each in turn_config.refused_agents
+    }
     assert "s3cret" not in turn_config.model_dump_json()
     assert {"full", "odd\\xff"} <= {each.name for each in turn_config.delegation.agents}
 

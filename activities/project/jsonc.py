@@ -16,8 +16,9 @@ _LIMIT: Final = 1 << 20  # bytes; far above any real configuration
 
 
 def read_text(file: Path, real: Path | None = None) -> str | None:
-    """None without such a file; a link to nothing is a mistake, as what it was to forbid would be lost. `real`: where it
-    led when that was judged; a link made since is not followed."""
+    """None without such a file; a link to nothing is a mistake, as what it was to forbid would be lost.
+
+    `real`: where it led when that was judged; a link made since is not followed."""
     try:
         found = real or file.resolve(strict=True)
         found.stat()  # raises where there is none

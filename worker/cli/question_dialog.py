@@ -92,5 +92,5 @@ def option_label(question: Question, number: int) -> str:
     """Raises UsageError."""
     if 1 <= number <= len(question.options):
         return question.options[number - 1].label
-    own = f' If you mean the number itself, quote it: "{number}".' if question.custom else ""
+    own = f' Quoted it is an answer itself: "{number}" (in a shell \'"{number}"\').' if question.custom else ""
     raise UsageError(f"There is no option {number}, but {pluralize(len(question.options), 'option')}.{own}")

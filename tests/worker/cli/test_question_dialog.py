@@ -42,7 +42,7 @@ def decided(question: Question, typed: str) -> tuple[str, ...] | str:
         (HOW_MUCH, "2", ("2",)),
         (HOW_MUCH, "end", ("End",)),
         (HOW_MUCH, "1 2", "'1 2' is neither a number above 0 nor one of 'Go on', 'End'."),
-        (BASE, "3", 'There is no option 3, but 2 options. If you mean the number itself, quote it: "3".'),
+        (BASE, "3", 'There is no option 3, but 2 options. Quoted it is an answer itself: "3" (in a shell \'"3"\').'),
         (BASE, "1 2", "'Base' takes one answer, but 2 were given."),
         (PARTS, "c", "'c' is not an option of 'Which parts?': 'a', 'b'."),
     ],

@@ -25,7 +25,7 @@ from worker.api.sessions import UnfinishedTurn
 from worker.session_reader import SessionReader
 from worker.session_watcher import SessionWatcher, read_events
 from workflows.domain.errors import Conflict, Unavailable
-from workflows.domain.ids import MessageId, SessionId, TurnId
+from workflows.domain.ids import MessageId, SessionId, TurnConfigId, TurnId
 from workflows.domain.messages import AssistantMessage, Message, StepReminders, UserMessage
 from workflows.domain.sent_request import RequestChoice, SentRequest
 
@@ -62,6 +62,10 @@ class RecordReader:
         await self.sessions.require_contents(session)
         found = await compactions.newest(self.database, session)
         return None if found is None else await model_answers.read_text(self.database, found.generation)
+
+    async def warnings(self, turn_config: TurnConfigId) -> tuple[str, ...]:
+        """Of what a turn's configuration names: what has no effect, or another one."""
+        return (await self.database.turn_configs.get(self.database, turn_config)).warnings
 
     async def change_summary(self, session: SessionId) -> ChangeSummary | None:
         """The newest one of what the session has changed, if a person has asked for it. Raises NotFound, Conflict."""

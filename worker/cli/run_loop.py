@@ -47,7 +47,8 @@ class FollowOptions(Value):
     """How a session is followed after event `seq`.
 
     `turn`: its open turn. `no_wait`: end at a question. `stay_open`: on a terminal, ask for more prompts after a turn,
-    for `agent`, `model` and `variant` until another agent takes over. `configuration`: the last one shown.
+    for `agent`, `model` and `variant` until another agent takes over. `configuration`: the last one shown, with its
+    `warnings`; without these, none are.
     """
 
     seq: int = 0
@@ -58,6 +59,7 @@ class FollowOptions(Value):
     variant: str | None = None
     agent: str | None = None
     configuration: TurnConfigId | None = None
+    warnings: tuple[str, ...] | None = None
     thinking: bool = False
     as_json: bool = False
 
@@ -96,6 +98,7 @@ class RunLoop(FollowLoop):
         self._background = FollowedTasks()
         self._turn = options.turn
         self._configuration = options.configuration
+        self._warnings = options.warnings
         self._next = NextPrompt(self._client, self._session, options.agent, options.model, options.variant)
         self._stop: asyncio.Task[AcceptedStop] | None = None
         self._exit_code = ExitCode.DONE
@@ -144,14 +147,21 @@ class RunLoop(FollowLoop):
             return ExitCode.WAITING
         return await super()._on_session_event(seen)
 
-    def _report_new_configuration(self, event: Event) -> None:
-        if isinstance(event, TurnOpened) and self._configuration is not None:
-            if event.turn_config != self._configuration:
-                self._print_note(f"Turn {event.number} works with another configuration: {event.turn_config}")
+    async def _report_new_configuration(self, event: Event) -> None:
+        """A worker may have found what this command could not see: an address that does not answer."""
+        if not isinstance(event, TurnOpened) or event.turn_config == self._configuration:
+            return
+        if self._configuration is not None:
+            self._print_note(f"Turn {event.number} works with another configuration: {event.turn_config}")
             self._configuration = event.turn_config
+        if self._warnings is not None:
+            found = await self._client.records.warnings(event.turn_config)
+            for new in (each for each in found if each not in self._warnings):
+                self._print_note(f"Warning: {escape_prose(new)}")
+            self._warnings = found
 
     async def _on_own_event(self, seen: EventWithContents) -> ExitCode | None:
-        self._report_new_configuration(seen.record.event)
+        await self._report_new_configuration(seen.record.event)
         self._next.note(seen.record.event)
         if (result := self._background.note(seen.record.event)) is not None:
             self._untaken.add(result)

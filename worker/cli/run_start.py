@@ -76,13 +76,15 @@ class RunArguments(Value):
 
 
 class StartedRun(Value):
-    """A session to follow after event `seq`; `accepted`: the prompt, unless the person types it."""
+    """A session to follow after event `seq`; `accepted`: the prompt, unless the person types it. `warnings`: those of
+    its configuration that were shown."""
 
     session: SessionId
     name: str
     directory: str
     seq: int
     configuration: TurnConfigId | None
+    warnings: tuple[str, ...] = ()
     accepted: AcceptedPrompt | None = None
     turn: TurnId | None = None
 
@@ -133,6 +135,7 @@ async def start_session(client: SessionClient, request: RunArguments, turn_confi
         directory=str(directory),
         seq=0,
         configuration=request.configuration(turn_config),
+        warnings=turn_config.warnings,
         accepted=accepted,
     )
 
@@ -181,6 +184,7 @@ async def _send_prompt(
         directory=overview.directory,
         seq=0 if request.prompt else overview.seq,  # a prompt with an id may be an old one: its events come first
         configuration=request.configuration(prepared.turn_config),
+        warnings=prepared.warnings,
         accepted=accepted,
     )
 
@@ -197,6 +201,7 @@ async def _open_without_prompt(client: SessionClient, overview: Overview, prepar
         directory=overview.directory,
         seq=overview.seq,
         configuration=prepared.configuration,
+        warnings=prepared.warnings,
         turn=overview.turn if overview.turn_state == "open" else None,
     )
 

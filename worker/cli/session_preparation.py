@@ -86,6 +86,10 @@ class PreparedSession(Value):
     def configuration(self) -> TurnConfigId | None:
         return self.turn_config.id if self.turn_config is not None else None
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return self.turn_config.warnings if self.turn_config is not None else ()
+
     def report(self) -> None:
         if self.sources is None:
             return

@@ -64,6 +64,7 @@ async def retry(
                 no_wait=no_wait,
                 stay_open=not exit_,
                 configuration=prepared.configuration,
+                warnings=prepared.warnings,
                 thinking=thinking,
                 as_json=as_json,
             )

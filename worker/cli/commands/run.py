@@ -188,10 +188,10 @@ async def _ask_first_prompt(settings: Settings, turn_config: TurnConfig, request
     return await read_first_prompt(chosen, current_directory(), parse, agents, live=is_live_terminal(settings))
 
 
-def _state(request: RunArguments, started: StartedRun) -> dict[str, str | int | None]:
+def _state(request: RunArguments, started: StartedRun) -> dict[str, object]:
     return {
         **request.model_dump(include={"model", "variant", "agent"}),
-        **started.model_dump(include={"seq", "turn", "configuration"}),
+        **started.model_dump(include={"seq", "turn", "configuration", "warnings"}),
     }
 
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 from pathlib import Path
 
+from tests.activities.web.page_server import page_server
 from tests.harness import ACTOR, Harness
 from tests.polling import WAIT_TIMEOUT
 from tests.worker.cli.conftest import OpenHarness, shell
@@ -245,6 +246,15 @@ async def test_a_configuration_changed_before_the_turn_holds_and_is_reported(ope
     assert process.returncode == 0 and denied
     assert f"Turn 1 works with another configuration: {opened.turn_config}" in said
     assert f", configuration {opened.turn_config}" not in said and ", configuration cfg_" in said
+
+
+async def test_an_address_that_fails_as_the_first_turn_begins_is_said_in_its_run(open_harness: OpenHarness) -> None:
+    async with open_harness(HELLO) as harness, harness.running_worker(), page_server({}) as server:
+        harness.configure_person(model={}, instructions=[f"{server.url}/lost.md"])
+        done = await shell(harness).run("run", *MODEL, "go")
+
+    assert done.code == 0 and done.err.count("is fetched when the next turn begins") == 1
+    assert done.err.count("/lost.md is left out: it cannot be fetched: the server answered with 404.") == 1
 
 
 async def test_references_are_stored_as_they_are_and_looked_up_by_the_worker(open_harness: OpenHarness) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from activities.calls.call_prompt import prompt_of_call
 from activities.store.journal import WORKER
+from activities.store.stops import stop_of_call
 from tests.acceptance import workflow_histories
 from tests.acceptance.effect_ledger import EffectMoment, token_of
 from tests.acceptance.records import SessionRecords, TrialRecords
@@ -60,6 +61,7 @@ def lost_or_invented(trial: TrialRecords) -> Iterator[str]:
     logged: Counter[str] = Counter()
     for record in (record for session in trial.sessions for record in session.log):
         logged.update(_said(record))
+    logged -= Counter(_stops_of_tasks(trial))
     sent = trial.sent
     acknowledged = {f"prompt {each.id}" for each in sent.prompts if each.got}
     acknowledged |= {f"prompt {prompt}" for prompt in _handed_on(trial) | _given_by_calls(trial)}
@@ -299,6 +301,13 @@ def _given_by_calls(trial: TrialRecords) -> dict[str, str]:
         given |= {results.get(call, prompt_of_call(call)) for call in due}
         found |= {prompt: shown.get(prompt, "") for prompt in given}
     return found
+
+
+def _stops_of_tasks(trial: TrialRecords) -> Iterator[str]:
+    """Of tasks in the background, once each: a person who stops their parent stops them."""
+    for event in (event for session in trial.sessions for event in session.events):
+        if isinstance(event, TaskStarted) and event.background:
+            yield f"stop {stop_of_call(event.call)}"
 
 
 def _said(record: EventRecord) -> Iterator[str]:

@@ -125,3 +125,22 @@ async def test_a_task_in_the_background_wakes_its_idle_session_once_wherever_its
     told = [event.task for event in events if isinstance(event, PromptAccepted)]
     assert told == [None, call.id] and call.state is CallState.DONE
     assert trial.effects.count("one") == 1 and len(trial.harness.model.ledger.entries) == 5
+
+
+async def test_a_task_in_the_background_that_ends_as_its_parent_is_stopped_is_told_of_once(open_trial: Open) -> None:
+    """The worker dies once the subagent's turn is closed, before the parent is told."""
+    scripts = {**WORKS, DEFAULT_SCRIPT: Script(answers=(delegates("child", background=True), DONE, DONE))}
+    async with open_trial(scripts=scripts) as trial:
+        first = await trial.worker(faults="task.settled=kill9@2")
+        session = await trial.start_session("Have it done.")
+        await trial.harness.ended(session)
+        await trial.effects.reached("one")
+        trial.effects.release("one")
+        await trial.recording_client.stop(session)
+        await first.killed()
+        await trial.worker()
+        await trial.recording_client.prompt(session, "Go on.")
+        await trial.harness.ended(session, 2)
+        (call,) = await trial.harness.calls(session)
+        told = [each.task for each in await trial.harness.events(session) if isinstance(each, PromptAccepted)]
+    assert told == [None, None, call.id] and trial.effects.count("one") == 1

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import click
 
+from worker.settings import Settings
 from workflows.domain.budgets import BudgetLimits, OnLimit, Unit
 from workflows.domain.questions import parse_amount
 from workflows.domain.value import Value
@@ -65,7 +66,7 @@ class ChosenLimits(Value):
 
 
 def budget_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Add the options to a command's callback, which gets `limits`."""
+    """Add the options to a command's callback, which gets `limits`: a person's, in place of the configuration's."""
 
     @functools.wraps(command)
     def with_limits(*arguments: Any, on_limit: str | None, **options: Any) -> int:
@@ -75,6 +76,10 @@ def budget_options(command: Callable[..., int]) -> Callable[..., int]:
             session=session.model_copy(update={"on_limit": rule}) if session.any or rule is not None else None,
             turn=turn if turn.any else None,
         )
+        if limits.session or limits.turn:
+            from worker.cli.person_check import require_person  # start-up time
+
+            require_person(Settings.read())
         return command(*arguments, limits=limits, **options)
 
     found: Callable[..., int] = with_limits

@@ -55,6 +55,19 @@ class ListingGroup(click.Group):
             self.params, self.callback = cmd.params, list_unless_named
 
 
+def person_command(work: Callable[Concatenate[Settings, P], Coroutine[Any, Any, int | None]]) -> Callable[P, int]:
+    """As `async_command`, for what a person decides: raises UsageError within a call of an agent."""
+
+    async def decide(settings: Settings, /, *args: P.args, **options: P.kwargs) -> int | None:
+        from worker.cli.person_check import require_person  # start-up time
+
+        require_person(settings)
+        return await work(settings, *args, **options)
+
+    functools.update_wrapper(decide, work)
+    return async_command(decide)
+
+
 @asynccontextmanager
 async def open_client(settings: Settings, *, with_worker: bool = False) -> AsyncIterator["SessionClient"]:
     """Start the stack if it is down or, `with_worker`, if its worker is. Raises Unavailable."""

@@ -7,6 +7,7 @@ from worker.api.events import EventWithContents, PublishedDelta
 from worker.cli.ask_prompt import AskPrompt
 from worker.cli.command_support import ring_bell
 from worker.cli.exit_codes import ExitCode
+from worker.cli.person_check import agents_call
 from worker.cli.render.event_renderer import Renderer
 from worker.cli.render.terminal import Terminal
 from worker.cli.session_follower import SessionFollower
@@ -30,7 +31,8 @@ class FollowLoop(ABC):
         self._renderer = renderer
         self._no_wait = no_wait
         self._interactive_terminal = terminal = follower.terminal if is_interactive() else None
-        self._ask_prompt = AskPrompt(follower, terminal) if terminal is not None and not no_wait else None
+        answers = terminal is not None and not no_wait and agents_call(self._client.settings) is None
+        self._ask_prompt = AskPrompt(follower, terminal) if terminal is not None and answers else None
         self._shown_asks: set[AskId] = set()
 
     @abstractmethod

@@ -1,4 +1,5 @@
-"""Whether a command was started by an agent's call, which decides nothing in place of a person."""
+"""Whether a command was started by an agent's call, which decides nothing in place of a person: the one check of all
+doors by which something is loosened, decided or erased."""
 
 import os
 from pathlib import Path

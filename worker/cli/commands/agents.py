@@ -7,7 +7,7 @@ import click
 
 from worker.cli import completers
 from worker.cli.agent_listing import list_agents, read_agent
-from worker.cli.command_support import ListingGroup, async_command, print_note
+from worker.cli.command_support import ListingGroup, async_command, person_command, print_note
 from worker.cli.prompt_input import read_text
 from worker.cli.render import agent_page
 from worker.cli.render.console import print_rows, terminal_columns
@@ -97,7 +97,7 @@ async def show(settings: Settings, name: str, as_json: bool) -> None:
 @click.option("--path", metavar="DIRECTORY", type=click.Path(), help="The directory of configuration for its file.")
 @model_option("The model that writes it")
 @click.option("--yes", is_flag=True, help="Ask nothing.")
-@async_command
+@person_command
 async def create(
     settings: Settings,
     name: str | None,

@@ -9,7 +9,7 @@ import click
 from worker.api.inbox import InboxEntry, SuspendedSession
 from worker.cli import answer_words, completers, id_lookup
 from worker.cli.ask_dialog import answer_command
-from worker.cli.command_support import async_command, open_client, open_inbox, print_note
+from worker.cli.command_support import async_command, open_client, open_inbox, person_command, print_note
 from worker.cli.render import suspension_text
 from worker.cli.render.ask_preview import describe_saved_rule, preview_ask
 from worker.cli.render.console import print_json_list, print_rows, terminal_columns
@@ -86,7 +86,7 @@ async def asks(
 @click.option("-m", "--message", help="With reject: what the agent should do instead.")
 @click.option("--digest", help="Answer only if the effect is still this one: its digest, or the beginning of it.")
 @click.option("--json", "as_json", is_flag=True, help="What was settled, as JSON.")
-@async_command
+@person_command
 async def answer(
     settings: Settings,
     words: tuple[str, ...],

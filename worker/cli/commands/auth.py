@@ -19,7 +19,7 @@ from activities.model.other_programs_keys import (
 from activities.model.providers import PROVIDERS, nearest_name, provider_named
 from worker import credential_handoff
 from worker.cli import completers
-from worker.cli.command_support import async_command, print_note
+from worker.cli.command_support import async_command, person_command, print_note
 from worker.cli.render.escaping import escape_exact
 from worker.settings import Settings
 from workflows.domain.errors import NotFound, UsageError
@@ -50,7 +50,7 @@ _provider = click.argument("provider", shell_complete=completers.known_provider)
 @click.option(
     "--from", "program", type=click.Choice([OPENCODE, CLAUDE_CODE]), help="Copy the key that this program has stored."
 )
-@async_command
+@person_command
 async def login(settings: Settings, provider: str, name: str | None, program: str | None) -> None:
     """Store a provider's key, from a hidden prompt or standard input.
 
@@ -149,7 +149,7 @@ def _describe_foreign(found: ForeignKey, *, stored: bool) -> str:
 @auth.command()
 @click.argument("provider", shell_complete=completers.stored_provider)
 @click.option("--name", shell_complete=completers.key_name, help="The name of one of several keys.")
-@async_command
+@person_command
 async def logout(settings: Settings, provider: str, name: str | None) -> None:
     """Forget a provider's key.
 

@@ -7,7 +7,7 @@ import click
 from worker.api.accepted import DeletedMessage, DeletedSessions
 from worker.api.sessions import Overview
 from worker.cli import completers, confirmation
-from worker.cli.command_support import async_command, open_client, print_note
+from worker.cli.command_support import open_client, person_command, print_note
 from worker.cli.exit_codes import ExitCode
 from worker.cli.render.escaping import escape_prose, one_line
 from worker.cli.render.formatting import pluralize
@@ -20,7 +20,7 @@ from workflows.domain.ids import MessageId, SessionId
 @click.option("--message", metavar="MESSAGE", help="Only what this prompt or answer holds, with its calls.")
 @confirmation.yes_option
 @click.option("--json", "as_json", is_flag=True, help="What was deleted, as JSON.")
-@async_command
+@person_command
 async def delete(settings: Settings, session: str, message: str | None, yes: bool, as_json: bool) -> ExitCode:
     """Delete a session: erase all that it holds.
 

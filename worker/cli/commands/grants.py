@@ -6,7 +6,7 @@ import click
 
 from worker.api.grants import GrantEntry
 from worker.cli import completers, id_lookup
-from worker.cli.command_support import ListingGroup, async_command, open_client, print_note
+from worker.cli.command_support import ListingGroup, async_command, open_client, person_command, print_note
 from worker.cli.render.console import print_json_list
 from worker.cli.render.escaping import escape_exact
 from worker.cli.render.formatting import format_age, format_rule, pluralize
@@ -51,7 +51,7 @@ async def list_(settings: Settings, all_: bool, as_json: bool) -> None:
 
 @grants.command()
 @click.argument("grants", nargs=-1, required=True, metavar="GRANT...", shell_complete=completers.grant)
-@async_command
+@person_command
 async def revoke(settings: Settings, grants: tuple[str, ...]) -> None:
     """Revoke grants; calls that have not begun yet ask again.
 

@@ -3,14 +3,14 @@
 import click
 
 from worker.cli import completers, id_lookup
-from worker.cli.command_support import async_command, open_client
+from worker.cli.command_support import open_client, person_command
 from worker.settings import Settings
 
 
 @click.command()
 @click.argument("session", shell_complete=completers.session)
 @click.option("--json", "as_json", is_flag=True, help="What was resumed, as JSON.")
-@async_command
+@person_command
 async def resume(settings: Settings, session: str, as_json: bool) -> None:
     """Let a suspended session continue, as things are now.
 

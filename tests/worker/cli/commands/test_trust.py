@@ -4,7 +4,7 @@ import json
 import re
 
 from tests.harness import Harness
-from tests.worker.cli.conftest import PROGRAM, CommandRunner, OpenHarness, shell
+from tests.worker.cli.conftest import PROGRAM, OpenHarness, shell
 from worker.cli.exit_codes import ExitCode
 from worker.scripted.script import ScriptedAnswer, ScriptedCall
 
@@ -83,12 +83,3 @@ async def test_what_a_person_accepts_counts_until_it_changes(open_harness: OpenH
     assert verified.out.endswith(": 3 records: the chain is whole\n")
     assert (decided.code, json.loads(decided.out)) == (0, listing)
     assert listing["decision"] is None and [each["place"] for each in listing["items"]] == ["opencode.json:1"] * 2
-
-
-async def test_a_call_of_an_agent_decides_nothing(bare: CommandRunner) -> None:
-    """Nor does it start a stack."""
-    (bare.directory / "opencode.json").write_text(json.dumps(PROJECT))
-
-    for option in ("--yes", "--revoke"):
-        ended = await bare.with_(HOLDFAST_CALL_ID="prt_1").run("trust", option)
-        assert (ended.code, ended.out) == (ExitCode.USAGE, "") and "Only a person may decide" in ended.err

@@ -55,12 +55,18 @@ def _files_of_claude_code(turn_config: TurnConfig) -> Iterator[str]:
             ("agents", "write `permission` for its `tools`"),
             ("commands", "its `allowed-tools` has no effect"),
         ):
-            if files := sorted((above / kind).glob("*.md")):
-                names = ", ".join(one_line(each.name) for each in files[:5]) + (" …" if len(files) > 5 else "")
+            if files := sorted((above / kind).rglob("*.md")):
+                shown = [one_line(str(each.relative_to(above / kind))) for each in files[:5]]
+                names = ", ".join(shown) + (" …" if len(files) > 5 else "")
                 yield (
                     f"Not read: {pluralize(len(files), 'file')} of Claude Code's in {one_line(str(above / kind))}: "
                     f"{names}. To use one, copy it to .opencode/{kind}; {fields}."
                 )
+    for settings in sorted((root / ".claude").glob("settings*.json")):
+        yield (
+            f"Not read: {one_line(str(settings))}: its permissions and hooks, which are Claude Code's, have no effect. "
+            "Write rules as `permission` in opencode.json."
+        )
 
 
 async def check_model_answer(settings: Settings, named: str | None) -> CheckResult:

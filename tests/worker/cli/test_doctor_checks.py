@@ -58,16 +58,18 @@ async def test_what_has_no_effect_is_named_as_a_run_names_it(tmp_path: Path, mon
 
 async def test_files_that_only_claude_code_reads_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = settings_of(tmp_path / "home", HOME=str(tmp_path))
-    for number in range(6):
-        agent = tmp_path / "project" / ".claude" / "agents" / f"a{number}.md"
-        agent.parent.mkdir(parents=True, exist_ok=True)
-        agent.write_text("---\nname: a\n---\n")
+    folder = tmp_path / "project" / ".claude"
+    for name in (*(f"agents/a{number}.md" for number in range(6)), "commands/git/commit.md", "settings.json"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
     monkeypatch.chdir(tmp_path / "project")
 
-    (_, named) = [each for each in await run_checks(settings) if each.check == "configuration"]
+    (_, *named) = [each.message for each in await run_checks(settings) if each.check == "configuration"]
 
-    assert named.message.startswith(f"Not read: 6 files of Claude Code's in {agent.parent}: a0.md, ")
-    assert "a4.md …. To use one, copy it to .opencode/agents;" in named.message
+    assert named[0].startswith(f"Not read: 6 files of Claude Code's in {folder}/agents: a0.md, ")
+    assert "a4.md …. To use one, copy it to .opencode/agents;" in named[0]
+    assert f"{folder}/commands: git/commit.md." in named[1]
+    assert named[2].startswith(f"Not read: {folder}/settings.json: its permissions")
 
 
 @pytest.mark.parametrize("count", [19, 20, 21])

@@ -19,7 +19,7 @@ from workflows.domain.errors import Unavailable
 from workflows.domain.ids import aside_id
 from workflows.domain.repairs import Repair
 
-_BUDGET: Final = 1.0  # seconds of one pass: signals wait behind it
+_BUDGET: Final = 1.0  # seconds of one pass: signals wait for it
 _MAX_ACTIVITY_ATTEMPTS: Final = 5
 _MAX_TASK_ATTEMPTS: Final = 3  # (temporal.md 12)
 _LOG: Final = logging.getLogger("holdfast.reconcile")
@@ -29,7 +29,7 @@ class Reconciler:
     """Repairs what a lost signal or a broken run leaves undone: rows, not signals, are what is due.
 
     Compares sessions that have not moved for `period` seconds with their runs, once per period, and what
-    requests beside turns have reserved with their workflows.
+    side work has reserved with its workflows.
     """
 
     def __init__(self, database: Database, client: Client, sender: SignalSender, period: float) -> None:
@@ -63,7 +63,7 @@ class Reconciler:
                 _LOG.exception("%s is not compared with its run", id)
 
     async def settle(self, held: AsideReservation) -> None:
-        """Settle what a request beside turns has reserved, if its workflow is over: no activity of it goes on. Raises
+        """Settle what side work has reserved, if its workflow is over: none of its activities runs any more. Raises
         Unavailable."""
         run = await self.describe_run(aside_id(held.session, held.generation))
         if run is None and await settle_aside(self.database, held):

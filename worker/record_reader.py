@@ -133,7 +133,7 @@ class RecordReader:
     async def watch(
         self, session: SessionId, after: int = 0, *, with_subagents: bool = False
     ) -> AsyncGenerator[EventWithContents | PublishedDelta, None]:
-        """Events behind `after`, each once and in order, and unfinished pieces; endless, across reconnections.
+        """Events after `after`, each once and in order, and unfinished pieces; endless, across reconnections.
 
         Close it when leaving early (`aclosing`): the session counts as watched until then. Raises NotFound.
         """

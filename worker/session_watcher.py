@@ -104,7 +104,7 @@ class SessionWatcher:
 
 
 async def read_events(database: Database, session: SessionId, after: int) -> AsyncIterator[EventWithContents]:
-    """The present events behind `after`, with contents."""
+    """The present events after `after`, with contents."""
     page: list[EventRecord] = []
     async for record in events.after(database, session, after):
         page.append(record)

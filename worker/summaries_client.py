@@ -20,7 +20,7 @@ class SummariesClient:
         self.deliver = deliver
 
     async def ask(self, session: SessionId, *, generation: GenerationId | None = None) -> AcceptedSummary:
-        """Have the model sum up what a session has changed, beside its turns. Raises NotFound, Conflict."""
+        """Have the model sum up what a session has changed, apart from its turns. Raises NotFound, Conflict."""
         generation = generation or GenerationId(new_id(Prefix.GENERATION))
         async with session_journal(self.database, session, self.actor) as journal:
             await change_summaries.ask(journal, generation)

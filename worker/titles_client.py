@@ -29,7 +29,7 @@ class TitlesClient:
         return title
 
     async def ask(self, session: SessionId, *, generation: GenerationId | None = None) -> AcceptedTitle:
-        """Have the model name a session anew, beside its turns. Raises NotFound, Conflict."""
+        """Have the model name a session again, apart from its turns. Raises NotFound, Conflict."""
         generation = generation or GenerationId(new_id(Prefix.GENERATION))
         async with session_journal(self.database, session, self.actor) as journal:
             await titles.ask(journal, generation)

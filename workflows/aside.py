@@ -16,7 +16,7 @@ from workflows.domain.state import Aside
 
 @workflow.defn(name=ids.ASIDE_TYPE)
 class AsideWorkflow:
-    """One activity with its retries, beside the session's run: it delays no turn, and fails quietly."""
+    """Runs one activity with its retries, apart from the session's run: no turn waits for it or fails with it."""
 
     @workflow.run
     async def run(self, aside: Aside) -> None:

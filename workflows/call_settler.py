@@ -74,7 +74,10 @@ class CallSettler:
         call.apply_result(ran, workflow.now().timestamp())
 
     async def wait_for_rows(self, call: OpenCall) -> None:
-        """Until they say that it has gone on, or have to be looked at: this run's clock decides nothing."""
+        """Wait for a signal that the call's rows have changed, or until they are due to be read.
+
+        The timer only has them read: whether the call is over is decided by the database's clock.
+        """
         timeout = None if call.due is None else max(call.due - workflow.now().timestamp(), 0.0)
         with suppress(TimeoutError):
             await workflow.wait_condition(

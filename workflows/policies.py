@@ -29,7 +29,7 @@ _OUTAGE_RETRY: Final = RetryPolicy(
     non_retryable_error_types=NON_RETRYABLE_ERRORS,
 )
 
-# Of what nothing waits for: then it is given up.
+# For work that nothing waits for: it may be given up.
 _ASIDE_RETRY: Final = RetryPolicy(
     initial_interval=timedelta(seconds=1),
     backoff_coefficient=2.0,
@@ -46,7 +46,7 @@ def model(limits: TurnLimits, summary: str) -> ActivityConfig:
 
 
 def aside(limits: TurnLimits, summary: str) -> ActivityConfig:
-    """A few words of a model, or none."""
+    """For short answers of a model, which the session can do without."""
     return _config(_ASIDE_RETRY, 120.0, summary, heartbeat=limits.heartbeat)
 
 

@@ -22,7 +22,7 @@ from workflows.domain.state import Aside, SessionState
 from workflows.domain.wake_signal import WAKE, Wake, WakeKind
 from workflows.domain.wire import AsideRequest, CloseReason, CloseRequest, CloseResult, LoadRequest, LoadResult, Request
 
-# Of starting or waking a subagent; afterwards the sweeper wakes it.
+# to start or wake a subagent; then it is left to the sweeper
 _START_ATTEMPTS: Final = 3
 
 R = TypeVar("R")
@@ -103,7 +103,7 @@ class SessionRuntime:
                     return
 
     def start_aside(self, generation: GenerationId, purpose: Purpose = Purpose.TITLE) -> None:
-        """Ask beside the session. Nothing waits for it, here or in a later run: what becomes of it is in the rows."""
+        """Start side work. Neither this run nor a later one waits for it: its result is in the rows."""
         asyncio.ensure_future(self._start_aside(generation, purpose)).add_done_callback(_consume_exception)
 
     async def _start_aside(self, generation: GenerationId, purpose: Purpose) -> None:
@@ -132,7 +132,7 @@ class SessionRuntime:
         return " ".join(words)[:100].encode(errors="replace")[:300].decode(errors="ignore")
 
     async def load(self) -> bool:
-        """Load the open turn, else open one for the oldest untaken prompt. False: the session is not this run's
+        """Load the open turn, else open one for the oldest untaken prompt. False: the session is no longer this run's
         (archived, restored since, or a forged epoch)."""
         self.state.load_due = self.state.reload = False
         request = LoadRequest(**self.fence(), turn=ids.TurnId(self.mint(ids.Prefix.TURN)))
@@ -168,7 +168,7 @@ class SessionRuntime:
         raise ReloadDue
 
     async def wait_for_provider(self, seconds: float) -> None:
-        """Who ends the pause early has the rows loaded again, which cancels this."""
+        """A pause that is ended early reloads the rows, which cancels this."""
         workflow.set_current_details("Waits for the provider")
         await workflow.sleep(seconds, summary="until the provider may be asked again")
 
@@ -200,6 +200,6 @@ async def _signal_if_running(child: SessionId) -> bool:
 
 
 def _consume_exception(handle: asyncio.Future[Any]) -> None:
-    """Its rows say how the child ended: asyncio need not log it."""
+    """Keeps asyncio from logging how a child failed: its rows say it."""
     if not handle.cancelled():
         handle.exception()

@@ -13,7 +13,7 @@ _NOMINAL = SearchAttributeKey.for_datetime("TemporalScheduledStartTime")
 
 @workflow.defn(name=ids.SCHEDULED_TYPE)
 class ScheduledWorkflow:
-    """Has the schedule's row looked at. What is due, and whether it was done before, the row says."""
+    """Has the schedule's row checked, which says what is due and whether it was done before."""
 
     @workflow.run
     async def run(self, request: FiringRequest) -> None:

@@ -132,7 +132,7 @@ class Turn:
             self.turn.add_answer(step)
 
     async def wait_at_limit(self, step: StepResult) -> None:
-        """Until a person says how to go on, or the day of the limit is over; the rows then say how."""
+        """Wait until a person decides how to continue, or the limit's day is over; the rows hold the decision."""
         if step.last_step is not None:
             self.turn.end_with(step.last_step)
         elif step.ask is not None:
@@ -149,8 +149,10 @@ class Turn:
         self.session.answers = [ask for ask in self.session.answers if ask != asked]
 
     async def outgrow(self) -> bool:
-        """Until another model has taken over, or a person says how to go on; before, the turn ended. False: it is being
-        stopped."""
+        """Wait until another model takes over or a person decides how to continue. False: the turn is being stopped.
+
+        In runs of earlier behaviour, the turn ends instead.
+        """
         reason = self.turn.outgrown or ""
         if self.session.behaviour < OUTGROWS:
             self.turn.error = reason
@@ -176,7 +178,7 @@ class Turn:
         return True
 
     async def compact(self) -> bool:
-        """Shorten the context of the next step; one that cannot be shortened may still be asked with.
+        """Shorten the context of the next step. Where that fails, the step may still be tried.
 
         False: the turn is being stopped.
         """
@@ -205,7 +207,7 @@ class Turn:
         return True
 
     async def apply_compaction(self, compacted: CompactResult, generation: ids.GenerationId) -> None:
-        """A paused or suspended one goes on afterwards."""
+        """A paused or suspended compaction continues later."""
         match compacted.state:
             case CompactState.DONE | CompactState.SHORTENED:
                 self.turn.record_compaction()
@@ -213,7 +215,7 @@ class Turn:
                 self.turn.record_failed_compaction(f"{_NOT_COMPACTED} {compacted.reason}", final=compacted.final)
             case CompactState.OFF:
                 self.turn.record_failed_compaction(_SWITCHED_OFF, final=True)
-                self.turn.error = self.turn.outgrown  # as the person wants it
+                self.turn.error = self.turn.outgrown  # as configured
             case CompactState.PAUSED:
                 self.turn.compacting = generation
                 await self.runtime.wait_for_provider(compacted.pause)
@@ -226,6 +228,6 @@ class Turn:
             await workflow.sleep(2 ** (self.turn.empty_answers - 1))
 
     def show_progress(self, move: Move) -> None:
-        """In Temporal's UI."""
+        """Shown in Temporal's UI."""
         doing = _DOING[type(move)]
         workflow.set_current_details(f"Turn {self.turn.number}, step {self.turn.step}: {doing}")

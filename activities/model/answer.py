@@ -47,7 +47,7 @@ class AnswerStream:
         """The answer for an attempt that has begun. `prepare` makes its calls, and is told whether the answer was cut;
         without, they are left out.
 
-        Raises ApplicationError: when to ask again, or that this is of no use.
+        Raises ApplicationError, which says when to ask again, or that it is useless.
         """
         await failpoint("model.before_request", attempt.generation.purpose)
         assembler = AnswerAssembler()
@@ -90,7 +90,7 @@ class AnswerStream:
                 for event in events:
                     if isinstance(event, RequestAccepted):
                         await attempt.accepted()
-                        # Shows watchers that the provider works before anything of the answer comes.
+                        # Shows watchers that the provider is working before any of the answer comes.
                         batcher.add(Delta(0, PartKind.REASONING if model.facts.reasoning else PartKind.TEXT, ""))
                     elif (delta := assembler.add(event)) is not None:
                         attempt.produced += len(delta.text)

@@ -63,7 +63,7 @@ class Attempts:
 
     @asynccontextmanager
     async def start(self, request: Request, generation: Generation) -> AsyncIterator["Attempt"]:
-        """The running activity's attempt, with heartbeats. The engine gets the errors that no retry can mend."""
+        """The running activity's attempt, with heartbeats. The engine gets the errors that no retry can fix."""
         fence = fence_of(request)
         attempt = Attempt(self, request, generation, fence)
         async with (
@@ -140,13 +140,13 @@ class Attempt:
                 return begun
 
     def follow(self, journal: Journal, prompt: MessageId) -> None:
-        """Give the step's answer an id behind that of a prompt which it now answers."""
+        """Give the step's answer an id after that of a prompt which it now answers."""
         if self.generation.message < prompt and is_id(Prefix.MESSAGE, prompt):
-            behind = GenerationId(new_id(Prefix.GENERATION, after=prompt))
-            self.generation = generations.renew(journal, self.generation, behind)
+            newer = GenerationId(new_id(Prefix.GENERATION, after=prompt))
+            self.generation = generations.renew(journal, self.generation, newer)
 
     async def record_request(self, request: ModelRequest, form: RequestForm) -> None:
-        """What it asks with, before that is sent; a step's is stored with its registration.
+        """Record the request before it is sent; a step's is stored with its registration.
 
         Raises StaleFence if another attempt has registered."""
         digest = RequestDigester().digest(request, form.model)
@@ -162,7 +162,7 @@ class Attempt:
                 await model_limits.lift(self.database, self.generation)
 
     async def give_way(self) -> None:
-        """Let others try the model, if this attempt was to and has not asked it, as where its context is full."""
+        """Let others try the model, if it was this attempt's turn and it has not asked, as when its context is full."""
         if self.status.limited:
             with suppress(Unavailable):
                 await model_limits.give_way(self.database, self.generation)
@@ -210,7 +210,7 @@ class Attempt:
                 return await self._pause(model, action)
 
     async def end_reservation(self, model: ResolvedModel, *, sent: bool) -> None:
-        """There will be no answer: count what was used, if the request was `sent` and taken."""
+        """There will be no answer: count what was used, if the request was `sent` and accepted."""
         if self.reserved is not None:
             await retry_while_unavailable(lambda: self._end_reservation(model, sent))
             self.reserved = None
@@ -228,7 +228,7 @@ class Attempt:
                 reservations.charge(journal, ended, produced(self.produced, model.price))
 
     async def _unreachable_text(self, model: ResolvedModel, failure: ProviderFailure) -> str | None:
-        """None: wait, as in an outage."""
+        """None: wait, as during an outage."""
         provider, _ = split_model_id(model.name)
         address, reached = (provider, model.endpoint.base_url), self.shared.reached_addresses
         if failure.connect_error is None or address in reached:
@@ -246,7 +246,7 @@ class Attempt:
         return unreachable_text(provider, model.endpoint.base_url, failure.connect_error)
 
     async def _count(self, what: str) -> int:
-        """This failure is one more of its kind: how many the generation has had."""
+        """Count this failure: how many of its kind the generation has had."""
         work = f"{what} of {self.generation.subject}"
         return await retry_while_unavailable(
             lambda: faults.count_failed_attempt(self.database, self.request.session, work, self.fence)
@@ -277,17 +277,17 @@ class Attempt:
             await generations.record_failure(journal, self.generation, self.fence, failure)
 
     def finishing_journal(self, *, seen: SessionVersion | None = None) -> AbstractAsyncContextManager[Journal]:
-        """For what this attempt has registered for, whether or not its epoch is still the newest."""
+        """A journal to finish what this attempt has registered for, even if its epoch is no longer the newest."""
         return session_journal(
             self.database, self.request.session, WORKER, epoch=self.request.epoch, seen=seen, needs_newest=False
         )
 
 
 def rest_of_pause(pending: BackoffPending) -> ProviderPause:
-    """For the engine, where the provider must not be asked yet."""
+    """Tells the engine how long the provider must not be asked yet."""
     return ProviderPause(f"failure {pending.failures} is being waited out", pending.seconds)
 
 
 def model_failed(text: str) -> ApplicationError:
-    """Ends what asked the model, for good."""
+    """Fails what asked the model; there is no retry."""
     return ApplicationError(text, type="ModelFailed", non_retryable=True)

@@ -38,7 +38,7 @@ class _Who(NamedTuple):
 
 
 class _Credentials(NamedTuple):
-    """As botocore's, with which it signs."""
+    """As botocore's credentials, which sign requests."""
 
     access_key: str
     secret_key: str
@@ -111,7 +111,7 @@ class AwsProfiles:
         raise ModelError(failure)  # without its cause, which may quote a program
 
     def secrets(self) -> Iterator[str]:
-        """What no failure may show."""
+        """The secrets that no failure may show."""
         for credentials in tuple(self._credentials.values()):  # threads add more
             yield credentials.secret_key
             yield credentials.token or ""
@@ -119,7 +119,7 @@ class AwsProfiles:
     async def _find(self, sign_in: AwsSignIn, route: Route) -> _Credentials:
         """New ones, if those that were found last end soon. Requests share a look-up that is under way.
 
-        One that hangs is never begun again beside itself, and delays those of its own profile only.
+        One that hangs is not started a second time, and delays only those of its own profile.
         """
         who = _Who(sign_in.profile, sign_in.region, route)
         if who not in self._look_ups or self._look_ups[who].done():

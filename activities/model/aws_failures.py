@@ -41,13 +41,13 @@ _ADVICE: Final = {  # the first class that fits; {profile}: as AWS's program tak
 
 
 def no_answer(provider: str, seconds: float, profile: str | None) -> ProviderFailure:
-    """A look-up that takes too long: a service that hangs, or a program that waits for an answer."""
+    """A look-up took too long: a service hangs, or a program waits for an answer."""
     message = f"AWS gave no credentials within {seconds:g} s. {_advice(('Exception',), profile)}"
     return ProviderFailure(provider=provider, message=message, retryable=True)
 
 
 def no_credentials(provider: str, error: Exception, profile: str | None) -> ProviderFailure:
-    """Credentials that are not there will not be there the next time, unless a service could not be asked for them."""
+    """A retry helps only if a service that gives credentials could not be reached."""
     passing = any(_is_passing(each) for each in _chain(error))
     classes = tuple(each.__name__ for each in type(error).__mro__)
     if untrusted := next((each for each in _chain(error) if isinstance(each, ssl.SSLCertVerificationError)), None):
@@ -77,7 +77,7 @@ def _option(profile: str | None) -> str:
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """botocore tells of some failures by another, raised while the first was handled."""
+    """botocore reports some failures by another one, raised while it handled the first."""
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__

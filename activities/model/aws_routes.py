@@ -30,7 +30,7 @@ class AwsRoutes:
         self._folder: Path | None = None
 
     def take(self, session: Any, route: Route) -> tuple[Path, ...]:
-        """Lead a session's requests there; the files that this depends on. Raises UsageError for wrong ones."""
+        """Route a session's requests; returns the files that this depends on. Raises UsageError for unusable ones."""
         if route.proxy is not None:
             proxies = dict.fromkeys(("http", "https"), route.proxy.get_secret_value())
             config = import_extra(EXTRA, "botocore.config").Config(proxies=proxies)
@@ -47,7 +47,7 @@ class AwsRoutes:
         return (*files, joined)
 
     def _files(self, route: Route, own: str | None) -> Iterator[Path]:
-        """None, if only botocore's own authorities count, or AWS's."""
+        """None if only the authorities of botocore or AWS count."""
         file, folder, extra = map(self._environment.get, (_FILE, _FOLDER, EXTRA_AUTHORITIES))
         if not (file or folder or extra or route.ca_file):
             return

@@ -47,7 +47,7 @@ def with_version(address: str, options: ProviderOptions) -> str:
 
 
 def operation_address(address: str, wire: Wire, deployment: str) -> str:
-    """What stands before the path of an operation. A dated version has the deployment there, and others `v1`."""
+    """The part before an operation's path: the deployment for a dated version, `v1` for others."""
     resource, query, version = address.partition(_QUERY)
     if not _DATED.match(version):
         return f"{resource}/openai/v1{query}{version}"

@@ -39,6 +39,6 @@ def prompt_family(model: str, provider_id: str | None = None) -> str | None:
 
 
 def _sections(text: str) -> dict[str, str]:
-    """By their first lines."""
+    """The sections by their first lines."""
     parts = re.split(r"\n+(?=# )", text)
     return {part.partition("\n")[0]: part for part in parts}

@@ -1,4 +1,4 @@
-"""Model.summarize: what a session has changed, as a pull request says it, asked for beside turns (opencode.md 1.1)."""
+"""Model.summarize: what a session has changed, in the style of a pull request (opencode.md 1.1)."""
 
 import asyncio
 from typing import Any, Final, NamedTuple
@@ -74,7 +74,7 @@ class ChangeSummarizer:
             await attempt.store(await self.answers.get(attempt, model, question, agent.name))
 
     async def begin(self, request: AsideRequest, attempt: Attempt) -> _View | None:
-        """None: nothing is to be asked any more. Raises as `Attempt.begin`."""
+        """None: there is nothing to ask any more. Raises as `Attempt.begin`."""
         async with attempt.registration() as journal:
             turn = await change_summaries.requested_for(journal, request.generation)
             if turn is None:

@@ -151,7 +151,7 @@ def _answer_content(message: AssistantInput, field: str, reasoning: str) -> str 
 
 
 def _chunks(part: AnswerPart) -> Iterator[JsonDict]:
-    """As Mistral has them."""
+    """The content in Mistral's form."""
     match part:
         case TextPart(text=text):
             yield {"type": "text", "text": utf8_safe(text)}
@@ -162,7 +162,7 @@ def _chunks(part: AnswerPart) -> Iterator[JsonDict]:
 
 
 def _calls(dialect: Dialect, parts: Iterable[AnswerPart]) -> Iterator[JsonDict]:
-    """Each with what stands in the reasoning before it."""
+    """Each call with the details of the reasoning before it."""
     extra: JsonDict = {}
     for part in parts:
         match part:

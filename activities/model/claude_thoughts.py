@@ -20,7 +20,7 @@ def began_without_thought(messages: tuple[InputMessage, ...], is_thought: Callab
 def answers_of_turn(messages: tuple[InputMessage, ...]) -> Iterator[AssistantInput]:
     """The answers that the next one goes on from, the newest first.
 
-    Attachments, notes and prompts between calls end no turn; a prompt behind an answer without calls does.
+    Attachments, notes and prompts between calls end no turn; a prompt after an answer without calls does.
     """
     prompted = False
     for message in reversed(messages):

@@ -180,7 +180,7 @@ class Compactor:
         return _result_of(failure)
 
     async def record(self, attempt: Attempt, write: Callable[[Journal], None]) -> None:
-        """Once, whatever became of an earlier commit."""
+        """Write once, even if an earlier commit went unacknowledged."""
 
         async def record() -> None:
             request = attempt.request
@@ -217,7 +217,7 @@ def _form(
 
 
 def _bounded(question: ModelRequest, model: ResolvedModel) -> ModelRequest:
-    """A limit includes a model's thoughts."""
+    """The output limit covers thoughts as well, so that of a reasoning model stays."""
     if question.max_output is None or model.facts.reasoning:
         return question
     return replace(question, max_output=min(question.max_output, _MOST_SUMMARY))
@@ -226,7 +226,7 @@ def _bounded(question: ModelRequest, model: ResolvedModel) -> ModelRequest:
 def _outcome(
     answer: NewAnswer, split: ContextSplit, view: _View, tried: CompactionTry, *, media: bool
 ) -> NewCompaction | NewFailure:
-    """What the answer changes; it is paid in any case."""
+    """The change that the answer makes; its cost counts in any case."""
     flaw = find_summary_flaw(answer, split.head)
     if flaw is not None:
         return NewFailure(tried=tried, reason=flaw, final=view.asked or flaw == NOT_SHORTER)
@@ -249,7 +249,7 @@ def _result_of(outcome: NewCompaction | NewFailure) -> CompactResult:
 
 
 def _result_of_row(row: CompactionTryRow) -> CompactResult:
-    """Of an earlier attempt."""
+    """The result of an earlier attempt."""
     match row.outcome:
         case CompactionOutcome.COMPACTED:
             return CompactResult(state=CompactState.DONE)

@@ -68,7 +68,7 @@ def plan_compaction(
 
 
 def _with_tail(settings: Compaction, transcript: Transcript, usable: int, tried: int) -> Compaction:
-    """At most half of what instructions and tools leave: else the context would be full again at once."""
+    """At most half of what instructions and tools leave, or the context would soon be full again."""
     if tried:
         return settings.model_copy(update={"tail_turns": 0})
     left = usable - max(context_tokens(transcript) - estimate_tokens(transcript), 0)

@@ -94,7 +94,7 @@ def _fitting(conversation: Transcript, room: int) -> str:
 
 
 def _wishes(blocks: Sequence[_Block], room: int) -> dict[int, str]:
-    """Where there are too many, the first and the newest."""
+    """The first and the newest, where there are too many."""
     places = [place for place, block in enumerate(blocks) if block.is_wish]
     most = max(room // _LEAST, 1)
     chosen = places if len(places) <= most else [places[0], *places[len(places) - most + 1 :]]
@@ -148,7 +148,7 @@ def _truncated(output: str) -> str:
 
 
 def _labelled(label: str, text: str) -> str:
-    """Only this label begins a line: a file's content cannot speak for the person."""
+    """Only our labels begin a line, so that a file's content cannot pass for the person's words."""
     return f"[{label}]: {_OWN_LABEL.sub('> ', text)}"
 
 
@@ -157,5 +157,5 @@ def _one_line(text: str) -> str:
 
 
 def escape_tags(text: str) -> str:
-    """A block ends where we say."""
+    """Escape the tags that end a block of the request."""
     return _OWN_TAG.sub("&lt;", text)

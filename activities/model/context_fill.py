@@ -19,15 +19,15 @@ def begins_anew(transcript: Transcript) -> bool:
 
 
 def context_tokens(transcript: Transcript, cleared: Collection[PartId] = (), freed: int = 0) -> int:
-    """What a next request would have: by the tokens of the newest answer, and the estimate of all behind it.
+    """The tokens of a next request: the tokens of the newest answer, and an estimate of all that follows it.
 
     `cleared`: calls without their results; `freed`: tokens of those that the newest answer's request still had.
     """
     answer = next((entry for entry in reversed(transcript) if isinstance(entry, AssistantMessage)), None)
     if answer is None or begins_anew(transcript) or not answer.body.tokens.context:
         return estimate_tokens(transcript, cleared)
-    behind = transcript[transcript.index(answer) + 1 :]
-    return max(answer.body.tokens.context - freed, 0) + estimate_results(answer) + estimate_tokens(behind)
+    later = transcript[transcript.index(answer) + 1 :]
+    return max(answer.body.tokens.context - freed, 0) + estimate_results(answer) + estimate_tokens(later)
 
 
 def is_full(transcript: Transcript, usable: int, tokens: int) -> bool:
@@ -45,7 +45,7 @@ def is_full(transcript: Transcript, usable: int, tokens: int) -> bool:
 
 
 def _instructions_fill(transcript: Transcript, usable: int) -> bool:
-    """By the first answer behind a summary: what its request had besides the conversation."""
+    """By the first answer after a summary: what its request had besides the conversation."""
     first = transcript[0]
     if not isinstance(first, ContextSummary):
         return False

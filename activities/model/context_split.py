@@ -23,8 +23,10 @@ class ContextSplit:
 
 
 def split_context(transcript: Transcript, usable: int, settings: Compaction) -> ContextSplit | None:
-    """Whole turns stay, from the newest on, while they fit; of the first that does not, its last steps that fit. None:
-    there is no answer besides an earlier summary."""
+    """Keep whole turns, from the newest on, while they fit, and the last steps of the first that does not.
+
+    None: there is no answer besides an earlier summary.
+    """
     ends = [place for place, entry in enumerate(transcript, 1) if isinstance(entry, AssistantMessage)]
     if not ends:
         return None
@@ -40,7 +42,7 @@ def tail_budget(usable: int, settings: Compaction) -> int:
 
 
 def _earliest_that_fits(transcript: Transcript, ends: Sequence[int], budget: int, turns: int | None) -> int:
-    """Where the tail begins: behind one of these answers."""
+    """Where the tail begins: after one of these answers."""
     begin, taken = ends[-1], set[str]()
     budget -= estimate_tokens(transcript[begin:])  # it stays in any case
     for end, before in zip(reversed(ends[1:]), reversed(ends[:-1]), strict=True):
@@ -56,7 +58,7 @@ def _earliest_that_fits(transcript: Transcript, ends: Sequence[int], budget: int
 
 
 def estimate_tokens(entries: Iterable[Entry], cleared: Collection[PartId] = ()) -> int:
-    """By the characters that are sent. `cleared`: calls without their results."""
+    """An estimate by the characters that are sent. `cleared`: calls without their results."""
     return sum(_entry_tokens(entry, cleared) for entry in entries)
 
 
@@ -78,7 +80,7 @@ def estimate_files(prompt: UserMessage) -> int:
 
 
 def estimate_results(answer: AssistantMessage) -> int:
-    """Of its calls' results, which follow it."""
+    """The estimate for the results of its calls, which follow it."""
     return sum(_result(part) for part in answer.parts if isinstance(part, ToolPart))
 
 

@@ -122,7 +122,7 @@ class DeltaBatcher:
             return False
 
     async def _wait_for_deltas(self) -> bool:
-        """False after the last batch."""
+        """Returns False after the last batch."""
         if not self._pending and self._closed.is_set():
             return False
         await self._not_empty.wait()

@@ -48,7 +48,7 @@ _NOTHING: Final = _Prefix()
 
 
 class MessageEncoder:
-    """Keeps the JSON of one conversation's beginning. Whoever keeps the conversation keeps this with it."""
+    """Keeps the JSON of one conversation's beginning. It lives as long as the conversation in memory."""
 
     def __init__(self) -> None:
         self._prefix = _NOTHING
@@ -56,7 +56,7 @@ class MessageEncoder:
         self._made: dict[Hashable, tuple[object, Any]] = {}
 
     def make_once(self, kind: Hashable, given: object, make: Callable[[], T]) -> T:
-        """What `make` makes of the very object `given`, which most requests share with the one before."""
+        """`make(given)`, cached by identity: most requests share their messages with the one before."""
         known = self._made.get(kind)
         if known is None or known[0] is not given:
             known = self._made[kind] = given, make()

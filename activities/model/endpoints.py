@@ -167,7 +167,7 @@ class EndpointResolver:
         return endpoint.model_copy(update={"other_secrets": secrets}), spelled
 
     async def _facts(self, endpoint: Endpoint, name: str) -> ModelFacts:
-        """Of a model whose name in a region is not known: what it is elsewhere, but its price may be another."""
+        """The facts of a model that no table has for its region: those it has elsewhere, without the price."""
         known = await self.port.facts(endpoint.model)
         if known.context or endpoint.name == name:
             return known

@@ -11,7 +11,7 @@ NO_STREAM: Final = "no_stream"  # our code for a page instead of an answer: a wr
 
 
 class StopKind(StrEnum):
-    """Why asking again is of no use."""
+    """Why asking again is useless."""
 
     AUTH = "auth"
     QUOTA = "quota"

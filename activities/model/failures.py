@@ -166,7 +166,7 @@ def error_message(body: str) -> str | None:
 
 
 def object_message(error_object: Mapping[str, Any]) -> str | None:
-    """The same, of an error that is read already. AWS's gateways and IAM write `Message`, FastAPI `detail`."""
+    """The same for a parsed error. AWS's gateways and IAM write `Message`, FastAPI `detail`."""
     for name in ("message", "Message", "error", "detail"):
         text = error_object.get(name)
         if isinstance(text, str) and text:
@@ -180,7 +180,7 @@ def original_status(error_object: Mapping[str, Any]) -> int | None:
 
 
 def reported_error(content: Mapping[str, Any]) -> Any:
-    """What an object says of an error, nothing if it is none; MiniMax has it in `base_resp`, with a status of 200."""
+    """The error in an object, empty if there is none; MiniMax has it in `base_resp`, with a status of 200."""
     response = content.get("base_resp")
     if isinstance(response, dict) and response.get("status_code"):
         return {"message": response.get("status_msg"), "code": str(response["status_code"])}
@@ -212,7 +212,7 @@ def _readable_message(message: str, status: int, body: str | None) -> str:
 
 
 def _code(error_object: Mapping[str, Any]) -> str | None:
-    """By the names of OpenAI, and of Anthropic and Google, whose codes are numbers."""
+    """In the members that OpenAI uses, and Anthropic and Google, whose codes are numbers."""
     codes = (error_object.get(name) for name in ("code", "type", "status"))
     return next((code for code in codes if isinstance(code, str) and not _as_status(code)), None)
 
@@ -230,7 +230,7 @@ def _as_status(value: Any) -> int | None:
 
 
 def _amazon_code(headers: Mapping[str, str]) -> str | None:
-    """Amazon's services have it in a header, some with an address behind it."""
+    """Amazon's services have it in a header, some followed by an address."""
     return next((each.partition(":")[0] for name, each in headers.items() if name.lower() == _AMAZON_CODE), None)
 
 

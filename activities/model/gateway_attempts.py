@@ -23,7 +23,7 @@ class _Failure(_Sent):
 
 
 def attempts_text(body: str) -> str:
-    """Each provider's words, in brackets: the gateway's own may be "Bad Request" alone. Empty for another's body."""
+    """Each provider's message in brackets, as the gateway's own may be just "Bad Request". Empty for other bodies."""
     try:
         failure = _Failure.model_validate_json(body)
     except ValidationError:

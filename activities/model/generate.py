@@ -224,7 +224,7 @@ class Model:
         resolved: Resolved,
         unreadable: ConfigError | None,
     ) -> _Begun | ShellStep | SubtaskStep | FilesStep | CommittedStep | StepResult | BackoffPending | UsageError:
-        """`model`: of the turn as it was when `asked`; raises _TurnChanged if it has another one now, and _Unresolved
+        """`model`: that of the turn when `asked`; raises _TurnChanged if it has another one now, and _Unresolved
         for prompts that are not `resolved`, unless they are `unreadable`."""
         async with attempt.registration() as journal:
             view = await self.views.begin(journal, request, attempt, resolved)
@@ -248,8 +248,8 @@ class Model:
             return _Begun(view, model, toolset, built.question)
 
     async def has_to_be_compacted(self, journal: Journal, view: StepView, model: ResolvedModel) -> bool:
-        """By a person's wish; or full: but not where that has failed before, until the context has grown or another
-        model is asked."""
+        """Whether to compact first: a person wants it, or the context is full. After a failure, only once the context
+        has grown or another model is asked."""
         if view.compacts:
             return True
         settings = view.turn_config.config.compaction

@@ -1,4 +1,4 @@
-"""Cleans keys and headers: files and variables end in blanks, and hold what HTTP refuses.
+"""Cleans keys and headers: files and variables may end in blanks and hold characters that HTTP refuses.
 
 A provider may repeat them in its errors, which are stored and shown. The headers that name Holdfast are here too.
 """
@@ -33,7 +33,7 @@ def request_headers(endpoint: Endpoint) -> dict[str, str]:
 
 
 def session_header(session: str | None) -> dict[str, str]:
-    """Leads a session's requests to one cache, with Fireworks, Cloudflare and gateways; OpenCode sends it, too."""
+    """Routes a session's requests to one cache at Fireworks, Cloudflare and gateways; OpenCode sends it, too."""
     return {"x-session-affinity": session} if session else {}
 
 

@@ -87,13 +87,13 @@ def convert_entries(
 
 
 def _summary(summary: ContextSummary) -> tuple[port.InputMessage, ...]:
-    """As the model's own answer."""
+    """The entry as the model's own answer."""
     asked = port.UserInput(content=render_prompt("compaction/asked"))
     return asked, port.AssistantInput(parts=(TextPart(text=summary.text),))
 
 
 def _answer_follows(entries: Transcript) -> bool:
-    """Whether an answer stays behind the summary: no reminder has been recorded between them, to go on, but models take
+    """Whether an answer follows the summary: no reminder has been recorded between them, to go on, but models take
     no two answers in a row."""
     for entry in entries:
         match entry:

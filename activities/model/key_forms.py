@@ -1,4 +1,4 @@
-"""Where keys of providers are made, how they begin, and which providers need none."""
+"""Where to get keys of providers, how the keys begin, and which providers need none."""
 
 import re
 from collections.abc import Mapping
@@ -69,7 +69,7 @@ def key_page(provider: str) -> str | None:
 
 
 def sign_in_note(provider: str, *, needs_key: bool) -> str | None:
-    """What there is instead of a key, for a provider that needs none."""
+    """How to sign in to a provider that takes no key, or needs none."""
     if needs_key:
         return None
     return _WITHOUT_KEY.get(provider, f"{provider} runs on your own machine: it needs a key only if you have set one.")

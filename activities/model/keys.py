@@ -38,7 +38,7 @@ class Keys:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._entries = FileCache(path, self._parse)  # redaction asks for each text that leaves
+        self._entries = FileCache(path, self._parse)  # redaction reads it for each text that leaves
 
     def list(self) -> tuple[str, ...]:
         """The providers with a key."""
@@ -88,7 +88,7 @@ class Keys:
 
     def _parse(self) -> Mapping[str, StoredKey]:
         try:
-            # A pipe would hold up whoever redacts a text: O_NONBLOCK opens it at once.
+            # A pipe would block every redaction: O_NONBLOCK opens it at once.
             with os.fdopen(os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
                 mode = os.fstat(file.fileno()).st_mode
                 if stat.S_IMODE(mode) & 0o077:

@@ -75,7 +75,7 @@ def _missing(chain: tuple[BaseException, ...]) -> str | None:
     if not names:
         return None
     extra = _EXTRAS.get(names[0].partition(".")[0])
-    remedy = f"install holdfast[{extra}]" if extra else "install it beside Holdfast"
+    remedy = f"install holdfast[{extra}]" if extra else "install it in Holdfast's environment"
     return f"the Python package of {names[0]!r}, which this provider needs, is not installed: {remedy}"
 
 
@@ -116,7 +116,7 @@ def is_transient_status(status: int) -> bool:
 
 
 def _body(chain: tuple[BaseException, ...]) -> str | None:
-    """The innermost is best; as it came, else as a library has it."""
+    """The innermost is best: as it came, else as a library gives it."""
     for link in reversed(chain):
         text = _text(getattr(link, "response", None))
         if text:
@@ -179,7 +179,7 @@ def _is_no_connection(link: BaseException) -> bool:
 
 
 def _cause(lost: BaseException) -> str:
-    """In the system's words: "Connection refused"."""
+    """The operating system's message, such as "Connection refused"."""
     if isinstance(lost, ssl.SSLCertVerificationError):
         return UNTRUSTED.format(lost.verify_message)
     if type(lost).__name__ == "ProxyError":
@@ -192,7 +192,7 @@ def _cause(lost: BaseException) -> str:
 
 
 def _litellm_message(provider: str, message: str) -> str:
-    """Without advice to programmers and stack traces."""
+    """The message without advice to programmers and stack traces."""
     if _NO_PROVIDER not in message:
         return message.partition("\nTraceback")[0]
     return f"litellm knows no provider {provider!r}: correct its name, or give its baseURL in opencode.json."

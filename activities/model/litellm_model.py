@@ -105,13 +105,13 @@ def _load(environment: MutableMapping[str, str]) -> ModuleType:
         response()  # builds its classes now: at the first request litellm's filter of warnings may be gone
     for name in ("LiteLLM", "LiteLLM Proxy", "LiteLLM Router"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    gc.freeze()  # its 300,000 objects live as long as the process: scanning them again finds no garbage
+    gc.freeze()  # its 300,000 objects live as long as the process: the collector need not scan them again
     return library
 
 
 @contextmanager
 def _gc_disabled() -> Iterator[None]:
-    """It takes a third of an import's time, while objects only grow."""
+    """The collector takes a third of an import's time and finds nothing."""
     collecting = gc.isenabled()
     gc.disable()
     try:
@@ -128,7 +128,7 @@ def _configure(library: ModuleType, client: BodyReleasingClient) -> None:
 
 
 def _ended_early(chunks: Any) -> bool:
-    """Where the provider names no reason for the end, litellm makes one up."""
+    """litellm invents a finish reason where the provider gives none."""
     reasons = ("received_finish_reason", "intermittent_finish_reason")
     return not any(getattr(chunks, name, None) for name in reasons)
 

@@ -136,6 +136,6 @@ def _price(known: Mapping[str, Any]) -> Price | None:
 
 
 def _rates(known: Mapping[str, Any], suffix: str = "") -> dict[str, Decimal]:
-    """litellm's are floats per token, ours decimals per million."""
+    """litellm has floats per token, we have decimals per million tokens."""
     found = {ours: known.get(theirs + suffix) for ours, theirs in COST_COLUMNS.items()}
     return {name: Decimal(str(rate)) * _MILLION for name, rate in found.items() if rate is not None}

@@ -42,7 +42,7 @@ def _efforts(names: str, **more: JsonValue) -> Variants:
 
 
 def _gateway_efforts(names: str) -> Variants:
-    """As OpenRouter has them for every model."""
+    """In the form that OpenRouter has for every model."""
     return {name: {"reasoning": {"effort": name}} for name in names.split()}
 
 
@@ -104,7 +104,7 @@ REFUSES_SAMPLING: Final = re.compile(r"(^|/)(gpt-([5-9]|\d\d)|o\d|codex)(?!.*-ch
 _DEFAULTS: Final = (
     _row("^responses:(openai|azure|opencode)$", _GPT_5, reasoning_effort="medium", reasoning_summary="auto"),
     _row("^responses:(openai|opencode)$", r"^gpt-5\.(?!.*(codex|-chat))", verbosity="low"),
-    # OpenAI's later ones refuse an effort beside tools in this protocol
+    # OpenAI's later ones refuse an effort together with tools in this protocol
     _row(r"^chat:(?!openrouter$)", r"(^|/)gpt-5(\.[1-3])?(?![\d.])(?!.*-(chat|pro))", reasoning_effort="medium"),
     _row(r":openrouter$", r"(^|/)gpt-5(?!.*-(chat|pro))", reasoning={"effort": "medium"}),
     _row(r":openrouter$", "gemini-3", reasoning={"effort": "high"}),

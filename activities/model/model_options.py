@@ -67,7 +67,7 @@ def spell(options: Options, wire: Wire) -> dict[str, JsonValue]:
 
 
 def merge_layers(layers: Iterable[Options]) -> dict[str, JsonValue]:
-    """Later over earlier; a layer that says how to think replaces all that was said of it before."""
+    """Later layers win; one that says how to think replaces all earlier options for that."""
     return reduce(_merge_two, layers, {})
 
 

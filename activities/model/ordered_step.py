@@ -26,7 +26,7 @@ async def subtask_answer(preparer: CallPreparer, subtask: OrderedSubtask, turn: 
 
 
 async def shell_answer(preparer: CallPreparer, ordered: OrderedCommands, turn: TurnStatus) -> NewAnswer:
-    """The commands in a prompt's text are judged as those of a model are."""
+    """The commands in a prompt's text are checked like those of a model."""
     shell = next(each.name for each in preparer.tools.values() if each.display.kind is DisplayKind.EXECUTE)
     calls = [
         await _order(preparer, at, shell, (ordered.prompt, place), part.arguments)
@@ -39,7 +39,7 @@ async def shell_answer(preparer: CallPreparer, ordered: OrderedCommands, turn: T
 async def files_answer(
     preparer: CallPreparer, resolved: Mapping[MessageId, ResolvedReferences], turn: TurnStatus
 ) -> NewAnswer:
-    """The files of prompts are read as a model reads them: the same rules decide."""
+    """The files that prompts name are read like a model's reads: the same rules decide."""
     named = [((prompt, each.place), each.arguments) for prompt, found in resolved.items() for each in found.files]
     calls = [await _order(preparer, at, ReadTool.name, *each) for at, each in enumerate(named)]
     return _answer(calls, turn).model_copy(
@@ -54,7 +54,7 @@ async def _order(
     ordered: tuple[MessageId, int],
     arguments: dict[str, JsonValue],
 ) -> CallRow:
-    """No loop guard counts it: a person has asked for each."""
+    """The loop guard does not count these calls: a person has asked for each."""
     requested = RequestedCall(id="{}_{}".format(*ordered), name=tool, arguments=json.dumps(arguments))
     call = await preparer.prepare(position, requested)
     by = {"ordered_by": ordered[0], "ordered_part": ordered[1]}

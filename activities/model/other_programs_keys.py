@@ -36,7 +36,7 @@ _OF_A_PROGRAM: Final = "a program makes it, which is not run: pipe what it print
 
 
 class ForeignKey(Value):
-    """What another program has for a provider, or for the server at an address; `kind`: what it is without a `key`.
+    """What another program has stored for a provider, or for the server at an address; `kind`: what, if it is no `key`.
 
     `why`: it is not used, but for the reasons of sign-ins.
     """
@@ -49,7 +49,7 @@ class ForeignKey(Value):
 
     @property
     def reason(self) -> str:
-        """Why what is no key is not used."""
+        """Why this is not used, if it is no key."""
         return self.why or SIGN_INS.get(self.provider, _OTHER_SIGN_IN)
 
 
@@ -60,7 +60,7 @@ def check_has_keys(provider: str) -> None:
 
 
 def find_foreign_keys(environment: Mapping[str, str]) -> tuple[ForeignKey, ...]:
-    """In the files of OpenCode and Claude Code; what cannot be read there is none."""
+    """The keys in the files of OpenCode and Claude Code. Unreadable files count as empty."""
     home = Path(environment.get("HOME") or Path.home())
     data = Path(environment.get("XDG_DATA_HOME") or home / ".local" / "share")
     claude = environment.get("CLAUDE_CONFIG_DIR")

@@ -72,7 +72,7 @@ class AssistantInput(Value):
     """An earlier answer, its parts in order.
 
     Reasoning is the asked model's own. What its provider wants back, such as a signature, is in the details of the
-    reasoning before a call or behind a text.
+    reasoning before a call or after a text.
     """
 
     role: Literal["assistant"] = "assistant"

@@ -14,7 +14,7 @@ _LEAST: Final = 8_000  # characters of all of them: shorter ones are not what ma
 
 
 def unanswered_prompts(transcript: Transcript) -> list[UserMessage]:
-    """Those behind the newest answer, which no summary can stand for."""
+    """Those after the newest answer, which no summary can stand for."""
     begin = next((n for n in range(len(transcript), 0, -1) if isinstance(transcript[n - 1], AssistantMessage)), 0)
     return [entry for entry in transcript[begin:] if isinstance(entry, UserMessage)]
 

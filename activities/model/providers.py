@@ -21,7 +21,7 @@ from workflows.domain.value import Value
 _BEDROCK_KEY: Final = "AWS_BEARER_TOKEN_BEDROCK"
 _AWS_PROFILE: Final = "AWS_PROFILE"
 _AWS_KEYS: Final = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
-# variables of one sign-in: one of these with others of another shell would be a mixture that belongs to nobody
+# variables of one sign-in: they are taken together, as some of one shell and some of another fit no account
 AWS_SIGN_IN: Final = frozenset({_BEDROCK_KEY, _AWS_PROFILE, *_AWS_KEYS})
 
 
@@ -175,7 +175,7 @@ def company(protocol: str) -> KnownProvider | None:
 
 
 def is_subscription(id: str) -> bool:
-    """Whether a provider is paid by the month: models.dev's names of such offers end so."""
+    """Whether a provider is a monthly plan, by the endings that models.dev gives such names."""
     return id.endswith("-coding-plan")
 
 
@@ -195,7 +195,7 @@ def split_model_id(model: str) -> tuple[str, str]:
 
 
 def no_address_error(id: str) -> UsageError:
-    """For a provider without an address, which must not get another company's."""
+    """For a provider without an address: its requests must not go to another company."""
     return UsageError(
         f"Provider {id!r} has no address: give it as provider.{id}.options.baseURL in opencode.json. Nothing was sent."
     )
@@ -242,7 +242,7 @@ def unknown_provider_error(id: str, configured: Mapping[str, Provider]) -> Usage
 
 
 def nearest_name(id: str, configured: Collection[str] = ()) -> str | None:
-    """Prefers names that people use to those that only litellm knows."""
+    """The closest known name; those that people use come before those that only litellm knows."""
     for names in ([*configured, *PROVIDERS], sorted(LITELLM_PROVIDERS)):
         if close := get_close_matches(id.lower(), names, n=1):
             return close[0]

@@ -63,7 +63,7 @@ def mode_reminder(transcript: Transcript, config: TurnConfig) -> Iterator[Remind
 
 
 def reminders_of_summary(transcript: Transcript, todos: Sequence[JsonValue], *, prompted: bool) -> Iterator[Reminder]:
-    """What the first request behind a summary tells besides: to go on, unless a prompt follows, and the list of things
+    """What the first request after a summary tells besides: to go on, unless a prompt follows, and the list of things
     to do, word for word."""
     if not prompted and all(isinstance(entry, ContextSummary | StepReminders) for entry in transcript):
         yield Reminder(name=ReminderName.CONTINUE, text=render_prompt("reminders/continue"))

@@ -1,4 +1,4 @@
-"""The digest of what a model is sent, by which a request that is built again later is compared.
+"""The digest of what a model is sent, to compare a request that is rebuilt later.
 
 SHA-256 over lines of JSON: each message in order, the instructions first; then the model's name, the tools, and what is
 said of their choice. Keys, headers, options and a protocol's own form are not in it.
@@ -15,8 +15,8 @@ _NO_OFFERS: Final = json.dumps([])
 
 
 class RequestDigester:
-    """Of one conversation: it hashes what the request before did not have. Whoever keeps the conversation keeps this
-    with it."""
+    """Of one conversation: it hashes what the request before did not have. It lives as
+    long as the conversation in memory."""
 
     def __init__(self) -> None:
         self._messages: tuple[InputMessage, ...] = ()

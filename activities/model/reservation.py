@@ -42,9 +42,9 @@ from workflows.domain.permissions.replies import AskState
 from workflows.domain.state import TurnLimits
 from workflows.domain.wire import FINISH_LIMIT, FINISH_STOPPED, StepResult
 
-_POLL: Final = timedelta(seconds=2)  # until what others have reserved is looked at again
+_POLL: Final = timedelta(seconds=2)  # between two looks at what others have reserved
 _INSTRUCTIONS: Final = 10_000  # tokens of instructions and tools, until a provider has counted them
-_LONGEST_ATTEMPT: Final = TurnLimits().model_timeout + 60.0  # seconds: then it is over (workflows.policies)
+_LONGEST_ATTEMPT: Final = TurnLimits().model_timeout + 60.0  # seconds: an attempt is over by then (workflows.policies)
 _SHORTEST_WAIT: Final = 1.0  # seconds, of a day that is about to end
 
 
@@ -146,7 +146,7 @@ async def _lock(journal: Journal, attempt: Attempt) -> list[_Limit]:
 
 
 def _held_up(limits: Sequence[_Limit]) -> _Limit | None:
-    """By the first budget that is spent, else by one that others have reserved."""
+    """The first budget that is spent, else one that others have reserved."""
     spent = next((limit for limit in limits if isinstance(limit.room, Spent)), None)
     return spent or next((limit for limit in limits if isinstance(limit.room, Full)), None)
 
@@ -215,7 +215,7 @@ async def _registered(attempt: Attempt, journal: Journal) -> GenerationStatus:
 
 
 async def _charge_lost(attempt: Attempt, journal: Journal, model: ResolvedModel, turn: TurnId | None = None) -> None:
-    """What has ended without a word, and may have been sent: an earlier attempt, or another request of the turn."""
+    """Count requests that ended without a result and may have been sent: an earlier attempt, or another of the turn."""
     for lost in await reservations.release_lost(journal, attempt.generation.id, turn):
         is_own = lost.generation == attempt.generation.id
         reservations.charge(journal, lost, produced(attempt.produced_before, model.price) if is_own else None)

@@ -1,4 +1,4 @@
-"""How long to wait out a provider's failures, and the messages at the end."""
+"""How long to wait out a provider's failures, and the messages when that is over."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -12,7 +12,7 @@ from activities.model.failures import INITIAL_DELAY, Stop, StopKind
 MAX_CONNECT_ATTEMPTS: Final = 3  # connections to an address that has never answered
 MAX_DOUBTFUL_ATTEMPTS: Final = 5  # at what was refused in words that speak of a passing fault
 MAX_BROKEN_ANSWERS: Final = 5  # per generation, of answers that began and did not end: each is paid
-_LONG_PAUSE: Final = 60.0  # seconds; nobody can shorten the engine's pause between two attempts
+_LONG_PAUSE: Final = 60.0  # seconds; the engine's pause between two attempts cannot be shortened
 _SHORTEST_DELAY: Final = timedelta(milliseconds=1)  # the engine takes 0 for no delay, and follows its policy
 
 _STOP_TEXTS: Final = {
@@ -27,8 +27,8 @@ _STOP_TEXTS: Final = {
 
 @dataclass(frozen=True)
 class RetryBudget:
-    """Seconds for waiting out failures: `total_seconds` of one generation; `first_pause`: the shortest pause if the
-    provider names none.
+    """How long failures are waited out, in seconds: `total_seconds` of one generation; `first_pause`: the shortest
+    pause if the provider names none.
     """
 
     total_seconds: float
@@ -56,7 +56,7 @@ def budget_spent_text(model: str, failures: int, waited: float, pause: float, re
 
 
 def doubtful_text(model: str, reason: str) -> str:
-    """What was refused may never succeed."""
+    """A request that was refused may never succeed."""
     return f"{model} has refused the request {MAX_DOUBTFUL_ATTEMPTS} times, the last time: {reason}"
 
 

@@ -21,7 +21,7 @@ _SECONDS: Final = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
 def hinted_seconds(headers: Mapping[str, str], text: str, now: datetime) -> float | None:
     """Seconds until the provider may be asked again; None without a hint.
 
-    Its word for this request wins over the resets of its limits, of which those that are used up count.
+    Its word for this request wins over the resets of its limits, and of these only those that are used up count.
     """
     named = {name.lower(): value for name, value in headers.items()}
     asked = _retry_after(named, now)

@@ -1,4 +1,4 @@
-"""What a step asks with: read and recorded as its attempt begins."""
+"""What a step sends to its model: read and recorded as its attempt begins."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -32,9 +32,9 @@ Resolved: TypeAlias = Mapping[MessageId, ResolvedReferences]  # by prompts
 
 @dataclass(frozen=True)
 class StepView:
-    """What a step asks with; `cleared` and `freed` as in `context_tokens`, `pruned`: the last call that is cleared.
-    `reminders_seal` as in `MessageCompleted`. `compacts`: a person wants it to be shorter first. `limits`: of the
-    budgets that count it. `system`: the turn's own instructions."""
+    """What a step sends to its model; `cleared` and `freed` as in `context_tokens`, `pruned`: the last call that is
+    cleared. `reminders_seal` as in `MessageCompleted`. `compacts`: a person wants it to be shorter first. `limits`: of
+    the budgets that count it. `system`: the turn's own instructions."""
 
     transcript: Transcript
     memory: RequestMemory
@@ -127,8 +127,8 @@ class StepViews:
         if not referring.keys() <= resolved.keys():
             return Unresolved(referring, config)
         files = _with_files(journal, {prompt: resolved[prompt] for prompt in referring})
-        told = {"text_only": request.text_only and not files, "prompted": bool(steered), "reports": row.reports}
-        due = await self.due_reminders(request, attempt, journal, transcript, config, **told)
+        situation = {"text_only": request.text_only and not files, "prompted": bool(steered), "reports": row.reports}
+        due = await self.due_reminders(request, attempt, journal, transcript, config, **situation)
         reminded = _remind(journal, attempt, due)
         if files:
             return FilesStep(files, config, reminded)
@@ -174,17 +174,17 @@ class StepViews:
         prompted: bool,
         reports: bool,
     ) -> tuple[Reminder, ...]:
-        """Of the step's first request, of the first one behind a summary, or of one that a spent budget has made the
+        """Of the step's first request, of the first one after a summary, or of one that a spent budget has made the
         last."""
         anew = begins_anew(transcript)
-        untold = attempt.status.reminders_seal is None and (anew or text_only)
-        if attempt.status.fence is not None and not untold:
+        unrecorded = attempt.status.reminders_seal is None and (anew or text_only)
+        if attempt.status.fence is not None and not unrecorded:
             return ()
         owing = request.turn if config.format is not None else None
-        told = {"text_only": text_only, "prompted": prompted, "reports": reports}
+        situation = {"text_only": text_only, "prompted": prompted, "reports": reports}
         due = (
             *mode_reminder(transcript, config),
-            *due_reminders(transcript, self.today(), owing=owing, **told),
+            *due_reminders(transcript, self.today(), owing=owing, **situation),
         )
         if not anew:
             return due
@@ -213,7 +213,7 @@ def _with_files(journal: Journal, resolved: Resolved) -> Resolved:
 
 
 def _is_new(pruning: PruningRow, transcript: Transcript) -> bool:
-    """Whether no answer has been asked for since."""
+    """Whether no answer was asked for since."""
     return not any(answer.turn == pruning.turn for answer in answers_of(transcript))
 
 

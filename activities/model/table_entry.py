@@ -12,7 +12,7 @@ _DECODER: Final = json.JSONDecoder()
 def read_entry(file: Path, names: Iterable[str], indent: str = "") -> dict[str, Any]:
     """The entry of the first name that is there, or {}.
 
-    In the file, the name of each entry begins a line, behind `indent`, and no other line begins so.
+    In the file, each entry begins with its name on a line, after `indent`, and no other line begins so.
     """
     with file.open("rb") as opened, mmap(opened.fileno(), 0, access=ACCESS_READ) as text:
         for name in names:

@@ -1,4 +1,4 @@
-"""Model.title: a session's title, asked for beside its turns (opencode.md 6.6)."""
+"""Model.title: a session's title, asked for apart from its turns (opencode.md 6.6)."""
 
 import asyncio
 from collections.abc import Sequence
@@ -43,7 +43,7 @@ class _View(NamedTuple):
 
 
 class Titler:
-    """Asks for a title while its request is open, and stores it once. No title is no failure of anything else."""
+    """Asks for a title while its request is open, and stores it once. Nothing else fails for lack of a title."""
 
     def __init__(self, attempts: Attempts, answers: AnswerStream, endpoints: EndpointResolver) -> None:
         self.attempts = attempts
@@ -70,7 +70,7 @@ class Titler:
             await attempt.store(answer.model_copy(update={"title": title_of_answer(answer.text)}))
 
     async def begin(self, request: AsideRequest, attempt: Attempt) -> _View | None:
-        """None: nothing is to be asked any more. Raises as `Attempt.begin`."""
+        """None: there is nothing to ask any more. Raises as `Attempt.begin`."""
         async with attempt.registration() as journal:
             turn = await titles.requested_for(journal, request.generation)
             if turn is None:

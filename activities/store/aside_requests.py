@@ -1,4 +1,4 @@
-"""Whether a person may have a model asked beside a session's turns."""
+"""Whether a person may have a model asked apart from a session's turns."""
 
 from typing import Final
 

@@ -22,8 +22,8 @@ _QUERIES: Final = Queries("attempts")
 
 
 class CompactionForm(WireValue):
-    """What the request for a summary is built from: the conversation up to and with the answer of this turn's step,
-    in a request of `room` characters, and the wishes of people."""
+    """What the request for a summary is built from: the conversation up to and including the answer of this turn's
+    step, in a request of `room` characters, and the wishes of people."""
 
     turn: TurnId
     step: int
@@ -119,6 +119,6 @@ async def unanswered(
 
 
 async def count_until(reader: RowReader, session: SessionId, last: StepNumber) -> int:
-    """The prompts and answers up to and with the answer of a step."""
+    """The prompts and answers up to and including the answer of a step."""
     (row,) = await reader.rows(_QUERIES.count_until, session=session, **last._asdict())
     return int(row["messages"])

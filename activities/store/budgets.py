@@ -30,7 +30,7 @@ _PLACES: Final = {scope: place for place, scope in enumerate(Scope, start=1)}  #
 class BudgetRow(Value):
     """Limits, and what has been used of them; `estimated` dollars of it no provider has counted.
 
-    `session`: a person's, of which and of whose subagents it is; None: of a day, in a project's `worktree` or anywhere.
+    `session`: of a person, limited together with its subagents; None: a day's, in a project's `worktree` or anywhere.
     `on_limit`: a person's rule for all limits that the session reaches. `warned`: a person was told that most of it is
     used. `turned`: the row is of an earlier day, and begins anew. `rest`: seconds of a day that are left.
     """
@@ -58,19 +58,19 @@ class BudgetRow(Value):
 
 
 async def of_session(reader: RowReader, session: SessionId) -> tuple[BudgetRow, ...]:
-    """Those that count what it uses, in the order of their locks."""
+    """The budgets that count what the session uses, in the order of their locks."""
     return _budgets(await reader.rows(_QUERIES.of_session, session=session))
 
 
 async def limits_of_session(reader: RowReader, session: SessionId) -> tuple[BudgetLimits, ...]:
-    """Of those that count what it uses."""
+    """The limits of the budgets that count what the session uses."""
     return tuple(
         BudgetLimits(**row["limits"]) for row in await reader.rows(_QUERIES.limits_of_session, session=session)
     )
 
 
 async def of_day(reader: RowReader, host: str | None) -> tuple[BudgetRow, ...]:
-    """Those of a host's present day."""
+    """The budgets of a host's present day."""
     return _budgets(await reader.rows(_QUERIES.of_day, host=host))
 
 
@@ -150,7 +150,7 @@ async def _configure(journal: Journal, scope: Scope, known: BudgetRow | None, li
 
 
 async def limits_of_turn(journal: Journal, turn: TurnId) -> BudgetLimits | None:
-    """What a person has given it, with what was added since."""
+    """The limits that a person has set, with what was added since."""
     row = await journal.row(_QUERIES.limits_of_turn, turn=turn)
     return BudgetLimits(**row["limits"]) if row else None
 
@@ -164,7 +164,7 @@ def extend(journal: Journal, known: BudgetRow, unit: Unit, amount: Decimal) -> N
 
 
 def warn(journal: Journal, known: BudgetRow, unit: Unit) -> None:
-    """Most of a limit is used."""
+    """Record that most of a limit is used."""
     journal.write(_QUERIES.warn, budget=known.id, session=journal.session)
     journal.record(BudgetNearlySpent(budget=known.id, scope=known.scope, unit=unit, **amounts(known, unit)))
 
@@ -189,7 +189,7 @@ def amounts(known: BudgetRow, unit: Unit) -> dict[str, str]:
 
 
 async def _used_before(journal: Journal, scope: Scope) -> Usage:
-    """What was used before there was a budget."""
+    """What the session used before it had a budget."""
     if scope.daily:
         (row,) = await journal.rows(_QUERIES.used_today, session=journal.session, scope=scope)
         return Usage(**row)

@@ -247,7 +247,7 @@ async def todos(reader: RowReader, session: SessionId) -> list[JsonValue]:
 
 
 async def changed_files(reader: RowReader, sessions: Sequence[SessionId]) -> ChangedFiles:
-    """By all calls of these sessions."""
+    """The changes by all calls of these sessions."""
     (row,) = await reader.rows(_QUERIES.changed_files, sessions=list(sessions))
     return ChangedFiles(**row)
 

@@ -38,13 +38,13 @@ async def ask(journal: Journal, generation: GenerationId) -> None:
 
 
 async def requested_for(journal: Journal, generation: GenerationId) -> TurnId | None:
-    """The turn whose configuration and model count; None: nobody has asked for it."""
+    """The turn whose configuration and model count; None: no one has asked for it."""
     found = await journal.row(_QUERIES.requested_for, session=journal.session, generation=generation)
     return found["turn"] if found else None
 
 
 async def newest(reader: RowReader, session: SessionId) -> ChangeSummaryRow | None:
-    """Of those that say something."""
+    """The newest summary that is not empty."""
     for row in await reader.rows(_QUERIES.answered, session=session):
         text = without_thoughts(await model_answers.read_text(reader, row["generation"])).strip()
         if text:

@@ -25,7 +25,7 @@ class CompactionRequestRow(Value):
 
 
 async def accept(journal: Journal, compaction: CompactionId, focus: str | None = None) -> None:
-    """Repeating it changes nothing. Raises Conflict where nothing can be compacted, or it is asked for already."""
+    """Idempotent. Raises Conflict where nothing can be compacted, or it is asked for already."""
     item = WorkItem(id=compaction, kind=WorkKind.COMPACTION)
     if await work.was_accepted(journal, item):
         return
@@ -64,7 +64,7 @@ async def undone(reader: RowReader, session: SessionId, turn: TurnId) -> list[Co
 
 
 async def by_id(reader: RowReader, compactions: Sequence[CompactionId]) -> list[CompactionRequestRow]:
-    """In the order of acceptance."""
+    """The requests with these ids, in the order of acceptance."""
     return [CompactionRequestRow(**row) for row in await reader.rows(_QUERIES.by_id, ids=list(compactions))]
 
 

@@ -15,11 +15,11 @@ from workflows.domain.ids import GenerationId, MessageId, NoteId, Prefix, Sessio
 from workflows.domain.value import Value
 
 _QUERIES: Final = Queries("compactions")
-_GROWTH: Final = 8  # a context that has grown by one part of so many is another one
+_GROWTH: Final = 8  # a context that has grown by this part (1/8) counts as another one
 
 
 class CompactionRow(Value):
-    """Its answer stands for all up to and with the answer of this turn's step. `newest`: the newest answer then;
+    """Its answer stands for all up to and including the answer of this turn's step. `newest`: the newest answer then;
     `media`: whether models still see the pictures and documents up to it."""
 
     generation: GenerationId
@@ -53,7 +53,7 @@ class CompactionTryRow(CompactionTry):
     reason: str | None = None
 
     def holds_for(self, model: str, tokens: int) -> bool:
-        """Whether it has failed for a context of about this size, with this model."""
+        """Whether compaction has failed for a context of about this size, with this model."""
         return (
             self.outcome is CompactionOutcome.FAILED
             and self.model == model

@@ -51,11 +51,11 @@ async def deleted(reader: RowReader, sessions: Sequence[SessionId]) -> list[Sess
 
 
 async def removals(reader: RowReader, host: str | None, last: str, limit: int) -> list[PartId]:
-    """A page, behind `last`, of deleted calls whose files this host is to remove."""
+    """A page, after `last`, of deleted calls whose files this host is to remove."""
     rows = await reader.rows(_QUERIES.removals, host=host, last=last, limit=limit)
     return [PartId(row["call"]) for row in rows]
 
 
 async def removed(reader: RowReader, calls: Sequence[PartId]) -> None:
-    """Their files are."""
+    """Note that the files of these calls are removed."""
     await reader.rows(_QUERIES.removed, calls=list(calls))

@@ -105,7 +105,7 @@ async def verify(database: Database, session: SessionId) -> ChainVerification:
 
 
 async def _add_events(database: Database, reader: RowReader, session: SessionId, check: "ChainCheck") -> None:
-    """All behind those that were checked, up to the first problem."""
+    """All after those that were checked, up to the first problem."""
     while rows := await _page(reader, _QUERIES.hash_chain, session, check.seq, _VERIFY_BATCH):
         contents = await _recomputed_seals(database, rows)
         for row in rows:

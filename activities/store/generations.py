@@ -76,7 +76,7 @@ async def begin(
     journal: Journal, generation: Generation, fence: Fence
 ) -> StoredAnswer | TurnOver | Suspended | BackoffPending | GenerationStatus:
     """Register an attempt before asking the model; returns the status before it. Changes nothing during a pause, and
-    begins one behind the limit of a model that others have met. Raises StaleFence for a lower attempt."""
+    begins one for a rate limit of the model that others have met. Raises StaleFence for a lower attempt."""
     found = await status(journal, generation)
     registered = generation.model_copy(update={"id": found.id or generation.id})
     if found.answer is not None:

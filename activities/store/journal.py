@@ -31,7 +31,7 @@ _OUTBOX: Final = Queries("outbox")
 
 @dataclass
 class SealedContent:
-    """Content as stored, its salt, and the salted hash by which events name it."""
+    """Content as stored, its salt, and the salted hash that events name it by."""
 
     content: str
     salt: bytes

@@ -82,7 +82,7 @@ def resolve(journal: Journal, prompt: MessageId, mentions: Sequence[str]) -> Non
 
 
 async def texts(reader: RowReader, session: SessionId) -> list[str]:
-    """Of all that the session's turns have taken, in order."""
+    """The texts of the prompts that the session's turns have taken, in order."""
     rows = await reader.rows(_QUERIES.taken, session=session)
     return [PromptContent.model_validate(row["body"]).text for row in rows]
 

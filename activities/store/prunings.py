@@ -14,7 +14,7 @@ _QUERIES: Final = Queries("prunings")
 
 
 class PruningRow(Value):
-    """From this turn on, results up to and with that of `call` are cleared: `tokens` more than before, by estimate."""
+    """From this turn on, results up to and including that of `call` are cleared: about `tokens` more than before."""
 
     turn: TurnId
     call: PartId

@@ -36,7 +36,7 @@ class ReservationRow(Value):
 
 
 class AsideReservation(Value):
-    """For a request beside the turns of a session."""
+    """For a request apart from the turns of a session."""
 
     generation: GenerationId
     session: SessionId

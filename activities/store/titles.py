@@ -48,7 +48,7 @@ async def request_if_due(journal: Journal, turn: TurnId) -> GenerationId | None:
 
 
 async def requested_at(journal: Journal, turn: TurnId) -> GenerationId | None:
-    """What is still to be asked beside an open turn."""
+    """What is still to be asked for an open turn."""
     found = await journal.row(_QUERIES.of_turn, session=journal.session, turn=turn)
     return found["generation"] if found else None
 

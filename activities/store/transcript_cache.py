@@ -87,7 +87,7 @@ class TranscriptCache(Generic[T]):
 async def read_context(
     reader: RowReader, session: SessionId, summarised: CompactionRow | None, last: StepNumber = END
 ) -> Transcript:
-    """What a model sees of a session behind this summary, if any; `last` as in `transcript.read`."""
+    """What a model sees of a session after this summary, if any; `last` as in `transcript.read`."""
     if summarised is None:
         return with_outputs(await transcript.read(reader, session, last=last))
     text, found = await asyncio.gather(

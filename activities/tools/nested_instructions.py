@@ -31,8 +31,8 @@ def find_nested(path: Path, turn: TurnContext) -> list[Path]:
         return []
     folders = takewhile(lambda folder: folder != directory, path.parents)
     candidates = [found for folder in folders if (found := _first(folder, turn.instruction_names)) is not None]
-    told = {path, *(Path(file).resolve() for file in turn.instruction_files)} if candidates else set()
-    return [each for each in candidates if (real := each.resolve()) not in told and _may_show(real, turn)]
+    known = {path, *(Path(file).resolve() for file in turn.instruction_files)} if candidates else set()
+    return [each for each in candidates if (real := each.resolve()) not in known and _may_show(real, turn)]
 
 
 def _first(folder: Path, names: Sequence[str]) -> Path | None:

@@ -81,13 +81,13 @@ def _load(skill: Skill, turn: TurnContext) -> Output:
         raise ToolError(f'Skill "{skill.name}" cannot be loaded any more: {error}') from error
     if name != skill.name:
         raise ToolError(f'Skill "{skill.name}" cannot be loaded any more: {file} holds the skill "{name}" now.')
-    beside = islice((path for path in _other_files(file) if turn.may_read(path)), MAX_FILES)
+    others = islice((path for path in _other_files(file) if turn.may_read(path)), MAX_FILES)
     output = render_prompt(
         "tools/skill_content",
         name=name,
         body=body,
         directory=str(file.parent),
-        files="\n".join(f"<file>{path}</file>" for path in beside),
+        files="\n".join(f"<file>{path}</file>" for path in others),
     )
     return Output(title=f"Loaded skill: {name}", output=output, metadata={"name": name, "dir": str(file.parent)})
 

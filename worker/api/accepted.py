@@ -101,7 +101,7 @@ class AcceptedSummary(Value):
 
 
 class AcceptedStop(Value):
-    """Its turn (None: none was open), the prompts that it withdrew, and the subagents that it stops beside the turn."""
+    """Its turn (None: none was open), the prompts that it withdrew, and the subagents that it stops, too."""
 
     stop: StopId
     turn: TurnId | None

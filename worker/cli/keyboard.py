@@ -156,7 +156,7 @@ class Keyboard:
                 case "enter":
                     line, self.typed = self.typed, ""
                     self._on_line(line, self._ask)
-                    return  # text behind an answer is not for the next question
+                    return  # text after an answer is not for the next question
                 case _ if not self._pasting:  # a paste holds no keys
                     self._edit(token[0])
         self._on_change()

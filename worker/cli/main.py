@@ -171,7 +171,7 @@ def commands(context: click.Context, again: bool, thinking: bool) -> None:
     if context.invoked_subcommand is not None:
         if again or thinking:
             option = "--continue" if again else "--thinking"
-            raise click.UsageError(f"{option} belongs to `holdfast` alone, or behind `run`.", context)
+            raise click.UsageError(f"{option} belongs to `holdfast` alone, or after `run`.", context)
         return
     if not (again or (sys.stdin.isatty() and sys.stdout.isatty())):
         raise click.exceptions.NoArgsIsHelpError(context)

@@ -107,7 +107,7 @@ class Exporter:
                 yield exported
 
     def _find_tails(self, message: MessageId, position: Position) -> None:
-        """Of summaries that are still to come: the first message behind what they stand for."""
+        """Of summaries that are still to come: the first message after what they stand for."""
         for each in self.summaries:
             begin, end = Position(each.last_number, each.last_step, 2), compaction_shapes.position(each)
             if each.id not in self._tails and begin < position < end:

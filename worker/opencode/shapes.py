@@ -193,7 +193,7 @@ def text_shape(
 def retry_shape(
     session: SessionId, message: MessageId, place: int, attempt: int, kind: str, text: str, at: int
 ) -> RetryShape:
-    """It has no row: its id is behind the step's start, at its `place`. `kind`: an HTTP status, or another word."""
+    """It has no row: its id is after the step's start, at its `place`. `kind`: an HTTP status, or another word."""
     status = int(kind) if kind.isdecimal() else None
     return RetryShape(
         id=_id_behind(PartId(f"prt_{message[4:]}"), place),

@@ -10,7 +10,7 @@ HOME_ENTRIES: Final = {
     "temporal": "Temporal's file: workflow runs and their histories",
     "calls": "what commands have written",
     "tool-output": "the complete outputs of tools",
-    "web": "copies of what configurations name on the net",
+    "web": "copies of files that configurations fetch by URL",
     "logs": "the logs of the processes",
     "auth.json": "the keys of `holdfast auth login`",
     "run": "keys that shells have handed over",

@@ -58,7 +58,7 @@ class PostgresService:
             await asyncio.sleep(_POLL)
 
     async def _end_leftovers(self) -> None:
-        """PostgreSQL refuses to start beside any process with the noted pid, even a zombie or a stranger.
+        """PostgreSQL refuses to start while any process has the noted pid, even a zombie or a stranger.
 
         A server's working directory is its data directory.
         """

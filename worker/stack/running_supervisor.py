@@ -30,7 +30,7 @@ async def await_supervisor_state(layout: Layout, seconds: float) -> StackState |
         if asyncio.get_running_loop().time() > deadline:
             raise Unavailable(
                 f"A supervisor of this stack was started and has not reported for {seconds:.0f} s: see `holdfast logs "
-                f"supervisor`. Whoever holds {str(layout.supervisor_lock)!r} (`fuser` tells) may be killed."
+                f"supervisor`. The process that holds {str(layout.supervisor_lock)!r} (`fuser` shows it) may be killed."
             )
         await asyncio.sleep(_POLL)
     return current

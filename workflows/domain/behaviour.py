@@ -9,7 +9,7 @@ from typing import Final
 from workflows.domain.errors import UnknownBehaviour
 
 COMPACTS: Final = 2  # from here on a context that the provider refuses as too long is compacted; before, the turn ends
-TITLES: Final = 3  # from here on a title is asked for beside a session's first turn
+TITLES: Final = 3  # from here on a session's first turn has a title asked for
 LIMITS: Final = 4  # from here on a spent budget holds the turn up; before, it is only counted
 WAITS_FOR_PROVIDERS: Final = 5  # from here on the run waits out a provider's long pauses; before, its activities do
 COMPACTION_WAITS: Final = 6  # from here on the run waits out those of a compaction, too

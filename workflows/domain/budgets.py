@@ -92,7 +92,7 @@ class Estimate(Value):
 
 
 class Open(Value):
-    """A request may be sent. `nearly`: the unit of which most is used, if a person is to be told."""
+    """A request may be sent. `nearly`: a unit that is mostly used, if a person is to be told."""
 
     nearly: Unit | None = None
 
@@ -126,7 +126,7 @@ def room(limits: BudgetLimits, used: Usage, reserved: Usage) -> Room:
 
 
 def estimate(context: int, output: int, price: Price | None) -> Estimate:
-    """Of a request with so many tokens of context, whose answer may have so many of `output`."""
+    """Of a request with `context` tokens, whose answer may have `output` tokens."""
     return Estimate(
         whole=usage_of(Tokens(input=context, output=output), price, steps=1),
         sent=usage_of(Tokens(input=context), price),

@@ -21,5 +21,5 @@ def usable_tokens(*, context: int, max_input: int, max_output: int, compaction: 
 
 
 def overflows(tokens: int, usable: int) -> bool:
-    """Whether a context of so many tokens leaves no room for an answer."""
+    """Whether a context of `tokens` leaves no room for an answer."""
     return 0 < usable <= tokens

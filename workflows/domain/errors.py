@@ -85,7 +85,7 @@ class ToolError(_CallEnded, HoldfastError):
 
 
 class FetchError(HoldfastError):
-    """An address on the net was not fetched: why, as the end of a sentence."""
+    """A URL was not fetched: why, as the end of a sentence."""
 
 
 class ModelError(HoldfastError):
@@ -171,7 +171,7 @@ class VersionConflict(Exception):
 
 
 class ReloadDue(Exception):
-    """The rows have to be loaded again first: ends a move of a turn, and is no failure."""
+    """The rows have to be loaded again first. Ends a move of a turn; it is not a failure."""
 
 
 class UnknownBehaviour(Exception):
@@ -185,7 +185,7 @@ class UnknownBehaviour(Exception):
 
 
 class CallStopped(_CallEnded):
-    """What worked for a call was stopped."""
+    """The process or subagent of a call was stopped."""
 
 
 class OutcomeUnknown(Exception):

@@ -5,14 +5,14 @@ from typing import Final
 
 from workflows.domain.value import Value
 
-# Not in a word or in code: `user@example.com` is none. A full stop or comma behind it is the sentence's.
+# Not in a word or in code: `user@example.com` is none. A full stop or comma after it is the sentence's.
 _REFERENCE: Final = re.compile(r"(?<![\w`])@(\.?(?:[^\s`,.]|\.(?=[^\s`,.]))*)")
 _LINES: Final = re.compile(r"(?P<path>.+)#L?(?P<first>\d{1,9})(?:-L?(?P<last>\d{1,9}))?", re.DOTALL)
 SENTENCE_ENDS: Final = "?!:;)]}>\"'"  # may be a sentence's, or of brackets around the reference
 
 
 class FileReference(Value):
-    """What stands behind an `@`; `start` and `end`: its place in the text, with the `@`. It may be no file at all."""
+    """What follows an `@`; `start` and `end`: its place in the text, with the `@`. It may be no file at all."""
 
     path: str
     start: int

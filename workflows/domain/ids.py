@@ -56,7 +56,7 @@ def mint(prefix: Prefix, milliseconds: int, counter: int, source: random.Random)
 
 
 def next_id(prefix: Prefix, before: str, source: random.Random) -> str:
-    """The next id behind another one, which has the form of ids."""
+    """The next id after another one, which has the form of ids."""
     return mint(prefix, *divmod(int(before[4:16], 16) + 1, 4096), source)
 
 
@@ -79,7 +79,7 @@ def scheduled_id(schedule: ScheduleId) -> str:
 
 
 def title_id(turn: TurnId) -> GenerationId:
-    """The generation of the title that is asked for beside a turn: one, however often its rows are loaded."""
+    """The generation of the title that a turn asks for: the same one, however often its rows are loaded."""
     return GenerationId(f"{Prefix.GENERATION}{turn[3:]}")
 
 

@@ -250,9 +250,9 @@ class AssistantMessage(Value):
     @property
     def is_cut(self) -> bool:
         """Whether the output limit has cut it in its text: the turn's next answer continues it."""
-        said = any(isinstance(part, TextPart) and part.text.strip() for part in self.parts)
+        has_text = any(isinstance(part, TextPart) and part.text.strip() for part in self.parts)
         called = any(isinstance(part, ToolPart) for part in self.parts)
-        return self.body.is_cut and said and not called
+        return self.body.is_cut and has_text and not called
 
     @property
     def structured(self) -> dict[str, JsonValue] | None:
@@ -306,7 +306,7 @@ class StepReminders(Value):
 
 
 class ContextSummary(Value):
-    """What stands for a conversation's beginning, up to and with the answer of a turn's step; `id`: its generation's.
+    """Stands for a conversation's beginning, up to and including the answer of a turn's step; `id`: its generation's.
 
     `newest`: the newest answer when it was made, whose tokens are of the context before.
     """

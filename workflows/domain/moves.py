@@ -60,7 +60,7 @@ def _ends_turn(turn: TurnState) -> bool:
     if turn.corrections is not None:
         return _ends_owing_turn(turn)
     if turn.max_steps is not None and turn.step >= turn.max_steps:
-        # Without text, or with calls behind it, ask once more. `has_text` is None if calls were not refused.
+        # Without text, or with calls after it, ask once more. `has_text` is None if calls were not refused.
         return turn.step > turn.max_steps or turn.has_text is None or (turn.has_text and not turn.calls)
     if turn.cuts:
         return turn.cuts > MAX_CONTINUATIONS

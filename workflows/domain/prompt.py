@@ -92,7 +92,7 @@ class PromptContent(Value):
     @property
     def references(self) -> dict[int, FilePart | AgentPart | FileReference]:
         """What it names and does not hold: files and agents, by their places among the parts, and what its texts may
-        refer to, numbered behind all parts. What a subagent has said refers to nothing."""
+        refer to, numbered after all parts. What a subagent has said refers to nothing."""
         if self.task_end is not None:
             return {}
         texts = (

@@ -34,7 +34,7 @@ class DirectoryIdentity(Value):
 
 
 class SuspendCause(Value):
-    """What was, and what is now."""
+    """`was`: what the session had before, such as its branch; `now`: what was found instead."""
 
     reason: SuspendReason
     was: str | None = None

@@ -15,7 +15,7 @@ _CUT_WORD: Final = re.compile(r"[!-~]{8,}$")  # a shorter rest of a secret revea
 
 
 def default_title(at: datetime) -> str:
-    """Of a session to which nobody has given one."""
+    """For a session without a title."""
     return f"New session - {at.astimezone(UTC):%Y-%m-%dT%H:%M:%S}.{at.microsecond // 1000:03}Z"
 
 

@@ -117,7 +117,7 @@ class Cost(Value):
 
     @property
     def known(self) -> bool:
-        """Zero dollars beside unpriced answers is no amount."""
+        """Zero dollars is not an amount where answers are unpriced."""
         return bool(self.dollars) or not self.unpriced
 
 

@@ -81,7 +81,7 @@ class AnswerReader(ABC):
         raise self.broken_off()
 
     def _tokens(self) -> Tokens:
-        """Impossible counts, and those of another form, become 0: no reason to lose an answer."""
+        """Impossible counts, and those of another form, become 0: they are not worth losing an answer."""
         try:
             counts = self.reported_usage(self.usage) if self.usage else ReportedUsage()
         except _MALFORMED:

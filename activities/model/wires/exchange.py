@@ -25,7 +25,7 @@ _DRAINING: Final = 1.0  # seconds
 
 @contextmanager
 def translate_errors(provider: str) -> Iterator[None]:
-    """Turn a library's exception into the provider's failure."""
+    """Turn a library's exception into a provider's failure."""
     try:
         yield
     except ModelError:
@@ -36,7 +36,7 @@ def translate_errors(provider: str) -> Iterator[None]:
 
 @contextmanager
 def translate_request_errors(provider: str) -> Iterator[None]:
-    """Turn an exception in writing a request into a failure that no retry mends."""
+    """Turn an exception in writing a request into a failure that no retry can fix."""
     try:
         yield
     except (ModelError, UsageError):
@@ -83,7 +83,7 @@ async def open_stream(
 
 
 async def drain(received: AsyncIterator[bytes]) -> None:
-    """Read on to the end of the response, behind that of its answer: its connection can serve again."""
+    """Read the rest of the response after its answer, so that the connection can be used again."""
     with suppress(Exception):  # a connection that stays open, or breaks: the answer is whole
         async with asyncio.timeout(_DRAINING):
             async for _ in received:

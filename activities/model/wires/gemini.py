@@ -49,7 +49,7 @@ class GeminiReader(AnswerReader):
         return (TextDelta(content),) if content and len(part) == 1 else self._other(part, content)
 
     def _other(self, part: dict[str, Any], content: str | None) -> Iterator[PartDelta]:
-        """A signature comes with a call, or with a text, its last piece or an empty one behind it."""
+        """A signature comes with a call, or with a text, its last piece or an empty one after it."""
         signature = require_text(part.get(SIGNATURE))
         if content:
             yield ReasoningDelta(content) if part.get("thought") else TextDelta(content)

@@ -24,7 +24,7 @@ _REMEDY: Final = (
 
 
 class GoogleTokens:
-    """Keeps a token of each sign-in until shortly before it ends. The files are read anew for the next one."""
+    """Keeps the token of each sign-in until shortly before it expires, and reads the files again for the next one."""
 
     def __init__(self, environment: Mapping[str, str], timeouts: StreamTimeouts) -> None:
         self._environment = environment
@@ -53,7 +53,7 @@ class GoogleTokens:
         return endpoint.model_copy(update={"headers": own | endpoint.headers})
 
     def forget(self, endpoint: Endpoint) -> None:
-        """Sign in anew for the next request: the token was refused."""
+        """Sign in again for the next request: the token was refused."""
         if endpoint.google is not None:
             self._credentials.pop(endpoint.google, None)
 

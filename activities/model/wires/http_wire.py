@@ -84,7 +84,7 @@ class HttpWire:
 
 
 async def _next(received: AsyncGenerator[bytes, None], reader: AnswerReader) -> bytes | None:
-    """None at the end. A connection that is lost or silent behind a finish reason has ended: its answer is paid for."""
+    """None at the end. A connection that is lost or silent after a finish reason has ended: its answer is paid for."""
     try:
         return await anext(received, None)
     except Exception:

@@ -1,4 +1,4 @@
-"""What a person can do about a failure of Ollama's server."""
+"""What to do about a failure of Ollama's server."""
 
 import re
 from typing import Final, NamedTuple
@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from activities.model.failures import error_message
 from workflows.domain.provider_failure import ProviderFailure
 
-_HOPELESS: Final = "invalid_prompt"  # a code of requests that no other attempt mends
+_HOPELESS: Final = "invalid_prompt"  # a code of requests for which a retry is useless
 
 
 class _Advice(NamedTuple):
@@ -35,7 +35,7 @@ _TABLE: Final = (  # in the words of Ollama's server/routes.go, server/sched.go,
 
 
 def advise(failure: ProviderFailure) -> ProviderFailure:
-    """The failure with what to do about it, and with a code if another attempt is of no use."""
+    """The failure with what to do about it, and with a code if a retry is useless."""
     message = error_message(failure.message) or failure.message  # llama.cpp's answer comes as JSON in a text
     advice = next((each for each in _TABLE if each.pattern.search(message)), None)
     if advice is None:

@@ -82,7 +82,7 @@ def _parameters(request: ModelRequest) -> JsonDict:
 
 
 def _think(options: Mapping[str, JsonValue]) -> bool | str | None:
-    """Unless told, the server lets every model think that can."""
+    """By default, the server lets every model think that can."""
     effort, thinking = options.get("reasoning_effort", options.get("reasoningEffort")), options.get("thinking")
     if isinstance(effort, str):
         return _LEVELS.get(effort, effort)

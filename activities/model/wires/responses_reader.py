@@ -1,7 +1,7 @@
 """OpenAI's Responses API: its events as ours.
 
-A text comes in pieces, whole behind them, or whole alone (gpt-5.3-codex-spark's calls): what has come is remembered,
-and the end of a text or an item adds what is missing.
+A text comes in pieces, in pieces and then whole, or only whole (gpt-5.3-codex-spark's calls): what has come is
+remembered, and the end of a text or an item adds what is missing.
 """
 
 from collections.abc import Iterable, Iterator
@@ -88,7 +88,7 @@ class ResponsesReader(AnswerReader):
                 raise self.reported_failure(event.get("error") or event)
 
     def _without_type(self, event: JsonDict) -> str:
-        """A gateway's failure, in the form of another protocol, or an empty sign of life."""
+        """A gateway's failure in the form of another protocol, or an empty keep-alive."""
         self.raise_reported(event)
         if event:
             raise LookupError("an event without a type")

@@ -137,7 +137,7 @@ class EventSplitter(LineSplitter):
 
 
 def parse_object(provider: str, data: bytes) -> dict[str, Any] | None:
-    """An event's object; None for one that says nothing. Raises ModelError for any other."""
+    """An event's object; None for an empty event. Raises ModelError for anything else."""
     content = _parse(data)
     if isinstance(content, list) and len(content) == 1:  # Vertex AI's form of an error
         content = content[0]
@@ -150,7 +150,7 @@ def parse_object(provider: str, data: bytes) -> dict[str, Any] | None:
 
 
 def _parse(data: bytes) -> Any:
-    """None for what is no JSON."""
+    """None if it is not JSON."""
     try:
         return from_json(data)
     except ValueError:

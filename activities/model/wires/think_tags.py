@@ -50,7 +50,7 @@ class ThinkTags:
             yield TextDelta(rest)
 
     def end(self) -> Iterator[PartDelta]:
-        """What was held back, once no more text can complete it."""
+        """The text that was held back, once no more of it can come."""
         held, self._held = self._held, ""
         if self._within_tags and held:
             yield ReasoningDelta(held)

@@ -65,7 +65,7 @@ def silence_limits(options: ProviderOptions) -> SilenceLimits:
 
 
 def _seconds(milliseconds: float | None) -> float | None:
-    """`false` is no limit."""
+    """`false` means no limit."""
     return _NO_LIMIT if milliseconds is False else milliseconds and min(milliseconds / 1000, _NO_LIMIT)
 
 

@@ -20,9 +20,9 @@ def is_private_name(name: str) -> bool:
 
 def sets_visible_variable(command: Command) -> Iterator[str]:
     """The words that may set a variable that programs read."""
-    judge = {"read": _by_read, "wait": _by_wait}.get(command.name)
-    if judge is not None:
-        yield from (word.source for word in command.words[1:] if judge(word))
+    sets_variable = {"read": _by_read, "wait": _by_wait}.get(command.name)
+    if sets_variable is not None:
+        yield from (word.source for word in command.words[1:] if sets_variable(word))
 
 
 def _by_read(word: Word) -> bool:

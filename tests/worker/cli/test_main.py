@@ -58,7 +58,7 @@ async def test_help_and_version_need_no_stack(bare: CommandRunner) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--thinking", "status"), "--thinking belongs to `holdfast` alone, or behind `run`"),
+        (("--thinking", "status"), "--thinking belongs to `holdfast` alone, or after `run`"),
         (("fly",), "holdfast: No such command 'fly'.\n"),
         (("rn",), "holdfast: No such command 'rn'. Did you mean 'run'?\n"),
         (("grants", "revok"), "holdfast: No such command 'revok'. Did you mean 'revoke'?\n`holdfast grants --help"),

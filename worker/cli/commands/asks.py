@@ -46,7 +46,7 @@ async def asks(
     """List what waits for an answer, with the exact effect.
 
     With an ASK, all of that one is shown, however long it is. Suspended sessions that ask whether they may continue
-    are listed behind the asks.
+    are listed after the asks.
 
     \b
     Examples:

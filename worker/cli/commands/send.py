@@ -103,7 +103,7 @@ def _print_notes(overview: Overview, blocked: str | None, *, delivered: bool) ->
 
 
 async def _describe_what_blocks(client: SessionClient, session: SessionId) -> str | None:
-    """The open ask or the wait on purpose behind which prompts wait, if any do."""
+    """The open ask or the wait that prompts wait for, if any do."""
     asks, overview = await client.inbox.asks(session=session), await client.sessions.get(session)
     if asks and overview.waiting:
         return f"{format_queued_prompts(overview.waiting, asks[0].id)}: holdfast asks --session {session}"

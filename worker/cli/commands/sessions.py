@@ -98,19 +98,21 @@ async def show(settings: Settings, session: str, summary: bool, prompt: str | No
         asks = await client.inbox.asks(session=overview.id) if overview.asks and not as_json else []
         changes = (await client.sessions.totals(overview.id)).changes
         budgets = await client.sessions.budgets(overview.id)
-        said = await _change_summary(client, overview)
+        summary_of_changes = await _change_summary(client, overview)
         below = await client.sessions.below(overview.id) if overview.working else []
     if as_json:
         more: dict[str, Any] = {"changes": changes.model_dump()}
         more |= {"budgets": [each.model_dump(mode="json") for each in budgets]}
-        more |= {"change_summary": said.model_dump() if said is not None else None}
+        more |= {"change_summary": summary_of_changes.model_dump() if summary_of_changes else None}
         click.echo(json.dumps(overview.model_dump(mode="json") | more, indent=2))
         return
     now = datetime.now(UTC)
     rows = [*describe_session(overview, changes, now, asks[0].id if asks else None)]
     rows += [f"  {describe_subagent(each, now)}" for each in below if each.working]
     rows += [f"  {describe_budget(budget)}" for budget in budgets]
-    rows += [f"  Changes, up to turn {said.number}: {one_line(said.text, _SUMMARY)}"] if said is not None else []
+    if summary_of_changes is not None:
+        changed = one_line(summary_of_changes.text, _SUMMARY)
+        rows.append(f"  Changes, up to turn {summary_of_changes.number}: {changed}")
     print_rows(each for row in rows for each in wrap_text(row, terminal_columns(), 2))
 
 

@@ -134,7 +134,11 @@ def _model(details: AgentDetails) -> str:
         return escape_exact(details.model)
     if details.listed.agent.name in HIDDEN:
         return "that of the turn"
-    return "none is configured: -m names one" if details.listed.agent.selectable else "that of whoever hands it work"
+    return (
+        "none is configured: -m names one"
+        if details.listed.agent.selectable
+        else "that of the agent that hands it work"
+    )
 
 
 def _origin(listed: ListedAgent) -> str:

@@ -44,7 +44,7 @@ def with_styles(rows: Iterable[Row]) -> str:
 
 
 def render_rows(shown: "RenderableType", columns: int, theme: "Theme | None" = None) -> list["Text"]:
-    """What rich draws in so many columns, without blanks at the ends."""
+    """What rich draws in `columns`, without blanks at the ends."""
     from rich.text import Text  # start-up time
 
     console = open_console(theme)

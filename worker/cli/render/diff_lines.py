@@ -26,7 +26,7 @@ def _numbers(rows: list[str]) -> Iterator[tuple[int | None, str]]:
     for row in rows:
         if header := _HEADER.match(row):
             old, gone, new, come = map(int, header.groups())
-            old, new = old + (not gone), new + (not come)  # an empty range begins behind the line that it names
+            old, new = old + (not gone), new + (not come)  # an empty range begins after the line that it names
         sign = row[:1]
         yield (old if sign == "-" else new if sign in ("+", " ") else None), row
         old += sign in ("-", " ")

@@ -24,7 +24,7 @@ class GrowingProse:
     """Escapes a text that comes in pieces as `escape_prose` does the whole."""
 
     def __init__(self) -> None:
-        self._before = ""  # what decides about a joiner behind it
+        self._before = ""  # what decides about a joiner after it
         self._joiner = ""  # whose right side is still to come
 
     def append(self, piece: str) -> str:

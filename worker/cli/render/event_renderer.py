@@ -190,7 +190,7 @@ class EventRenderer:
         self._print(f"{when}{attempt}: {message}", "yellow")
 
     def _show_cut(self, continued: str = "") -> None:
-        """The turn goes on behind an answer that was cut."""
+        """The turn continues after an answer that was cut."""
         if self._cut is not None:
             self._print(f"… cut at {self._cut}{continued}", DIM)
         self._cut = None

@@ -101,8 +101,8 @@ def _aside_sentence(event: Event, seen: EventWithContents) -> Sentence | None:
             return f"{actor_of(seen)} wants a summary of what was changed.", None
         case MessageCompleted(purpose=Purpose.SUMMARY):
             texts = [part_of(seen, sealed.part) for sealed in event.parts if sealed.kind == "text"]
-            said = " ".join(part.text for part in texts if isinstance(part, TextPart))
-            return f"Changes: {one_line(without_thoughts(said), _SUMMARY)}", DIM
+            text = " ".join(part.text for part in texts if isinstance(part, TextPart))
+            return f"Changes: {one_line(without_thoughts(text), _SUMMARY)}", DIM
         case SessionTitled(generation=None):
             return f"Named by {actor_of(seen)}: {one_line(note_of(seen, event.note))}", None
         case SessionTitled():

@@ -35,7 +35,7 @@ def format_price(cost: Cost) -> str:
 
 
 def format_queued_prompts(prompts: int, ask: str | None) -> str:
-    """How many prompts wait behind an ask; empty if none."""
+    """How many prompts wait for an ask to be answered; empty if none."""
     if not prompts or ask is None:
         return ""
     return f"{pluralize(prompts, 'prompt')} {'waits' if prompts == 1 else 'wait'} behind ask {ask}"

@@ -59,7 +59,7 @@ TITLE: Final = Agent(name="title", mode=AgentMode.PRIMARY, hidden=True, prompt_f
 SUMMARY: Final = Agent(name="summary", mode=AgentMode.PRIMARY, hidden=True, prompt_file="summary")
 BUILT_IN: Final = {agent.name: agent for agent in (BUILD, EXPLORE, GENERAL, PLAN)}
 
-# Asked by Holdfast alone, without tools: nobody can choose them.
+# Asked only by Holdfast, without tools: they cannot be chosen.
 HIDDEN: Final = {agent.name: agent for agent in (COMPACTION, SUMMARY, TITLE)}
 
 RESERVED: Final = frozenset(HIDDEN)

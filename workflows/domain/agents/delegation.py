@@ -21,7 +21,7 @@ class Delegation(Value):
 
     @property
     def visible_names(self) -> tuple[str, ...]:
-        """Of those that people may choose, and see."""
+        """The names of those that people may choose and see."""
         return tuple(agent.name for agent in self.agents if agent.selectable and not agent.hidden)
 
     def agent(self, name: str) -> Agent | None:

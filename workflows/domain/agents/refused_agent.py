@@ -4,8 +4,8 @@ from workflows.domain.value import Value
 
 
 class RefusedAgent(Value):
-    """There is no agent of these names until the file is mended, not even a built-in one: it may be what a rule of the
-    file is about. `why` begins with the file, and the line if it is known."""
+    """No agent has these names until the file is fixed, not even a built-in one: a rule of the file may be about it.
+    `why` begins with the file, and the line if it is known."""
 
     names: tuple[str, ...]
     why: str

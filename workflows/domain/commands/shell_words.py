@@ -33,7 +33,7 @@ def insert_arguments(command: str, value_of: Callable[[str], str]) -> str:
             case "placeholder":
                 if odd:
                     raise UsageError(
-                        f"The template's shell reference {command!r} has {token[0]} behind {odd}, where an argument "
+                        f"The template's shell reference {command!r} has {token[0]} after {odd}, where an argument "
                         f"cannot be quoted: write {token[0]} outside of that."
                     )
                 written += [command[begin : token.start()], _word(value_of(token[0][1:]), quote)]

@@ -77,7 +77,7 @@ def _with_settings(agent: Agent, settings: AgentSettings, own: AgentSettings) ->
 
 
 def visible_names(known: Mapping[str, Agent]) -> list[str]:
-    """Of agents that people may choose, and see."""
+    """The names of agents that people may choose and see."""
     return [name for name, agent in known.items() if agent.selectable and not agent.hidden]
 
 

@@ -15,14 +15,14 @@ _CHARS_PER_TOKEN: Final = 4
 
 
 class Pruning(Value):
-    """Results up to and with that of `call` are cleared: `tokens` more than before, by estimate."""
+    """Results up to and including that of `call` are cleared: `tokens` more than before, by estimate."""
 
     call: PartId
     tokens: int
 
 
 def find_pruning(transcript: Transcript, pruned: PartId | None) -> Pruning | None:
-    """What may be cleared besides the results up to and with that of `pruned`; None if that is too little."""
+    """What may be cleared besides the results up to and including that of `pruned`; None if that is too little."""
     seen = freed = 0
     newest: PartId | None = None
     for call in _old_results(transcript, pruned):

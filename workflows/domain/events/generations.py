@@ -7,7 +7,7 @@ from workflows.domain.ids import GenerationId, MessageId, NoteId, PartId, TurnId
 from workflows.domain.usage import Tokens
 from workflows.domain.value import Value
 
-BEHIND_LIMIT: Final = "limit"  # the kind of a pause that a limit has caused which another request has met
+BEHIND_LIMIT: Final = "limit"  # the kind of a pause for a rate limit that another request has met
 
 
 class ModelRetry(Value):
@@ -27,14 +27,14 @@ class ModelRetry(Value):
 
 
 class PauseEnded(Value):
-    """A person has the provider asked again before the end of a pause."""
+    """A person has ended a provider's pause early."""
 
     type: Literal["model.pause_ended"] = "model.pause_ended"
     generation: GenerationId
 
 
 class ContextCompacted(Value):
-    """From now on the answer of `generation` stands for all up to and with the answer of this turn's step.
+    """From now on the answer of `generation` stands for all up to and including the answer of this turn's step.
 
     `newest`: the newest answer then; `media`: whether models still see the pictures and documents up to it.
     `before` and `after`: tokens of the context, the latter estimated. `cost` as in `MessageCompleted`.
@@ -52,7 +52,7 @@ class ContextCompacted(Value):
 
 
 class ContextPruned(Value):
-    """From this turn on, the model sees the old results of tools up to and with that of `call` as cleared.
+    """From this turn on, the model sees the old results of tools up to and including that of `call` as cleared.
 
     `tokens`: how many more than before, by estimate.
     """

@@ -41,8 +41,8 @@ class PromptWithdrawn(Value):
 
 
 class PromptShortened(Value):
-    """It alone was too long for its model, which from now on reads so many characters of its beginning and end (None:
-    all), and with `without_files` not the files that it holds."""
+    """The prompt alone was too long for its model, which from now on reads only `shown` of its characters (None: all),
+    and not the files that it holds if `without_files`."""
 
     type: Literal["prompt.shortened"] = "prompt.shortened"
     prompt: MessageId

@@ -74,7 +74,7 @@ class MessageDeleted(Value):
 
 
 class SessionSuspended(Value):
-    """What was, and what is now."""
+    """`was`: what the session had before, such as its branch; `now`: what was found instead."""
 
     type: Literal["session.suspended"] = "session.suspended"
     suspension: SuspensionId

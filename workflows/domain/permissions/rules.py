@@ -117,7 +117,7 @@ def nothing_to_protect(rules: Ruleset) -> bool:
 
 
 def only_denies(rules: Ruleset) -> Ruleset:
-    """Rules that, behind any others, deny exactly what these deny and decide nothing else."""
+    """Rules that, placed after any others, deny exactly what these deny and decide nothing else."""
     return only_action(Action.DENY, rules)
 
 

@@ -8,7 +8,7 @@ from workflows.domain.schedules.recurrence import Recurrence, latest_until, next
 from workflows.domain.value import Value
 
 LATE: Final = timedelta(minutes=5)  # from then on a moment counts as missed
-CLOCK_TOLERANCE: Final = timedelta(minutes=1)  # by which Temporal's clock may be ahead of the database's
+CLOCK_TOLERANCE: Final = timedelta(minutes=1)  # how far Temporal's clock may be ahead of the database's
 
 
 class ScheduleState(StrEnum):

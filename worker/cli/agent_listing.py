@@ -1,6 +1,7 @@
 """The agents of the current directory, as a turn would find them."""
 
 import platform
+from contextlib import suppress
 from dataclasses import dataclass
 
 from activities.model.context_split import estimate_text
@@ -10,9 +11,9 @@ from worker.cli.command_support import current_directory
 from worker.project_config import Role, load_config_origins, load_project_config
 from worker.settings import Settings
 from workflows.domain.agents.agent import Agent
-from workflows.domain.agents.built_in import BUILT_IN, HIDDEN, TITLE, agent_named
+from workflows.domain.agents.built_in import BUILT_IN, HIDDEN, SUMMARY, TITLE, agent_named
 from workflows.domain.agents.refused_agent import RefusedAgent
-from workflows.domain.config.agent_selection import hidden_agent, is_disabled
+from workflows.domain.config.agent_selection import default_agent, hidden_agent, is_disabled
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import UnknownAgent
 from workflows.domain.permissions.defaults import DEFAULT_RULES
@@ -72,12 +73,12 @@ async def read_agent(settings: Settings, name: str) -> AgentDetails:
         turn_config, _ = await load_any_config(settings)
         agent = hidden_agent(HIDDEN[name], turn_config.config)
         layers = [SystemLayer(f"prompt of the agent {name}", agent_prompt(agent))]
-        model = agent.model or (turn_config.config.small_model if name == TITLE.name else None)
+        model = agent.model or (turn_config.config.small_model if name in (TITLE.name, SUMMARY.name) else None)
         return AgentDetails(ListedAgent(agent, origins.files_of(name)), model, (), _sized(layers))
     turn_config = await load_project_config(settings, current_directory(), Role(name, ancestors=1))
     model = turn_config.agent.model or (turn_config.config.model if turn_config.agent.selectable else None)
     layers = [*system_layers(turn_config, model or "", platform=platform.system().lower())]
-    listed = ListedAgent(turn_config.agent, origins.files_of(name))
+    listed = ListedAgent(turn_config.agent, origins.files_of(name), name == _default_name(turn_config))
     return AgentDetails(listed, model, _rules(turn_config, origins), _sized(layers))
 
 
@@ -90,6 +91,12 @@ async def load_any_config(settings: Settings) -> tuple[TurnConfig, str | None]:
             raise
         role = Role(error.available[0], ancestors=1)
         return await load_project_config(settings, current_directory(), role), str(error)
+
+
+def _default_name(turn_config: TurnConfig) -> str | None:
+    with suppress(UnknownAgent):
+        return default_agent(turn_config.config, {each.name: each for each in turn_config.delegation.agents}).name
+    return None
 
 
 def _rules(turn_config: TurnConfig, origins: ConfigOrigins) -> tuple[tuple[Rule, str | None], ...]:

@@ -5,7 +5,11 @@ import json
 from tests.worker.cli.conftest import CommandRunner
 
 REVIEWER = "---\ndescription: Reviews: carefully\nmode: subagent\nsteps: 7\npermission:\n  edit: deny\n---\nYou review."
-OWN = {"permission": {"bash": "ask"}, "agent": {"build": {"temperature": 0.3}, "secret": {"hidden": True}}}
+OWN = {
+    "permission": {"bash": "ask"},
+    "small_model": "own/small",
+    "agent": {"build": {"temperature": 0.3}, "secret": {"hidden": True}},
+}
 
 
 def configured(person: CommandRunner) -> CommandRunner:
@@ -39,6 +43,15 @@ async def test_an_agent_is_shown_with_the_file_of_each_rule(bare: CommandRunner)
     assert "at most 7 answers in a turn" in shown.out and "prompt of the agent reviewer" in shown.out
     found = {(each["permission"], each["action"], each["file"].rpartition("/")[2]) for each in rules}
     assert {("bash", "ask", "opencode.json"), ("edit", "deny", "reviewer.md"), ("*", "allow", "built-in")} <= found
+
+
+async def test_the_default_agent_and_the_model_of_hidden_ones_are_shown(bare: CommandRunner) -> None:
+    build, summary = [
+        json.loads((await configured(bare).run("agents", "show", "build", "--json")).out),
+        json.loads((await bare.run("agents", "show", "summary", "--json")).out),
+    ]
+
+    assert build["default"] and not summary["default"] and summary["model"] == "own/small"
 
 
 async def test_an_agent_that_cannot_be_shown_is_answered_with_why(bare: CommandRunner) -> None:

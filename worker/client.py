@@ -321,7 +321,7 @@ class SessionClient:
     async def compact(
         self, session: SessionId, focus: str | None = None, *, compaction: CompactionId | None = None
     ) -> AcceptedCompaction:
-        """Put a summary in place of the beginning of the conversation, before the open turn's next step or in a turn of
+        """Replace the beginning of the conversation with a summary, before the open turn's next step or in a turn of
         its own; `focus`: what it is to keep above all. Raises UsageError, NotFound, Conflict."""
         from activities.store import compaction_requests  # start-up time
 

@@ -27,7 +27,7 @@ class CopiesClient:
     async def fork_session(
         self, session: SessionId, *, before: MessageId | None = None, fork: SessionId | None = None
     ) -> AcceptedFork:
-        """Begin another session with the messages of one, those before a message or all; idempotent with an id.
+        """Start a new session with the messages of another one, those before a message or all; idempotent with an id.
 
         Grants, rules and to-dos are not copied. Raises NotFound, Conflict.
         """

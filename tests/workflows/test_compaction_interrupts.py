@@ -118,5 +118,5 @@ async def test_a_long_pause_of_a_compaction_is_the_runs_and_a_person_may_end_it(
 
     assert waiting.pause is not None and waiting.pause.kind == "429"
     assert is_done(ended) and len(harness.model.ledger.entries) == 4
-    assert woken.out == f"Goes on now: {session}\n" and again.code == 6
+    assert woken.out == f"Continues now: {session}\n" and again.code == 6
     assert pause.generation == compacted.generation

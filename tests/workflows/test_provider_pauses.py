@@ -44,7 +44,7 @@ async def test_a_long_pause_is_the_runs_and_a_person_may_end_it(open_harness: Op
 
     assert waiting.pause is not None and pause.generation
     assert isinstance(ended, TurnEnded) and ended.reason == "done" and len(harness.model.ledger.entries) == 2
-    assert woken.out == f"Goes on now: {session}\n" and "is asked again now" in watched.out
+    assert woken.out == f"Continues now: {session}\n" and "is asked again now" in watched.out
     assert again.code == 6 and "waits neither for a provider" in again.err
 
 

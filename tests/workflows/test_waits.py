@@ -108,6 +108,6 @@ async def test_a_person_ends_a_wait_or_the_turn_and_the_time_counts(open_harness
         stopped = await ended(harness, other)
         (call,) = await harness.calls(other)
 
-    assert woken.out == f"Goes on now: {session}\n" and "has ended the wait at" in told[0]
+    assert woken.out == f"Continues now: {session}\n" and "has ended the wait at" in told[0]
     assert (reason, spent, len(harness.model.ledger.entries)) == ("done", 1, 3)
     assert (stopped, call.state) == ("stopped", CallState.CANCELLED)

@@ -19,7 +19,7 @@ class Generate:
 
 @dataclass(frozen=True)
 class Compact:
-    """Put a summary in place of the beginning of the context."""
+    """Replace the beginning of the context with a summary."""
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ _SHORT = 12  # digits of a digest
 async def asks(
     settings: Settings, asks: tuple[str, ...], session: str | None, limit: int | None, as_json: bool
 ) -> None:
-    """List what waits for an answer, with the exact effect.
+    """List what waits for an answer, with its exact effect.
 
     With an ASK, all of that one is shown, however long it is. Suspended sessions that ask whether they may continue
     are listed after the asks.
@@ -85,7 +85,7 @@ async def asks(
 )
 @click.option("-m", "--message", help="With reject: what the agent should do instead.")
 @click.option("--digest", help="Answer only if the effect is still this one: its digest, or the beginning of it.")
-@click.option("--json", "as_json", is_flag=True, help="What was settled, as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was settled as JSON.")
 @person_command
 async def answer(
     settings: Settings,

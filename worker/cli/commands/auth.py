@@ -27,7 +27,7 @@ from workflows.domain.errors import NotFound, UsageError
 
 @click.group()
 def auth() -> None:
-    """Keep the keys of model providers.
+    """Manage the keys of model providers.
 
     The worker reads them; no tool, log or history gets to see one. A key that is set in the shell of a run, as in
     ANTHROPIC_API_KEY, is handed over by itself, for as long as the stack runs. `auth list` names keys of OpenCode and

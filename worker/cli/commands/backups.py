@@ -34,7 +34,7 @@ _REFUSAL: Final = "Nothing was written. Without a terminal to ask on, --yes is n
 @click.option("--yes", is_flag=True, help="Write these directories without being asked.")
 @async_command
 async def backup(settings: Settings, file: Path, workspaces: bool, named: tuple[Path, ...], yes: bool) -> None:
-    """Write all sessions into one file, while they go on.
+    """Write all sessions into one file while they continue.
 
     The database as it is at one moment, outputs and archives; no keys, and nothing else of a stack's home. FILE is a
     directory, where the file gets a name with the time, or a new file that ends in .tar. Directories are shown with
@@ -79,7 +79,7 @@ def _confirm_directories(directories: "list[DirectoryEstimate]", *, yes: bool) -
 @click.argument("file", type=click.Path(path_type=Path))
 @async_command
 async def restore(settings: Settings, file: Path) -> None:
-    """Bring back what an archive or a backup holds.
+    """Restore an archive or a backup.
 
     An archive's session comes back into the database, where it was. A backup needs a home without sessions (name a new
     one by HOLDFAST_HOME): its stack is started, and sessions that were at work are suspended. The file is checked

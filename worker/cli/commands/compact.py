@@ -18,7 +18,7 @@ from worker.settings import Settings
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
 @async_command
 async def compact(settings: Settings, session: str, message: str | None, detach: bool, as_json: bool) -> ExitCode:
-    """Put a summary in place of the beginning of a session's conversation.
+    """Replace the beginning of a session's conversation with a summary.
 
     SESSION is an id, its beginning, or `last` (of this directory), which is the default. A turn that is at work does it
     before its next step. The log and `export` keep everything.

@@ -19,7 +19,7 @@ VARIABLE: Final = "_HOLDFAST_COMPLETE"  # click's own convention
 @click.argument("shell", type=click.Choice(list(_PLACES)))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
-    """Print what makes a shell complete commands, models and ids.
+    """Print a script for completion of commands, models and ids.
 
     The script goes to standard output; where it belongs is said on standard error. Models are those of `holdfast
     models`; ids come from a stack that serves, and none is started for them.

@@ -19,7 +19,7 @@ from workflows.domain.ids import MessageId, SessionId
 @click.argument("session", shell_complete=completers.session)
 @click.option("--message", metavar="MESSAGE", help="Only what this prompt or answer holds, with its calls.")
 @confirmation.yes_option
-@click.option("--json", "as_json", is_flag=True, help="What was deleted, as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was deleted as JSON.")
 @person_command
 async def delete(settings: Settings, session: str, message: str | None, yes: bool, as_json: bool) -> ExitCode:
     """Delete a session: erase all that it holds.

@@ -10,7 +10,7 @@ from worker.settings import Settings
 
 @click.command()
 def demo() -> int:
-    """Play a task that is killed again and again, and goes on.
+    """Play a task that is killed again and again, and continues.
 
     It needs no key, asks nothing, and leaves your own stack alone: a scripted model fixes a failing test on a stack of
     its own. The first time may build for 2 to 5 minutes. Ends with code 1 when anything that it checks does not hold.

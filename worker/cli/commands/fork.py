@@ -14,10 +14,10 @@ from workflows.domain.ids import MessageId, Prefix, is_id
 @click.command()
 @click.argument("session", shell_complete=completers.session)
 @click.option("--at", "before", metavar="MESSAGE", help="Copy only what is before this message (`export` has the ids).")
-@click.option("--json", "as_json", is_flag=True, help="The new session, as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the new session as JSON.")
 @async_command
 async def fork(settings: Settings, session: str, before: str | None, as_json: bool) -> None:
-    """Begin another session with the messages of one.
+    """Start a new session with the messages of another one.
 
     Both go on independently. Nothing that the messages tell of runs again: calls that have not ended are interrupted in
     the copy. Grants and to-dos stay with the origin, and files are as they are now.

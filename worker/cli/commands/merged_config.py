@@ -21,7 +21,7 @@ from worker.settings import Settings
 @click.option("--json", "as_json", is_flag=True, help="As JSON, in the shape of OpenCode's files.")
 @async_command
 async def config(settings: Settings, origin: bool, schema: bool, as_json: bool) -> None:
-    """Show the configuration that holds here, and where each value is from.
+    """Show the configuration that applies here, and where each value comes from.
 
     What all files and variables come to in this directory, as a turn that starts now would find it, and what of them
     is ignored, with the reason. References such as {env:NAME} are shown as they are written, secrets not at all.

@@ -9,12 +9,12 @@ from worker.settings import Settings
 
 @click.command()
 @click.argument("token", shell_complete=completers.token)
-@click.option("-m", "--message", metavar="TEXT", help="What the agent is told.")
-@click.option("--session", metavar="SESSION", shell_complete=completers.session, help="The one that waits, if several.")
-@click.option("--json", "as_json", is_flag=True, help="What was accepted, as JSON.")
+@click.option("-m", "--message", metavar="TEXT", help="The text that the agent gets.")
+@click.option("--session", metavar="SESSION", shell_complete=completers.session, help="The session, if several wait.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was accepted as JSON.")
 @async_command
 async def poke(settings: Settings, token: str, message: str | None, session: str | None, as_json: bool) -> None:
-    """Tell an agent that waits for TOKEN that it has come.
+    """Tell an agent that waits for TOKEN to continue.
 
     The agent has named the token when it began to wait; `sessions` and `watch` show it. It is no secret: who may send
     prompts may poke. Ends with code 6 while nothing waits for it: a script may try again.

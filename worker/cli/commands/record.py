@@ -37,14 +37,14 @@ _DETAILS = 7  # blanks before an event's details in their own row
 @click.command()
 @click.argument("session", shell_complete=completers.session)
 @click.option("--verify", is_flag=True, help="Recompute the hash chain; name the first bad row, if there is one.")
-@click.option("--events", "each_event", is_flag=True, help="Event by event: number, time, author, type, details.")
-@click.option("--after", type=click.IntRange(0), help="The events after this one.")
-@click.option("--json", "as_json", is_flag=True, help="Event by event, one JSON object on each line.")
+@click.option("--events", "each_event", is_flag=True, help="Print each event: number, time, author, type, details.")
+@click.option("--after", type=click.IntRange(0), help="Only the events after this one.")
+@click.option("--json", "as_json", is_flag=True, help="Print each event as a JSON object on a line of its own.")
 @async_command
 async def log(
     settings: Settings, session: str, verify: bool, each_event: bool, after: int | None, as_json: bool
 ) -> ExitCode:
-    """Tell on one page what a session has done, or show its log, or verify it.
+    """Summarize what a session has done on one page, show its log, or verify it.
 
     Of each turn: what was done, what was asked and who has answered, what failed and was tried again, what it cost;
     with the work of its subagents. --events shows every event instead. --verify recomputes the chain over all of them
@@ -112,7 +112,7 @@ async def export(settings: Settings, session: str) -> None:
 @click.option("--json", "as_json", is_flag=True, help="The session, as JSON.")
 @async_command
 async def import_(settings: Settings, file: Path, as_json: bool) -> None:
-    """Begin a session with what OpenCode or Holdfast has exported.
+    """Start a session from an export of OpenCode or Holdfast.
 
     It works in the current directory. Every part of a message is kept, and exported again as it came; a model sees its
     texts and calls. Ids stay, unless one of them is taken here: then all are new. Nothing in the file runs, and its

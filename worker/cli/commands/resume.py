@@ -9,7 +9,7 @@ from worker.settings import Settings
 
 @click.command()
 @click.argument("session", shell_complete=completers.session)
-@click.option("--json", "as_json", is_flag=True, help="What was resumed, as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was resumed as JSON.")
 @person_command
 async def resume(settings: Settings, session: str, as_json: bool) -> None:
     """Let a suspended session continue, as things are now.
@@ -24,4 +24,4 @@ async def resume(settings: Settings, session: str, as_json: bool) -> None:
     """
     async with open_client(settings, with_worker=True) as client:
         resumed = await client.resume(await id_lookup.find_session(client, session))
-    click.echo(resumed.model_dump_json() if as_json else f"It goes on: {resumed.session}")
+    click.echo(resumed.model_dump_json() if as_json else f"Resumed: {resumed.session}")

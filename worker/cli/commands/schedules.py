@@ -1,4 +1,4 @@
-"""`holdfast schedules`: what is prompted at set times."""
+"""`holdfast schedules`: prompts at set times."""
 
 import json
 import sys
@@ -26,7 +26,7 @@ _SEVERAL = click.argument(
 
 @click.group(cls=ListingGroup)
 def schedules() -> None:
-    """List what is prompted at set times, or change it.
+    """List or change schedules, which prompt at set times.
 
     `holdfast run --at WHEN` and `run --every TIMES` make schedules. Without a command: `holdfast schedules list`.
 

@@ -31,7 +31,7 @@ from workflows.domain.prompt import Prompt, PromptMode
 @prompt_input.system_option
 @click.option("--edit", is_flag=True, help="Write the prompt in your editor.")
 @click.option("--id", "identity", metavar="MSG", help="An id of your own: the same command again is the same prompt.")
-@click.option("--json", "as_json", is_flag=True, help="What was accepted, as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was accepted as JSON.")
 @budget_options
 @async_command
 async def send(

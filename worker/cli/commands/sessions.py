@@ -56,7 +56,7 @@ def sessions(context: click.Context, /, limit: int | None, all_: bool, as_json: 
         context.exit(_list_sessions(session_filter(**chosen), None if all_ else limit or _LISTED, as_json))
 
 
-@sessions.command(short_help="Show how a session stands.")
+@sessions.command(short_help="Show the state of a session.")
 @_SESSION
 @click.option("--summary", is_flag=True, help="The summary that its model reads in place of what was compacted.")
 @click.option(
@@ -70,7 +70,7 @@ def sessions(context: click.Context, /, limit: int | None, all_: bool, as_json: 
 @click.option("--json", "as_json", is_flag=True, help="As a JSON object.")
 @async_command
 async def show(settings: Settings, session: str, summary: bool, prompt: str | None, as_json: bool) -> None:
-    """Show how a session stands: what it does or waits for, and what can be done.
+    """Show the state of a session: what it does or waits for, and what can be done.
 
     --prompt shows what the model was sent instead, built again from the records: instructions, conversation and tools
     with their tokens by estimate, and what was left out and why. A digest that was kept before the request was sent
@@ -161,7 +161,7 @@ async def _list_sessions(settings: Settings, wanted: SessionFilter, limit: int |
 @click.command()
 @_SESSION
 @click.option("--keep-queued", is_flag=True, help="Keep the prompts that no turn has taken yet.")
-@click.option("--json", "as_json", is_flag=True, help="What was stopped, as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was stopped as JSON.")
 @async_command
 async def stop(settings: Settings, session: str, keep_queued: bool, as_json: bool) -> None:
     """Stop a session's turn.
@@ -184,7 +184,7 @@ async def stop(settings: Settings, session: str, keep_queued: bool, as_json: boo
 @click.command()
 @_SESSION
 @confirmation.yes_option
-@click.option("--json", "as_json", is_flag=True, help="What was stopped, as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was stopped as JSON.")
 @async_command
 async def end(settings: Settings, session: str, yes: bool, as_json: bool) -> None:
     """End a session for good.

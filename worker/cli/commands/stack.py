@@ -27,9 +27,9 @@ _ROOM = {"postgres": "PostgreSQL", "temporal": "Temporal"}
 
 
 @click.command()
-@click.option("--at-login/--not-at-login", default=None, help="Have systemd start it at each login, or no longer.")
-@click.option("--restart-worker", is_flag=True, help="Have the worker finish what it can, and start it anew.")
-@click.option("--json", "as_json", is_flag=True, help="What `status --json` says then.")
+@click.option("--at-login/--not-at-login", default=None, help="Have systemd start it at each login, or not.")
+@click.option("--restart-worker", is_flag=True, help="Restart the worker, which finishes what it can first.")
+@click.option("--json", "as_json", is_flag=True, help="Print what `status --json` says then.")
 @async_command
 async def up(settings: Settings, at_login: bool | None, restart_worker: bool, as_json: bool) -> None:
     """Start the stack in the background.
@@ -88,7 +88,7 @@ async def down(settings: Settings, purge: bool, yes: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="As a JSON object.")
 @async_command
 async def status(settings: Settings, as_json: bool) -> ExitCode:
-    """Show what of the stack runs, and where.
+    """Show which parts of the stack run, and where.
 
     External servers are asked whether they answer. Ends with code 3 when the stack does not serve.
 
@@ -114,7 +114,7 @@ async def status(settings: Settings, as_json: bool) -> ExitCode:
     is_flag=False,
     flag_value="",
     shell_complete=completers.model,
-    help="Only ask a model for a word; by default the one that a run would take here.",
+    help="Only ask a model for a word: by default the one that a run would use here.",
 )
 @click.option("--json", "as_json", is_flag=True, help="As a JSON array.")
 @async_command
@@ -157,7 +157,7 @@ async def doctor(settings: Settings, model: str | None, as_json: bool) -> ExitCo
 @click.command()
 @click.argument("part", required=False, type=click.Choice(_LOGS))
 @click.option("-n", "--lines", type=click.IntRange(1), default=40, show_default=True, help="How many lines of each.")
-@click.option("-f", "--follow", is_flag=True, help="Go on with what is written, until Ctrl-C.")
+@click.option("-f", "--follow", is_flag=True, help="Follow what is written, until Ctrl-C.")
 @async_command
 async def logs(settings: Settings, part: str | None, lines: int, follow: bool) -> None:
     """Show the logs of the stack's processes.

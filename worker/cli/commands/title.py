@@ -27,7 +27,7 @@ _ANSWER_TIMEOUT: Final = 60.0  # seconds for the model
 @click.argument("words", nargs=-1, metavar="[TEXT]...")
 @async_command
 async def title(settings: Settings, session: str, words: tuple[str, ...]) -> ExitCode:
-    """Name a session; without TEXT, have the model name it anew.
+    """Name a session; without TEXT, have the model rename it.
 
     No model changes a title that a person has given, unless a person asks it to.
 

@@ -9,10 +9,10 @@ from worker.settings import Settings
 
 @click.command()
 @click.argument("session", shell_complete=completers.session)
-@click.option("--json", "as_json", is_flag=True, help="What was woken, as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was woken as JSON.")
 @async_command
 async def wake(settings: Settings, session: str, as_json: bool) -> None:
-    """Have a session go on now that waits for a provider, or on purpose.
+    """Let a session that waits for a provider, or on purpose, continue now.
 
     A provider that is over a limit or fails says when to ask it again; an agent may wait for a moment, a file or a
     poke. `sessions show` and `watch` show until when. The waits of its subagents end, too. Ends with code 6 when none
@@ -24,4 +24,4 @@ async def wake(settings: Settings, session: str, as_json: bool) -> None:
     """
     async with open_client(settings, with_worker=True) as client:
         woken = await client.wake(await id_lookup.find_session(client, session))
-    click.echo(woken.model_dump_json() if as_json else f"Goes on now: {', '.join(woken.woken)}")
+    click.echo(woken.model_dump_json() if as_json else f"Continues now: {', '.join(woken.woken)}")

@@ -9,13 +9,15 @@ import pytest
 
 from activities.model.endpoint import Wire
 from activities.model.failures import Overflow, Retry, Stop, StopKind, classify
+from activities.model.port import Finish
 from activities.model.wires.router import WireRouter
 from tests.providers.azure_openai import RULES as AZURE
 from tests.providers.azure_openai import filtered_prompt
 from tests.providers.double_requests import collect_answer, request
 from tests.providers.openai_chat import KEY, OpenAIChat
-from tests.providers.provider_double import RefusedRequest, event, serve_double
+from tests.providers.provider_double import ProviderDouble, RefusedRequest, event, serve_double
 from workflows.domain.errors import ModelError
+from workflows.domain.messages import ReasoningPart, TextPart
 
 _NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -193,3 +195,15 @@ async def test_a_failure_of_its_own_form_is_understood(port: WireRouter, failure
     assert (action.kind if isinstance(action, Stop) else type(action)) == failure.expected
     if isinstance(action, Retry) and failure.pause:
         assert action.pause_seconds(1, _NOW, jitter=0) == failure.pause
+
+
+async def test_an_answer_is_whole_where_its_stream_says_so_without_a_finish_reason(port: WireRouter) -> None:
+    text = event({"choices": [{"index": 0, "delta": {"content": "<think>So.</think>Hi"}}]})
+    whole, empty = [ProviderDouble(lambda *_, pieces=pieces: [*pieces, b"data: [DONE]\n\n"]) for pieces in ([text], [])]
+    async with serve_double(whole), serve_double(empty):
+        answer = await collect_answer(port, request(Wire.CHAT, "some/model", whole.url, KEY))
+        with pytest.raises(ModelError, match="answered nothing"):
+            await collect_answer(port, request(Wire.CHAT, "some/model", empty.url, KEY))
+
+    thought = ReasoningPart(text="So.", details=({"field": "<think>"},))
+    assert (answer.finish, answer.parts) == (Finish.STOP, (thought, TextPart(text="Hi")))

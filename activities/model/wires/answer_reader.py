@@ -74,6 +74,10 @@ class AnswerReader(ABC):
             if self.ended:
                 return
 
+    def end(self) -> Iterable[PartDelta]:
+        """What is left of an answer whose stream says that it is whole, without a finish reason."""
+        return ()
+
     def finish(self) -> Finished:
         """The end of the answer. Raises ModelError for a stream that stopped before."""
         if self.finish_reason is not None:

@@ -78,6 +78,10 @@ class ChatReader(AnswerReader):
         """Of servers that do not stream; others repeat all in it."""
         return (None if self.begun else choice.get("message")) or {}
 
+    def end(self) -> Iterable[PartDelta]:
+        """`[DONE]` is the protocol's own end: some servers and proxies name no reason before it."""
+        return self._end({}, "stop", None) if self.begun else ()
+
     def _end(self, delta: JsonDict, reason: str, native: str | None) -> Iterator[PartDelta]:
         yield from self._delta(delta)
         yield from self._end_reasoning()

@@ -67,6 +67,8 @@ class HttpWire:
                         raise failure
                     if piece is None:
                         break
+                if splitter.ended and reader.finish_reason is None and (rest := [*reader.end()]):
+                    yield rest
                 await exchange.drain(received)
         yield [reader.finish()]
 

@@ -127,7 +127,7 @@ def _check_agents(applied: AppliedTrust, layers: Sequence[ConfigLayer], workspac
         or not _is_bolder(agent, own_default, applied, workspace)
     ):
         return CheckedAgents(known, own_default, ())
-    named = [layer for layer in foreign if layer.tree.get("default_agent") == agent.name] or foreign
+    named = [layer for layer in foreign if "default_agent" in layer.tree] or foreign
     item = TrustItem(file=named[-1].file, path=("default_agent",), value=agent.name, why=_DEFAULT)
     return CheckedAgents(known, own_default, (item,))
 

@@ -65,7 +65,7 @@ class MergedConfig:
             if value in items:
                 return written, (*path[:-1], str(items.index(value)))
             for there in (path, path[:-1]) if path[-1] == "*" else (path,):  # a rule for everything, in short
-                if value_at(layer.tree, there) == value:
+                if value_at(layer.tree, there) == value and _is_set(layer.tree, there):
                     return written, there
         return None, path
 
@@ -127,6 +127,12 @@ def iter_values(tree: JsonObject, at: FieldPath = ()) -> Iterator[tuple[FieldPat
             yield from (((*path, str(number)), item) for number, item in enumerate(value))
         else:
             yield path, value
+
+
+def _is_set(tree: JsonObject, path: FieldPath) -> bool:
+    """Also to null."""
+    table = value_at(tree, path[:-1]) if path[:-1] else tree
+    return isinstance(table, dict) and path[-1] in table
 
 
 def _items(value: JsonValue) -> list[JsonValue]:

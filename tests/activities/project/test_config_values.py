@@ -67,6 +67,18 @@ async def test_each_value_is_found_where_it_is_written(project_home: ProjectHome
     }
 
 
+async def test_a_null_is_where_it_is_written_and_a_held_default_where_it_is_chosen(project_home: ProjectHome) -> None:
+    own = {"default_agent": "a", "agent": {"a": {"steps": 5}}}
+    project_home.write("opencode.json", json.dumps(own), under=project_home.config)
+    file = project_home.write("opencode.json", '{"model": null, "default_agent": null}')
+    project_home.write(".opencode/agent/b.md", "B")
+
+    found = await load_merged(project_home.workspace(), project_home.sources(), project_home.managed)
+
+    assert {".".join(each.path): each.file for each in found.list_values(REDACTOR)}["model"] == str(file)
+    assert [(each.field, each.file) for each in found.held] == [("default_agent", str(file))]
+
+
 async def test_the_values_make_a_file_in_opencodes_shape_without_secrets(project_home: ProjectHome) -> None:
     tree = to_tree([*(await merged(project_home)).list_values(REDACTOR)])
 

@@ -234,3 +234,16 @@ def test_a_rule_that_repeats_or_tightens_around_the_users_own_is_no_item() -> No
 
     assert (decide(config, "bash", "rm x"), decide(config, "bash", "ls"), held) == (Action.DENY, Action.ASK, [])
     assert judge(own=own, project={"permission": {"bash": {"rm *": "ask"}}})[1] == ["permission.bash.rm *"]
+
+
+def test_a_permission_without_patterns_is_held_back_as_one_value() -> None:
+    own: dict[str, JsonValue] = {"permission": {"webfetch": "deny"}}
+
+    config, held = judge(own=own, project={"tools": {"webfetch": True}, "agent": {"a": {"tools": {"webfetch": True}}}})
+
+    assert (decide(config, "webfetch", "u"), held) == (
+        Action.DENY,
+        ["permission.webfetch.*", "agent.a.permission.webfetch.*"],
+    )
+    layers = layers_of(own, {"permission": {"webfetch": "ask"}})
+    assert decide(apply_trust(layers, rules_of, accepted=["project"]).config, "webfetch", "u") is Action.ASK

@@ -198,12 +198,16 @@ def _merged(tree: JsonObject, section: FieldPath, name: str, value: JsonValue) -
 
 def _placed_after(tree: JsonObject, section: FieldPath, name: str, pattern: str, action: JsonValue) -> JsonObject:
     permission = _object(value_at(tree, section))
-    return with_value_at(tree, section, {**permission, name: {**_patterns(permission.get(name)), pattern: action}})
+    patterns: JsonValue = {**_patterns(permission.get(name)), pattern: action}
+    placed = action if name in permission_keys.PATTERNLESS else patterns
+    return with_value_at(tree, section, {**permission, name: placed})
 
 
 def _placed_before(tree: JsonObject, section: FieldPath, name: str, pattern: str, action: JsonValue) -> JsonObject:
     permission = _object(value_at(tree, section))
     existing = _patterns(permission.get(name))
+    if name in permission_keys.PATTERNLESS:
+        return with_value_at(tree, section, {name: action, **permission})
     front: JsonObject = {pattern: action, **existing}
     return with_value_at(tree, section, {**permission, name: front} if existing else {name: front, **permission})
 

@@ -60,13 +60,17 @@ async def test_the_log_of_the_parent_holds_the_head_of_the_childs(open_harness: 
     assert (settled.child, settled.seq, settled.head) == (child, verified.events, verified.head)
 
 
-async def test_a_subagent_sees_its_prompt_only_and_its_own_words_and_tools(open_harness: Open, tmp_path: Path) -> None:
+async def test_a_subagent_sees_its_prompt_with_its_files_only_and_its_own_words_and_tools(
+    open_harness: Open, tmp_path: Path
+) -> None:
     gate = tmp_path / "gate"
     held = FOUND.model_copy(update={"faults": {1: Hold(path=str(gate))}})
+    asks = delegates("child", prompt="[[script:child]] What is in @a.txt?")
     async with (
-        open_harness(scripts=delegation_scripts(delegates("child"), DONE, child=(held,))) as harness,
+        open_harness(scripts=delegation_scripts(asks, DONE, child=(DONE, held))) as harness,
         harness.running_worker(),
     ):
+        harness.file("a.txt", "of a")
         session = await harness.start_session("Find the secret of this conversation.")
         await wait_for_file(gate)
         assert harness.model.last_request is not None
@@ -75,7 +79,7 @@ async def test_a_subagent_sees_its_prompt_only_and_its_own_words_and_tools(open_
         await harness.ended(session)
     system, *said = request["messages"]
     offered = {tool["function"]["name"] for tool in request["tools"]}
-    assert "You are a scout" in str(system["content"]) and "secret" not in str(said)
+    assert "You are a scout" in str(system["content"]) and "secret" not in str(said) and "1: of a" in str(said)
     assert {"read", "grep"} <= offered and not {"edit", "write", "task", "todowrite"} & offered
 
 

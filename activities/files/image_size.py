@@ -22,11 +22,12 @@ def encoded_dimensions(content: str) -> tuple[int, int] | None:
 
 def excess(content: str) -> str | None:
     """Why a picture in base64 is too large to be shown, if it is."""
-    width, height = encoded_dimensions(content) or (0, 0)
-    if max(width, height) <= MAX_PICTURE_SIDE and len(content) <= MAX_PICTURE_CHARS:
+    size = encoded_dimensions(content)
+    if max(size or (0,)) <= MAX_PICTURE_SIDE and len(content) <= MAX_PICTURE_CHARS:
         return None
+    pixels = f"{size[0]}×{size[1]} pixels, " if size else ""
     return (
-        f"it is too large ({width}×{height} pixels, {len(content) * 3 // 4:,} bytes; {MAX_PICTURE_SIDE:,} pixels on a "
+        f"it is too large ({pixels}{len(content) * 3 // 4:,} bytes; {MAX_PICTURE_SIDE:,} pixels on a "
         f"side and {MAX_PICTURE_CHARS * 3 // 4:,} bytes are the most): make a smaller copy"
     )
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from activities.files.image_size import MAX_PICTURE_CHARS
 from activities.files.workspace import Workspace
 from activities.tools.read import MAX_ATTACHMENT_BYTES, ReadParams, ReadTool
 from activities.tools.tool import Output
@@ -67,6 +68,9 @@ async def test_a_picture_that_no_model_is_shown_is_refused_with_its_size(workspa
     (workspace.directory / "wide.gif").write_bytes(wide)
     with pytest.raises(ToolError, match="too large .9000×1 pixels, .*8,000 pixels on a side"):
         await read(workspace, "wide.gif")
+    (workspace.directory / "unknown.png").write_bytes(b"?" * MAX_PICTURE_CHARS)
+    with pytest.raises(ToolError, match=r"too large \([\d,]+ bytes;"):
+        await read(workspace, "unknown.png")
 
 
 async def test_a_picture_too_large_is_refused(workspace: Workspace) -> None:

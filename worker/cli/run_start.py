@@ -46,6 +46,11 @@ class RunArguments(Value):
     limits: ChosenLimits
 
     @property
+    def typed(self) -> Prompt:
+        """Without the arguments of a command, which refer to nothing."""
+        return self.message if self.command is None else self._given
+
+    @property
     def message(self) -> Prompt:
         if self.made is not None:
             return self.made
@@ -105,7 +110,7 @@ async def load_config(settings: Settings, request: RunArguments) -> TurnConfig:
     if request.variant is not None:
         model_choices.check_variant(settings, turn_config.config, model, request.variant)
     model_choices.check_priced(settings, turn_config.config, model, limited=request.limits.of_cost)
-    warn_of_unseen_files(settings, turn_config.config, model, request.files)
+    warn_of_unseen_files(settings, turn_config, model, request.typed)
     await credential_handoff.hand_off(settings, credential_handoff.credential_variables(turn_config.config, model))
     return turn_config
 
@@ -151,7 +156,7 @@ async def continue_session(client: SessionClient, request: RunArguments) -> Star
         agent=request.agent,
         config=request.config,
         limits=request.limits,
-        files=request.files,
+        prompt=request.typed,
     )
     if prepared.turn_config is not None:
         _print_remarks(client.settings, prepared.turn_config, request)

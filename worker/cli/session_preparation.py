@@ -1,6 +1,6 @@
 """Before commands send to a session: read its configuration, hand over this shell's keys."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -20,7 +20,7 @@ from workflows.domain.config.sources import ConfigSources
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import ConfigError, UsageError
 from workflows.domain.ids import TurnConfigId
-from workflows.domain.messages import FilePart
+from workflows.domain.prompt import Prompt
 from workflows.domain.value import Value
 
 C = TypeVar("C", bound=Callable[..., Any])
@@ -106,7 +106,7 @@ async def prepare_session(
     agent: str | None = None,
     config: str | None = None,
     limits: ChosenLimits | None = None,
-    files: Sequence[FilePart] = (),
+    prompt: Prompt | None = None,
 ) -> PreparedSession:
     """Read the directory's configuration as the session's next turn will, and hand over this shell's keys.
 
@@ -132,7 +132,7 @@ async def prepare_session(
         model_choices.check_variant(client.settings, turn_config.config, chosen, variant)
     if limits is not None and chosen is not None:
         model_choices.check_priced(client.settings, turn_config.config, chosen, limited=limits.of_cost)
-    warn_of_unseen_files(client.settings, turn_config.config, chosen, files)
+    warn_of_unseen_files(client.settings, turn_config, chosen, prompt)
     await credential_handoff.hand_off(
         client.settings, credential_handoff.credential_variables(turn_config.config, chosen)
     )

@@ -71,12 +71,11 @@ async def send(
     given = Prompt(parts=attached, system=prompt_input.read_system(system), limits=limits.turn, **named)
     async with open_client(settings, with_worker=True) as client:
         overview = await client.sessions.get(await id_lookup.find_session(client, session))
+        prompt = given.with_text(text, subtask=subtask) if command is None else given
         prepared = await session_preparation.prepare_session(
-            client, overview, model, variant=variant, agent=agent, config=config, limits=limits, files=attached
+            client, overview, model, variant=variant, agent=agent, config=config, limits=limits, prompt=prompt
         )
-        if command is None:
-            prompt = given.with_text(text, subtask=subtask)
-        else:
+        if command is not None:
             prompt = await client.commands.of_session(overview.id, command, text, given, prepared.sources)
         accepted = await client.prompt(
             overview.id,

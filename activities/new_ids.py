@@ -7,6 +7,7 @@ from typing import Final
 from workflows.domain import ids
 
 _RANDOM: Final = random.SystemRandom()
+_TOLERANCE: Final = 5 * 60 * 1000  # milliseconds between two clocks
 
 
 def new_id(prefix: ids.Prefix, after: str = "") -> str:
@@ -15,3 +16,8 @@ def new_id(prefix: ids.Prefix, after: str = "") -> str:
     milliseconds, nanoseconds = divmod(time.time_ns(), 1_000_000)
     new = ids.mint(prefix, milliseconds, nanoseconds * 4096 // 1_000_000, _RANDOM)
     return new if new[3:] > after[3:] else ids.next_id(prefix, after, _RANDOM)
+
+
+def is_ahead(id: str) -> bool:
+    """Whether it sorts behind those of the next minutes; none sorts behind the last of all."""
+    return id[3:] > ids.mint(ids.Prefix.MESSAGE, time.time_ns() // 1_000_000 + _TOLERANCE, 0, _RANDOM)[3:]

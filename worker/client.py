@@ -203,7 +203,7 @@ class SessionClient:
         from worker.session_template import prepare_template
         from workflows.domain import titles
 
-        message = validate_prompt(message)
+        message = validate_prompt(message, prompt)
         template = await prepare_template(
             self.settings, self.database, directory, message, title, environment, sources, turn_config
         )
@@ -235,7 +235,7 @@ class SessionClient:
         """
         from worker.prompt_check import validate_prompt  # start-up time
 
-        message = validate_prompt(message)
+        message = validate_prompt(message, prompt)
         if message.agent is not None or message.subagents:
             await self._check_agents(session, message, sources, turn_config)
         return await self._accept(session, message, prompt, sources, limits)
@@ -270,12 +270,12 @@ class SessionClient:
     ) -> AcceptedPrompt:
         from activities.store import budgets, prompts  # start-up time
 
-        identity = prompt or MessageId(new_id(Prefix.MESSAGE))
         async with session_journal(self.database, session, self.actor) as journal:
             if message.limits is not None:
                 await budgets.require_top(journal)
             if sources is not None:
                 await sessions.configure(journal, sources)
+            identity = prompt or await prompts.mint(journal)
             if await prompts.accept(journal, identity, message) and limits is not None:
                 await budgets.set_limits(journal, limits)
         return AcceptedPrompt(session=session, prompt=identity, delivered=await self.holdfast.deliver(session))

@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from activities.new_ids import is_ahead
 from worker.length_check import check_length
 from workflows.domain.agents.agent import AgentMode
 from workflows.domain.errors import UsageError
+from workflows.domain.ids import MessageId, Prefix, is_id
 from workflows.domain.messages import FilePart, SubtaskPart, TextPart
 from workflows.domain.prompt import Prompt
 
@@ -18,8 +20,10 @@ MAX_TOOLS: Final = 100
 _MAX_TOOL_CHARS: Final = 200  # of a name or glob
 
 
-def validate_prompt(prompt: Prompt | str) -> Prompt:
-    """A valid prompt. Raises UsageError."""
+def validate_prompt(prompt: Prompt | str, identity: MessageId | None = None) -> Prompt:
+    """A valid prompt; `identity`: the id that its sender gives it. Raises UsageError."""
+    if identity is not None:
+        check_prompt_id(identity)
     if isinstance(prompt, str):
         prompt = Prompt.of_text(prompt)
     if files := [part for part in prompt.parts if isinstance(part, FilePart)]:
@@ -43,6 +47,15 @@ def validate_prompt(prompt: Prompt | str) -> Prompt:
 
         check_schema(prompt.format.json_schema)
     return prompt
+
+
+def check_prompt_id(prompt: MessageId) -> None:
+    """Raises UsageError."""
+    if is_id(Prefix.MESSAGE, prompt) and is_ahead(prompt):
+        raise UsageError(
+            f"The prompt's id {prompt!r} is of a time to come, and messages are sorted by their ids: leave it out, or "
+            "make one by a clock that is right."
+        )
 
 
 def check_subagents(prompt: Prompt, turn_config: "TurnConfig") -> None:

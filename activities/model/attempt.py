@@ -139,10 +139,10 @@ class Attempt:
             case _:
                 return begun
 
-    def follow(self, journal: Journal, prompt: MessageId) -> None:
-        """Give the step's answer an id after that of a prompt which it now answers."""
-        if self.generation.message < prompt and is_id(Prefix.MESSAGE, prompt):
-            newer = GenerationId(new_id(Prefix.GENERATION, after=prompt))
+    def follow(self, journal: Journal, message: MessageId) -> None:
+        """Give the step's answer an id after that of a message before it, which may be of a clock that is ahead."""
+        if self.generation.message < message and is_id(Prefix.MESSAGE, message):
+            newer = GenerationId(new_id(Prefix.GENERATION, after=message))
             self.generation = generations.renew(journal, self.generation, newer)
 
     async def record_request(self, request: ModelRequest, form: RequestForm) -> None:

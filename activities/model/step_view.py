@@ -22,7 +22,7 @@ from workflows.domain.budgets import BudgetLimits
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.context.prune import cleared_calls
 from workflows.domain.ids import MessageId, PartId
-from workflows.domain.messages import Reminder, Transcript
+from workflows.domain.messages import AssistantMessage, Reminder, Transcript, UserMessage
 from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.prompt import PromptContent
 from workflows.domain.wire import FINISH_LIMIT, FINISH_STOPPED, FINISH_SUSPENDED, GenerateRequest, StepResult
@@ -114,6 +114,7 @@ class StepViews:
         )
         if begun is not None:
             return await _not_asked(journal, request, begun)
+        _follow(journal, attempt, transcript)
         last = attempt.turn_status.last_step
         if last is not None and request.step >= last and not request.text_only:
             return StepResult(finish=FINISH_LIMIT, last_step=last)
@@ -195,6 +196,15 @@ class StepViews:
 async def _begins_turn(journal: Journal, request: GenerateRequest) -> bool:
     """Whether a model is asked for the first time: a prompt may have ordered the steps before."""
     return request.step == 1 + await calls.count_ordered_steps(journal, request.turn, request.step)
+
+
+def _follow(journal: Journal, attempt: Attempt, transcript: Transcript) -> None:
+    """Have the step's answer sort behind the newest answer and what follows that."""
+    for entry in reversed(transcript):
+        if isinstance(entry, UserMessage | AssistantMessage):
+            attempt.follow(journal, entry.id)
+        if isinstance(entry, AssistantMessage):
+            return
 
 
 def _take(journal: Journal, attempt: Attempt, request: GenerateRequest, steered: list[MessageId]) -> None:

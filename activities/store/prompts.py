@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
+from activities.new_ids import new_id
 from activities.store import tasks, work
 from activities.store.events import parse_record
 from activities.store.journal import WORKER, Journal, seal
@@ -13,7 +14,7 @@ from activities.store.statements import RowReader
 from activities.store.work import TurnRequest, WorkItem, WorkKind
 from workflows.domain.errors import Conflict
 from workflows.domain.events.prompts import PromptAccepted, PromptTaken, PromptWithdrawn
-from workflows.domain.ids import MessageId, PartId, ScheduleId, SessionId, TurnId
+from workflows.domain.ids import MessageId, PartId, Prefix, ScheduleId, SessionId, TurnId, is_id
 from workflows.domain.mentions import mentioned_names
 from workflows.domain.messages import SubtaskPart
 from workflows.domain.prompt import Prompt, PromptContent, PromptMode
@@ -56,6 +57,13 @@ async def accept(
     refers = written and bool(prompt.references)
     journal.write(_QUERIES.accept, id=identity, body=body.content, salt=body.salt, refers=refers, **named)
     return True
+
+
+async def mint(journal: Journal) -> MessageId:
+    """An id behind those of the session's newest messages: one may be of a clock that is ahead."""
+    known = [row["id"] for row in await journal.rows(_QUERIES.newest, session=journal.session)]
+    newest = max((id for id in known if is_id(Prefix.MESSAGE, id)), default="")
+    return MessageId(new_id(Prefix.MESSAGE, after=newest))
 
 
 async def steered(journal: Journal) -> list[MessageId]:

@@ -1,5 +1,7 @@
 """Sessions from prompt to idle: a real engine, a real database, a model over HTTP."""
 
+import random
+import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from workflows.domain import search_attributes
 from workflows.domain.errors import Conflict
 from workflows.domain.events.prompts import PromptTaken
 from workflows.domain.events.turns import TurnEnded
+from workflows.domain.ids import MessageId, Prefix, mint
 from workflows.domain.messages import AssistantMessage, CallState, TextPart
 from workflows.domain.prompt import Prompt, PromptMode
 
@@ -27,6 +30,18 @@ async def test_a_prompt_is_answered_and_the_turn_ends(open_harness: Open) -> Non
     assert [message.role for message in messages] == ["user", "assistant"]
     assert isinstance(messages[1], AssistantMessage) and messages[1].parts == (TextPart(text="Hello to you."),)
     assert verified.problem is None and verified.events > 4
+
+
+async def test_messages_sort_behind_a_prompt_of_a_clock_that_is_ahead(open_harness: Open) -> None:
+    ahead = MessageId(mint(Prefix.MESSAGE, time.time_ns() // 1_000_000 + 60_000, 0, random.Random(1)))
+    async with open_harness(DONE, DONE) as harness, harness.running_worker():
+        hello = Prompt.of_text("Hello?", model="scripted/model")
+        session = (await harness.client.start(str(harness.project), hello, prompt=ahead)).session
+        await harness.ended(session)
+        await harness.client.prompt(session, "Still there?")
+        await harness.ended(session, 2)
+        ids = [message.id for message in await harness.client.records.transcript(session)]
+    assert len(ids) == 4 and ids == sorted(ids) and ids[0] == ahead
 
 
 async def test_a_tool_call_runs_and_the_model_reads_its_output(open_harness: Open) -> None:

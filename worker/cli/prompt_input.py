@@ -9,7 +9,7 @@ import click
 from activities.files.file_type import media_type
 from worker.cli.slash_commands import join_arguments
 from worker.length_check import check_length
-from worker.prompt_check import validate_system, validate_text
+from worker.prompt_check import check_prompt_id, validate_system, validate_text
 from workflows.domain.errors import UsageError
 from workflows.domain.ids import MessageId, Prefix, is_id
 from workflows.domain.messages import DIRECTORY, PLAIN_TEXT, FilePart
@@ -97,9 +97,12 @@ def _name_file(typed: str) -> FilePart:
 
 def parse_prompt_id(typed: str | None) -> MessageId | None:
     """Raises UsageError."""
-    if typed is None or is_id(Prefix.MESSAGE, typed):
-        return None if typed is None else MessageId(typed)
-    raise UsageError(f"--id {typed!r} is no id of a prompt: write msg_, 12 hex digits and 14 letters or digits.")
+    if typed is None:
+        return None
+    if not is_id(Prefix.MESSAGE, typed):
+        raise UsageError(f"--id {typed!r} is no id of a prompt: write msg_, 12 hex digits and 14 letters or digits.")
+    check_prompt_id(MessageId(typed))
+    return MessageId(typed)
 
 
 def _read_file(option: str, name: str) -> str:

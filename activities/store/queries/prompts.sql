@@ -18,6 +18,11 @@ SELECT body FROM prompt WHERE id = %(id)s
 SELECT e.canonical, w.turn FROM work w JOIN event e ON e.session = w.session AND e.seq = w.accepted_seq
 WHERE w.id = %(id)s AND w.session = %(session)s AND w.kind = 'prompt' AND w.state = 'taken'
 
+-- name: newest
+-- The newest answer of a session, and the prompts that wait in it.
+(SELECT id FROM message WHERE session = %(session)s ORDER BY created_at DESC LIMIT 1)
+UNION ALL SELECT id FROM work WHERE session = %(session)s AND state = 'accepted' AND kind = 'prompt'
+
 -- name: steered
 -- The untaken prompts of a session that join the running turn.
 SELECT w.id FROM work w JOIN prompt p ON p.id = w.id

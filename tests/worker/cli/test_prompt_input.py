@@ -1,6 +1,8 @@
 """Prompts from arguments and pipes, refused before anything starts or kept as they came; and `--id`."""
 
+import random
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ from tests.worker.cli.conftest import CommandRunner, OpenHarness, shell
 from worker.cli.prompt_input import parse_prompt_id, read_system
 from worker.scripted.script import ScriptedAnswer
 from workflows.domain.errors import UsageError
+from workflows.domain.ids import Prefix, mint
 from workflows.domain.messages import UserMessage
 
 DOORS = [("run", "-m", "scripted/model", "-"), ("send", "last", "-")]
@@ -55,6 +58,15 @@ async def test_odd_bytes_are_kept_as_they_came_and_shown_so_that_they_do_no_harm
 def test_an_id_of_a_prompt_is_taken_and_none_is_none() -> None:
     assert parse_prompt_id("msg_1ff569784001NVQodmYbLJBt4v") == "msg_1ff569784001NVQodmYbLJBt4v"
     assert parse_prompt_id(None) is None
+
+
+@pytest.mark.parametrize("moment", [10 * 60_000, None])
+def test_an_id_of_a_time_to_come_is_refused(moment: int | None) -> None:
+    now = time.time_ns() // 1_000_000
+    near, far = (mint(Prefix.MESSAGE, now + ahead, 0, random.Random(1)) for ahead in (60_000, moment or 0))
+    assert parse_prompt_id(near) == near
+    with pytest.raises(UsageError, match="is of a time to come.*leave it out"):
+        parse_prompt_id(far if moment else "msg_ffffffffffff" + "0" * 14)
 
 
 @pytest.mark.parametrize("typed", ["", "mine", "ses_1ff569784001NVQodmYbLJBt4v", "msg_1FF569784001NVQodmYbLJBt4v"])

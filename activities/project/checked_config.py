@@ -133,11 +133,14 @@ def _check_agents(applied: AppliedTrust, layers: Sequence[ConfigLayer], workspac
 
 
 def _is_bolder(agent: Agent, own_default: str, applied: AppliedTrust, workspace: Workspace) -> bool:
-    """By its rules, or its steps."""
+    """By its rules, or its steps. Plans lie outside of the project, and are no more than the work of `plan`."""
     steps = applied.own.agent.get(own_default, AgentSettings()).steps
-    return (agent.steps or math.inf) > (steps or math.inf) or loosens(
-        rules_of(own_default, applied.own, workspace), rules_of(agent.name, applied.config, workspace)
+    if (agent.steps or math.inf) > (steps or math.inf):
+        return True
+    found = (
+        rule for rule in rules_of(agent.name, applied.config, workspace) if rule.pattern != f"{workspace.data}/plans/*"
     )
+    return loosens(rules_of(own_default, applied.own, workspace), tuple(found))
 
 
 def _own_default(own: Config) -> str:

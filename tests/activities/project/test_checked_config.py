@@ -172,6 +172,14 @@ async def test_a_default_agent_of_the_project_takes_no_more_steps_than_the_users
     assert (await person.load()).agent.name == "build"
 
 
+async def test_a_project_may_have_plan_work_which_does_less(person: Person) -> None:
+    person.home.write("opencode.json", '{"default_agent": "plan"}')
+
+    turn_config = await person.load()
+
+    assert (turn_config.agent.name, turn_config.untrusted_fields) == ("plan", ())
+
+
 @pytest.mark.parametrize("where", ["managed", "config"])
 async def test_a_managed_or_own_configuration_forbids_to_accept(person: Person, where: str) -> None:
     person.home.write("opencode.json", '{"holdfast": {"trust": "never"}}', under=getattr(person.home, where))

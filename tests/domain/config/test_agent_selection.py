@@ -58,7 +58,7 @@ def test_an_agent_whose_file_is_refused_does_not_exist_and_says_why() -> None:
 
     assert [*known] == ["explore", "general", "plan", "y"]
     check_readable("y", refused, known)
-    with pytest.raises(UnknownAgent, match=r"'build' cannot be used\. /a/x\.md:2: wrong\. Available agents: plan, y\."):
+    with pytest.raises(UnknownAgent, match=r"'build' cannot be used \(/a/x\.md:2: wrong\)\. Available"):
         check_readable("build", refused, known)
 
 

@@ -68,7 +68,7 @@ async def test_help_and_version_need_no_stack(bare: CommandRunner) -> None:
         ),
         (("sesions",), "'sessions', 'version'?)\n`holdfast --help` shows"),
         (("answer", "per_1"), "An answer is missing: once, always, project or reject"),
-        (("run",), "Say what is to be done"),
+        (("run",), "Say what to do"),
         (("run", "-m", "one/model", " \t"), "The prompt is empty"),
         (("send", "last", ""), "The prompt is empty"),
         (("run", "-m", "one/", "mend it"), "'one/' names no model after the '/'"),

@@ -121,7 +121,7 @@ async def test_holdfast_alone_without_a_terminal_shows_its_help_and_ends_with_2(
     alone, again, both = await bare.run(), await bare.run("-c"), await bare.run("run", "-c", "-s", "last", "go")
 
     assert alone.code == 2 and "Usage: holdfast" in alone.err and "watch" in alone.err
-    assert again.code == 2 and "Say what is to be done" in again.err
+    assert again.code == 2 and "Say what to do" in again.err
     assert both.code == 2 and "give one of them" in both.err
 
 

@@ -51,7 +51,7 @@ from workflows.domain.wire import CompactRequest, CompactResult, CompactState
 
 _MOST_SUMMARY: Final = 8_000  # tokens of an answer without thoughts
 _MOST_REASON: Final = 2_000  # characters
-_NO_ANSWER: Final = "There is nothing that a summary could stand for."
+_NO_ANSWER: Final = "There is nothing to summarise."
 
 
 class _View(NamedTuple):

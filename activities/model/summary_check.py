@@ -14,7 +14,7 @@ _UNUSABLE: Final = {
     Finish.LENGTH: "The summary was cut at the limit of its length.",
     Finish.CONTENT_FILTER: "The provider's content filter blocked the summary.",
 }
-NOT_SHORTER: Final = "The summary is not shorter than what it is to stand for."
+NOT_SHORTER: Final = "The summary is not shorter than what it would replace."
 
 
 def find_summary_flaw(answer: NewAnswer, head: Transcript) -> str | None:
@@ -23,5 +23,5 @@ def find_summary_flaw(answer: NewAnswer, head: Transcript) -> str | None:
         return text
     headings = {match[1].strip(" *").lower() for match in _HEADING.finditer(answer.text)}
     if answer.body.finish != Finish.STOP or not headings.issuperset(_SECTIONS):
-        return "The model answered with something else than a summary."
+        return "The model's answer is not a summary."
     return None if estimate_text(answer.text) < estimate_tokens(head) else NOT_SHORTER

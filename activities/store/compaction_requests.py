@@ -17,7 +17,7 @@ _QUERIES: Final = Queries("compaction_requests")
 
 
 class CompactionRequestRow(Value):
-    """`focus`: what the summary is to keep above all. `taken`: by a turn."""
+    """`focus`: what the summary should keep above all. `taken`: by a turn."""
 
     id: CompactionId
     focus: str | None

@@ -7,7 +7,7 @@ from workflows.domain.value import Value
 
 
 class CompactionAccepted(Value):
-    """`note`: what the summary is to keep above all."""
+    """`note`: what the summary should keep above all."""
 
     type: Literal["compaction.accepted"] = "compaction.accepted"
     compaction: CompactionId

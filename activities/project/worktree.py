@@ -9,7 +9,6 @@ from activities.files.safe_open import read_whole
 from activities.files.workspace import Workspace
 from activities.git import git
 from activities.own_thread import read_in_time
-from activities.project.markdown_text import shown_path
 from workflows.domain.errors import ConfigError, ToolError
 from workflows.domain.suspension import DirectoryIdentity
 
@@ -24,6 +23,8 @@ def find_workspace(directory: Path, *, data: Path, home: Path, temporary: Path) 
     """Raises ConfigError for a directory that no record can name."""
     here = directory.resolve()
     if any("\ud800" <= each <= "\udfff" for each in str(here)):
+        from activities.project.markdown_text import shown_path  # start-up time of commands
+
         raise ConfigError(f"{shown_path(here)}: the path of this directory is no UTF-8 text: rename it.")
     return Workspace(
         directory=here,

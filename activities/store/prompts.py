@@ -6,7 +6,6 @@ from typing import Final
 
 from activities.new_ids import new_id
 from activities.store import tasks, work
-from activities.store.events import parse_record
 from activities.store.journal import WORKER, Journal, seal
 from activities.store.queries import Queries
 from activities.store.shell_outputs import read_filled
@@ -131,6 +130,8 @@ async def author(journal: Journal, prompt: MessageId, turn: TurnId | None = None
     row = await journal.row(_QUERIES.acceptance, id=prompt, session=journal.session)
     if row is None or turn not in (None, row["turn"]):
         return None
+    from activities.store.events import parse_record  # start-up time of commands: it reads all events
+
     record = parse_record(bytes(row["canonical"]))
     accepted = isinstance(record.event, PromptAccepted) and record.event.prompt == prompt
     return record.actor.subject if accepted and record.actor != WORKER else None

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 from decimal import Decimal
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from activities.store.database import Database
 from activities.store.journal import WORKER, Journal, session_journal
@@ -16,9 +16,11 @@ from workflows.domain.events.budgets import UsageEstimated
 from workflows.domain.fence import Fence
 from workflows.domain.generation import Generation, Purpose
 from workflows.domain.ids import GenerationId, SessionId, TurnId
-from workflows.domain.messages import AnswerMetadata
 from workflows.domain.usage import decimal_text
 from workflows.domain.value import Value
+
+if TYPE_CHECKING:  # start-up time of commands
+    from workflows.domain.messages import AnswerMetadata
 
 _QUERIES: Final = Queries("reservations")
 
@@ -116,7 +118,7 @@ def charge(journal: Journal, ended: ReservationRow, answer: Usage | None = None)
     _record_estimate(journal, ended.generation, ended.purpose, used)
 
 
-def settle(journal: Journal, generation: Generation, answer: AnswerMetadata, estimated: Usage | None) -> None:
+def settle(journal: Journal, generation: Generation, answer: "AnswerMetadata", estimated: Usage | None) -> None:
     """Count an answer, in the transaction that stores it; as `estimated` if its provider did not."""
     tokens = answer.tokens
     used = estimated or Usage(tokens=tokens.prompt + tokens.output + tokens.reasoning)

@@ -25,7 +25,16 @@ _ANSWERS: Final = _CLIENT | {
     *("workflows.domain.config.config", "workflows.domain.events.event", "workflows.domain.messages"),
     *("workflows.domain.prompt", "workflows.domain.wire"),
 }
-_SENDS: Final = _COMMAND | {"activities.model.aws", "activities.model.failures", "worker.archives_client"}
+_LISTS: Final = _COMMAND | {
+    *("activities.model", "activities.session", "activities.store.calls", "activities.store.events"),
+    *("workflows.domain.config.config", "workflows.domain.events.event", "workflows.domain.messages"),
+    *("workflows.domain.wire", "worker.stack.up"),
+}
+_SENDS: Final = _COMMAND | {
+    *("activities.files.file_type", "activities.model.aws", "activities.model.catalogue", "activities.model.failures"),
+    *("activities.session", "activities.store.calls", "activities.store.events", "activities.store.stops"),
+    *("worker.archives_client", "worker.stack.up", "workflows.domain.events.event", "workflows.domain.wire"),
+}
 _WORKER: Final = _SELDOM | {"click", "httpx._main", "worker.cli", "worker.client"}
 
 
@@ -41,7 +50,18 @@ _WORKER: Final = _SELDOM | {"click", "httpx._main", "worker.cli", "worker.client
         pytest.param(
             ["worker.cli.commands.asks", "worker.client", "activities.session.answers"], _ANSWERS, id="answer"
         ),
-        pytest.param(["worker.cli.commands.send"], _SENDS, id="send"),
+        *(
+            pytest.param([f"worker.cli.commands.{name}", "worker.client", "worker.session_reader"], _LISTS, id=shown)
+            for name, shown in (("sessions", "list of sessions"), ("stats", "statistics"))
+        ),
+        pytest.param(
+            [
+                *("worker.cli.commands.send", "worker.client", "worker.session_reader"),
+                *("activities.store.budgets", "activities.store.prompts"),
+            ],
+            _SENDS,
+            id="send",
+        ),
         pytest.param(["worker.serve"], _WORKER, id="a worker"),
     ],
 )

@@ -4,7 +4,7 @@ import functools
 import re
 from collections.abc import Callable
 from decimal import Decimal
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -12,6 +12,9 @@ from worker.settings import Settings
 from workflows.domain.budgets import BudgetLimits, OnLimit, Unit
 from workflows.domain.questions import parse_amount
 from workflows.domain.value import Value
+
+if TYPE_CHECKING:
+    from workflows.domain.config.config import Config
 
 _TIME: Final = re.compile(r"(?:(\d{1,6})h)?\s*(?:(\d{1,6})m?)?")
 
@@ -86,6 +89,14 @@ def budget_options(command: Callable[..., int]) -> Callable[..., int]:
     for option in reversed(_OPTIONS):
         found = option(found)
     return found
+
+
+def check_priced(settings: Settings, config: "Config", model: str, limits: ChosenLimits) -> None:
+    """Under a limit of cost, by flags or configured. Raises UsageError for a model whose price is not known."""
+    if limits.of_cost or config.holdfast.budget.of_cost:
+        from worker.cli import model_choices  # start-up time: the tables of models
+
+        model_choices.check_priced(settings, config, model)
 
 
 def _limits(options: dict[str, Any], prefix: str) -> BudgetLimits:

@@ -17,7 +17,7 @@ from worker.cli.render.console import terminal_columns
 from worker.cli.render.wrap import wrap_words
 from worker.settings import Settings
 from worker.stack.state_file import Endpoints
-from worker.stack.status import endpoints, stack_notices
+from worker.stack.status import endpoints, ready_endpoints, stack_notices
 from workflows.domain.errors import UsageError
 
 if TYPE_CHECKING:
@@ -96,6 +96,8 @@ def find_endpoints(settings: Settings) -> Endpoints | None:
 
 async def start_stack(settings: Settings, report: Callable[[str], None] | None = None) -> Endpoints:
     """`report` gets the progress, by default standard error."""
+    if (ready := ready_endpoints(settings, report or print_note)) is not None:
+        return ready
     from worker.stack.up import up  # start-up time
 
     return await up(settings, report or print_note)

@@ -6,7 +6,6 @@ from typing import Final
 from activities.model.providers import check_model
 from activities.project.file_positions import FilePositions
 from worker import credential_handoff
-from worker.cli import model_choices
 from worker.cli.command_support import print_note
 from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.formatting import pluralize
@@ -95,6 +94,8 @@ def choose_model(settings: Settings, turn_config: TurnConfig, named: str | None)
 
 def warn_of_unknown_model(settings: Settings, turn_config: TurnConfig, model: str) -> None:
     """For a model that a person has named. It may be newer than the tables: the provider decides."""
+    from worker.cli import model_choices  # start-up time: the tables of models
+
     if (near := model_choices.nearest_model(settings, turn_config.config, model)) is not None:
         print_note(
             f"Warning: {escape_exact(model)!r} is not in the table of models. Did you mean {escape_exact(near)!r}?"

@@ -89,13 +89,9 @@ def check_variant(settings: Settings, config: Config, model: str, variant: str) 
         raise unknown_variant_error(model, variant, known)
 
 
-def check_priced(settings: Settings, config: Config, model: str, *, limited: bool) -> None:
-    """Raises UsageError for a limit of cost, by flags (`limited`) or configured, and a model whose price is not known:
-    the turn's, or one that the configuration names for subagents, summaries, titles or long conversations."""
-    budget = config.holdfast.budget
-    configured = (budget.turn, budget.session, budget.project.day, budget.day)
-    if not (limited or any(each.cost is not None for each in configured)):
-        return
+def check_priced(settings: Settings, config: Config, model: str) -> None:
+    """Raises UsageError for a model whose price is not known: the turn's, or one that the configuration names for
+    subagents, summaries, titles or long conversations."""
     tables = ModelTables(settings.models_file)
     for named in dict.fromkeys((model, *_other_models(config))):
         try:

@@ -4,8 +4,8 @@ from activities.shell.environment import session_environment
 from worker import credential_handoff
 from worker.api.accepted import AcceptedPrompt
 from worker.api.sessions import Overview
-from worker.cli import config_remarks, id_lookup, model_choices, session_preparation
-from worker.cli.budget_options import ChosenLimits
+from worker.cli import config_remarks, id_lookup, session_preparation
+from worker.cli.budget_options import ChosenLimits, check_priced
 from worker.cli.command_support import current_directory, print_note
 from worker.cli.render import suspension_text
 from worker.cli.render.escaping import escape_exact, one_line
@@ -108,8 +108,10 @@ async def load_config(settings: Settings, request: RunArguments) -> TurnConfig:
     if model == request.model:
         config_remarks.warn_of_unknown_model(settings, turn_config, model)
     if request.variant is not None:
+        from worker.cli import model_choices  # start-up time: the tables of models
+
         model_choices.check_variant(settings, turn_config.config, model, request.variant)
-    model_choices.check_priced(settings, turn_config.config, model, limited=request.limits.of_cost)
+    check_priced(settings, turn_config.config, model, request.limits)
     warn_of_unseen_files(settings, turn_config, model, request.typed)
     await credential_handoff.hand_off(settings, credential_handoff.credential_variables(turn_config.config, model))
     return turn_config

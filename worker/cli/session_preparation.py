@@ -8,8 +8,8 @@ import click
 
 from worker import credential_handoff
 from worker.api.sessions import Overview
-from worker.cli import completers, config_remarks, model_choices
-from worker.cli.budget_options import ChosenLimits
+from worker.cli import completers, config_remarks
+from worker.cli.budget_options import ChosenLimits, check_priced
 from worker.cli.command_support import print_note
 from worker.cli.render.escaping import escape_exact
 from worker.cli.unseen_files import warn_of_unseen_files
@@ -129,9 +129,11 @@ async def prepare_session(
     if model is not None and chosen == model:
         config_remarks.warn_of_unknown_model(client.settings, turn_config, model)
     if variant is not None and chosen is not None:
+        from worker.cli import model_choices  # start-up time: the tables of models
+
         model_choices.check_variant(client.settings, turn_config.config, chosen, variant)
     if limits is not None and chosen is not None:
-        model_choices.check_priced(client.settings, turn_config.config, chosen, limited=limits.of_cost)
+        check_priced(client.settings, turn_config.config, chosen, limits)
     warn_of_unseen_files(client.settings, turn_config, chosen, prompt)
     await credential_handoff.hand_off(
         client.settings, credential_handoff.credential_variables(turn_config.config, chosen)

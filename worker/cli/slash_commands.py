@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Collection
-from difflib import get_close_matches
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -61,6 +60,8 @@ def parse_command(text: str, known: Collection[str]) -> TypedCommand | None:
         return TypedCommand(name, arguments)
     if not _WORD.fullmatch(name):
         return None
+    from difflib import get_close_matches  # start-up time
+
     near = get_close_matches(name, known, n=3)
     if arguments and not near:
         return None

@@ -3,10 +3,6 @@
 from contextlib import suppress
 from pathlib import Path
 
-from activities.files.file_type import PDF, media_type
-from activities.model import catalogue
-from activities.model.model_table import ModelTables
-from activities.project.worktree import find_workspace
 from worker.cli.command_support import print_note
 from worker.cli.render.escaping import escape_exact
 from worker.settings import Settings
@@ -19,6 +15,11 @@ def warn_of_unseen_files(settings: Settings, turn_config: TurnConfig, model: str
     """As far as is known, of pictures and PDF files: of those that a step of the prompt would read."""
     if model is None or prompt is None or not prompt.references:
         return
+    # Start-up time: most prompts have no files.
+    from activities.files.file_type import PDF, media_type
+    from activities.model import catalogue
+    from activities.model.model_table import ModelTables
+
     with suppress(UsageError):  # the turn says why it cannot be asked
         facts = catalogue.facts_of(model, turn_config.config.provider, ModelTables(settings.models_file))
         for path in _named(prompt, turn_config):
@@ -33,7 +34,9 @@ def warn_of_unseen_files(settings: Settings, turn_config: TurnConfig, model: str
 
 def _named(prompt: Prompt, turn_config: TurnConfig) -> list[Path]:
     """Each once."""
-    from activities.files.named_files import find_named_files  # start-up time
+    # Start-up time.
+    from activities.files.named_files import find_named_files
+    from activities.project.worktree import find_workspace
 
     directory = Path(turn_config.directory)
     home = Path(turn_config.home or Path.home())

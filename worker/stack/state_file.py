@@ -74,6 +74,11 @@ class StackState(TolerantValue):
     def serving(self) -> bool:
         return self.phase is StackPhase.SERVING and self.alive
 
+    @property
+    def works(self) -> bool:
+        """It serves, and has a worker."""
+        return self.serving and self.part(PartName.WORKER) is not None
+
     def part(self, name: PartName) -> StackPart | None:
         return next((part for part in self.parts if part.name is name), None)
 

@@ -1,11 +1,14 @@
 """The stack's status, from one small file for every command."""
 
+from collections.abc import Callable
+
 from worker import release
 from worker.release import Release
 from worker.settings import Settings
 from worker.stack import state_file
 from worker.stack.layout import Layout
-from worker.stack.state_file import Endpoints, PartName, StackPart, StackPhase, WorkerNote
+from worker.stack.state_file import Endpoints, PartName, StackPart, StackPhase, StackState, WorkerNote
+from workflows.domain.errors import UsageError
 from workflows.domain.value import Value
 
 
@@ -91,6 +94,31 @@ def endpoints(settings: Settings) -> Endpoints | None:
         return named
     seen = state_file.read(Layout(home=settings.home).state)
     return seen.endpoints if seen is not None and seen.serving else None
+
+
+def ready_endpoints(settings: Settings, report: Callable[[str], None], *, worker: bool = True) -> Endpoints | None:
+    """If nothing has to be started. Raises UsageError as `require_same_servers`."""
+    worker = worker and settings.worker
+    if not worker and (named := external_endpoints(settings)) is not None:
+        return named
+    seen = state_file.read(Layout(home=settings.home).state)
+    if seen is None or not (seen.works if worker else seen.serving):
+        return None
+    for notice in unapplied_settings(settings):
+        report(notice)
+    return require_same_servers(settings, seen)
+
+
+def require_same_servers(settings: Settings, seen: StackState) -> Endpoints:
+    own = {part.name for part in seen.parts}
+    postgres = None if PartName.POSTGRES in own else seen.endpoints.postgres_url
+    temporal = None if PartName.TEMPORAL in own else seen.endpoints.temporal_address
+    if (postgres, temporal) == (settings.postgres_url, settings.external_temporal):
+        return seen.endpoints
+    raise UsageError(
+        "The stack was started with other servers than HOLDFAST_POSTGRES_URL and TEMPORAL_ADDRESS name now: "
+        "`holdfast down` stops it, then try again."
+    )
 
 
 def status(settings: Settings) -> StackStatus:

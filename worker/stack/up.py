@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import Awaitable, Callable
+from operator import attrgetter
 from typing import Final
 
 from worker import isolation_notice
@@ -15,7 +16,7 @@ from worker.stack.layout import Layout
 from worker.stack.processes import ProcessRef
 from worker.stack.running_supervisor import await_supervisor_state, start_stop_lock
 from worker.stack.state_file import RESTART_WORKER, START_WORKER, Endpoints, PartName, StackPart, StackPhase, StackState
-from worker.stack.status import external_endpoints, unapplied_settings
+from worker.stack.status import ready_endpoints, require_same_servers
 from worker.stack.temporal import TemporalFiles
 from workflows.domain.errors import EngineTaken, Unavailable, UsageError
 
@@ -35,15 +36,9 @@ async def _migrate(postgres_url: str) -> None:
 
 async def up(settings: Settings, report: Report, *, worker: bool = True, migrate: Migrate = _migrate) -> Endpoints:
     """Start what is missing, in the background. Raises UsageError or Unavailable with the remedy."""
-    worker = worker and settings.worker
-    if not worker and (named := external_endpoints(settings)) is not None:
-        return named
-    layout = Layout(home=settings.home)
-    complete = _has_worker if worker else _serving
-    if (ready := state_file.read(layout.state)) is not None and complete(ready):
-        for notice in unapplied_settings(settings):
-            report(notice)
-        return _require_same_servers(settings, ready)
+    if (ready := ready_endpoints(settings, report, worker=worker)) is not None:
+        return ready
+    worker, layout = worker and settings.worker, Layout(home=settings.home)
     layout.create()
     from worker.stack import external_servers  # a running stack's commands skip psycopg
 
@@ -52,15 +47,15 @@ async def up(settings: Settings, report: Report, *, worker: bool = True, migrate
         if worker:
             await external_servers.require_free_host(settings)
         serving = await _start_servers(settings, layout, report)
-        if not complete(serving):
+        if worker and not serving.works:
             await _require_usable_servers(settings, serving)
             await migrate(serving.endpoints.postgres_url)
             await _suspend_sessions(settings, serving, report)
             await external_servers.register_attributes(settings, serving.endpoints)
             serving.supervisor.kill(START_WORKER)
-            serving = await _wait_until(layout, serving.supervisor, _has_worker, settings.start_seconds)
+            serving = await _wait_until(layout, serving.supervisor, attrgetter("works"), settings.start_seconds)
             report(f"{isolation_notice.NOTICE} {isolation_notice.REMEDY}")
-    return _require_same_servers(settings, serving)
+    return require_same_servers(settings, serving)
 
 
 async def restart_worker(settings: Settings, report: Report) -> None:
@@ -103,26 +98,6 @@ async def _suspend_sessions(settings: Settings, serving: StackState, report: Rep
         await suspend_all(settings, serving.endpoints.postgres_url, report)
 
 
-def _require_same_servers(settings: Settings, seen: StackState) -> Endpoints:
-    own = {part.name for part in seen.parts}
-    postgres = None if PartName.POSTGRES in own else seen.endpoints.postgres_url
-    temporal = None if PartName.TEMPORAL in own else seen.endpoints.temporal_address
-    if (postgres, temporal) == (settings.postgres_url, settings.external_temporal):
-        return seen.endpoints
-    raise UsageError(
-        "The stack was started with other servers than HOLDFAST_POSTGRES_URL and TEMPORAL_ADDRESS name now: "
-        "`holdfast down` stops it, then try again."
-    )
-
-
-def _serving(seen: StackState) -> bool:
-    return seen.serving
-
-
-def _has_worker(seen: StackState) -> bool:
-    return seen.serving and seen.part(PartName.WORKER) is not None
-
-
 async def _start_servers(settings: Settings, layout: Layout, report: Report) -> StackState:
     found = await await_supervisor_state(layout, settings.start_seconds)
     if found is not None and found.phase in (StackPhase.STOPPING, StackPhase.DOWN):
@@ -134,7 +109,7 @@ async def _start_servers(settings: Settings, layout: Layout, report: Report) -> 
             supervisor = _spawn(settings, layout, lock)
     else:
         supervisor = found.supervisor
-    return await _wait_until(layout, supervisor, _serving, settings.start_seconds)
+    return await _wait_until(layout, supervisor, attrgetter("serving"), settings.start_seconds)
 
 
 async def _prepare(settings: Settings, report: Report) -> None:

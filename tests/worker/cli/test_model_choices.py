@@ -1,11 +1,13 @@
 """Which models a limit of cost needs a price for."""
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from worker.cli.model_choices import check_priced
+from worker.cli.budget_options import ChosenLimits, check_priced
 from worker.settings import Settings
+from workflows.domain.budgets import BudgetLimits
 from workflows.domain.config.config import Config
 from workflows.domain.errors import UsageError
 
@@ -14,6 +16,8 @@ OWN = {
     "options": {"baseURL": "http://127.0.0.1:9/v1"},
     "models": {"priced": {"cost": {"input": 1, "output": 2}}, "bare": {}},
 }
+
+BY_FLAG = ChosenLimits(session=BudgetLimits(cost=Decimal(1)))
 
 
 @pytest.mark.parametrize(
@@ -36,9 +40,9 @@ def test_each_model_that_a_session_may_ask_needs_a_price(
     own = {"budget": budget} | config.get("holdfast", {})
     found = Config.model_validate({"provider": {"own": OWN}, **config, "holdfast": own})
     with pytest.raises(UsageError, match=r"provider\.own\.models\.bare\.cost"):
-        check_priced(settings, found, "own/priced", limited=scope is None)
+        check_priced(settings, found, "own/priced", BY_FLAG if scope is None else ChosenLimits())
     unlimited = found.model_copy(update={"holdfast": Config().holdfast})
-    check_priced(settings, unlimited, "own/bare", limited=False)
+    check_priced(settings, unlimited, "own/bare", ChosenLimits())
 
 
 @pytest.mark.parametrize(
@@ -51,4 +55,4 @@ def test_each_model_that_a_session_may_ask_needs_a_price(
     ids=["no titles", "another agent", "unknown"],
 )
 def test_what_is_not_asked_needs_none(settings: Settings, config: dict[str, Any]) -> None:
-    check_priced(settings, Config.model_validate({"provider": {"own": OWN}, **config}), "own/priced", limited=True)
+    check_priced(settings, Config.model_validate({"provider": {"own": OWN}, **config}), "own/priced", BY_FLAG)

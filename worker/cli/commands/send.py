@@ -10,7 +10,6 @@ from worker.cli.budget_options import ChosenLimits, budget_options
 from worker.cli.command_support import async_command, open_client, print_note
 from worker.cli.render import suspension_text
 from worker.cli.render.formatting import format_prompts_behind_wait, format_queued_prompts
-from worker.cli.render.session_status import status_label
 from worker.client import SessionClient
 from worker.settings import Settings
 from workflows.domain.ids import SessionId
@@ -103,10 +102,12 @@ def _print_notes(overview: Overview, blocked: str | None, *, delivered: bool) ->
 
 async def _describe_what_blocks(client: SessionClient, session: SessionId) -> str | None:
     """The open ask or the wait that prompts wait for, if any do."""
-    asks, overview = await client.inbox.asks(session=session), await client.sessions.get(session)
+    asks, overview = await client.inbox.asks(session=session, limit=1), await client.sessions.get(session)
     if asks and overview.waiting:
         return f"{format_queued_prompts(overview.waiting, asks[0].id)}: holdfast asks --session {session}"
     if overview.waits and overview.waiting:
+        from worker.cli.render.session_status import status_label  # start-up time
+
         now = status_label(overview, datetime.now(UTC))
         return f"It {now}: {format_prompts_behind_wait(overview.waiting, session)}"
     return None

@@ -2,11 +2,10 @@
 
 import json
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from worker.api.messages import ChangeSummary
 from worker.api.sessions import Overview
 from worker.cli import completers, confirmation, filter_options, id_lookup, other_sessions
 from worker.cli.command_support import async_command, open_client, print_note
@@ -20,11 +19,14 @@ from worker.cli.render.session_status import describe_session, describe_subagent
 from worker.cli.render.stop_text import describe_stop
 from worker.cli.render.wrap import wrap_text
 from worker.cli.request_choice import parse_request_choice
-from worker.client import SessionClient
 from worker.settings import Settings
 from workflows.domain.errors import UsageError
-from workflows.domain.sent_request import SentRequest
 from workflows.domain.session_filter import SessionFilter
+
+if TYPE_CHECKING:  # start-up time
+    from worker.api.messages import ChangeSummary
+    from worker.client import SessionClient
+    from workflows.domain.sent_request import SentRequest
 
 _NAMED = 3  # sessions that share a directory
 _LISTED = 30  # sessions
@@ -116,13 +118,13 @@ async def show(settings: Settings, session: str, summary: bool, prompt: str | No
     print_rows(each for row in rows for each in wrap_text(row, terminal_columns(), 2))
 
 
-async def _change_summary(client: SessionClient, overview: Overview) -> ChangeSummary | None:
+async def _change_summary(client: "SessionClient", overview: Overview) -> "ChangeSummary | None":
     if overview.archive is not None or overview.status == "deleted":
         return None
     return await client.records.change_summary(overview.id)
 
 
-def _print_request(sent: SentRequest, as_json: bool) -> None:
+def _print_request(sent: "SentRequest", as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(sent.model_dump(mode="json") | {"as_sent": sent.as_sent}, indent=2))
         return

@@ -1,17 +1,20 @@
 """A budget in words."""
 
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from worker.api.budgets import BudgetOverview
 from workflows.domain.budget_question import scope_name
 from workflows.domain.budgets import Unit, describe, describe_use
 from workflows.domain.events.budgets import BudgetNearlySpent, BudgetRaised, BudgetSet, BudgetSpent, UsageEstimated
-from workflows.domain.events.event import Event
+
+if TYPE_CHECKING:  # start-up time
+    from workflows.domain.events.event import Event
 
 _YELLOW = "yellow"
 
 
-def budget_sentence(event: Event) -> tuple[str, str | None] | None:
+def budget_sentence(event: "Event") -> tuple[str, str | None] | None:
     """For people who follow a session, with its style."""
     match event:
         case BudgetSet():

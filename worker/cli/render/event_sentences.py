@@ -14,7 +14,7 @@ from worker.cli.render.event_contents import (
     prompt_of,
 )
 from worker.cli.render.formatting import format_rule
-from worker.cli.render.wait_text import wait_sentence
+from worker.cli.render.wait_sentence import wait_sentence
 from worker.stored_contents import note_of, part_of
 from workflows.domain.events.asks import AnswerNotRun, AnswerRefused, AskAnswered, AskClosed, AskReopened
 from workflows.domain.events.compactions import CompactionAccepted, CompactionWithdrawn

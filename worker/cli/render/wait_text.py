@@ -3,18 +3,11 @@
 from datetime import datetime
 from typing import Final
 
-from worker.api.events import EventWithContents
 from worker.cli.render.escaping import escape_exact, one_line
-from worker.cli.render.event_contents import actor_of, time_of
 from worker.cli.render.formatting import format_upcoming
-from worker.stored_contents import note_of
-from worker.wait_contents import begun_wait
-from workflows.domain.events.event import Event
-from workflows.domain.events.waits import WaitBegun, WaitEnded
-from workflows.domain.waits import FileEvent, WaitEnd, WaitKind, WaitSubject
+from workflows.domain.waits import FileEvent, WaitKind, WaitSubject
 
 _NAME: Final = 60  # characters of a file's name
-_TEXT: Final = 300  # characters of a poke's text
 _FILE: Final = {FileEvent.ANY: "a change of", FileEvent.CREATED: "the file", FileEvent.DELETED: "the end of"}
 
 
@@ -34,18 +27,3 @@ def describe_wait(subject: WaitSubject, until: datetime | None, now: datetime) -
 
 def how_to_poke(subject: WaitSubject) -> str:
     return f"holdfast poke {escape_exact(subject.name)}"
-
-
-def wait_sentence(event: Event, seen: EventWithContents) -> tuple[str, str | None] | None:
-    """With its colour. The end by its moment or file is told by its call."""
-    match event:
-        case WaitBegun():
-            subject, until = begun_wait(seen, event)
-            command = f" ({how_to_poke(subject)})" if subject.kind is WaitKind.POKE else ""
-            return f"  {describe_wait(subject, until, time_of(seen))}{command}", None
-        case WaitEnded(end=WaitEnd.POKED):
-            text = f": {one_line(note_of(seen, event.note), _TEXT)}" if event.note is not None else ""
-            return f"  poked by {actor_of(seen)}{text}", None
-        case WaitEnded(end=WaitEnd.WOKEN):
-            return f"  {actor_of(seen)} has ended the wait", None
-    return None

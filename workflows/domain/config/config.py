@@ -200,6 +200,10 @@ class Budgets(ExactSection):
     day: DayBudget = DayBudget()
     """For all sessions of this host, on a day."""
 
+    @property
+    def of_cost(self) -> bool:
+        return any(each.cost is not None for each in (self.turn, self.session, self.project.day, self.day))
+
 
 class HoldfastSettings(Section):
     """Fields that OpenCode does not have."""

@@ -1,6 +1,7 @@
 """What a command costs before it does anything: seconds and memory, beside a Python that imports its two libraries.
 
-`asks` reads; `answer` and `send` signal through a worker; `send` also reads the directory's configuration.
+`asks` and the commands that list read; `answer` and `send` signal through a worker; `send` also reads the directory's
+configuration.
 """
 
 import asyncio
@@ -28,6 +29,8 @@ _ROUNDS: Final = 11  # the first may compile, and does not count
 _FLOOR: Final = [sys.executable, "-P", "-c", "import psycopg; from pydantic import BaseModel"]
 _BARE: Final = [sys.executable, "-P", "-c", "pass"]
 
+_LISTS: Final = ("sessions", "stats", "grants", "schedules", "projects")
+
 Rounds = list[dict[str, tuple[float, float]]]
 
 
@@ -40,16 +43,19 @@ async def measure_command_start(testbed: Testbed) -> list[Figure]:
         "floor": _FLOOR,
         "reads": [holdfast, "asks", "--json"],
         "sends": [holdfast, "send", session, "--queue", "Wait."],
+        **{name: [holdfast, name, "--json"] for name in _LISTS},
     }
     rounds = await alternate(
         testbed, [{**same, "answers": [holdfast, "answer", ask, "once"]} for ask in asks[:_ROUNDS]]
     )
+    largest = max(_LISTS, key=lambda name: median(each[name][1] for each in rounds))
     return [
         Figure("Python that does nothing (s)", median(each["bare"][0] for each in rounds), digits=2),
         _seconds("a command that reads (s), beside its imports", rounds, "reads", READS),
         _seconds("a command that signals: an answer (s)", rounds, "answers", SIGNALS),
         _seconds("a command that signals: a prompt (s)", rounds, "sends", SIGNALS),
         _memory("memory of a command that reads (MB)", rounds, "reads", READS_MEMORY),
+        _memory("memory of the largest command that lists (MB)", rounds, largest, READS_MEMORY),
         _memory("memory of a command that signals: an answer (MB)", rounds, "answers", SIGNALS_MEMORY),
         _memory("memory of a command that signals: a prompt (MB)", rounds, "sends", SIGNALS_MEMORY),
     ]

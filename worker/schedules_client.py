@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from activities.new_ids import new_id
@@ -17,12 +18,14 @@ from worker.settings import Settings
 from workflows.domain.actor import Actor
 from workflows.domain.budgets import BudgetLimits
 from workflows.domain.config.sources import ConfigSources
-from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import Conflict, UsageError
 from workflows.domain.ids import MessageId, Prefix, ScheduleId, SessionId
 from workflows.domain.prompt import Prompt
 from workflows.domain.schedules.decision import Missed, Overlap, ScheduleState
 from workflows.domain.schedules.recurrence import next_after
+
+if TYPE_CHECKING:  # start-up time of commands
+    from workflows.domain.config.turn_config import TurnConfig
 
 
 class SchedulesClient:
@@ -49,7 +52,7 @@ class SchedulesClient:
         title: str | None = None,
         environment: Mapping[str, str] | None = None,
         sources: ConfigSources | None = None,
-        turn_config: TurnConfig | None = None,
+        turn_config: "TurnConfig | None" = None,
         limits: BudgetLimits | None = None,
         overlap: Overlap = Overlap.SKIP,
         missed: Missed = Missed.RUN,

@@ -30,6 +30,7 @@ _LISTS: Final = _COMMAND | {
     *("workflows.domain.config.config", "workflows.domain.events.event", "workflows.domain.messages"),
     *("workflows.domain.wire", "worker.stack.up"),
 }
+_SCHEDULES: Final = _LISTS - {"workflows.domain.messages"}  # a prompt stands in each
 _SENDS: Final = _COMMAND | {
     *("activities.files.file_type", "activities.model.aws", "activities.model.catalogue", "activities.model.failures"),
     *("activities.session", "activities.store.calls", "activities.store.events", "activities.store.stops"),
@@ -54,6 +55,7 @@ _WORKER: Final = _SELDOM | {"click", "httpx._main", "worker.cli", "worker.client
             pytest.param([f"worker.cli.commands.{name}", "worker.client", "worker.session_reader"], _LISTS, id=shown)
             for name, shown in (("sessions", "list of sessions"), ("stats", "statistics"))
         ),
+        pytest.param(["worker.cli.commands.schedules", "worker.schedules_client"], _SCHEDULES, id="list of schedules"),
         pytest.param(
             [
                 *("worker.cli.commands.send", "worker.client", "worker.session_reader"),

@@ -7,6 +7,7 @@ from activities.project.instructions import MAX_INSTRUCTION_BYTES
 from workflows.domain.agents.built_in import RESERVED
 from workflows.domain.config.config import Config
 from workflows.domain.config.fields import JsonObject, unknown_fields, value_at
+from workflows.domain.config.lost_rules import find_odd_options
 from workflows.domain.config.merge import ConfigLayer, deep_merge
 from workflows.domain.config.references import unresolved_references
 from workflows.domain.config.turn_config import Instruction
@@ -19,6 +20,9 @@ def file_warnings(layers: Sequence[ConfigLayer], settings: Config, home: str) ->
     for layer in layers:
         for field in unknown_fields(layer.tree):
             yield f"{positions.name(layer.file, field)}: there is no field {field!r}: it has no effect."
+        for path, near in find_odd_options(layer.tree):
+            where, key = positions.name(layer.file, ".".join(path)), path[-1]
+            yield f"{where}: an agent has no field {key!r}: it goes to the provider as an option. Is {near!r} meant?"
         for path in unresolved_references(layer.tree):
             named = ".".join(path)
             where = positions.name(layer.file, named)

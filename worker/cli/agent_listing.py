@@ -46,12 +46,13 @@ class AgentListing:
 @dataclass(frozen=True)
 class AgentDetails:
     """`rules`: with the file of each, None for built-in ones; `layers`: of its instructions. `model`: of a turn that
-    names none; None: that of another agent, or none at all."""
+    names none; None: that of another agent, or none at all. `warnings`: about its files."""
 
     listed: ListedAgent
     model: str | None
     rules: tuple[tuple[Rule, str | None], ...]
     layers: tuple[SentLayer, ...]
+    warnings: tuple[str, ...] = ()
 
 
 async def list_agents(settings: Settings) -> AgentListing:
@@ -79,7 +80,8 @@ async def read_agent(settings: Settings, name: str) -> AgentDetails:
     model = turn_config.agent.model or (turn_config.config.model if turn_config.agent.selectable else None)
     layers = [*system_layers(turn_config, model or "", platform=platform.system().lower())]
     listed = ListedAgent(turn_config.agent, origins.files_of(name), name == _default_name(turn_config))
-    return AgentDetails(listed, model, _rules(turn_config, origins), _sized(layers))
+    warnings = tuple(each for each in turn_config.warnings if each.startswith(listed.files))
+    return AgentDetails(listed, model, _rules(turn_config, origins), _sized(layers), warnings)
 
 
 async def load_any_config(settings: Settings) -> tuple[TurnConfig, str | None]:

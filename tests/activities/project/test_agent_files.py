@@ -118,6 +118,18 @@ async def test_a_file_that_cannot_be_used_is_refused_alone(
     assert {each.name for each in turn_config.delegation.agents} == {"build", "explore", "general", "good", "plan"}
 
 
+async def test_an_option_that_may_be_a_misspelt_field_is_named(project_home: ProjectHome) -> None:
+    file = project_home.write("agent/x.md", "---\ntop_p: 1\ntemprature: 1\ntop_k: 3\n---\nP", under=project_home.config)
+
+    turn_config = await project_home.load(role=Role("x"))
+
+    assert turn_config.agent.options == {"temprature": 1, "top_k": 3}
+    (warning,) = turn_config.warnings
+    assert (
+        warning.startswith(f"{file}:3:1: an agent has no field 'temprature'") and "Is 'temperature' meant?" in warning
+    )
+
+
 async def test_what_cannot_be_read_as_text_is_refused(project_home: ProjectHome) -> None:
     folder = project_home.write(".opencode/agent/long.md", "x" * (MAX_MARKDOWN_BYTES + 1)).parent
     project_home.write(".opencode/agent/full.md", "x" * MAX_MARKDOWN_BYTES)

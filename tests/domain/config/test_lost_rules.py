@@ -1,7 +1,7 @@
 import pytest
 from pydantic import JsonValue
 
-from workflows.domain.config.lost_rules import find_lost_rules
+from workflows.domain.config.lost_rules import find_lost_rules, find_odd_options
 
 
 @pytest.mark.parametrize("table", ["agent", "mode"])
@@ -9,6 +9,8 @@ from workflows.domain.config.lost_rules import find_lost_rules
     ("key", "value"),
     [
         *((key, {}) for key in ("permissions", "permision", "Permission", "tool", "Tools")),
+        *((key, True) for key in ("disabled", "disabel", "step", "max_steps", "disallowedTools", "allowed-tools")),
+        ("rules", {"bash": {"*": "deny"}, "edit": "ask"}),
         *(("edit", "deny"), ("bash", {"*": "deny", "ls *": "allow"}), ("mcp_x", "ask")),
     ],
 )
@@ -21,3 +23,14 @@ def test_a_misspelt_or_misplaced_rule_is_found(table: str, key: str, value: Json
 )
 def test_an_option_of_a_provider_is_no_rule(key: str, value: JsonValue) -> None:
     assert [*find_lost_rules({"agent": {"x": {key: value}}})] == []
+
+
+@pytest.mark.parametrize(
+    ("key", "near"),
+    [("temprature", "temperature"), ("descripton", "description"), ("topP", "top_p"), ("permissionMode", "permission")]
+    + [(key, None) for key in ("top_k", "reasoningEffort", "thinking", "textVerbosity", "model", "framework")],
+)
+def test_an_option_that_may_be_a_misspelt_field_is_found(key: str, near: str | None) -> None:
+    found = [*find_odd_options({"agent": {"x": {"options": {key: 1}}}})]
+
+    assert found == ([(("agent", "x", "options", key), near)] if near else [])

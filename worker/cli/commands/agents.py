@@ -75,6 +75,8 @@ async def show(settings: Settings, name: str, as_json: bool) -> None:
         click.echo(json.dumps(agent_page.details_to_json(details), indent=2))
         return
     print_rows(agent_page.render_agent(details, terminal_columns()))
+    for warning in details.warnings:
+        print_note(f"Warning: {escape_prose(warning)}")
 
 
 @agents.command()

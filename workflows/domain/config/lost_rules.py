@@ -1,6 +1,6 @@
 """Rules of agents that would be lost, because they stand where OpenCode reads none."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from typing import Final
 
@@ -9,7 +9,9 @@ from pydantic import JsonValue
 from workflows.domain.config.fields import AGENT_FIELDS, FieldPath, JsonObject
 from workflows.domain.permissions.rules import Action
 
-_ALIKE: Final = 0.85  # a name so near to another is misspelt
+_ALIKE: Final = 0.85  # a name so near to that of a field that restricts is misspelt
+_SIMILAR: Final = 0.8  # one so near to that of any field may be
+_RESTRICTING: Final = ("permission", "tools", "disable", "steps", "maxSteps")
 
 
 def find_lost_rules(tree: JsonObject) -> Iterator[tuple[FieldPath, str]]:
@@ -21,13 +23,36 @@ def find_lost_rules(tree: JsonObject) -> Iterator[tuple[FieldPath, str]]:
                     yield (table, name, key), problem
 
 
+def find_odd_options(tree: JsonObject) -> Iterator[tuple[FieldPath, str]]:
+    """Options of agents that may be misspelt fields, each with the field."""
+    for name, agent in _object(tree.get("agent")).items():
+        for key in _object(_object(agent).get("options")):
+            if key not in AGENT_FIELDS and (near := _near(key, AGENT_FIELDS, _SIMILAR)):
+                yield ("agent", name, "options", key), near
+
+
 def _problem(key: str, value: JsonValue) -> str | None:
-    if near := get_close_matches(key.casefold(), ("permission", "tools"), 1, _ALIKE):
-        return f"there is no such field: write {near[0]!r}"
-    values = [*value.values()] if isinstance(value, dict) else [value]
-    if values and all(isinstance(each, str) and each in tuple(Action) for each in values):
+    if near := _near(key, _RESTRICTING, _ALIKE):
+        return f"there is no such field: write {near!r}"
+    if _plain(key).endswith("tools") or _is_rule(value):
         return "a rule counts within 'permission' only: write it there"
     return None
+
+
+def _near(key: str, fields: Iterable[str], cutoff: float) -> str | None:
+    plain = {_plain(field): field for field in fields}
+    return next((plain[hit] for hit in get_close_matches(_plain(key), plain, 1, cutoff)), None)
+
+
+def _plain(name: str) -> str:
+    return name.casefold().replace("_", "").replace("-", "")
+
+
+def _is_rule(value: JsonValue) -> bool:
+    """Nothing but actions, at any depth."""
+    if isinstance(value, dict):
+        return bool(value) and all(map(_is_rule, value.values()))
+    return isinstance(value, str) and value in tuple(Action)
 
 
 def _object(value: JsonValue) -> JsonObject:

@@ -88,7 +88,10 @@ def apply_trust(layers: Sequence[ConfigLayer], rules_of: RulesOf, *, accepted: C
     sections = [("permission",), *(("agent", name, "permission") for name in names)]
     merger = _PermissionMerger(own, rules_of, _agents_with_rules(own))
     loose = _admit_permissions(merger, [layer for layer in layers if not layer.trusted], sections)
-    freed = [item for layer in layers if not layer.trusted for item in _freed_subagents(layer, settings, tree, loose)]
+    primary = _primary_agents(Config.model_validate(tree))
+    freed = [
+        item for layer in layers if not layer.trusted for item in _freed_subagents(layer, settings, primary, loose)
+    ]
     permissions = merger.accepted_tree(accepted) if accepted else merger.tree
     for section in sections:
         if (permitted := _object(value_at(permissions, section))) or value_at(tree, section):
@@ -110,10 +113,9 @@ def _with_rule(tree: JsonObject, item: TrustItem) -> JsonObject:
 
 
 def _freed_subagents(
-    layer: ConfigLayer, own: Config, tree: JsonObject, loose: Sequence[TrustItem]
+    layer: ConfigLayer, own: Config, primary: Collection[str], loose: Sequence[TrustItem]
 ) -> Iterator[TrustItem]:
     """Of rules that are no looser than others, but free a subagent of its bounds."""
-    primary = _primary_agents(Config.model_validate(tree))
     for name, agent in _object(layer.tree.get("agent")).items():
         permissions = _object(_object(agent).get("permission"))
         known = own.agent[name].permission if name in own.agent else {}

@@ -10,7 +10,8 @@ from activities.project.instructions import MAX_INSTRUCTION_BYTES
 from workflows.domain.agents.agent import Agent
 from workflows.domain.config.provider_settings import ProviderModel
 from workflows.domain.config.turn_config import Instruction, TurnConfig
-from workflows.domain.skills import Skill, usable_skills
+from workflows.domain.description_limits import split_listed
+from workflows.domain.skills import Skill, described_skills
 
 
 class SystemLayer(NamedTuple):
@@ -48,7 +49,8 @@ def system_layers(
     yield SystemLayer("environment", _environment(turn_config, model, platform))
     for each in turn_config.instructions:
         yield SystemLayer(f"instructions {each.path}", _instruction(each))
-    if listed := [each for each in usable_skills(turn_config.skills, turn_config.rules) if each.description]:
+    listed, _ = split_listed(described_skills(turn_config.skills, turn_config.rules))
+    if listed:
         yield SystemLayer("skills", prompts.render_prompt("system/skills", skills="\n".join(map(_skill, listed))))
     if of_prompt is not None:
         yield SystemLayer("instructions of the prompt", of_prompt)

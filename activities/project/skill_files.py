@@ -18,6 +18,7 @@ from workflows.domain.config.config import SkillSettings
 from workflows.domain.config.merge import ConfigLayer
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.config.trust_items import NOTHING, TrustContent, TrustItem
+from workflows.domain.description_limits import MAX_DESCRIPTION_CHARS, shorten_description
 from workflows.domain.errors import ConfigError
 from workflows.domain.permissions import paths, permission_keys
 from workflows.domain.permissions.rules import Action, Rule
@@ -25,7 +26,6 @@ from workflows.domain.skills import Skill, is_skill_name
 
 FILE_NAME: Final = "SKILL.md"
 MAX_SKILL_FILES: Final = 300  # of the user, and as many of the project: each turn reads them
-MAX_DESCRIPTION_CHARS: Final = 1024  # each request holds them
 _MAX_WARNINGS: Final = 20
 _OUTSIDE: Final = "folders of skills outside the project count from your own configuration only"
 _PATTERN_CHARACTERS: Final = frozenset("*?\\")  # a folder whose name has one is no pattern
@@ -124,7 +124,7 @@ def _add(path: Path, trusted: bool, workspace: Workspace, found: FoundSkills) ->
         return
     if description is not None and len(description) > MAX_DESCRIPTION_CHARS:
         found.warnings.append(f"{path}: only {MAX_DESCRIPTION_CHARS:,} characters of the description are used.")
-        description = description[: MAX_DESCRIPTION_CHARS - 1] + "…"
+        description = shorten_description(description)
     before = found.skills.get(name)
     if before is not None and real_path(Path(before.file)) != real_path(path):
         found.warnings.append(f"{before.file}: this skill is not used: {path} has the name {name!r}, too, and wins.")

@@ -15,6 +15,7 @@ from workflows.domain.agents.delegation import Delegation
 from workflows.domain.call_display import CallDisplay, DisplayKind
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.context.truncate import OutputLimits, truncate
+from workflows.domain.description_limits import shorten_description, split_listed
 from workflows.domain.effects import Effect, Recovery
 from workflows.domain.errors import CallStopped, ToolError
 from workflows.domain.ids import SessionId
@@ -61,7 +62,7 @@ class TaskTool(BuiltInTool[TaskParams]):
 
     def description_values(self, turn_config: TurnConfig) -> dict[str, str] | None:
         delegation = turn_config.delegation
-        offered = [] if delegation.too_deep else delegation.offered_agents(turn_config.rules)
+        offered, _ = split_listed([] if delegation.too_deep else delegation.offered_agents(turn_config.rules))
         return {"agents": "\n".join(map(_format_agent, offered))} if offered else None
 
     async def plan(self, params: TaskParams, turn: TurnContext) -> Plan:
@@ -215,4 +216,4 @@ def _format_cost(cost: Cost) -> str:
 
 def _format_agent(agent: Agent) -> str:
     text = agent.description or "This subagent should only be called manually by the user."
-    return f"- {agent.name}: {text}"
+    return f"- {agent.name}: {shorten_description(text)}"

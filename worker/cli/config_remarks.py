@@ -1,6 +1,6 @@
 """Remarks on a directory's configuration."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from activities.model.providers import check_model
@@ -11,10 +11,12 @@ from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.formatting import pluralize
 from worker.project_config import effective_model
 from worker.settings import Settings
-from workflows.domain.agents.agent import AgentMode
+from workflows.domain.agents.agent import Agent, AgentMode
 from workflows.domain.config.references import has_reference
 from workflows.domain.config.turn_config import IgnoredFiles, TurnConfig
+from workflows.domain.description_limits import MAX_DESCRIPTION_CHARS, MAX_LISTED_CHARS, split_listed
 from workflows.domain.errors import UsageError
+from workflows.domain.skills import Skill, described_skills
 
 _LONGEST: Final = 300  # characters of a path or a reason
 _MOST: Final = 20  # refused files that are named
@@ -46,6 +48,7 @@ def find_other_remarks(settings: Settings, turn_config: TurnConfig) -> Iterator[
     yield from _refused_agents(turn_config)
     for warning in turn_config.warnings:
         yield f"Warning: {escape_prose(warning)}"
+    yield from _unlisted(turn_config)
     yield from _unusable_subagents(turn_config)
     if lacking := credential_handoff.missing_references(settings, turn_config.config):
         named = ", ".join(one_line(each, _LONGEST) for each in lacking)
@@ -62,6 +65,26 @@ def _refused_agents(turn_config: TurnConfig) -> Iterator[str]:
         yield f"Refused: {escape_prose(each.why)} (There is no agent {names} until it is mended.)"
     if len(refused) > _MOST:
         yield f"Refused: {pluralize(len(refused) - _MOST, 'more file')} of agents: `holdfast agents` lists them."
+
+
+def _unlisted(turn_config: TurnConfig) -> Iterator[str]:
+    """Each request holds what a model is told of them."""
+    agents = turn_config.delegation.offered_agents(turn_config.rules)
+    skills = described_skills(turn_config.skills, turn_config.rules)
+    if long := [each for each in agents if len(each.description or "") > MAX_DESCRIPTION_CHARS]:
+        limit = f"only the first {MAX_DESCRIPTION_CHARS:,} characters of what these subagents are for"
+        yield f"Warning: models are told {limit}: {_names(long)}."
+    for kind, others in (("subagents", split_listed(agents)[1]), ("skills", split_listed(skills)[1])):
+        if others:
+            limit = (
+                f"all descriptions together have more than {MAX_LISTED_CHARS:,} characters, and theirs are the longest"
+            )
+            yield f"Warning: no model is told of these {kind}, as {limit}: {_names(others)}."
+
+
+def _names(listed: Sequence[Agent] | Sequence[Skill]) -> str:
+    more = f" and {len(listed) - _MOST} more" if len(listed) > _MOST else ""
+    return ", ".join(one_line(each.name) for each in listed[:_MOST]) + more
 
 
 def _unusable_subagents(turn_config: TurnConfig) -> Iterator[str]:

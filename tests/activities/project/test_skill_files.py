@@ -4,8 +4,9 @@ from pathlib import Path
 import pytest
 
 from activities.project.config_loader import PRIMARY_ROLE, Role
-from activities.project.skill_files import MAX_DESCRIPTION_CHARS, MAX_SKILL_FILES
+from activities.project.skill_files import MAX_SKILL_FILES
 from tests.activities.project.project_home import ProjectHome
+from workflows.domain.description_limits import MAX_DESCRIPTION_CHARS
 from workflows.domain.permissions.rules import evaluate
 from workflows.domain.skills import Skill
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from activities.tools.task import TaskTool
 from tests.conftest import settings_of
 from worker.cli import config_remarks
 from worker.cli.doctor_checks import run_checks
@@ -70,6 +71,22 @@ async def test_files_that_only_claude_code_reads_are_named(tmp_path: Path, monke
     assert "a4.md …. To use one, copy it to .opencode/agents;" in named[0]
     assert f"{folder}/commands: git/commit.md." in named[1]
     assert named[2].startswith(f"Not read: {folder}/settings.json: its permissions")
+
+
+async def test_subagents_that_no_model_is_told_of_are_named(tmp_path: Path) -> None:
+    settings = settings_of(tmp_path / "home", HOME=str(tmp_path), XDG_CONFIG_HOME=str(tmp_path / "config"))
+    (agents := tmp_path / "project" / ".opencode" / "agent").mkdir(parents=True)
+    for number in range(90):
+        (agents / f"a{number:02}.md").write_text(f"---\ndescription: {'x' * 1025}\n---\n")
+
+    turn_config = await load_project_config(settings, tmp_path / "project")
+    long, untold = config_remarks.find_config_remarks(settings, turn_config)
+    description = TaskTool().description_values(turn_config)
+
+    assert long.startswith("Warning: models are told only the first 1,024 characters of what these subagents are for")
+    assert untold.startswith("Warning: no model is told of these subagents") and "65,536" in untold and "a82" in untold
+    assert description is not None and 64_000 < len(description["agents"]) < 67_000
+    assert "- explore: " in description["agents"] and "a82" not in description["agents"]
 
 
 @pytest.mark.parametrize("count", [19, 20, 21])

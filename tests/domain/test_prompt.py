@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from workflows.domain.budgets import BudgetLimits
+from workflows.domain.errors import UsageError
 from workflows.domain.ids import PartId, SessionId
 from workflows.domain.messages import AgentPart, FilePart, SubtaskPart, TaskEnd, TextPart
 from workflows.domain.output_format import OutputFormat
@@ -41,6 +42,12 @@ def test_only_a_prompt_for_a_whole_turn_opens_its_own() -> None:
     }
     assert all(Prompt.of_text("Go.", **{name: value}).opens_turn for name, value in own.items())
     assert not Prompt.of_text("Go.", agent="coder", variant="high").opens_turn
+
+
+def test_a_subagents_work_with_attached_files_is_refused_instead_of_losing_them() -> None:
+    file = FilePart(mime="text/plain", url="file:///p/a.txt", filename="a.txt")
+    with pytest.raises(UsageError, match=r"name them in its text, as in `@notes\.md`"):
+        Prompt.of_text("Read it.", files=(file,), subtask="explore")
 
 
 def test_only_contents_are_sealed_not_the_names_that_events_tell() -> None:

@@ -6,6 +6,7 @@ from itertools import islice
 from typing import Final, Self, TypeGuard
 
 from workflows.domain.budgets import BudgetLimits
+from workflows.domain.errors import UsageError
 from workflows.domain.file_references import FileReference, find_references
 from workflows.domain.messages import (
     AgentPart,
@@ -154,9 +155,13 @@ class Prompt(PromptContent):
         return given.with_text(text, subtask=subtask)
 
     def with_text(self, text: str, *, subtask: str | None = None) -> Self:
-        """Before its other parts, or as the work of a subagent alone."""
+        """Before its other parts, or as the work of a subagent alone: raises UsageError if it has others."""
         parts: tuple[PromptPart, ...] = (TextPart(text=text), *self.parts)
         if subtask is not None:
+            if self.parts:
+                raise UsageError(
+                    "A subagent's work comes without attached files: name them in its text, as in `@notes.md`."
+                )
             parts = (SubtaskPart(agent=subtask, description=" ".join(text.split()[:_DESCRIBED]), prompt=text),)
         return self.model_copy(update={"parts": parts})
 

@@ -98,7 +98,7 @@ def test_an_escaped_placeholder_is_the_shells_own() -> None:
     ],
 )
 def test_a_placeholder_that_cannot_be_quoted_is_refused(command: str) -> None:
-    with pytest.raises(UsageError, match=r"\$1 behind .* cannot be quoted"):
+    with pytest.raises(UsageError, match=r"\$1 after .* cannot be quoted"):
         expand_template(f"!`{command}`", "x")
 
 

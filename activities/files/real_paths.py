@@ -24,3 +24,8 @@ def is_link(path: Path) -> bool:
         return path.is_symlink()
     except OSError:
         return False
+
+
+def broken_link(path: Path) -> Path | None:
+    """The link to nothing, if one stands on the way: what is behind it is not absent, but out of reach."""
+    return next((each for each in (path, *path.parents) if is_link(each) and not each.exists()), None)

@@ -53,7 +53,7 @@ def read_agent_files(configuration: Path, *, trusted: bool, workspace: Workspace
             name = shown_path(path.relative_to(above).with_suffix(""))
             yield _read_layer(path, name, mode, trusted, workspace)
     if scan.unreadable is not None:
-        raise ConfigError(f"{shown_path(scan.unreadable)}: this folder of agents cannot be read.")
+        raise ConfigError(f"{shown_path(scan.unreadable)}: this folder of agents cannot be read, or links to nothing.")
     if scan.first_unread is not None:
         raise ConfigError(
             f"{shown_path(scan.first_unread)}: folders of agents hold at most {MAX_ENTRIES:,} entries: remove some."

@@ -41,7 +41,9 @@ class CommandFiles:
                 name = shown_path(path.relative_to(above).with_suffix(""))
                 yield from self._read(path, name, trusted, workspace)
         if scan.unreadable is not None:
-            raise ConfigError(f"{shown_path(scan.unreadable)}: this folder of commands cannot be read.")
+            raise ConfigError(
+                f"{shown_path(scan.unreadable)}: this folder of commands cannot be read, or links to nothing."
+            )
         if scan.first_unread is not None:
             raise ConfigError(
                 f"{shown_path(scan.first_unread)}: folders of commands hold at most {MAX_ENTRIES:,} entries: remove "

@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from activities.files.real_paths import is_directory
+from activities.files.real_paths import broken_link, is_directory
 
 MAX_ENTRIES: Final = 10_000  # read in all folders of one scan
 
@@ -37,10 +37,9 @@ class FolderScan:
     def read(self, folder: Path, visited: set[tuple[int, int]]) -> list[os.DirEntry[str]]:
         try:
             return self.entries(folder, visited)
-        except (FileNotFoundError, NotADirectoryError):
-            return []
-        except OSError:
-            self.unreadable = self.unreadable or folder
+        except OSError as error:
+            absent = isinstance(error, FileNotFoundError | NotADirectoryError) and broken_link(folder) is None
+            self.unreadable = self.unreadable or (None if absent else folder)
             return []
 
     def entries(self, folder: Path, visited: set[tuple[int, int]]) -> list[os.DirEntry[str]]:

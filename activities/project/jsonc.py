@@ -6,6 +6,7 @@ from typing import Final
 
 import pyjson5
 
+from activities.files.real_paths import broken_link
 from activities.files.safe_open import failure_reason, read_whole
 from activities.project import json_positions
 from activities.project.excerpts import excerpt_json, with_excerpt
@@ -24,8 +25,8 @@ def read_text(file: Path, real: Path | None = None) -> str | None:
         found.stat()  # raises where there is none
         return read_whole(found, _LIMIT).decode("utf-8-sig")
     except (FileNotFoundError, NotADirectoryError):
-        if file.is_symlink():
-            raise ConfigError(f"{file}: the file is a link to one that is not there.") from None
+        if (link := broken_link(file)) is not None:
+            raise ConfigError(f"{link}: it is a link to what is not there: restore that, or remove the link.") from None
         return None
     except UnicodeDecodeError as error:
         raise ConfigError(f"{file}: the file is not UTF-8 text: write it again in that encoding.") from error

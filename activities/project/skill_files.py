@@ -202,7 +202,7 @@ def _limits(scans: Iterable[FolderScan], known: dict[Path, bool]) -> Iterator[st
             first = shown_path(scan.first_unread)
             yield f"{first}: folders of skills hold more than {MAX_ENTRIES:,} entries: those from here on are not read."
         if scan.unreadable is not None:
-            yield f"{shown_path(scan.unreadable)}: this folder of skills cannot be read."
+            yield f"{shown_path(scan.unreadable)}: this folder of skills cannot be read, or links to nothing."
     for trusted in (True, False):
         files = [path for path, own in known.items() if own is trusted]
         if len(files) > MAX_SKILL_FILES:

@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -177,11 +178,29 @@ def test_a_file_that_a_variable_names_must_exist(project_home: ProjectHome, vari
         files_of(project_home, **{variable: "/nowhere"})
 
 
-def test_a_link_to_nothing_is_named(project_home: ProjectHome) -> None:
-    (project_home.project / "opencode.json").symlink_to("/nowhere/opencode.json")
+@pytest.mark.parametrize(
+    ("link", "words"),
+    [
+        ("code/project/opencode.json", "it is a link to what is not there"),
+        ("code/project/.opencode", "it is a link to what is not there"),
+        (".config/opencode", "it is a link to what is not there"),
+        (".opencode/agent", "this folder of agents cannot be read, or links to nothing"),
+    ],
+)
+def test_a_link_to_nothing_is_named(project_home: ProjectHome, link: str, words: str) -> None:
+    broken = project_home.home / link
+    broken.parent.mkdir(exist_ok=True)
+    broken.symlink_to("/nowhere/opencode")
 
-    with pytest.raises(ConfigError, match=r"opencode\.json: the file is a link to one that is not there"):
+    with pytest.raises(ConfigError, match=f"^{re.escape(str(broken))}: {words}"):
         files_of(project_home)
+
+
+def test_nothing_behind_a_link_to_a_folder_that_is_there_is_absent(project_home: ProjectHome) -> None:
+    (project_home.project / "dotfiles").mkdir()
+    (project_home.project / ".opencode").symlink_to("dotfiles")
+
+    assert files_of(project_home) == []
 
 
 def test_a_variable_for_a_directory_names_no_file(project_home: ProjectHome) -> None:

@@ -79,3 +79,6 @@ def test_other_limits_are_only_tightened_too() -> None:
     assert (config.tool_output.max_lines, config.tool_output.max_bytes) == (100, 9)
     assert judge(own=own, project={"tool_output": {"max_lines": 99}})[1] == []
     assert judge(own={"experimental": {"continue_loop_on_deny": True}}, project=loose)[1] == []
+    wide: dict[str, JsonValue] = {"tool_output": {"max_lines": 2001, "max_bytes": 51_200}}
+    assert judge(own={}, project=wide)[1] == ["tool_output.max_lines"]
+    assert judge(own=wide, project={"tool_output": {"max_lines": None}})[1] == []

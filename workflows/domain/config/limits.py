@@ -9,6 +9,7 @@ from workflows.domain.agents.built_in import BUILT_IN, HIDDEN, agent_named
 from workflows.domain.config.config import AgentSettings, Config
 from workflows.domain.config.fields import FieldPath, JsonObject
 from workflows.domain.config.merge import deep_merge
+from workflows.domain.context.truncate import OutputLimits
 
 _REASONS: Final = {
     "disable": "an agent that your own configuration has disabled comes back by it only",
@@ -19,6 +20,7 @@ _REASONS: Final = {
     "max_bytes": "more of a tool's output goes to the model by your own configuration only",
     "continue_loop_on_deny": "a turn goes on after a rejection where your own configuration says so only",
 }
+_USUAL_OUTPUT: Final = OutputLimits()
 _FOR_PEOPLE: Final = (AgentMode.PRIMARY, AgentMode.ALL)
 _FOR_AGENTS: Final = (AgentMode.SUBAGENT, AgentMode.ALL)
 
@@ -40,8 +42,8 @@ def loosened_limits(own: JsonObject, project: JsonObject) -> Iterator[tuple[Fiel
 
 def _extents(config: Config) -> Iterator[tuple[FieldPath, Extent]]:
     yield ("experimental", "continue_loop_on_deny"), (config.experimental.continue_loop_on_deny,)
-    yield ("tool_output", "max_lines"), (config.tool_output.max_lines or math.inf,)
-    yield ("tool_output", "max_bytes"), (config.tool_output.max_bytes or math.inf,)
+    yield ("tool_output", "max_lines"), (config.tool_output.max_lines or _USUAL_OUTPUT.max_lines,)
+    yield ("tool_output", "max_bytes"), (config.tool_output.max_bytes or _USUAL_OUTPUT.max_bytes,)
     for name in BUILT_IN.keys() | HIDDEN.keys() | config.agent.keys():
         agent = config.agent.get(name, AgentSettings())
         mode = agent.mode or agent_named(name).mode

@@ -107,6 +107,14 @@ def test_a_switch_leaves_the_project_out(project_home: ProjectHome) -> None:
             '{"holdfast": {"budget": {"day":\n {"minutes": 5}}}}',
             ":2:3: the field 'holdfast.budget.day.minutes' is wrong: there is no such field",
         ),
+        (
+            '{"agent": {"x": {"options": {\n "a": [1,\n NaN]}}}}',
+            ":3:2: the field 'agent.x.options.a.1' is wrong: a number is neither NaN nor infinite",
+        ),
+        (
+            '{"agent": {"x": {"temperature":\n -Infinity}}}',
+            ":1:18: the field 'agent.x.temperature' is wrong: a number is",
+        ),
     ],
 )
 def test_a_wrong_type_is_named_with_file_position_and_field(project_home: ProjectHome, text: str, message: str) -> None:

@@ -82,22 +82,24 @@ class ProjectLoader:
 
     async def check_trust(self, directory: str, sources: ConfigSources) -> CheckedConfig:
         """What of the directory's files needs a person's trust. Raises ConfigError."""
-        return await config_loader.read_checked(self.workspace(directory, sources.home), sources, self.managed)
+        workspace = await self._find_workspace(directory, sources.home)
+        return await config_loader.read_checked(workspace, sources, self.managed)
 
     async def origins(self, directory: str, sources: ConfigSources) -> ConfigOrigins:
         """Raises ConfigError."""
-        return await config_loader.load_origins(self.workspace(directory, sources.home), sources, self.managed)
+        workspace = await self._find_workspace(directory, sources.home)
+        return await config_loader.load_origins(workspace, sources, self.managed)
 
     async def merged(self, directory: str, sources: ConfigSources, find_accepted: FindAccepted) -> "MergedConfig":
         """Raises ConfigError."""
-        workspace = self.workspace(directory, sources.home)
+        workspace = await self._find_workspace(directory, sources.home)
         return await config_loader.load_merged(workspace, sources, self.managed, find_accepted)
 
     async def commands(self, directory: str, sources: ConfigSources, skills: Sequence[Skill] = ()) -> "FoundCommands":
         """The slash commands; `skills`: those that may be used. Raises ConfigError."""
         from activities.project.command_loader import find_commands  # no turn needs it
 
-        workspace = self.workspace(directory, sources.home)
+        workspace = await self._find_workspace(directory, sources.home)
         read = partial(find_commands, workspace, sources, self.managed, skills)
         return await config_loader.read_configuration(workspace, read)
 

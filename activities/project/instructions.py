@@ -1,6 +1,6 @@
 """A directory's files with instructions for the model (opencode.md 6.4)."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -10,7 +10,7 @@ from activities.files.safe_open import open_file
 from activities.files.workspace import Workspace
 from activities.project.config_files import directories_to_root, user_config_folders
 from activities.project.markdown_text import UNUSABLE_NAME, shown_path
-from activities.project.pattern_walk import MAX_SECONDS, MAX_WALKED, Matches, PatternWalk
+from activities.project.pattern_walk import MAX_SECONDS, MAX_WALKED, Matches, PatternWalk, is_within
 from workflows.domain.config.merge import ConfigLayer
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.config.trust_items import NOTHING, TrustContent, TrustItem, UntrustedField
@@ -19,12 +19,14 @@ from workflows.domain.errors import ConfigError, ToolError
 
 MAX_INSTRUCTION_BYTES: Final = 64 * 1024  # of one file; the model can read the rest itself
 MAX_INSTRUCTION_FILES: Final = 50
+MAX_PLACES: Final = 20  # outside of the project that a pattern leads to: nobody reads more before they accept it
 _PATTERN_CHARACTERS: Final = frozenset("*?[")
 _OUTSIDE: Final = "instructions from outside the project are read only from your own configuration"
 _WIDE: Final = (
     f"only {MAX_WALKED:,} files and folders are looked at for patterns, for {MAX_SECONDS:g} seconds: files may be "
     "missing from this one on"
 )
+_MANY_PLACES: Final = f"{_OUTSIDE}, and this pattern leads to more than {MAX_PLACES} places there"
 _MANY: Final = f"only the first {MAX_INSTRUCTION_FILES} files of instructions are read, and none from this one on"
 
 
@@ -120,20 +122,20 @@ def _candidates_of_layer(
         if _is_url(entry):
             continue
         path = workspace.home / entry[2:] if entry.startswith("~/") else Path(entry)
-        within, written = None if layer.trusted else workspace.root, Candidate(path, False, layer.file)
-        if within is not None and path.is_absolute() and not path.is_relative_to(within):
-            if _PATTERN_CHARACTERS.isdisjoint(entry) or accepted.find(_outside_item(written, real_path(path))) is None:
-                yield written
-                continue
-            within = None
+        if not layer.trusted and _leads_elsewhere(path, workspace.root):
+            yield Candidate(path, False, layer.file)
+            continue
+        within, places = None if layer.trusted else [workspace.root], list[Path]()
         matches = _match(path, workspace, layer, walk, within)
-        if (outside := _leading_outside(entry, layer, matches)) is not None:
-            if accepted.find(outside) is None:
-                yield outside
-            else:
-                within, matches = None, _match(path, workspace, layer, walk, None)
-        hits = (Candidate(hit, within is None, layer.file) for each in matches for hit in each.files)
-        yield from islice(hits, MAX_INSTRUCTION_FILES + 1)
+        outside = _leading_outside(entry, layer, matches)
+        if isinstance(outside, TrustItem) and accepted.find(outside) is not None:
+            places = _places(matches)
+            matches = _match(path, workspace, layer, walk, [workspace.root, *places])
+            outside = _leading_outside(entry, layer, matches)
+        yield from filter(None, [outside])
+        hits = (hit for each in matches for hit in each.files)
+        known = (Candidate(hit, layer.trusted or _is_of(places, hit, workspace.root), layer.file) for hit in hits)
+        yield from islice(known, MAX_INSTRUCTION_FILES + 1)
         cut += [entry] * (not all(each.complete for each in matches))
     if cut:
         yield UntrustedField(file=layer.file, field=f"instructions {cut[0]}", why=_WIDE)
@@ -152,22 +154,36 @@ def _is_url(entry: str) -> bool:
     return entry.startswith(("http://", "https://"))
 
 
-def _leading_outside(entry: str, layer: ConfigLayer, matches: Iterable[Matches]) -> TrustItem | None:
+def _leads_elsewhere(path: Path, root: Path) -> bool:
+    return path.is_absolute() and not path.is_relative_to(root) and _PATTERN_CHARACTERS.isdisjoint(str(path))
+
+
+def _is_of(places: Sequence[Path], path: Path, root: Path) -> bool:
+    """Whether the file is in one of them, or its link is, which is then none of the project's."""
+    folder = real_path(path.parent)
+    return is_within(real_path(path), places) or (is_within(folder, places) and not folder.is_relative_to(root))
+
+
+def _places(matches: Iterable[Matches]) -> list[Path]:
+    return sorted({place for each in matches for place in each.outside})
+
+
+def _leading_outside(entry: str, layer: ConfigLayer, matches: Iterable[Matches]) -> TrustItem | UntrustedField | None:
     """For a pattern that leads out of the project."""
-    outside = next((each.outside for each in matches if each.outside is not None), None)
-    if outside is None:
-        return None
-    value = f"{entry} ({shown_path(outside)})"
-    return TrustItem(file=layer.file, path=("instructions", entry), value=value, why=_OUTSIDE)
+    places = _places(matches)
+    if len(places) > MAX_PLACES:
+        return UntrustedField(file=layer.file, field=f"instructions {entry}", why=_MANY_PLACES)
+    value = f"{entry} ({', '.join(map(shown_path, places))})"
+    return TrustItem(file=layer.file, path=("instructions", entry), value=value, why=_OUTSIDE) if places else None
 
 
 def _match(
-    pattern: Path, workspace: Workspace, layer: ConfigLayer, walk: PatternWalk, within: Path | None
+    pattern: Path, workspace: Workspace, layer: ConfigLayer, walk: PatternWalk, within: Collection[Path] | None
 ) -> list[Matches]:
     """One for each folder that the pattern is looked for in. Raises ConfigError."""
     folders, parts = directories_to_root(workspace), pattern.parts
     if pattern.is_absolute():
-        top = within or Path("/")
+        top = workspace.root if pattern.is_relative_to(workspace.root) else Path("/")
         folders, parts = (top,), pattern.relative_to(top).parts
     try:
         return [walk.match(folder, parts, within) for folder in folders]

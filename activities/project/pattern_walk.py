@@ -3,7 +3,7 @@
 import fnmatch
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import takewhile
 from pathlib import Path
@@ -20,10 +20,11 @@ _WILD: Final = re.compile(r"[*?\[]")
 
 
 class Matches(NamedTuple):
-    """`outside`: where the pattern leads out of the tree, which is not entered. `complete`: nothing was cut."""
+    """`outside`: the places out of the trees that the pattern leads to, sorted, which are not entered. `complete`:
+    nothing was cut."""
 
     files: tuple[Path, ...]
-    outside: Path | None
+    outside: tuple[Path, ...]
     complete: bool
 
 
@@ -42,25 +43,28 @@ class PatternWalk:
         self._scan = FolderScan(MAX_WALKED)
         self._seconds = MAX_SECONDS
 
-    def match(self, base: Path, pattern: Sequence[str], within: Path | None) -> Matches:
-        """The files below `base`, sorted. `within`: the tree that is not left, by names or through links.
+    def match(self, base: Path, pattern: Sequence[str], within: Collection[Path] | None) -> Matches:
+        """The files below `base`, sorted. `within`: the trees that are not left, by names or through links.
 
         Raises OSError, ValueError for what no path can be."""
-        files, outside, cut, todo = set[Path](), None, False, [_Step(base, tuple(pattern))]
+        files, outside, cut, todo = set[Path](), set[Path](), False, [_Step(base, tuple(pattern))]
         until = time.monotonic() + self._seconds
         while todo and time.monotonic() < until:
             folder, parts, below_last = todo.pop()
-            if not (below_last or within is None or real_path(folder).is_relative_to(within)):
-                outside = outside or _reached(folder, parts)
-                continue
-            for step in self._steps(folder, parts):
+            if not (below_last or within is None or is_within(real_path(folder), within)):
+                folder, parts = _plain_part(folder, parts)
+                place = real_path(folder)
+                if not is_within(place, within):
+                    outside.update([place] if is_directory(place) or _is_file(place) else ())
+                    continue
+            for step in self._steps(folder, parts) if parts else (_Step(folder, ()),):
                 if step.parts and (step.below_last or is_directory(step.path)):
                     todo.append(step)
                 elif not step.parts and _is_file(step.path):
                     files.add(step.path)
-            cut = cut or (self._scan.remaining == 0 and _is_wild(parts[0]))
+            cut = cut or (self._scan.remaining == 0 and any(map(_is_wild, parts[:1])))
         self._seconds = until - time.monotonic()
-        return Matches(tuple(sorted(files)), outside, not (cut or todo))
+        return Matches(tuple(sorted(files)), tuple(sorted(outside)), not (cut or todo))
 
     def _steps(self, folder: Path, parts: tuple[str, ...]) -> Iterator[_Step]:
         """`**` enters no links."""
@@ -78,10 +82,14 @@ class PatternWalk:
                 yield _Step(Path(entry.path), below)
 
 
-def _reached(folder: Path, parts: Sequence[str]) -> Path | None:
-    """Where the pattern leads to, if that is there."""
-    path = real_path(folder.joinpath(*takewhile(lambda part: not _is_wild(part), parts)))
-    return path if is_directory(path) or _is_file(path) else None
+def is_within(real: Path, trees: Iterable[Path]) -> bool:
+    return any(real.is_relative_to(tree) for tree in trees)
+
+
+def _plain_part(folder: Path, parts: tuple[str, ...]) -> tuple[Path, tuple[str, ...]]:
+    """Where the pattern leads before its first wildcard, and the rest."""
+    plain = tuple(takewhile(lambda part: not _is_wild(part), parts))
+    return folder.joinpath(*plain), parts[len(plain) :]
 
 
 @lru_cache(_PATTERNS)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from activities.project.config_files import read_layers
-from activities.project.instructions import MAX_INSTRUCTION_BYTES, MAX_INSTRUCTION_FILES, read_instructions
+from activities.project.instructions import MAX_INSTRUCTION_BYTES, MAX_INSTRUCTION_FILES, MAX_PLACES, read_instructions
 from activities.project.pattern_walk import MAX_SECONDS, MAX_WALKED
 from tests import cases
 from tests.activities.project.project_home import ProjectHome
@@ -263,3 +263,39 @@ def test_a_pattern_for_files_outside_is_accepted_as_one(project_home: ProjectHom
     shown = TrustContent(items=read_instructions(workspace, layers, sources).items)
 
     assert [each.text for each in read_instructions(workspace, layers, sources, shown).instructions] == ["a", "b"]
+
+
+def test_an_accepted_pattern_reads_only_places_that_were_shown(project_home: ProjectHome) -> None:
+    for name in ("shared/a.md", "private/b.md", "private/c.md"):
+        project_home.write(name, name, under=project_home.home)
+    links, root = project_home.project / "links", project_home.project
+    project_home.write("sub/links/x", "")
+    links.mkdir()
+    (links / "z").symlink_to(project_home.home / "shared")
+    project_home.write("opencode.json", '{"instructions": ["links/*/*.md", "../*/links/n.md"]}')
+    workspace, sources = project_home.workspace("sub"), project_home.sources()
+    layers = read_layers(workspace, sources, project_home.managed)
+    shown = TrustContent(items=read_instructions(workspace, layers, sources).items)
+
+    assert [each.text for each in read_instructions(workspace, layers, sources, shown).instructions] == ["shared/a.md"]
+
+    (links / "a").symlink_to(project_home.home / "private")
+    (links / "n.md").symlink_to(project_home.home / "private" / "c.md")
+    (root / "sub" / "links" / "b").symlink_to(project_home.home / "private")
+    found = read_instructions(workspace, layers, sources, shown)
+
+    assert found.instructions == () and TrustContent(items=found.items).digest != shown.digest
+    assert str(project_home.home / "private") in str(found.items[0].value)
+
+
+def test_a_pattern_that_leads_to_too_many_places_cannot_be_accepted(project_home: ProjectHome) -> None:
+    (project_home.project / "links").mkdir()
+    for number in range(MAX_PLACES + 1):
+        folder = project_home.write(f"{number}/a.md", "a", under=project_home.home).parent
+        (project_home.project / "links" / folder.name).symlink_to(folder)
+    project_home.write("opencode.json", '{"instructions": ["links/*/*.md"]}')
+    workspace, sources = project_home.workspace(), project_home.sources()
+    found = read_instructions(workspace, read_layers(workspace, sources, project_home.managed), sources)
+
+    assert (found.items, found.instructions) == ((), ())
+    assert [each.field for each in found.ignored] == ["instructions links/*/*.md"]

@@ -18,7 +18,7 @@ from workflows.domain.config.turn_config import Instruction
 from workflows.domain.errors import ConfigError, ToolError
 
 MAX_INSTRUCTION_BYTES: Final = 64 * 1024  # of one file; the model can read the rest itself
-MAX_INSTRUCTION_FILES: Final = 50
+MAX_INSTRUCTION_FILES: Final = 50  # of the user and the administrator, and as many of the project
 MAX_PLACES: Final = 20  # outside of the project that a pattern leads to: nobody reads more before they accept it
 _PATTERN_CHARACTERS: Final = frozenset("*?[")
 _OUTSIDE: Final = "instructions from outside the project are read only from your own configuration"
@@ -27,7 +27,10 @@ _WIDE: Final = (
     "missing from this one on"
 )
 _MANY_PLACES: Final = f"{_OUTSIDE}, and this pattern leads to more than {MAX_PLACES} places there"
-_MANY: Final = f"only the first {MAX_INSTRUCTION_FILES} files of instructions are read, and none from this one on"
+_MANY: Final = (
+    f"only the first {MAX_INSTRUCTION_FILES} files of instructions of your own, and as many of a project, are read, "
+    "and none of these from this one on"
+)
 
 
 class Candidate(NamedTuple):
@@ -52,17 +55,25 @@ def read_instructions(
     """The user's, the project's (nearest first), those named in `layers`, each once. What a project names outside of
     itself is read if it is among the `accepted`, from the very file to which it led when it was compared."""
     named = [*_candidates(workspace, layers, sources, accepted)]
+    foreign = {layer.file for layer in layers if not layer.trusted}
+
+    def is_own(candidate: Candidate) -> bool:
+        return candidate.trusted and candidate.named not in foreign
+
     found: dict[tuple[Path, bool], Candidate] = {}
     for each in named:
         if isinstance(each, Candidate):  # the others are what is wrong
             real = real_path(each.path)
             inside = each.trusted or real.is_relative_to(workspace.root)
-            found.setdefault((real, inside or accepted.find(_outside_item(each, real)) is not None), each)
-    first = [*islice(found.items(), MAX_INSTRUCTION_FILES)]
+            key = real, inside or accepted.find(_outside_item(each, real)) is not None
+            if key not in found or (is_own(each) and not is_own(found[key])):
+                found[key] = each
+    owned = [[key for key, each in found.items() if is_own(each) is own] for own in (True, False)]
+    left = {key for keys in owned for key in keys[MAX_INSTRUCTION_FILES:]}
+    first = [(key, each) for key, each in found.items() if key not in left]
     outside = [_outside_item(each, real) for (real, readable), each in first if not readable]
     results = [_read(each, real) for (real, readable), each in first if readable]
-    if len(found) > MAX_INSTRUCTION_FILES:
-        next_one = [*found.values()][MAX_INSTRUCTION_FILES]
+    for next_one in (found[keys[MAX_INSTRUCTION_FILES]] for keys in owned if len(keys) > MAX_INSTRUCTION_FILES):
         results.append(UntrustedField(file=next_one.named, field=f"instructions {next_one.path}", why=_MANY))
     instructions = tuple(result for result in results if isinstance(result, Instruction) and result.text)
     ignored = tuple(each for each in (*named, *results) if isinstance(each, UntrustedField))

@@ -223,6 +223,22 @@ async def test_more_files_than_are_read_are_named(project_home: ProjectHome, cou
     )
 
 
+def test_a_projects_files_do_not_crowd_out_those_of_others(project_home: ProjectHome) -> None:
+    for number in range(MAX_INSTRUCTION_FILES + 1):
+        project_home.write(f"rules/{number:03}.md", f"the project's {number}")
+        project_home.write(f"own/{number:03}.md", f"own {number}", under=project_home.home)
+    last = f"{project_home.project}/rules/{MAX_INSTRUCTION_FILES:03}.md"
+    project_home.write("opencode.json", '{"instructions": ["rules/*.md"]}')
+    managed = json.dumps({"instructions": [last, "~/own/*.md"]})
+    project_home.write("opencode.json", managed, under=project_home.managed)
+
+    found, held = read(project_home)
+
+    projects = [f"the project's {number}" for number in range(MAX_INSTRUCTION_FILES + 1)]
+    assert found == [*projects, *(f"own {number}" for number in range(MAX_INSTRUCTION_FILES - 1))]
+    assert held == [f"instructions {project_home.home}/own/{MAX_INSTRUCTION_FILES - 1:03}.md"]
+
+
 @pytest.mark.parametrize("size", [MAX_INSTRUCTION_BYTES - 1, MAX_INSTRUCTION_BYTES, MAX_INSTRUCTION_BYTES + 1])
 async def test_a_file_that_is_read_in_part_only_is_named(project_home: ProjectHome, size: int) -> None:
     file = project_home.write("AGENTS.md", "x" * size)

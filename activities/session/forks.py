@@ -1,7 +1,7 @@
 """Forks a session: another one begins with its messages, and both go on independently."""
 
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -93,7 +93,9 @@ class _Copy:
         named = await copies.prompts(self._batch, self._origin)
         reminders = await copies.reminders(self._batch, self._origin)
         summaries = deque(await copies.summaries(self._batch, self._origin))
-        cut, agent, self._tasks_elsewhere = await self._cut(), None, await self._find_tasks_elsewhere()
+        (cut, copied), agent = await self._cut(named), None
+        tasks = await copies.tasks_at_work(self._batch, self._origin)
+        self._tasks_elsewhere = {call for call, result in tasks.items() if result not in copied}
         async for row in self._messages():
             message = row.message
             while summaries and summaries[0].id < message.id:
@@ -110,13 +112,16 @@ class _Copy:
         await self._copy_summaries()
         return agent
 
-    async def _cut(self) -> TurnId | None:
-        """The turn that loses its end. Raises NotFound."""
+    async def _cut(self, taken: Collection[MessageId]) -> tuple[TurnId | None, Collection[MessageId]]:
+        """The turn that loses its end, and the prompts to copy of those that are `taken`. Raises NotFound."""
         if self._before is None:
-            return None
+            return None, taken
+        copied: set[MessageId] = set()
         async for row in transcript.iter_messages(self._batch, self._origin):
             if row.message.id == self._before:
-                return row.message.turn
+                return row.message.turn, copied
+            if row.message.id in taken:
+                copied.add(row.message.id)
         raise NotFound(
             f"Session {self._origin!r} has no message {self._before!r}: `holdfast export {self._origin}` lists its "
             "messages with their ids."
@@ -127,15 +132,6 @@ class _Copy:
             if row.message.id == self._before:
                 return
             yield row
-
-    async def _find_tasks_elsewhere(self) -> set[PartId]:
-        """Of the tasks, those whose results are not among the messages that are copied."""
-        found = await copies.tasks_at_work(self._batch, self._origin)
-        if found:
-            async for row in self._messages():
-                if isinstance(row.message, UserMessage) and row.message.task_end is not None:
-                    found.discard(row.message.task_end.call)
-        return found
 
     def _copy_turn(self, row: dict[str, Any], *, cut: bool) -> None:
         copied = {name: row[name] for name in CopiedTurn.model_fields} | {"id": self._turns[row["id"]]}

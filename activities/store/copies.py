@@ -58,9 +58,9 @@ async def calls(reader: RowReader, message: MessageId) -> dict[PartId, dict[str,
     return {row.pop("id"): row for row in await reader.rows(_QUERIES.calls, messages=[message])}
 
 
-async def tasks_at_work(reader: RowReader, session: SessionId) -> set[PartId]:
-    """The calls whose subagents are at work, or have worked in the background: a message has their results."""
-    return {row["call"] for row in await reader.rows(_QUERIES.tasks_at_work, session=session)}
+async def tasks_at_work(reader: RowReader, session: SessionId) -> dict[PartId, MessageId | None]:
+    """The calls whose subagents are at work, or have worked in the background, and the messages with their results."""
+    return {row["call"]: row["result"] for row in await reader.rows(_QUERIES.tasks_at_work, session=session)}
 
 
 async def reminders(reader: RowReader, session: SessionId) -> dict[GenerationId, list[JsonValue]]:

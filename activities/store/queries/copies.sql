@@ -18,8 +18,9 @@ WHERE w.session = %(session)s AND w.state = 'taken'
 SELECT id, display, ordered_by, ordered_part FROM call WHERE message = ANY(%(messages)s)
 
 -- name: tasks_at_work
--- The calls of a session whose subagents are at work, or have worked in the background.
-SELECT call FROM task WHERE session = %(session)s AND (settled_at IS NULL OR delivery IS NOT NULL)
+-- The calls of a session whose subagents are at work, or have worked in the background, and the prompts with their results.
+SELECT k.call, k.result FROM call c JOIN task k ON k.call = c.id
+WHERE c.session = %(session)s AND (k.settled_at IS NULL OR k.delivery IS NOT NULL)
 
 -- name: reminders
 -- The reminders of a session's steps.

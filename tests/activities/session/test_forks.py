@@ -19,6 +19,7 @@ from activities.store import (
     prompts,
     sessions,
     statistics,
+    tasks,
     transcript,
 )
 from activities.store.compactions import CompactionTry, NewCompaction
@@ -216,8 +217,9 @@ async def test_a_session_that_is_deleted_while_it_is_copied_is_named(postgres_ur
             await copying
 
 
-async def test_a_fork_waits_for_no_task_of_its_origin(rig: ActivityRig) -> None:
-    """In the background or not, unless the result is among what it has copied."""
+@pytest.mark.parametrize("deleted", [False, True])
+async def test_a_fork_waits_for_no_task_of_its_origin(rig: ActivityRig, deleted: bool) -> None:
+    """In the background or not, unless the result is among what it has copied, even if its words are deleted."""
     await rig.open_turn()
     given = {"description": "look", "prompt": "Where?", "subagent_type": "explore"}
     waiting, told, due = await rig.answered(*(("task", given | {"background": later}) for later in (False, True, True)))
@@ -228,6 +230,10 @@ async def test_a_fork_waits_for_no_task_of_its_origin(rig: ActivityRig) -> None:
         end = TaskEnd(call=told, child=SessionId("ses_c"), agent="explore", title="look", failed=False)
         await prompts.accept(journal, prompt, Prompt(parts=(TextPart(text="It is there."),), task_end=end))
         prompts.take(journal, prompt, rig.turn, step=2)
+        tasks.deliver(journal, told, prompt)
+    if deleted:
+        await rig.close()
+        await Deletion(rig.database, rig.project, None, PERSON).run_message(rig.session, prompt)
     await forked(rig)
     await forked(rig, prompt, SessionId("ses_cut"))
 
@@ -235,7 +241,7 @@ async def test_a_fork_waits_for_no_task_of_its_origin(rig: ActivityRig) -> None:
         (answer,) = [each for each in await messages(rig, session) if isinstance(each, AssistantMessage)]
         parts = [part for part in answer.parts if isinstance(part, ToolPart) and part.outcome]
         outputs = [part.outcome.output for part in parts if part.outcome]
-        assert ["comes there, and never here" in each for each in outputs] == [True, told not in own, True]
+        assert ["comes there, and never here" in each for each in outputs] == [not deleted, told not in own, True]
 
 
 async def test_a_fork_keeps_all_that_a_prompt_is_stored_with(rig: ActivityRig) -> None:

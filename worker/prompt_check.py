@@ -53,8 +53,8 @@ def check_prompt_id(prompt: MessageId) -> None:
     """Raises UsageError."""
     if is_id(Prefix.MESSAGE, prompt) and is_ahead(prompt):
         raise UsageError(
-            f"The prompt's id {prompt!r} is of a time to come, and messages are sorted by their ids: leave it out, or "
-            "make one by a clock that is right."
+            f"The prompt's id {prompt!r} sorts behind those that are made now, and messages are sorted by their ids: "
+            "leave it out, or make a new one by a clock that is right."
         )
 
 

@@ -13,7 +13,7 @@ from activities.store.schedules import NewSchedule, ScheduledPrompt, ScheduleRow
 from activities.store.statements import Statements
 from worker.api.schedules import ScheduleEntry, ScheduleEvent, ScheduleTiming, ScheduleVerification, TriggeredPrompt
 from worker.length_check import check_length
-from worker.prompt_check import validate_prompt
+from worker.prompt_check import check_prompt_id, validate_prompt
 from worker.settings import Settings
 from workflows.domain.actor import Actor
 from workflows.domain.budgets import BudgetLimits
@@ -157,10 +157,11 @@ class SchedulesClient:
 
     async def trigger(self, schedule: ScheduleId, *, prompt: MessageId | None = None) -> TriggeredPrompt:
         """Prompt now, as this person, whatever runs; its times stay. Idempotent with the caller's id. Raises NotFound,
-        Conflict."""
+        Conflict, and UsageError for an id that sorts too late."""
         from activities.session import scheduled_prompts  # few commands need it
 
-        prompt = prompt or MessageId(new_id(Prefix.MESSAGE))
+        if prompt is not None:
+            check_prompt_id(prompt)
         fired = await scheduled_prompts.trigger(self.database, schedule, prompt, self.actor)
         return TriggeredPrompt(schedule=schedule, **fired._asdict(), delivered=await self.deliver(fired.session))
 

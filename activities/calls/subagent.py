@@ -82,17 +82,18 @@ class CallSubagent:
     async def _begin(self, journal: Journal, task_request: TaskRequest, turn_status: TurnStatus) -> SubagentTask:
         if await tasks.count_at_work(journal) >= tasks.MAX_AT_WORK:
             raise ToolError(_TOO_MANY)
-        message = MessageId(new_id(Prefix.MESSAGE))
         given = await self._ordered(journal) or Prompt(parts=())
         prompt = given.model_copy(update={"mode": PromptMode.QUEUE}).with_text(task_request.prompt)
         if task_request.session is not None:
             await self._require_own(journal, task_request.session)
             async with journal.child_journal(task_request.session) as child:
                 await self._resume_child(child, task_request, turn_status)
+                message = await prompts.mint(child)
                 await prompts.accept(child, message, prompt, self.call.id)
         else:
             new = await self._new_session(journal, SessionId(new_id(Prefix.SESSION)), task_request, turn_status)
             async with sessions.create_child(journal, new) as child:
+                message = MessageId(new_id(Prefix.MESSAGE))
                 await prompts.accept(child, message, prompt, self.call.id)
         agent, background = task_request.agent.name, task_request.background
         tasks.start(journal, self.call.id, child.session, message, agent, background=background)

@@ -61,39 +61,33 @@ async def fire(database: Database, schedule: ScheduleId, nominal: datetime | Non
         refusal = None
         if decision.outcome is FiringOutcome.STARTED:
             author = Actor(subject=row.author, method="schedule")
-            fired = FiredPrompt(row.session or _new_session(), MessageId(new_id(Prefix.MESSAGE)))
             try:
-                journal = await _accept(database, batch, row, row.body, fired, author, decision.nominal)
+                journal, fired = await _accept(database, batch, row, row.body, None, author, decision.nominal)
             except Conflict as error:  # the session has ended, or is archived or deleted
                 refusal = str(error)
-        _settle(batch, row, decision, fired if refusal is None else None, refusal)
+        _settle(batch, row, decision, fired, refusal)
     if journal is not None:
         announce(database, journal)
-    return fired if journal is not None else None
+    return fired
 
 
-async def trigger(database: Database, schedule: ScheduleId, prompt: MessageId, actor: Actor) -> FiredPrompt:
+async def trigger(database: Database, schedule: ScheduleId, prompt: MessageId | None, actor: Actor) -> FiredPrompt:
     """Accept a schedule's prompt now, as the person who wants it, once per id. Its times stay as they are.
 
     Raises NotFound, Conflict for a deleted schedule, or a session that takes no prompt.
     """
     async with database.statements() as batch:
         row = await schedules.lock(batch, schedule)
-        if (known := await schedules.triggered_by(batch, prompt)) is not None:
+        if prompt is not None and (known := await schedules.triggered_by(batch, prompt)) is not None:
             if known[0] != schedule:
                 raise Conflict(f"The id {prompt!r} belongs to a prompt of schedule {known[0]!r}; use a new id.")
             return FiredPrompt(known[1], prompt)
         if row.body is None:
             raise Conflict(f"Schedule {schedule!r} was deleted.")
-        fired = FiredPrompt(row.session or _new_session(), prompt)
-        journal = await _accept(database, batch, row, row.body, fired, actor, None)
+        journal, fired = await _accept(database, batch, row, row.body, prompt, actor, None)
         schedule_records.record(batch, row.last_record, RecordKind.TRIGGERED, actor.subject, fired=fired)
     announce(database, journal)
     return fired
-
-
-def _new_session() -> SessionId:
-    return SessionId(new_id(Prefix.SESSION))
 
 
 def _settle(
@@ -113,25 +107,27 @@ async def _accept(
     batch: Statements,
     row: ScheduleRow,
     body: ScheduledPrompt,
-    fired: FiredPrompt,
+    prompt_id: MessageId | None,
     actor: Actor,
     due: datetime | None,
-) -> Journal:
+) -> tuple[Journal, FiredPrompt]:
     """The session's journal, appended. Raises Conflict before anything is written."""
+    session = row.session or SessionId(new_id(Prefix.SESSION))
     if body.template is None:
-        journal = Journal(batch, database.turn_configs, fired.session, actor)
+        journal = Journal(batch, database.turn_configs, session, actor)
         prompt = body.prompt.model_copy(update={"mode": PromptMode.QUEUE})
     else:
-        new = _session_of(row, body.template, body.prompt.text, fired.session)
+        new = _session_of(row, body.template, body.prompt.text, session)
         created = await sessions.create_in(batch, database.turn_configs, new, actor)
         assert created is not None  # its id is new
         sessions.add_project(batch, new)
         journal, prompt = created, body.prompt
+    fired = FiredPrompt(session, prompt_id or await prompts.mint(journal))
     await prompts.accept(journal, fired.prompt, prompt, schedule=row.id, due=due)
     if body.limits is not None:
         await budgets.set_limits(journal, body.limits)
     journal.append()
-    return journal
+    return journal, fired
 
 
 def _session_of(row: ScheduleRow, template: SessionTemplate, text: str, session: SessionId) -> NewSession:

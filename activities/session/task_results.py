@@ -8,7 +8,6 @@ from typing import Final, NamedTuple
 from activities.calls.subagent import Deliver, read_status
 from activities.failpoints import failpoint
 from activities.fault_limit import MAX_FAULTS
-from activities.new_ids import new_id
 from activities.store import calls, faults, prompts, tasks
 from activities.store.database import Database
 from activities.store.journal import WORKER, session_journal
@@ -17,7 +16,7 @@ from activities.tools.task import background_failure, background_result
 from activities.turn_context import output_limits
 from workflows.domain.errors import Unavailable
 from workflows.domain.events.tasks import TaskSettled
-from workflows.domain.ids import MessageId, Prefix, SessionId
+from workflows.domain.ids import SessionId
 from workflows.domain.messages import TaskEnd, TextPart
 from workflows.domain.prompt import Prompt
 
@@ -92,7 +91,7 @@ async def _accept(database: Database, task: EndedTask, result: _Result | None) -
             tasks.deliver(journal, task.call, None)
             return
         end = TaskEnd(call=task.call, child=task.child, agent=task.agent, title=result.title, failed=result.failed)
-        prompt = MessageId(new_id(Prefix.MESSAGE))  # a new one: clients sort messages by their ids
+        prompt = await prompts.mint(journal)  # a new one: clients sort messages by their ids
         await prompts.accept(journal, prompt, Prompt(parts=(TextPart(text=result.text),), task_end=end))
         tasks.deliver(journal, task.call, prompt)
         if undelivered.withdrawn is None and result.settled is not None:

@@ -19,8 +19,9 @@ SELECT e.canonical, w.turn FROM work w JOIN event e ON e.session = w.session AND
 WHERE w.id = %(id)s AND w.session = %(session)s AND w.kind = 'prompt' AND w.state = 'taken'
 
 -- name: newest
--- The newest answer of a session, and the prompts that wait in it.
+-- The newest answer of a session, the prompt that it has accepted last, and those that wait in it.
 (SELECT id FROM message WHERE session = %(session)s ORDER BY created_at DESC LIMIT 1)
+UNION ALL (SELECT id FROM work WHERE session = %(session)s AND kind = 'prompt' ORDER BY accepted_seq DESC LIMIT 1)
 UNION ALL SELECT id FROM work WHERE session = %(session)s AND state = 'accepted' AND kind = 'prompt'
 
 -- name: steered

@@ -1,6 +1,8 @@
 """A schedule's moments by its row: once each, as its author; and what people do with it."""
 
 import asyncio
+import random
+import time
 from datetime import timedelta
 from typing import Any, Final
 
@@ -8,7 +10,7 @@ import pytest
 
 from activities.session.deletion import Deletion
 from activities.session.scheduled_prompts import fire, trigger
-from activities.store import events, overviews, schedule_records, schedules, sessions
+from activities.store import events, overviews, prompts, schedule_records, schedules, sessions
 from activities.store.journal import session_journal
 from activities.store.schedule_records import RecordKind
 from activities.store.schedules import NewSchedule, ScheduledPrompt, ScheduleRow
@@ -19,7 +21,7 @@ from workflows.domain.budgets import BudgetLimits
 from workflows.domain.errors import Conflict
 from workflows.domain.events.budgets import BudgetSet
 from workflows.domain.events.prompts import PromptAccepted
-from workflows.domain.ids import MessageId, ScheduleId, SessionId
+from workflows.domain.ids import MessageId, Prefix, ScheduleId, SessionId, mint
 from workflows.domain.prompt import Prompt
 from workflows.domain.schedules.decision import Missed, Overlap, ScheduleState
 from workflows.domain.schedules.timing import parse_every
@@ -155,6 +157,16 @@ async def test_a_person_who_triggers_it_prompts_as_themselves_once_and_its_times
     assert fired[0] == fired[1] and (await row(rig)).next_at == before.next_at
     assert {each.actor.subject for each in records} == {OTHER.subject}
     assert (await kinds(rig))[1:] == [RecordKind.TRIGGERED]
+
+
+async def test_a_prompt_sorts_behind_one_of_a_clock_that_is_ahead_without_an_answer(rig: ActivityRig) -> None:
+    await made(rig, session=rig.session)
+    ahead = MessageId(mint(Prefix.MESSAGE, time.time_ns() // 1_000_000 + 60_000, 0, random.Random(1)))
+    async with rig.journal() as journal:
+        await prompts.accept(journal, ahead, Prompt.of_text("Go.", model="scripted/model"))
+    await rig.load()
+    triggered = await trigger(rig.database, SCHEDULE, None, OTHER)
+    assert triggered.prompt > ahead and (await trigger(rig.database, SCHEDULE, None, OTHER)).prompt > triggered.prompt
 
 
 async def test_a_session_that_a_schedule_prompts_is_not_deleted_before_the_schedule(rig: ActivityRig) -> None:

@@ -61,11 +61,11 @@ def test_an_id_of_a_prompt_is_taken_and_none_is_none() -> None:
 
 
 @pytest.mark.parametrize("moment", [10 * 60_000, None])
-def test_an_id_of_a_time_to_come_is_refused(moment: int | None) -> None:
+def test_an_id_that_sorts_behind_those_made_now_is_refused(moment: int | None) -> None:
     now = time.time_ns() // 1_000_000
     near, far = (mint(Prefix.MESSAGE, now + ahead, 0, random.Random(1)) for ahead in (60_000, moment or 0))
     assert parse_prompt_id(near) == near
-    with pytest.raises(UsageError, match="is of a time to come.*leave it out"):
+    with pytest.raises(UsageError, match="sorts behind those that are made now.*leave it out"):
         parse_prompt_id(far if moment else "msg_ffffffffffff" + "0" * 14)
 
 

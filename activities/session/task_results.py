@@ -42,7 +42,7 @@ async def deliver_results(database: Database, ended: Iterable[EndedTask], delive
             if deliver is not None:
                 await deliver(task.session)
         except Unavailable as error:
-            _LOG.info("the result of task %s is not delivered yet: %s", task.call, error)
+            _LOG.info("the result of task %s, or its signal, is not delivered yet: %s", task.call, error)
         except Exception:  # one must not delay the others
             _LOG.exception("the result of task %s is not delivered", task.call)
 
@@ -62,7 +62,8 @@ async def _accept_or_give_up(database: Database, task: EndedTask) -> None:
         failures = await faults.count_failed_attempt(database, task.session, work, [time_ns()])
         if failures < MAX_FAULTS:
             raise
-        _LOG.exception("given up: %s", work)
+        if failures == MAX_FAULTS:  # else telling of it has failed, too
+            _LOG.exception("given up: %s", work)
         why = f"Holdfast itself failed {failures} times at its result, the last time: {type(error).__name__}"
         await _accept(database, task, _Result(background_failure(task.child, why), "", failed=True, settled=None))
 

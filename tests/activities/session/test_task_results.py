@@ -8,7 +8,7 @@ import pytest
 
 from activities.fault_limit import MAX_FAULTS
 from activities.session.task_results import deliver_results
-from activities.store import deletions, overviews, prompts, sessions, tasks, turns
+from activities.store import deletions, faults, overviews, prompts, sessions, tasks, turns
 from activities.store.tasks import EndedTask
 from tests.activities.rig import ActivityRig, wait_for_lock_waiter
 from workflows.domain.errors import Conflict
@@ -217,6 +217,9 @@ async def test_a_result_that_cannot_be_read_delays_no_other_and_is_given_up(rig:
         assert [each.task for each in await results(rig)] == [call]
         await deliver_results(rig.database, await tasks.ended(rig.database, child=broken.session))
 
+    (row,) = await rig.database.rows(b"UPDATE fault SET attempts = array_fill('old'::text, '{200}') RETURNING session")
+    await faults.count_failed_attempt(rig.database, row["session"], f"the result of task {odd}", [1])
+    assert (await rig.database.rows(b"SELECT cardinality(attempts) AS kept FROM fault"))[0]["kept"] == 100
     *_, told = await results(rig)
     assert told.task == odd and f'<task id="{broken.session}" state="error"' in await text_of(rig, told)
     assert "failed 5 times at its result, the last time: ValidationError" in await text_of(rig, told)

@@ -216,7 +216,10 @@ async def _registered(attempt: Attempt, journal: Journal) -> GenerationStatus:
 
 async def _charge_lost(attempt: Attempt, journal: Journal, model: ResolvedModel, turn: TurnId | None = None) -> None:
     """Count requests that ended without a result and may have been sent: an earlier attempt, or another of the turn."""
-    for lost in await reservations.release_lost(journal, attempt.generation.id, turn):
+    released = await reservations.release_lost(journal, attempt.generation.id, turn)
+    if released:
+        await budgets.lock(journal)  # all in one order: it may have counted fewer
+    for lost in released:
         is_own = lost.generation == attempt.generation.id
         reservations.charge(journal, lost, produced(attempt.produced_before, model.price) if is_own else None)
 

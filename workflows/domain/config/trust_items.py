@@ -33,7 +33,7 @@ _EFFECTS: Final = tuple(
         ("agent.*.model", "has agent {0} ask the model {value}"),
         ("agent.*.options.*", "sends the models of agent {0} the option {1}: {value}"),
         ("agent.*.mode", "changes who gives work to agent {0}, by the mode {value}"),
-        ("agent.*.steps", "limits the steps of agent {0} in a turn to {value}"),
+        ("agent.*.steps", "lets agent {0} take {value} steps in a turn"),
         ("agent.*.disable", "brings back agent {0}, which you have disabled"),
         ("agent.*.hidden", "shows agent {0}, which you have hidden"),
         ("tool_output.*", "gives the model more of a tool's output: {0} becomes {value}"),
@@ -49,6 +49,15 @@ _EFFECTS: Final = tuple(
         ("command.*.template", "runs {value} where a person types /{0}"),
         ("subagent_depth", "lets subagents start others, {value} levels deep"),
         ("holdfast.larger_model", "lets the model {value} take over a conversation that has grown too long"),
+    )
+)
+_EFFECTS_OF_NULL: Final = tuple(
+    (field_paths(field)[0], text)
+    for field, text in (
+        ("agent.*.mode", "gives agent {0} its default mode"),
+        ("agent.*.steps", "lets agent {0} take any number of steps in a turn"),
+        ("agent.*.options.*", "sends the models of agent {0} the option {1} without a value"),
+        ("provider.*.models.*.options.*", "sends model {0}/{1} the option {2} without a value"),
     )
 )
 _RULES: Final = {"allow": "allows {} without asking", "ask": "asks about {}, which is denied otherwise"}
@@ -87,7 +96,7 @@ class TrustLeaf(NamedTuple):
         shown = self.value if isinstance(self.value, str) else json.dumps(self.value, ensure_ascii=False)
         shown = "the default" if self.value is None else shown
         shown = replace_references(shown, lambda kind, name: "(hidden)" if kind == "config" else f"{{{kind}:{name}}}")
-        for pattern, text in _EFFECTS:
+        for pattern, text in _EFFECTS if self.value is not None else (*_EFFECTS_OF_NULL, *_EFFECTS):
             if len(pattern) <= len(self.path) and is_within(self.path, (pattern,)):
                 names = [key for key, each in zip(self.path, pattern, strict=False) if each == "*"]
                 below = self.path[len(pattern) :]

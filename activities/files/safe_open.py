@@ -30,6 +30,8 @@ def raise_tool_errors(path: Path) -> Iterator[None]:
 
 def failure_reason(error: Exception) -> str:
     """What the operating system says, for a message that names the file itself."""
+    if isinstance(error, RuntimeError):  # of Path.resolve, before Python 3.13
+        return os.strerror(errno.ELOOP)
     cause = error if isinstance(error, OSError) else error.__cause__
     return cause.strerror if isinstance(cause, OSError) and cause.strerror else str(error)
 
@@ -41,7 +43,8 @@ def open_file(path: Path) -> BufferedReader:
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
         return os.fdopen(descriptor, "rb")
     os.close(descriptor)
-    raise ToolError(f"{str(path)!r} is not a regular file: only regular files are read and written.")
+    problem = "is not a regular file: only regular files are read and written."
+    raise ToolError(f"{str(path)!r} {problem}") from OSError(errno.EINVAL, f"it {problem}")
 
 
 def read_whole(path: Path, limit: int) -> bytes:
@@ -49,7 +52,9 @@ def read_whole(path: Path, limit: int) -> bytes:
     with open_file(path) as file, raise_tool_errors(path):
         content = file.read(limit + 1)
     if len(content) > limit:
-        raise ToolError(f"{str(path)!r} is larger than {limit} bytes, which is too much for this tool: use bash.")
+        raise ToolError(
+            f"{str(path)!r} is larger than {limit} bytes, which is too much for this tool: use bash."
+        ) from OSError(errno.EFBIG, f"it is larger than {limit:,} bytes.")
     return content
 
 

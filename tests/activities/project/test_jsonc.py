@@ -42,11 +42,21 @@ def test_a_file_that_is_not_there_is_none(tmp_path: Path) -> None:
     assert read_text(tmp_path / "opencode.json") is None
 
 
-def test_a_pipe_is_refused_without_waiting_for_it(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "opencode.json")
+def test_what_cannot_be_read_is_refused_without_waiting_for_it_and_named_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "big").write_text("/" * (1024 * 1024 + 1))
+    reasons = {
+        "": "it is not a regular file: only regular files are read and written.",
+        "pipe": "it is not a regular file: only regular files are read and written.",
+        "loop": "Too many levels of symbolic links",
+        "big": "it is larger than 1,048,576 bytes.",
+    }
 
-    with pytest.raises(ConfigError, match="not a regular file"):
-        read_text(tmp_path / "opencode.json")
+    for name, reason in reasons.items():
+        with pytest.raises(ConfigError) as caught:
+            read_text(tmp_path / name)
+        assert str(caught.value) == f"{str(tmp_path / name)!r}: the file cannot be read: {reason}"
 
 
 def test_a_file_of_another_encoding_is_refused(tmp_path: Path) -> None:

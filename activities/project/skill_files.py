@@ -157,8 +157,8 @@ def configured_folders(
     """Where each entry leads is looked up once: what is judged is what is read."""
     folders, items, warnings = list[SkillFolder](), list[TrustItem](), list[str]()
     for layer, entry in ((each, entry) for each in layers for entry in _settings(each).paths):
-        candidates = _candidates(entry, workspace)
-        outside = [each for each in candidates if not each.is_relative_to(workspace.root)]
+        existing = [each for each in _candidates(entry, workspace) if is_directory(each)]
+        outside = [each for each in existing if not each.is_relative_to(workspace.root)]
         if outside and not layer.trusted:
             leads = ", ".join(map(str, outside))
             value = entry if leads == entry else f"{entry} ({leads})"
@@ -166,7 +166,6 @@ def configured_folders(
             if accepted.find(item) is None:
                 items.append(item)
                 continue
-        existing = [each for each in candidates if is_directory(each)]
         if not existing:
             warnings.append(f"{layer.file}: 'skills.paths' names {entry!r}: there is no such folder.")
         folders += (SkillFolder(each, each in outside) for each in existing)

@@ -53,6 +53,17 @@ async def test_skills_are_read_from_every_place_and_variables_leave_places_out(p
         assert folders.keys() - (await skills(project_home, "sub", **{variable: "1"})).keys() == missing
 
 
+async def test_a_path_from_a_folder_of_the_project_is_not_judged_by_what_is_not_there(
+    project_home: ProjectHome,
+) -> None:
+    project_home.write("skills/a/SKILL.md", text("a"))
+    project_home.write("opencode.json", '{"skills": {"paths": ["../skills"]}}')
+
+    turn_config = await project_home.load("sub")
+
+    assert ([each.name for each in turn_config.skills], turn_config.untrusted_fields) == (["a"], ())
+
+
 async def test_of_two_with_one_name_the_later_folder_wins_and_the_other_is_named(project_home: ProjectHome) -> None:
     first = project_home.write(".claude/skills/a/SKILL.md", text(description="claude"))
     last = project_home.write(".opencode/skills/a/SKILL.md", text(description="opencode"))

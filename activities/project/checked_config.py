@@ -1,7 +1,7 @@
 """CheckedConfig: what a directory's files say, and what of it counts (security.md 12)."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -17,6 +17,7 @@ from workflows.domain.agents.agent import Agent
 from workflows.domain.agents.built_in import BUILD
 from workflows.domain.config.agent_selection import available_agents, default_agent
 from workflows.domain.config.config import AgentSettings, Config
+from workflows.domain.config.fields import FieldPath
 from workflows.domain.config.loosening import loosens
 from workflows.domain.config.merge import ConfigLayer, merge_files
 from workflows.domain.config.sources import ConfigSources
@@ -24,13 +25,16 @@ from workflows.domain.config.trust import AppliedTrust, apply_trust
 from workflows.domain.config.trust_items import NOTHING, TrustContent, TrustItem
 from workflows.domain.errors import UnknownAgent
 
+_DEFAULT_AGENT: Final = ("default_agent",)
 _DEFAULT: Final = "the agent that works here may do more than that of your own configuration"
 
 
 class CheckedAgents(NamedTuple):
-    """`own_default`: the one that works by the user's own files; `items`: the project's choice of a bolder one."""
+    """`default`: who works here, if anyone can; `own_default`: the one that works by the user's own files; `items`: the
+    project's choice of a bolder one."""
 
     known: Mapping[str, Agent]
+    default: str | None
     own_default: str
     items: tuple[TrustItem, ...]
 
@@ -39,7 +43,7 @@ class CheckedAgents(NamedTuple):
 class CheckedConfig:
     """`files`: as they were read; `layers`: with the texts of prompts; `counting_layers`: the accepted ones as trusted.
     `own`: the part that the others cannot loosen. `held_items`: what has no effect without trust; `content`: the
-    project's part of it, which may be accepted, or was."""
+    project's part of it, which may be accepted, or was, with what follows from it."""
 
     workspace: Workspace
     sources: ConfigSources
@@ -60,8 +64,8 @@ class CheckedConfig:
         return bool(self.content.items) and self.own.holdfast.trust != "never"
 
     @property
-    def default_is_held(self) -> bool:
-        return any(item.path == ("default_agent",) for item in self.held_items)
+    def held_default(self) -> TrustItem | None:
+        return next((item for item in self.held_items if item.path == _DEFAULT_AGENT), None)
 
     def with_trust(self) -> "CheckedConfig":
         """The same files, once a person has accepted their `content`."""
@@ -75,8 +79,7 @@ def check_trust(
     prompts = read_prompts(files, workspace.root, accepted=accepted)
     layers = pin_contents(prompts.layers, accepted.items)
     trusting = {layer.file for layer in layers if accepted.items and layer.is_of_project}
-    applied = apply_trust(layers, lambda config, agent: rules_of(agent, config, workspace), accepted=trusting)
-    agents = _check_agents(applied, layers, workspace)
+    applied, agents = _apply(layers, workspace, trusting)
     instructions = read_instructions(workspace, layers, sources, accepted)
     folders = configured_folders(workspace, layers, accepted)
     judged = (*applied.items, *foreign_addresses(layers), *shell_items(files, workspace, sources), *agents.items)
@@ -86,6 +89,10 @@ def check_trust(
         *instructions.items,
         *folders.items,
     )
+    further = () if accepted.items else _follows(held, agents, layers, workspace)
+    content = accepted if accepted.items else _content((*held, *further), workspace)
+    if agents.default is None:
+        held += tuple(item for item in further if item.path == _DEFAULT_AGENT)
     return CheckedConfig(
         workspace=workspace,
         sources=sources,
@@ -99,7 +106,7 @@ def check_trust(
         instructions=instructions,
         skill_folders=folders,
         held_items=held,
-        content=accepted if accepted.items else _content(held, workspace),
+        content=content,
     )
 
 
@@ -107,7 +114,38 @@ def _with_trust(layer: ConfigLayer) -> ConfigLayer:
     return layer.model_copy(update={"trusted": True})
 
 
-def _content(items: Sequence[TrustItem], workspace: Workspace) -> TrustContent:
+def _apply(
+    layers: Sequence[ConfigLayer], workspace: Workspace, accepted: Collection[str]
+) -> tuple[AppliedTrust, CheckedAgents]:
+    applied = apply_trust(layers, lambda config, agent: rules_of(agent, config, workspace), accepted=accepted)
+    return applied, _check_agents(applied, layers, workspace)
+
+
+def _follows(
+    held: Sequence[TrustItem], agents: CheckedAgents, layers: Sequence[ConfigLayer], workspace: Workspace
+) -> tuple[TrustItem, ...]:
+    """What has an effect once the `held` ones have theirs: another default agent, a subagent that is freed."""
+    if not any(item.is_of_project for item in held):
+        return ()
+    applied, then = _apply(layers, workspace, {layer.file for layer in layers if layer.is_of_project})
+    items = (*applied.items, *then.items)
+    if not then.items and then.default not in (None, agents.default, then.own_default):
+        items = (*items, _chosen_default(then.default, layers))
+    known = {_identity(item) for item in held}
+    return tuple(item for item in items if item.is_of_project and _identity(item) not in known)
+
+
+def _identity(item: TrustItem) -> tuple[str, FieldPath, str]:
+    return item.file, item.path, repr(item.value)
+
+
+def _chosen_default(name: str, layers: Sequence[ConfigLayer]) -> TrustItem:
+    foreign = [layer for layer in layers if not layer.trusted]
+    named = [layer for layer in foreign if "default_agent" in layer.tree] or foreign
+    return TrustItem(file=named[-1].file, path=_DEFAULT_AGENT, value=name, why=_DEFAULT)
+
+
+def _content(items: Iterable[TrustItem], workspace: Workspace) -> TrustContent:
     return TrustContent(items=tuple(with_contents(item, workspace.root) for item in items if item.is_of_project))
 
 
@@ -115,21 +153,13 @@ def _check_agents(applied: AppliedTrust, layers: Sequence[ConfigLayer], workspac
     refused = tuple(layer.refused for layer in layers if layer.refused is not None)
     known = available_agents(applied.config, applied.own, refused)
     own_default = _own_default(Config.model_validate(merge_files(layer.tree for layer in layers if layer.trusted)))
-    foreign = [layer for layer in layers if not layer.trusted]
     try:
         agent = default_agent(applied.config, known)
     except UnknownAgent:
-        agent = None
-    if (
-        agent is None
-        or agent.name == own_default
-        or not foreign
-        or not _is_bolder(agent, own_default, applied, workspace)
-    ):
-        return CheckedAgents(known, own_default, ())
-    named = [layer for layer in foreign if "default_agent" in layer.tree] or foreign
-    item = TrustItem(file=named[-1].file, path=("default_agent",), value=agent.name, why=_DEFAULT)
-    return CheckedAgents(known, own_default, (item,))
+        return CheckedAgents(known, None, own_default, ())
+    foreign = any(not layer.trusted for layer in layers)
+    bolder = foreign and agent.name != own_default and _is_bolder(agent, own_default, applied, workspace)
+    return CheckedAgents(known, agent.name, own_default, (_chosen_default(agent.name, layers),) if bolder else ())
 
 
 def _is_bolder(agent: Agent, own_default: str, applied: AppliedTrust, workspace: Workspace) -> bool:

@@ -221,7 +221,7 @@ def _delegation(role: Role, checked: CheckedConfig) -> Delegation:
 
 def _choose_agent(role: Role, checked: CheckedConfig, refused: Sequence[RefusedAgent]) -> Agent:
     """Raises UnknownAgent."""
-    default = checked.agents.own_default if checked.default_is_held else checked.settings.default_agent or BUILD.name
+    default = checked.agents.own_default if checked.held_default else checked.settings.default_agent or BUILD.name
     check_readable(role.agent or default, refused, checked.agents.known)
     return _subagent(role, checked.agents.known) if role.ancestors else _primary(role, checked)
 
@@ -239,13 +239,13 @@ def _primary(role: Role, checked: CheckedConfig) -> Agent:
     known = checked.agents.known
     if role.agent is not None:
         return select_agent(role.agent, known)
-    agent, own_default = default_agent(checked.settings, known), checked.agents.own_default
-    if not checked.default_is_held:
-        return agent
+    held, own_default = checked.held_default, checked.agents.own_default
+    if held is None:
+        return default_agent(checked.settings, known)
     if own_default in known and known[own_default].selectable:
         return known[own_default]
     problem = (
-        f"The files of this project choose agent {agent.name!r}, which may do more than {own_default!r}, that of "
+        f"The files of this project choose agent {held.value!r}, which may do more than {own_default!r}, that of "
         "your own configuration: name the one that you want with `--agent`, or accept the files with `holdfast trust`."
     )
     raise UnknownAgent(problem, visible_names(known))

@@ -214,3 +214,39 @@ async def test_an_accepted_default_agent_works(person: Person) -> None:
     await person.accept()
 
     assert (await person.load()).agent.name == "build"
+
+
+@pytest.mark.parametrize(
+    ("own", "theirs"),
+    [
+        ({"mode": "subagent", "permission": {"bash": "allow"}}, {"mode": "primary"}),
+        ({"disable": True, "permission": {"bash": "allow"}}, {"disable": False}),
+        ({"mode": "subagent"}, {"mode": "primary"}),
+    ],
+)
+async def test_a_default_agent_that_follows_from_what_is_held_is_accepted_with_it(
+    person: Person, own: dict[str, object], theirs: dict[str, object]
+) -> None:
+    user = {"permission": {"bash": "ask"}, "agent": {"yolo": own}}
+    person.home.write("opencode.json", json.dumps(user), under=person.home.config)
+    person.home.write("opencode.json", json.dumps({"default_agent": "yolo", "agent": {"yolo": theirs}}))
+
+    before = await person.load()
+    assert before.agent.name == "build"
+    assert "default_agent" in [each.field for each in before.untrusted_fields]
+    assert ("default_agent",) in [item.path for item in (await person.content()).items]
+
+    await person.accept()
+
+    assert (await person.load()).agent.name == "yolo"
+
+
+async def test_a_looser_default_agent_and_a_freed_subagent_are_shown_with_what_makes_them_so(person: Person) -> None:
+    user = {"permission": {"bash": "ask"}, "agent": {"r": {"mode": "primary"}}}
+    theirs = {"e": {"permission": {"bash": "allow"}}, "r": {"mode": "all", "permission": {"task": "allow"}}}
+    person.home.write("opencode.json", json.dumps(user), under=person.home.config)
+    person.home.write("opencode.json", json.dumps({"default_agent": "e", "agent": theirs}))
+
+    fields = [item.untrusted.field for item in (await person.content()).items]
+
+    assert {"default_agent", "agent.r.permission.task"} <= {*fields} and (await person.load()).agent.name == "e"

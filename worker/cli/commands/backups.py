@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from worker.cli.command_support import async_command, confirm, open_client, print_note
+from worker.cli.command_support import async_command, confirm, open_client, person_command, print_note
 from worker.cli.render.console import print_rows, terminal_columns
 from worker.cli.render.escaping import escape_exact
 from worker.cli.render.formatting import format_size, pluralize
@@ -77,7 +77,7 @@ def _confirm_directories(directories: "list[DirectoryEstimate]", *, yes: bool) -
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@async_command
+@person_command
 async def restore(settings: Settings, file: Path) -> None:
     """Restore an archive or a backup.
 

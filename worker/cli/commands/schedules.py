@@ -8,7 +8,7 @@ import click
 
 from worker.api.schedules import ScheduleEntry
 from worker.cli import completers, confirmation, id_lookup
-from worker.cli.command_support import ListingGroup, async_command, confirm, open_client, print_note
+from worker.cli.command_support import ListingGroup, async_command, confirm, open_client, person_command, print_note
 from worker.cli.exit_codes import ExitCode
 from worker.cli.render import schedule_text
 from worker.cli.render.console import print_json_list
@@ -133,7 +133,7 @@ async def pause(settings: Settings, schedules: tuple[str, ...], message: str | N
 @schedules.command()
 @_SEVERAL
 @_JSON
-@async_command
+@person_command
 async def resume(settings: Settings, schedules: tuple[str, ...], as_json: bool) -> None:
     """Let paused schedules go on, from their next times.
 
@@ -178,7 +178,7 @@ async def trigger(settings: Settings, schedule: str, as_json: bool) -> None:
 @_SEVERAL
 @confirmation.yes_option
 @_JSON
-@async_command
+@person_command
 async def delete(settings: Settings, schedules: tuple[str, ...], yes: bool, as_json: bool) -> None:
     """Delete schedules: erase what they prompt.
 

@@ -74,8 +74,9 @@ async def down(settings: Settings, purge: bool, yes: bool) -> None:
       holdfast down --purge
     """
     if purge:
-        from worker.cli import purge_confirmation  # seldom needed
+        from worker.cli import person_check, purge_confirmation  # seldom needed
 
+        person_check.require_person(settings)
         await purge_confirmation.confirm_purge(settings, yes=yes)
     await take_down(settings, print_note)
     credential_handoff.remove_credentials(settings)

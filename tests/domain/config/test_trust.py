@@ -103,6 +103,22 @@ def test_a_reference_that_a_provider_would_see_is_held_back() -> None:
     assert (config.model, config.small_model, held) == ("a/b", None, ["model", "small_model"])
 
 
+def test_a_project_may_offer_questions_unless_the_users_own_rules_deny_them() -> None:
+    wanted: list[dict[str, JsonValue]] = [
+        {"permission": {"question": "ask"}},
+        {"permission": {"*": "ask"}},
+        {"agent": {"build": {"permission": {"question": "allow"}}}},
+        {"agent": {"theirs": {"permission": {"question": "allow"}}}},
+    ]
+    for project in wanted:
+        agent = "theirs" if "theirs" in str(project) else "build"
+        config, held = judge(own={"permission": {"question": "deny"}}, project=project)
+        assert len(held) == ("*" not in str(project)) and decide(config, "question", "*", agent) is Action.DENY
+        assert judge(own={"permission": {"bash": "allow"}}, project=project)[1] == []
+
+    assert judge(own={"permission": {"*": "deny"}}, project={"permission": {"plan_exit": "allow"}})[1] != []
+
+
 def test_a_project_may_tighten_without_trust() -> None:
     config, held = judge(own={}, project={"permission": {"edit": "ask", "bash": {"*": "ask", "git *": "allow"}}})
 

@@ -28,7 +28,7 @@ from workflows.domain.config.merge import ConfigLayer, deep_merge, merge_files
 from workflows.domain.config.references import has_reference
 from workflows.domain.config.trust_items import TrustItem
 from workflows.domain.permissions import permission_keys
-from workflows.domain.permissions.rules import Action, Ruleset, evaluate
+from workflows.domain.permissions.rules import Action, Ruleset, evaluate, from_config
 
 _MOST_RULES: Final = 200  # of one project file: checking them takes quadratic time
 _MOST_TOGETHER: Final = 1000  # of all files of a project: a repository could hold thousands
@@ -223,6 +223,7 @@ class _PermissionMerger:
         self._own = own
         self._rules_of = rules_of
         self._agents = agents
+        self._denied: dict[str, frozenset[str]] = {}  # by agent
         self._steps: list[tuple[str | None, Step]] = []  # those that were refused with their file
 
     def accepted_tree(self, files: Collection[str]) -> JsonObject:
@@ -263,9 +264,11 @@ class _PermissionMerger:
 
     def _accept_if_harmless(self, section: FieldPath, step: Step) -> bool:
         tree = step(self.tree)
-        fits = not loosens(
-            self._rules(section, self._own), self._rules(section, tree)
-        ) and not self._loosens_another_agent(section, tree)
+        fits = not (
+            loosens(self._rules(section, self._own), self._rules(section, tree))
+            or self._loosens_another_agent(section, tree)
+            or self._lifts_denial(section, tree)
+        )
         if fits:
             self.tree = tree
             self._steps.append((None, step))
@@ -277,17 +280,41 @@ class _PermissionMerger:
             for agent in self._agents
         )
 
+    def _lifts_denial(self, section: FieldPath, tree: JsonObject) -> bool:
+        """Of what is never asked about: the built-in rules may be lifted, and the user's own may not."""
+        return any(
+            denied - _denied_offers(self._permissions(agent, tree), agent)
+            for agent in (section[1:2] or self._agents)
+            if (denied := self._own_denials(agent))
+        )
+
+    def _own_denials(self, agent: str) -> frozenset[str]:
+        if agent not in self._denied:
+            self._denied[agent] = _denied_offers(self._permissions(agent, self._own), agent)
+        return self._denied[agent]
+
     def _rules(self, section: FieldPath, tree: JsonObject) -> Ruleset:
         return self._agent_rules(section[1] if section[0] == "agent" else BUILD.name, tree)
 
     def _agent_rules(self, agent: str, tree: JsonObject) -> Ruleset:
+        return self._rules_of(self._permissions(agent, tree), agent)
+
+    def _permissions(self, agent: str, tree: JsonObject) -> Config:
         """Of the permissions alone: validating all agents for each rule of each would take quadratic time."""
         own = _object(value_at(tree, ("agent", agent, "permission")))
         permissions: JsonObject = {
             "permission": _object(tree.get("permission")),
             "agent": {agent: {"permission": own}},
         }
-        return self._rules_of(Config.model_validate(permissions), agent)
+        return Config.model_validate(permissions)
+
+
+def _denied_offers(config: Config, agent: str) -> frozenset[str]:
+    configured = [
+        rule for each in (config.permission, config.agent[agent].permission) for rule in from_config(each, "")
+    ]
+    denied = (key for key in permission_keys.NEVER_ASKED if evaluate(key, "*", tuple(configured)).action is Action.DENY)
+    return frozenset(denied)
 
 
 def _patterns(value: JsonValue) -> JsonObject:

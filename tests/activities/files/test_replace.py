@@ -47,7 +47,7 @@ async def test_a_file_that_was_changed_meanwhile_is_left_alone(tmp_path: Path) -
     target.write_text("old")
     seen = change(target)
     target.write_text("somebody else's")
-    with pytest.raises(ToolError, match="changed meanwhile"):
+    with pytest.raises(ToolError, match="changed in the meantime"):
         await replace_file(seen, passed)
     assert target.read_text() == "somebody else's"
     assert names(tmp_path) == [target.name]
@@ -56,7 +56,7 @@ async def test_a_file_that_was_changed_meanwhile_is_left_alone(tmp_path: Path) -
 async def test_a_file_that_appeared_meanwhile_is_left_alone(tmp_path: Path) -> None:
     seen = change(tmp_path / "file")
     (tmp_path / "file").write_text("somebody else's")
-    with pytest.raises(ToolError, match="changed meanwhile"):
+    with pytest.raises(ToolError, match="changed in the meantime"):
         await replace_file(seen, passed)
     assert (tmp_path / "file").read_text() == "somebody else's"
 

@@ -74,7 +74,7 @@ def test_a_pipe_in_place_of_the_file_is_refused_at_once(keys: Keys) -> None:
     keys.path.parent.mkdir(parents=True)
     os.mkfifo(keys.path, 0o600)
 
-    with pytest.raises(UsageError, match="no regular file"):
+    with pytest.raises(UsageError, match="not a regular file"):
         keys.get("openai")
 
 

@@ -271,7 +271,9 @@ async def test_a_stop_and_a_rejection_are_remembered(rig: ActivityRig) -> None:
 
 
 async def test_going_on_after_a_rejection_is_a_setting(rig: ActivityRig) -> None:
-    assert (await rig.open_turn(experimental={"continue_loop_on_deny": True})).continue_after_reject
+    rig.config.mkdir()
+    (rig.config / "opencode.json").write_text('{"experimental": {"continue_loop_on_deny": true}}')
+    assert (await rig.open_turn()).continue_after_reject
 
 
 @pytest.mark.parametrize("name", ["steps", "maxSteps"])

@@ -57,7 +57,7 @@ async def test_another_base_makes_another_record(planned: Call) -> None:
 
 async def test_nothing_is_written_over_what_changed_since_the_plan(planned: Call) -> None:
     planned.file.write_text("one\nmore\n")
-    with pytest.raises(ToolError, match="changed meanwhile"):
+    with pytest.raises(ToolError, match="changed in the meantime"):
         await EditTool().run(planned.params, planned.plan, make_context(planned.workspace))
     assert planned.file.read_text() == "one\nmore\n"
 
@@ -113,7 +113,7 @@ async def test_of_two_edits_planned_together_the_second_has_to_be_planned_again(
         await EditTool().plan(other, TurnContext(workspace)),
     )
     await EditTool().run(planned.params, first, make_context(workspace))
-    with pytest.raises(ToolError, match="changed meanwhile"):
+    with pytest.raises(ToolError, match="changed in the meantime"):
         await EditTool().run(other, second, make_context(workspace))
     await EditTool().run(other, await EditTool().plan(other, TurnContext(workspace)), make_context(workspace))
     assert planned.file.read_text() == "two\nend\n"

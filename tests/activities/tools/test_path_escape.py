@@ -137,7 +137,7 @@ async def changed(path: str, workspace: Workspace) -> str:
     params = tool.parse({"filePath": path, "oldString": "two", "newString": "2"})
     seen = await tool.plan(params, TurnContext(workspace))
     (workspace.directory / path).write_text("zero\ntwo\n")
-    with pytest.raises(ToolError, match="changed meanwhile"):
+    with pytest.raises(ToolError, match="changed in the meantime"):
         await tool.run(params, seen, make_context(workspace))
     assert (await tool.plan(params, TurnContext(workspace))).effect.digest != seen.effect.digest
     return "ask"

@@ -72,7 +72,7 @@ async def begin(turn: TurnContext, **arguments: str) -> tuple[Output | Waiting, 
         ({"token": "a b"}, "^The token is 'a b': write a name of at most 64 letters"),
         ({"file": "../a.txt"}, "is outside of the project: only files of the project are waited for"),
         ({"file": "/etc/hostname"}, "is outside of the project"),
-        ({"file": "."}, "is no regular file: name a file, which need not exist yet"),
+        ({"file": "."}, "is not a regular file: name a file, which need not exist yet"),
         ({"file": "a.txt", "event": "renamed"}, "invalid arguments"),
     ],
 )

@@ -378,14 +378,15 @@ CREATE TABLE task (                                 -- a call that a subagent ca
 );
 CREATE INDEX task_child ON task (child);
 CREATE INDEX task_unsettled ON task (session) WHERE settled_at IS NULL;
-CREATE INDEX task_undelivered ON task (session) WHERE delivery IN ('due', 'held');
+CREATE INDEX task_undelivered ON task (delivery, session) WHERE delivery IN ('due', 'held');
 
 CREATE VIEW ended_task AS                           -- whose result its session is to have now: a held one while a turn asks models
+SELECT call, session, child, settled_at, result FROM task WHERE settled_at IS NOT NULL AND delivery = 'due'
+UNION ALL
 SELECT k.call, k.session, k.child, k.settled_at, k.result
-FROM task k WHERE k.settled_at IS NOT NULL AND k.delivery IN ('due', 'held') AND (k.delivery = 'due' OR EXISTS (
-    SELECT FROM turn t WHERE t.session = k.session AND t.state = 'open' AND t.error IS NULL
-      AND NOT EXISTS (SELECT FROM stop WHERE stop.turn = t.id)
-      AND (SELECT w.kind FROM work w WHERE w.turn = t.id ORDER BY w.accepted_seq LIMIT 1) <> 'compaction'));
+FROM turn t JOIN task k ON k.session = t.session AND k.settled_at IS NOT NULL AND k.delivery = 'held'
+WHERE t.state = 'open' AND t.error IS NULL AND NOT EXISTS (SELECT FROM stop WHERE stop.turn = t.id)
+  AND (SELECT w.kind FROM work w WHERE w.turn = t.id ORDER BY w.accepted_seq LIMIT 1) <> 'compaction';
 
 CREATE TABLE wait (                                 -- a call that waits on purpose
     call       text PRIMARY KEY REFERENCES call,

@@ -1,5 +1,6 @@
 """Which sessions are due, by their rows alone."""
 
+import re
 from dataclasses import replace
 
 from activities.store import outbox, overviews, reconcile, sessions, suspensions
@@ -26,6 +27,25 @@ WITH created AS (
 )
 INSERT INTO work (id, session, kind, accepted_seq, author, state)
 SELECT 'msg_' || n, 'ses_' || n, 'prompt', 1, '', 'taken' FROM generate_series(1, {MANY}) AS n
+"""
+HELD = """
+WITH created AS (
+    INSERT INTO session (id, directory, title, agent, began_as, environment)
+    SELECT 'ses_' || n, '/', '', 'build', 'build', '{}' FROM generate_series(1, 5000) AS n
+), calls AS (
+    INSERT INTO call (id, session, turn, step, position, message, provider_id, tool, arguments, salt, recovery, display,
+                      loop_digest)
+    SELECT 'prt_' || n, session, turn, step, n, message, '', tool, arguments, salt, recovery, display, ''
+    FROM call, generate_series(1, 5000) AS n
+), items AS (
+    INSERT INTO work (id, session, kind, accepted_seq, author, state)
+    SELECT 'msg_' || n, 'ses_' || n, 'prompt', 1, '', 'taken' FROM generate_series(1, 5000) AS n
+), prompts AS (
+    INSERT INTO prompt (id, mode, body, salt) SELECT 'msg_' || n, 'queue', '{}', '' FROM generate_series(1, 5000) AS n
+)
+INSERT INTO task (call, session, child, prompt, settled_at, delivery)
+SELECT 'prt_' || n, 'ses_' || n, 'ses_' || n, 'msg_' || n, now() - interval '3 s', 'held'
+FROM generate_series(1, 5000) AS n
 """
 LARGE = ("session", "session_head", "turn", "work")
 
@@ -259,3 +279,14 @@ async def test_a_sweep_reads_no_session_that_rests(rig: ActivityRig) -> None:
         plan = [row["QUERY PLAN"] for row in await rig.database.rows(b"EXPLAIN " + query, **values)]
         assert not [line for table in LARGE for line in plan if f"Seq Scan on {table} " in line], plan
     assert [each.session for each in await due(rig)] == [rig.session]
+
+
+async def test_a_sweep_reads_no_result_that_is_held_for_a_session_without_a_turn(rig: ActivityRig) -> None:
+    await delegated(rig)
+    async with rig.database.transaction(limit=60) as connection:
+        await connection.execute(HELD)
+    async with rig.database.transaction(limit=60) as connection:
+        await connection.execute("ANALYZE")
+    query = b"EXPLAIN (ANALYZE, COSTS OFF) " + Queries("tasks").ended
+    plan = "\n".join(row["QUERY PLAN"] for row in await rig.database.rows(query, child=None, session=None))
+    assert not re.search(r"(rows=|Filter: )5\d{3}", plan), plan

@@ -56,10 +56,12 @@ def plan_compaction(
     """
     last = tried >= MAX_COMPACTIONS - 1 or not settings.auto
     shown = shorten_prompts(transcript, usable * CHARS_PER_TOKEN // 2 or None, last=last) if refused else {}
-    if shown and usable and estimate_tokens(unanswered_prompts(transcript)) > usable // 2:
+    prompts = unanswered_prompts(transcript)
+    if shown and usable and estimate_tokens(prompts) > usable // 2:
         return ShortenedPrompts(shown)
     if not settings.auto:
-        held = any(each.without_files for each in shown.values())  # no estimate says how long they are
+        # No estimate says how long the files are that this try leaves out.
+        held = any(each.read_files and each.id in shown and shown[each.id].without_files for each in prompts)
         return ShortenedPrompts(shown) if held else NoRemedy(off=True)
     split = split_context(transcript, usable or UNKNOWN_WINDOW, _with_tail(settings, transcript, usable, tried))
     if split is not None:

@@ -102,7 +102,7 @@ async def read_context(
 
 
 def without_media(messages: Transcript, newest: MessageId) -> Iterator[Entry]:
-    """Up to the answer `newest`, words in place of pictures and documents: a provider has refused them as too long."""
+    """Up to the answer `newest`, words in place of the files of prompts and calls: a provider refused their length."""
     ended = False
     for entry in messages:
         if isinstance(entry, UserMessage) and not ended:

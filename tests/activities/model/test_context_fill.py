@@ -122,6 +122,15 @@ def test_a_prompt_loses_its_text_or_its_files_whichever_are_more_and_both_at_las
     assert context_tokens((full.model_copy(update=shown.model_dump()),)) < context_tokens((full,))
 
 
+def test_where_compaction_is_off_a_prompt_loses_no_text_for_files_that_an_earlier_try_left_out() -> None:
+    picture = FilePart(mime="image/png", url="data:image/png;base64,AAAA")
+    without = prompt(TextPart(text="x" * 20_000), picture).model_copy(update={"without_files": True})
+
+    plan = plan_compaction((without,), 200_000, Compaction(auto=False), tried=0, refused=True)
+
+    assert plan == NoRemedy(off=True)
+
+
 def test_a_shortened_prompt_says_what_is_left_out() -> None:
     text = shown_text(prompt(TextPart(text="begin" + "x" * 99 + "end")).model_copy(update={"shown": 10}))
 
@@ -134,10 +143,10 @@ def test_a_shortened_prompt_says_what_is_left_out() -> None:
         (SECTIONS, "stop", None),
         (SECTIONS, "length", "cut"),
         (SECTIONS, "content-filter", "content filter"),
-        (SECTIONS, "tool-calls", "something else"),
-        (SECTIONS, "unknown", "something else"),
-        ("Done.", "stop", "something else"),
-        ("", "stop", "something else"),
+        (SECTIONS, "tool-calls", "is not a summary"),
+        (SECTIONS, "unknown", "is not a summary"),
+        ("Done.", "stop", "is not a summary"),
+        ("", "stop", "is not a summary"),
         (f"{SECTIONS}{'x' * 400}", "stop", "not shorter"),
     ],
 )

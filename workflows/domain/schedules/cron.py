@@ -1,6 +1,7 @@
 """The five fields of cron."""
 
 import re
+from reprlib import repr as cut_repr
 from typing import Final, NamedTuple
 
 from workflows.domain.errors import UsageError
@@ -34,8 +35,8 @@ def parse_cron(text: str) -> Calendar:
     )
     if written[2] != "*" and written[4] != "*":
         raise UsageError(
-            f"{text!r} names a day of the month and a weekday: cron would take either. Make two schedules, or have one "
-            "of the two be *."
+            f"{cut_repr(text)} names a day of the month and a weekday: cron would take either. Make two schedules, or "
+            "have one of the two be *."
         )
     return Calendar(
         minutes=minutes, hours=hours, days=days, months=months, weekdays=tuple(sorted({each % 7 for each in weekdays}))
@@ -71,5 +72,6 @@ def _number(field: _Field, text: str, within: str) -> int:
 def _error(field: _Field, text: str) -> UsageError:
     known = f" or {field.names[0]} to {field.names[-1]}" if field.names else ""
     return UsageError(
-        f"{text!r} is no {field.name} of cron: {field.first} to {field.last}{known}, as in *, 5, 1-5, 1,15 or */2."
+        f"{cut_repr(text)} is no {field.name} of cron: {field.first} to {field.last}{known}, as in *, 5, 1-5, "
+        "1,15 or */2."
     )

@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime, tzinfo
+from reprlib import repr as cut_repr
 from typing import Final
 
 from workflows.domain.errors import UsageError
@@ -41,9 +42,9 @@ def parse_every(text: str) -> Recurrence:
         return _interval(text, 3600 * int(length[1] or 0) + 60 * int(length[2] or 0))
     on_days = _ON_DAYS.fullmatch(words)
     if on_days is None or (weekdays := _weekdays(on_days["days"])) is None:
-        raise UsageError(f"{text!r} is not an interval. Write one of these: {_EVERY_FORMS}.")
+        raise UsageError(f"{cut_repr(text)} is not an interval. Write one of these: {_EVERY_FORMS}.")
     if on_days["time"] is None:
-        raise UsageError(f'{text!r} names no time of day: add one, as in "{words} 7:00".')
+        raise UsageError(f'{cut_repr(text)} names no time of day: add one, as in "{words} 7:00".')
     hour, minute = _time(on_days["time"])
     return Calendar(minutes=(minute,), hours=(hour,), weekdays=weekdays)
 
@@ -57,10 +58,10 @@ def parse_at(text: str, now: datetime, zone: tzinfo) -> datetime:
         assert found is not None
         return found
     if (form := _MOMENT.fullmatch(words)) is None:
-        raise UsageError(f"{text!r} is not a time. Write one of these: {_AT_FORMS}.")
+        raise UsageError(f"{cut_repr(text)} is not a time. Write one of these: {_AT_FORMS}.")
     moment = _moment(text, form, zone)
     if moment <= now:
-        raise UsageError(f"{text!r} has passed: it is {now.astimezone(zone):%Y-%m-%d %H:%M} now.")
+        raise UsageError(f"{cut_repr(text)} has passed: it is {now.astimezone(zone):%Y-%m-%d %H:%M} now.")
     return moment
 
 
@@ -71,16 +72,17 @@ def _moment(text: str, form: re.Match[str], zone: tzinfo) -> datetime:
         moment = (found if found.tzinfo is not None else found.replace(tzinfo=zone)).astimezone(UTC)
         shown = moment.astimezone(zone).replace(tzinfo=None)
     except (ValueError, OverflowError) as error:
-        raise UsageError(f"{text!r} is not a time: {error}.") from None
+        raise UsageError(f"{cut_repr(text)} is not a time: {error}.") from None
     if found.tzinfo is None and shown != found:
-        raise UsageError(f"There is no {text!r} in {zone}: the clock skips it that day. Name another time.")
+        raise UsageError(f"There is no {cut_repr(text)} in {zone}: the clock skips it that day. Name another time.")
     return moment
 
 
 def _interval(text: str, seconds: int) -> Interval:
     if not _SHORTEST <= seconds <= _LONGEST:
         raise UsageError(
-            f'{text!r}: an interval is between 1m and 24h. For whole days, write "daily 02:00" or "mon,thu 9:30".'
+            f"{cut_repr(text)}: an interval is between 1m and 24h. For whole days, write "
+            '"daily 02:00" or "mon,thu 9:30".'
         )
     return Interval(seconds=seconds)
 
@@ -88,7 +90,7 @@ def _interval(text: str, seconds: int) -> Interval:
 def _time(text: str) -> tuple[int, int]:
     form = _TIME.fullmatch(text)
     if form is None or int(form[1]) > 23 or int(form[2]) > 59:
-        raise UsageError(f"{text!r} is not a time of day: write hours and minutes, as in 7:00 or 17:30.")
+        raise UsageError(f"{cut_repr(text)} is not a time of day: write hours and minutes, as in 7:00 or 17:30.")
     return int(form[1]), int(form[2])
 
 

@@ -241,7 +241,8 @@ def _primary(role: Role, checked: CheckedConfig) -> Agent:
         return select_agent(role.agent, known)
     held, own_default = checked.held_default, checked.agents.own_default
     if held is None:
-        return default_agent(checked.settings, known)
+        naming = (layer.file for layer in reversed(checked.layers) if layer.tree.get("default_agent"))
+        return default_agent(checked.settings, known, next(naming, None))
     if own_default in known and known[own_default].selectable:
         return known[own_default]
     problem = (

@@ -49,15 +49,17 @@ def check_readable(name: str, refused: Iterable[RefusedAgent], known: Mapping[st
             raise UnknownAgent(f"The agent {name!r} cannot be used ({each.why.rstrip('.')}).", visible_names(known))
 
 
-def default_agent(config: Config, known: Mapping[str, Agent]) -> Agent:
-    """For a session that names none: `default_agent`, else `build`, else the first visible one. Raises UnknownAgent."""
+def default_agent(config: Config, known: Mapping[str, Agent], file: str | None = None) -> Agent:
+    """For a session that names none: `default_agent`, which `file` has, else `build`, else the first visible one.
+    Raises UnknownAgent."""
     visible, named = visible_names(known), config.default_agent
     if named is None:
         if not visible:
             raise UnknownAgent("No agent can work here: no primary visible agent found.", ())
         return known[BUILD.name if BUILD.name in visible else visible[0]]
     if named not in visible:
-        raise UnknownAgent(f'The configured default agent "{named}" {_why_unavailable(named, known)}.', visible)
+        where = f"{file}: the" if file else "The"
+        raise UnknownAgent(f'{where} configured default agent "{named}" {_why_unavailable(named, known)}.', visible)
     return known[named]
 
 

@@ -10,7 +10,7 @@ from activities.files.workspace import Workspace
 from activities.git import git
 from activities.own_thread import read_in_time
 from workflows.domain.errors import ConfigError, ToolError
-from workflows.domain.suspension import DirectoryIdentity
+from workflows.domain.suspension import DirectoryIdentity, SuspendCause, SuspendReason, find_directory_change
 
 _BRANCH: Final = "ref: refs/heads/"
 _DETACHED: Final = "(no branch)"
@@ -49,12 +49,18 @@ def current_branch(worktree: Path) -> str | None:
     return head.removeprefix(_BRANCH).strip() if head.startswith(_BRANCH) else None
 
 
-async def find_identity(directory: str) -> DirectoryIdentity | None:
-    """None if it is gone, or its file system does not answer."""
+async def find_change(directory: str, was: DirectoryIdentity | None) -> SuspendCause | None:
+    """How it differs from what it `was` after the last turn."""
     try:
-        return await read_in_time(repr(directory), lambda: identify_directory(Path(directory)))
+        now = await find_identity(directory)
     except ConfigError:
-        return None
+        return SuspendCause(reason=SuspendReason.SILENT, was=directory)
+    return find_directory_change(directory, was, now)
+
+
+async def find_identity(directory: str) -> DirectoryIdentity | None:
+    """None if it is gone. Raises ConfigError when its file system does not answer."""
+    return await read_in_time(repr(directory), lambda: identify_directory(Path(directory)))
 
 
 def identify_directory(directory: Path) -> DirectoryIdentity | None:

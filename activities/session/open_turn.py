@@ -44,7 +44,7 @@ from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.ids import TurnConfigId
 from workflows.domain.open_call import OpenCall
 from workflows.domain.step_flaw import find_flaw
-from workflows.domain.suspension import SuspendCause, find_directory_change
+from workflows.domain.suspension import SuspendCause
 from workflows.domain.turn_state import MAX_COMPACTIONS
 from workflows.domain.wire import LoadRequest, LoadResult, OpenTurn, StepResult
 
@@ -85,10 +85,9 @@ class ProjectActivities:
         while isinstance(found, TurnRequest):
             origin = await sessions.origin(self.database, request.session)
             role = Role(found.agent or origin.agent, origin.rules, origin.ancestors)
-            directory_now = await worktree.find_identity(origin.directory)
             find_accepted = partial(trust_records.find_accepted, self.database, origin.host)
-            loaded = find_directory_change(
-                origin.directory, origin.directory_identity, directory_now
+            loaded = await worktree.find_change(
+                origin.directory, origin.directory_identity
             ) or await self.loader.try_load(origin.directory, origin.sources, role, find_accepted)
             async with self.journal(request) as journal:
                 found = await find_turn(journal, self.describe)

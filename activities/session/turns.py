@@ -31,7 +31,7 @@ from activities.store import (
 from activities.store.calls import CallRow
 from activities.store.database import Database
 from activities.store.journal import WORKER, Journal, session_journal
-from workflows.domain.errors import StaleFence, Unavailable
+from workflows.domain.errors import ConfigError, StaleFence, Unavailable
 from workflows.domain.fence import Fence
 from workflows.domain.ids import SessionId, TurnId
 from workflows.domain.messages import CallState
@@ -76,7 +76,8 @@ class TurnActivities:
             await asyncio.gather(*(self.settle(fence, call, given_up) for call in claimed))
             origin = await sessions.origin(self.database, request.session)
             is_child = origin.ancestors > 0
-            directory_identity = await worktree.find_identity(origin.directory)
+            with suppress(ConfigError):
+                directory_identity = await worktree.find_identity(origin.directory)
         async with session_journal(self.database, request.session, WORKER, epoch=request.epoch) as journal:
             if request.end:
                 await sessions.end(journal, "cancelled by an operator")

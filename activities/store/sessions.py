@@ -205,11 +205,10 @@ def switch_agent(journal: Journal, agent: str) -> None:
 
 
 def save_directory_identity(journal: Journal, directory_identity: DirectoryIdentity | None) -> None:
-    journal.write(
-        _QUERIES.save_directory_identity,
-        session=journal.session,
-        directory_identity=Json(directory_identity.model_dump()) if directory_identity else None,
-    )
+    """None, if it was not found, keeps the last one: the next turn is checked against it."""
+    if directory_identity is not None:
+        found = Json(directory_identity.model_dump())
+        journal.write(_QUERIES.save_directory_identity, session=journal.session, directory_identity=found)
 
 
 async def tree(reader: RowReader, session: SessionId) -> list[SessionId]:

@@ -388,6 +388,19 @@ async def test_a_directory_that_changed_since_the_last_turn_suspends_the_session
     assert loaded == [LoadResult(epoch=rig.epoch - 1), LoadResult(epoch=rig.epoch)] and parked.reason is reason
 
 
+async def test_a_directory_that_was_missing_at_a_turns_end_is_compared_with_the_one_before(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    await rig.close()
+    await rig.prompt(model="scripted/model")
+    rig.turn = (await loaded(rig)).id
+    rig.project.rename(rig.project.with_name("moved"))
+    await rig.close()
+    rig.project.mkdir()
+    await rig.prompt(model="scripted/model")
+    await rig.load()
+    assert [event.reason for event in await rig.events() if isinstance(event, SessionSuspended)] == ["replaced"]
+
+
 async def test_a_person_lets_it_go_on_with_the_directory_as_it_is_now(rig: ActivityRig) -> None:
     rig.file(".git/HEAD", "ref: refs/heads/main\n")
     await rig.open_turn()

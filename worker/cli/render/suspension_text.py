@@ -41,6 +41,8 @@ def describe_suspension(reason: SuspendReason, was: str | None, now: str | None)
         case SuspendReason.BRANCH:
             left, found = escape_exact(was or ""), escape_exact(now or "")
             return f"Its last turn has left the branch {left}; now {found} is checked out."
+        case SuspendReason.SILENT:
+            return f"Its directory {escape_exact(was or '')} does not answer: look whether its file system is mounted."
         case SuspendReason.BROKEN:
             return f"{escape_exact(now or '')}. The worker's log has more. May it be tried again?"
         case SuspendReason.STALLED:

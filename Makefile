@@ -1,7 +1,7 @@
 # Only python3, make, git and the package registries are needed; everything else is installed here.
 UV_REQUIREMENT := uv>=0.9,<1
 UV := .uv/bin/uv
-# Processes of `make test`: tests of killed processes mostly wait, so four keep two cores busy. They take 3 GB of memory.
+# Processes of `make test`: tests of killed processes mostly wait, so four keep two cores busy. They take 5 GB of memory.
 WORKERS ?= 4
 COMMA := ,
 

@@ -2,7 +2,7 @@
 
 from worker.cli.render.formatting import pluralize
 from workflows.domain.events.event import Event
-from workflows.domain.events.prompts import PromptAccepted
+from workflows.domain.events.prompts import PromptAccepted, PromptWithdrawn
 from workflows.domain.events.sessions import SessionEnded
 from workflows.domain.events.stops import StopAccepted
 from workflows.domain.events.tasks import TaskStarted
@@ -10,9 +10,11 @@ from workflows.domain.ids import MessageId, PartId
 
 
 class FollowedTasks:
-    """Those that were begun while we looked, and whose results will come."""
+    """Those that were begun while we looked, and whose results will come. `results`: the prompts that came of them,
+    until a stop."""
 
     def __init__(self) -> None:
+        self.results: set[MessageId] = set()
         self._calls: set[PartId] = set()
 
     def __bool__(self) -> bool:
@@ -25,13 +27,17 @@ class FollowedTasks:
                 self._calls.add(event.call)
             case PromptAccepted(task=call) if call in self._calls:
                 self._calls.discard(call)
+                self.results.add(event.prompt)
                 return event.prompt
+            case PromptWithdrawn(prompt=held) if held in self.results:
+                self._calls.clear()  # the next results are held, too
             case StopAccepted() | SessionEnded():
                 self._calls.clear()
+                self.results.clear()
         return None
 
     def describe(self, *, stays_open: bool) -> str:
         tasks = pluralize(len(self._calls), "background task")
-        end = "it ends" if len(self._calls) == 1 else "they end"
+        end = "when it ends" if len(self._calls) == 1 else "as each of them ends"
         leave = "" if stays_open else " Ctrl-C leaves, and nothing is lost."
-        return f"{tasks} at work: the session goes on when {end}.{leave}"
+        return f"{tasks} at work: the session goes on {end}.{leave}"

@@ -155,7 +155,8 @@ class RunLoop(FollowLoop):
             self._print_note(f"Turn {event.number} works with another configuration: {event.turn_config}")
             self._configuration = event.turn_config
         if self._warnings is not None:
-            found = await self._client.records.warnings(event.turn_config)
+            records = self._client.records
+            found = await self._follower.wait_until_reachable(lambda: records.warnings(event.turn_config))
             for new in (each for each in found if each not in self._warnings):
                 self._print_note(f"Warning: {escape_prose(new)}")
             self._warnings = found
@@ -179,7 +180,8 @@ class RunLoop(FollowLoop):
                 gone in self._untaken
             ):
                 self._untaken.discard(gone)
-                return await self._on_turn_over(ExitCode.STOPPED) if self._turn is None else None
+                end = self._exit_code if gone in self._background.results else ExitCode.STOPPED
+                return await self._on_turn_over(end) if self._turn is None else None
             case TurnEnded() if event.turn == self._turn:
                 ring_bell(self._client.settings)
                 self._turn = None
@@ -288,8 +290,9 @@ class RunLoop(FollowLoop):
             self._begin_stop()
             self._print_note("Stopping the turn. Ctrl-C again leaves without waiting for its end.")
             return None
-        await asyncio.wait([self._stop], timeout=_MOMENT)
-        if self._stop.done() and self._stop.exception() is None:
+        stop = self._stop  # which is forgotten when it finds no turn
+        await asyncio.wait([stop], timeout=_MOMENT)
+        if stop.done() and stop.exception() is None:
             self._print_note("Left. The stop is recorded, and the turn ends by itself.")
         else:
             self._print_note(f"Left before the stop was recorded: the task may go on. `holdfast stop {self._session}`")
@@ -307,7 +310,14 @@ class RunLoop(FollowLoop):
         if stop.cancelled():  # the person has left; that was reported
             return
         if isinstance(error := stop.exception(), HoldfastError):
+            if self._is_idle:
+                self._forget(stop)
             self._print_note(f"The stop was not recorded, so the task goes on: {escape_prose(str(error))}")
         elif error is None and (stopped := stop.result()).turn is None:  # no turn that ends is still to come
-            self._stop = None
+            self._forget(stop)
             self._print_note(describe_stop(stopped))
+
+    def _forget(self, stop: asyncio.Task[AcceptedStop]) -> None:
+        """It ends no turn: the next Ctrl-C begins another one."""
+        if self._stop is stop:
+            self._stop = None

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from workflows.domain.value import Value
 
 FOLDER: Final = "web"  # of Holdfast's data directory
+TO_BE_FETCHED: Final = "is fetched when the next turn begins"
 _FRESH: Final = 600.0  # seconds after which a copy is looked at again
 _PAUSE: Final = 60.0  # seconds after a failure
 
@@ -78,9 +79,7 @@ def write_copy(data: Path, copy: RemoteCopy) -> None:
 def describe_problem(url: str, named_by: str, copy: RemoteCopy | None) -> str | None:
     """For people: why there is no copy, or an old one."""
     if copy is None:
-        return (
-            f"{named_by}: {url} is fetched when the next turn begins; `holdfast doctor` says then if that has failed."
-        )
+        return f"{named_by}: {url} {TO_BE_FETCHED}; `holdfast doctor` says then if that has failed."
     if copy.problem is None:
         return None
     if copy.text is None:

@@ -32,10 +32,10 @@ def _ignored_fields(turn_config: TurnConfig) -> Iterator[str]:
     positions = FilePositions()
     for held in turn_config.untrusted_fields:
         where = f"{one_line(held.field)} of {one_line(positions.name(held.file, held.field), _LONGEST)}"
-        whose = "an organisation's" if held.file.startswith("https://") else "the project's"
-        yield f"Ignored from {whose} configuration: {where}: {one_line(held.why, _LONGEST)}."
+        yield f"Ignored: {where}: {one_line(held.why, _LONGEST)}."
     if turn_config.held_content is not None:
-        yield "It has no effect until a person accepts it: `holdfast trust` shows it in plain words, and asks."
+        effect = "What is ignored of the project's has no effect until a person accepts it"
+        yield f"{effect}: `holdfast trust` shows it in plain words, and asks."
     for field in turn_config.unsupported_fields:
         where = one_line(positions.name(field.file, field.field), _LONGEST)
         yield f"Ignored (not supported yet): {one_line(field.field)} of {where}."

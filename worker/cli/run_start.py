@@ -9,7 +9,6 @@ from worker.cli.budget_options import ChosenLimits, check_priced
 from worker.cli.command_support import current_directory, print_note
 from worker.cli.render import suspension_text
 from worker.cli.render.escaping import escape_exact, one_line
-from worker.cli.render.formatting import format_past
 from worker.cli.session_preparation import PreparedSession
 from worker.cli.unseen_files import warn_of_unseen_files
 from worker.client import SessionClient
@@ -62,11 +61,11 @@ class RunArguments(Value):
         return Prompt(parts=self.files, system=self.system, format=self.format, limits=self.limits.turn, **named)
 
     def configuration(self, turn_config: TurnConfig | None) -> TurnConfigId | None:
-        """Of the turn, if it works as the agent of this one."""
+        """Of the turn, if it works as the agent of this one, and that is all known."""
         agent = self.made.agent if self.made is not None else None
         if turn_config is None or agent not in (None, turn_config.agent.name):
             return None
-        return turn_config.of_prompt(self.format, None).id
+        return session_preparation.known_id(turn_config.of_prompt(self.format, None))
 
     async def expand(
         self, settings: Settings, turn_config: TurnConfig | None, sources: ConfigSources | None = None
@@ -216,9 +215,6 @@ async def _open_without_prompt(client: SessionClient, overview: Overview, prepar
 def _print_remarks(settings: Settings, turn_config: TurnConfig, request: RunArguments) -> None:
     for remark in config_remarks.find_config_remarks(settings, turn_config):
         print_note(remark)
-    if (accepted := turn_config.accepted) is not None:
-        by, at = escape_exact(accepted.author), format_past(accepted.at)
-        print_note(f"The project's configuration counts as yours, accepted by {by} at {at}: `holdfast trust --show`.")
     if request.model is not None and turn_config.model_is_managed:
         print_note(
             f"Warning: -m {escape_exact(request.model)} has no effect: the managed configuration sets the model."

@@ -6,6 +6,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from activities.web.remote_copies import TO_BE_FETCHED
 from worker import credential_handoff
 from worker.api.sessions import Overview
 from worker.cli import completers, config_remarks
@@ -84,7 +85,7 @@ class PreparedSession(Value):
 
     @property
     def configuration(self) -> TurnConfigId | None:
-        return self.turn_config.id if self.turn_config is not None else None
+        return known_id(self.turn_config) if self.turn_config is not None else None
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -140,6 +141,11 @@ async def prepare_session(
     )
     changed = here.changed_from(origin.sources) if here is not None else ()
     return PreparedSession(turn_config=turn_config, sources=here, changed=changed)
+
+
+def known_id(turn_config: TurnConfig) -> TurnConfigId | None:
+    """None: the turn works with another one, as some of it is fetched first."""
+    return None if any(TO_BE_FETCHED in each for each in turn_config.warnings) else turn_config.id
 
 
 def report_joined_turn(overview: Overview, agent: str | None) -> None:

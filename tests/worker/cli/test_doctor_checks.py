@@ -51,7 +51,7 @@ async def test_what_has_no_effect_is_named_as_a_run_names_it(tmp_path: Path, mon
 
     assert [each.level for each in found] == [Level.OK, *[Level.WARNING] * len(remarks)]
     assert [each.message for each in found[1:]] == remarks
-    assert any("mcp" in each for each in remarks) and any(each.startswith("Ignored from the") for each in remarks)
+    assert any("mcp" in each for each in remarks) and any(each.startswith("Ignored: ") for each in remarks)
     (refused,) = [each for each in remarks if each.startswith("Refused: ")]
     assert refused.startswith(f"Refused: {agents}/reviewer.md:3:1: the field 'edit' is wrong: a rule counts within")
     assert refused.endswith(" (There is no agent 'reviewer' until it is mended.)")

@@ -87,6 +87,7 @@ class EventRenderer:
         self._quick_calls: set[PartId] = set()
         self._asked_calls: set[PartId] = set()
         self._working = False
+        self._trust_record: int | None = None  # the last one shown
         self._cut: str | None = None  # at how many tokens the newest answer was, until what follows says more
 
     def on_event(self, seen: EventWithContents) -> None:
@@ -95,8 +96,7 @@ class EventRenderer:
                 self._working = True
                 model = " ".join(escape_exact(each) for each in (event.model, event.variant) if each)
                 self._print(f"Turn {event.number} · {one_line(event.agent)} · {model}", DIM)
-                if (trust := describe_trust(event)) is not None:
-                    self._print(trust, DIM)
+                self._show_trust(event)
             case TurnEnded():
                 self._end_turn(event, seen)
             case ModelRetry() if event.purpose.delays_turn:
@@ -165,6 +165,13 @@ class EventRenderer:
         self._asked_calls.add(event.call)
         label = self._label(seen, event.call, event.ask)
         self._print(f"? {label} needs an answer ({event.ask})", "yellow")
+
+    def _show_trust(self, event: TurnOpened) -> None:
+        """Once, unless something else is accepted."""
+        if event.trust_record != self._trust_record and not self._is_subagent:
+            self._trust_record = event.trust_record
+            if (trust := describe_trust(event)) is not None:
+                self._print(trust, DIM)
 
     def _end_turn(self, event: TurnEnded, seen: EventWithContents) -> None:
         self._drop_answer()

@@ -255,6 +255,7 @@ async def test_an_address_that_fails_as_the_first_turn_begins_is_said_in_its_run
 
     assert done.code == 0 and done.err.count("is fetched when the next turn begins") == 1
     assert done.err.count("/lost.md is left out: it cannot be fetched: the server answered with 404.") == 1
+    assert "configuration cfg_" not in done.err and "another configuration" not in done.err
 
 
 async def test_references_are_stored_as_they_are_and_looked_up_by_the_worker(open_harness: OpenHarness) -> None:

@@ -454,7 +454,7 @@ async def test_what_counts_for_nothing_is_named_at_the_start(open_harness: OpenH
         ended = await shell(harness).run("run", *MODEL, "hello")
 
     assert ended.code == 0
-    assert "Ignored from the project's configuration: provider.scripted.options" in ended.err
+    assert f"Ignored: provider.scripted.options of {harness.project}/opencode.json" in ended.err
     assert "Ignored (not supported yet): snapshot" in ended.err
 
 

@@ -450,3 +450,24 @@ def test_a_call_that_could_not_be_made_is_named_with_what_is_wrong(renderer: Eve
     renderer.on_event(seen(finished(), prt_1=made))
 
     assert printed(capsys) == "✗ fly  no such tool (not called)\n"
+
+
+def test_accepted_trust_is_said_once_and_not_for_subagents(renderer: EventRenderer, capsys: Capture) -> None:
+    turn = TurnOpened(
+        turn=TURN,
+        number=1,
+        turn_config=TurnConfigId("cfg_1"),
+        agent="build",
+        model="a/b",
+        trust_record=1,
+        accepted_by="ada@here",
+        accepted_at=NOON.isoformat(),
+    )
+    subagent = EventRenderer(TerminalWriter(live=False), now=lambda: NOON, subagent=True)
+
+    for each in (turn, turn, turn.model_copy(update={"trust_record": 2})):
+        renderer.on_event(seen(each))
+        subagent.on_event(seen(each))
+
+    shown = printed(capsys)
+    assert [shown.count(f"(record {number})") for number in (1, 2)] == [1, 1]

@@ -135,7 +135,10 @@ async def play(harness: Harness, case: Case) -> PlayedCase:
 
 
 async def _play(harness: Harness, case: Case, before: SessionId | None) -> PlayedCase:
-    harness.configure(**case.input.get("config", {}))
+    config = dict(case.input.get("config", {}))
+    if (own := config.pop("experimental", None)) is not None:  # a project may not let turns go on after a rejection
+        harness.configure_person(model={}, experimental=own)
+    harness.configure(**config)
     actions = case.input["actions"]
     session = before if "same session" in actions[0] else None
     await _script(harness, case, session)

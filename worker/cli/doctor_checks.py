@@ -59,13 +59,13 @@ def _files_of_claude_code(turn_config: TurnConfig) -> Iterator[str]:
                 shown = [one_line(str(each.relative_to(above / kind))) for each in files[:5]]
                 names = ", ".join(shown) + (" …" if len(files) > 5 else "")
                 yield (
-                    f"Not read: {pluralize(len(files), 'file')} of Claude Code's in {one_line(str(above / kind))}: "
+                    f"Not read: {pluralize(len(files), 'file')} of Claude Code's in {escape_exact(str(above / kind))}: "
                     f"{names}. To use one, copy it to .opencode/{kind}; {fields}."
                 )
     for settings in sorted((root / ".claude").glob("settings*.json")):
         yield (
-            f"Not read: {one_line(str(settings))}: its permissions and hooks, which are Claude Code's, have no effect. "
-            "Write rules as `permission` in opencode.json."
+            f"Not read: {escape_exact(str(settings))}: its permissions and hooks, which are Claude Code's, have no "
+            "effect. Write rules as `permission` in opencode.json."
         )
 
 

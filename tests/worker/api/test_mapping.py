@@ -39,7 +39,10 @@ from worker.schedules_client import SchedulesClient
 from worker.session_reader import SessionReader
 from worker.summaries_client import SummariesClient
 from worker.trust_client import TrustClient
+from workflows.domain.budgets import BudgetLimits
+from workflows.domain.config.sources import ConfigSources
 from workflows.domain.config.turn_config import TurnConfig
+from workflows.domain.prompt import Prompt
 from workflows.domain.value import Value
 
 PARTS = (Holdfast, SessionClient, InboxReader, SessionReader, RecordReader, GrantsClient, ArchivesClient)
@@ -48,8 +51,11 @@ LATER = {
     each.__name__: each
     for each in (
         Archiver,
+        BudgetLimits,
         CommandsClient,
+        ConfigSources,
         CopiesClient,
+        Prompt,
         SchedulesClient,
         SignalSender,
         SummariesClient,

@@ -147,7 +147,7 @@ class StepViews:
         reminded: str | None,
     ) -> StepView:
         pruned = row.pruning
-        if config.config.compaction.prune and await _begins_turn(journal, request):
+        if config.config.compaction.prune and await _begins_turn(journal, request, transcript):
             pruned = prunings.advance(journal, request.turn, transcript, pruned)
         last_cleared = pruned.call if pruned else None
         return StepView(
@@ -193,8 +193,11 @@ class StepViews:
         return (*reminders_of_summary(transcript, todos, prompted=prompted), *due)
 
 
-async def _begins_turn(journal: Journal, request: GenerateRequest) -> bool:
+async def _begins_turn(journal: Journal, request: GenerateRequest, transcript: Transcript) -> bool:
     """Whether a model is asked for the first time: a prompt may have ordered the steps before."""
+    newest = next((entry for entry in reversed(transcript) if isinstance(entry, AssistantMessage)), None)
+    if newest is not None and newest.turn == request.turn and newest.body.tokens.total:
+        return False  # a model's, as an ordered step uses no tokens: most steps need no query
     return request.step == 1 + await calls.count_ordered_steps(journal, request.turn, request.step)
 
 

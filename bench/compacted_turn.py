@@ -16,9 +16,9 @@ from bench.cpu import cpu_seconds, servers
 from bench.figure_table import Budget, Figure
 from bench.memory import resident
 from bench.testbed import WINDOWED, Testbed
-from worker.client import SessionClient
 from worker.scripted.request_ledger import RequestRecord, StreamEnd
 from worker.scripted.script import DEFAULT_SCRIPT, Script, ScriptedAnswer
+from worker.session_client import SessionClient
 from workflows.domain.ids import SessionId
 from workflows.domain.prompt import Prompt
 

@@ -15,7 +15,7 @@ from bench.figure_table import Budget, Figure
 from bench.systems import BareTemporal, HoldfastSystem, play
 from bench.testbed import Testbed
 from worker.api.events import EventWithContents
-from worker.client import SessionClient
+from worker.session_client import SessionClient
 from workflows.domain.events.asks import AskAnswered, AskRaised
 from workflows.domain.events.calls import CallClaimed
 from workflows.domain.events.event import EventRecord

@@ -15,10 +15,11 @@ from temporalio.client import Client
 from bench import floor
 from bench.floor import RequestTemplate, StepInput
 from bench.testbed import Testbed
-from worker.client import Holdfast, SessionClient
+from worker.client import Holdfast
 from worker.outbox import workflow_id
 from worker.scripted.request_ledger import RequestRecord, StreamEnd
 from worker.scripted.script import Script, ScriptedAnswer, ScriptedCall
+from worker.session_client import SessionClient
 from workflows.domain.actor import Actor
 from workflows.domain.prompt import Prompt
 

@@ -22,7 +22,7 @@ from tests.polling import WAIT_TIMEOUT, wait_until
 from worker.api.events import EventWithContents
 from worker.assemble import BUILT_IN_TOOLS, build_worker
 from worker.background_tasks import every, run_in_background
-from worker.client import Holdfast, SessionClient
+from worker.client import Holdfast
 from worker.engine_schedules import EngineSchedules
 from worker.file_waits import FileWaits
 from worker.outbox import SignalSender, workflow_id
@@ -30,6 +30,7 @@ from worker.reconcile import Reconciler
 from worker.schedule_reconciler import ScheduleReconciler
 from worker.scripted.model_server import ModelServer, serve
 from worker.scripted.script import Script
+from worker.session_client import SessionClient
 from worker.settings import Settings
 from worker.stack.state_file import Endpoints
 from worker.sweeper import Sweeper
@@ -119,8 +120,7 @@ class Harness:
 
     def use_settings(self, settings: Settings) -> None:
         """Make the client use other settings."""
-        self.client.holdfast.settings = settings
-        self.client = self.client.holdfast.as_(self.client.actor)
+        self.client = SessionClient(settings, self.client.database, self.client.actor, self.client.deliver)
 
     async def signal(self, session: SessionId, kind: WakeKind, subject: str = "", turn: TurnId | None = None) -> None:
         """Signal the session's workflow, with or without a row behind it; starts a run where none is open."""

@@ -1,18 +1,14 @@
 """Checks prompts before a door accepts them."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from activities.new_ids import is_ahead
 from worker.length_check import check_length
-from workflows.domain.agents.agent import AgentMode
 from workflows.domain.errors import UsageError
 from workflows.domain.ids import MessageId, Prefix, is_id
 from workflows.domain.messages import FilePart, SubtaskPart, TextPart
 from workflows.domain.prompt import Prompt
-
-if TYPE_CHECKING:  # start-up time of commands
-    from workflows.domain.config.turn_config import TurnConfig
 
 MAX_SUBTASKS: Final = 20
 MAX_SHELL: Final = 20  # shell references
@@ -56,21 +52,6 @@ def check_prompt_id(prompt: MessageId) -> None:
             f"The prompt's id {prompt!r} sorts behind those that are made now, and messages are sorted by their ids: "
             "leave it out, or make a new one by a clock that is right."
         )
-
-
-def check_subagents(prompt: Prompt, turn_config: "TurnConfig") -> None:
-    """Raises UsageError for one that no subagent can do in such a turn."""
-    delegation = turn_config.delegation
-    known = [agent.name for agent in delegation.agents if agent.mode is not AgentMode.PRIMARY]
-    every = [agent.name for agent in delegation.agents]
-    commanded = {part.agent for part in prompt.subtasks.values() if part.command}  # may be for any agent
-    for agent in prompt.subagents:
-        if delegation.too_deep:
-            raise UsageError(
-                f"No subagent can work for this session: `subagent_depth` in the configuration is {delegation.limit}."
-            )
-        if agent not in (every if agent in commanded else known):
-            raise UsageError(f"There is no subagent {agent!r}. Subagents here: {', '.join(known)}.")
 
 
 def check_shell(prompt: Prompt) -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from activities.store.database import Database
 from activities.store.sessions import SessionTemplate
+from worker.agent_check import check_subagents
 from worker.project_config import Role, effective_model, load_project_config, sources_of
-from worker.prompt_check import check_subagents
 from worker.settings import Settings
 from workflows.domain import titles
 from workflows.domain.config.sources import ConfigSources

@@ -11,7 +11,8 @@ from temporalio.service import RPCError
 from activities.store.database import Database
 from tests.acceptance import workflow_histories
 from tests.harness import ACTOR
-from worker.client import Holdfast, SessionClient
+from worker.client import Holdfast
+from worker.session_client import SessionClient
 from worker.settings import Settings
 from worker.stack.state_file import Endpoints
 from workflows.domain.errors import HoldfastError

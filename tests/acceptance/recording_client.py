@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 from activities.new_ids import new_id
 from worker.api.accepted import AcceptedAnswer, AcceptedPrompt, AcceptedStop
-from worker.client import SessionClient
+from worker.session_client import SessionClient
 from workflows.domain.errors import HoldfastError, Unavailable
 from workflows.domain.ids import AskId, MessageId, Prefix, SessionId, StopId
 from workflows.domain.permissions.replies import AskDecision, Reply

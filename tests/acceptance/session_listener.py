@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from activities.cancellation import cancel_and_wait
 from tests.polling import WAIT_TIMEOUT
 from worker.api.events import EventWithContents, PublishedDelta
-from worker.client import SessionClient
+from worker.session_client import SessionClient
 from workflows.domain.events.event import Event
 from workflows.domain.ids import SessionId
 

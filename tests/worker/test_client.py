@@ -14,10 +14,11 @@ from tests.activities.rig import open_rig
 from tests.harness import ACTOR, Harness
 from tests.worker.conftest import client_without_engine
 from worker.api.events import EventWithContents, PublishedDelta
-from worker.client import Holdfast, SessionClient
+from worker.client import Holdfast
 from worker.length_check import MAX_PROMPT_CHARS
 from worker.project_config import load_project_config, sources_of
 from worker.prompt_check import validate_prompt
+from worker.session_client import SessionClient
 from worker.settings import Settings
 from worker.stack.state_file import Endpoints
 from workflows.domain.errors import NotFound, UsageError

@@ -16,9 +16,10 @@ from tests.harness import ACTOR, Harness
 from tests.polling import WAIT_TIMEOUT
 from tests.worker.conftest import client_without_engine, undelivered_prompt
 from worker.background_tasks import run_in_background
-from worker.client import Holdfast, SessionClient
+from worker.client import Holdfast
 from worker.connect import DATA_CONVERTER
 from worker.outbox import CommandListener, SignalSender
+from worker.session_client import SessionClient
 from workflows.domain.ids import SessionId
 
 COMMAND = """

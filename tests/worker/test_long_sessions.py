@@ -12,8 +12,8 @@ import pytest
 from bench.filler import Filler
 from tests.worker.test_client import alone as alone
 from worker.api.events import EventWithContents
-from worker.client import SessionClient
 from worker.opencode.export import Exporter
+from worker.session_client import SessionClient
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import SessionId
 

@@ -21,8 +21,8 @@ from worker.stack.status import endpoints, ready_endpoints, stack_notices
 from workflows.domain.errors import UsageError
 
 if TYPE_CHECKING:
-    from worker.client import SessionClient
     from worker.inbox_reader import InboxReader
+    from worker.session_client import SessionClient
     from workflows.domain.actor import Actor
 
 P = ParamSpec("P")

@@ -9,7 +9,7 @@ from worker.api.sessions import Overview
 from worker.cli import id_lookup
 from worker.cli.command_support import confirm
 from worker.cli.render.escaping import one_line
-from worker.client import SessionClient
+from worker.session_client import SessionClient
 
 yes_option: Final = click.option("--yes", is_flag=True, help="Do not ask first.")
 

@@ -11,7 +11,7 @@ from workflows.domain.errors import NotFound, UsageError
 from workflows.domain.ids import AskId, GrantId, Prefix, ScheduleId, SessionId, is_id
 
 if TYPE_CHECKING:
-    from worker.client import SessionClient
+    from worker.session_client import SessionClient
 
 LAST: Final = "last"
 _NAMED: Final = 5  # candidates in a message

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from worker.cli.agent_cycle import AgentCycle
-from worker.client import SessionClient
 from worker.project_config import load_project_config
+from worker.session_client import SessionClient
 from workflows.domain.events.event import Event
 from workflows.domain.events.turns import TurnOpened
 from workflows.domain.ids import SessionId

@@ -7,7 +7,7 @@ from activities.project import worktree
 from worker.api.sessions import Overview
 from worker.cli.command_support import print_note
 from worker.cli.render.escaping import escape_exact
-from worker.client import SessionClient
+from worker.session_client import SessionClient
 from workflows.domain.ids import SessionId
 
 _SCAN_LIMIT = 200  # sessions, the last changed first

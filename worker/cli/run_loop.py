@@ -25,7 +25,7 @@ from worker.cli.render.turn_summary import describe_usage
 from worker.cli.session_follower import SessionFollower
 from worker.cli.slash_commands import SLASH_HELP, RunCommand, may_be_command, parse_command, parse_run_command
 from worker.cli.terminal_input import TabPressed, UiEvent
-from worker.client import SessionClient
+from worker.session_client import SessionClient
 from workflows.domain.close_reason import CloseReason
 from workflows.domain.errors import HoldfastError, Unavailable
 from workflows.domain.events.compactions import CompactionTaken, CompactionWithdrawn

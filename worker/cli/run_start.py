@@ -11,9 +11,9 @@ from worker.cli.render import suspension_text
 from worker.cli.render.escaping import escape_exact, one_line
 from worker.cli.session_preparation import PreparedSession
 from worker.cli.unseen_files import warn_of_unseen_files
-from worker.client import SessionClient
 from worker.command_prompts import expand_command
 from worker.project_config import Role, load_project_config, sources_of
+from worker.session_client import SessionClient
 from worker.settings import Settings
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.config.turn_config import TurnConfig

@@ -13,8 +13,8 @@ from worker.cli.exit_codes import ExitCode
 from worker.cli.render import schedule_text
 from worker.cli.run_start import RunArguments
 from worker.cli.schedule_options import ScheduleOptions
-from worker.client import SessionClient
 from worker.project_config import sources_of
+from worker.session_client import SessionClient
 from worker.settings import Settings
 from workflows.domain.config.config import Budgets
 from workflows.domain.config.turn_config import TurnConfig

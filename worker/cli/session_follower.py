@@ -11,7 +11,7 @@ from worker.cli.render.escaping import escape_exact
 from worker.cli.render.session_status import describe_absent_worker, waits_for_host
 from worker.cli.render.terminal import Terminal
 from worker.cli.terminal_input import TerminalInput, is_interactive
-from worker.client import SessionClient
+from worker.session_client import SessionClient
 from worker.settings import Settings
 from worker.stack.status import status
 from workflows.domain.errors import Unavailable

@@ -14,8 +14,8 @@ from worker.cli.budget_options import ChosenLimits, check_priced
 from worker.cli.command_support import print_note
 from worker.cli.render.escaping import escape_exact
 from worker.cli.unseen_files import warn_of_unseen_files
-from worker.client import SessionClient
 from worker.project_config import Role, load_project_config, sources_of
+from worker.session_client import SessionClient
 from worker.settings import Settings
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.config.turn_config import TurnConfig

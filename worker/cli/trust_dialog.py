@@ -12,7 +12,7 @@ from worker.cli.render.console import print_rows, terminal_columns
 from worker.cli.render.formatting import pluralize
 from worker.cli.terminal_input import is_interactive
 from worker.cli.trust_listing import TrustListing, list_trust
-from worker.client import SessionClient
+from worker.session_client import SessionClient
 from worker.settings import Settings
 
 _CHOICES: Final = "y accepts them, n ignores them and does not ask again, s shows them, Enter decides later."

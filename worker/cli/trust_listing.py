@@ -6,8 +6,8 @@ from pathlib import Path
 from activities.project.checked_config import CheckedConfig
 from activities.project.file_positions import FilePositions
 from worker.api.trust import TrustDecision
-from worker.client import SessionClient
 from worker.project_config import check_project_trust
+from worker.session_client import SessionClient
 from worker.settings import Settings
 from workflows.domain.config.trust_items import TrustChange, TrustContent, TrustLeaf, find_changes
 

@@ -15,7 +15,8 @@ from worker.cli.render.event_renderer import EventRenderer
 from worker.cli.render.terminal_writer import TerminalWriter
 from worker.cli.run_loop import FollowOptions, RunLoop
 from worker.cli.session_follower import SessionFollower
-from worker.client import Holdfast, SessionClient
+from worker.client import Holdfast
+from worker.session_client import SessionClient
 from worker.stack.state_file import Endpoints
 from workflows.domain.actor import Actor
 from workflows.domain.close_reason import CloseReason
@@ -45,10 +46,11 @@ class SlowClient(SessionClient):
 
 
 class Loop(RunLoop):
-    """One that is told what happens."""
+    """A loop whose events the test makes."""
 
     def __init__(self, home: Path, prompt: MessageId | None = None, **options: object) -> None:
-        self.client = SlowClient(Holdfast(settings_of(home), NOWHERE), ADA)
+        holdfast = Holdfast(settings_of(home), NOWHERE)
+        self.client = SlowClient(holdfast.settings, holdfast.database, ADA, holdfast.deliver)
         renderer = EventRenderer(TerminalWriter(live=False))
         follower = SessionFollower(self.client, SESSION, 0)
         super().__init__(follower, renderer, prompt, FollowOptions.model_validate(options))

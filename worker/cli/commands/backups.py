@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from worker.cli.command_support import async_command, confirm, open_client, person_command, print_note
+from worker.cli.command_support import (
+    async_command,
+    confirm,
+    find_endpoints,
+    open_client,
+    person_command,
+    print_note,
+    start_stack,
+)
 from worker.cli.render.console import print_rows, terminal_columns
 from worker.cli.render.escaping import escape_exact
 from worker.cli.render.formatting import format_size, pluralize
@@ -49,14 +57,17 @@ async def backup(settings: Settings, file: Path, workspaces: bool, named: tuple[
     from worker import backup as backups  # start-up time
 
     backups.destination(file.absolute(), datetime.now(UTC))
-    async with open_client(settings) as client:
-        url = client.holdfast.endpoints.postgres_url
-        directories = await backups.select_directories(
-            settings, url, include_used=workspaces, named=named, report=print_note
+    endpoints = find_endpoints(settings) or await start_stack(settings)
+    directories = await backups.select_directories(
+        settings, endpoints.postgres_url, include_used=workspaces, named=named, report=print_note
+    )
+    if directories:
+        _confirm_directories(directories, yes=yes)
+    click.echo(
+        await backups.backup(
+            settings, endpoints.postgres_url, file.absolute(), directories=directories, report=print_note
         )
-        if directories:
-            _confirm_directories(directories, yes=yes)
-        click.echo(await backups.backup(settings, url, file.absolute(), directories=directories, report=print_note))
+    )
 
 
 def _confirm_directories(directories: "list[DirectoryEstimate]", *, yes: bool) -> None:

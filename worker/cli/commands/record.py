@@ -24,8 +24,8 @@ from worker.cli.render.formatting import pluralize
 from worker.cli.render.session_summary import SessionSummary, render_session_summary
 from worker.cli.render.styles import Row, joined, styled
 from worker.cli.render.wrap import display_width, wrap_text
-from worker.client import SessionClient
 from worker.opencode.export import Exporter
+from worker.session_client import SessionClient
 from worker.settings import Settings
 from workflows.domain.ids import SessionId
 

@@ -24,8 +24,8 @@ from worker.cli.schedule_options import ScheduleOptions, schedule_options
 from worker.cli.schema_file import read_schema
 from worker.cli.slash_commands import may_be_command, parse_command
 from worker.cli.terminal_input import is_interactive
-from worker.client import SessionClient
 from worker.project_config import Role, load_commands, load_project_config
+from worker.session_client import SessionClient
 from worker.settings import Settings
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import UsageError

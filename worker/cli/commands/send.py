@@ -10,7 +10,7 @@ from worker.cli.budget_options import ChosenLimits, budget_options
 from worker.cli.command_support import async_command, open_client, print_note
 from worker.cli.render import suspension_text
 from worker.cli.render.formatting import format_prompts_behind_wait, format_queued_prompts
-from worker.client import SessionClient
+from worker.session_client import SessionClient
 from worker.settings import Settings
 from workflows.domain.ids import SessionId
 from workflows.domain.prompt import Prompt, PromptMode

@@ -25,7 +25,7 @@ from workflows.domain.session_filter import SessionFilter
 
 if TYPE_CHECKING:  # start-up time
     from worker.api.messages import ChangeSummary
-    from worker.client import SessionClient
+    from worker.session_client import SessionClient
     from workflows.domain.sent_request import SentRequest
 
 _NAMED = 3  # sessions that share a directory

@@ -11,7 +11,7 @@ from worker.cli import completers, id_lookup
 from worker.cli.command_support import async_command, open_client, print_note
 from worker.cli.exit_codes import ExitCode
 from worker.cli.render.escaping import escape_prose
-from worker.client import SessionClient
+from worker.session_client import SessionClient
 from worker.settings import Settings
 from workflows.domain.events.generations import MessageCompleted
 from workflows.domain.ids import SessionId

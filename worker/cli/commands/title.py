@@ -11,7 +11,7 @@ from worker.cli import completers, id_lookup
 from worker.cli.command_support import async_command, open_client, print_note
 from worker.cli.exit_codes import ExitCode
 from worker.cli.render.escaping import one_line
-from worker.client import SessionClient
+from worker.session_client import SessionClient
 from worker.settings import Settings
 from worker.stored_contents import note_of
 from workflows.domain.events.event import Event

@@ -15,8 +15,8 @@ from worker.cli.render.console import print_rows, terminal_columns
 from worker.cli.render.escaping import escape_exact
 from worker.cli.trust_dialog import ACCEPTED, DECLINED
 from worker.cli.trust_listing import TrustListing, list_trust
-from worker.client import SessionClient
 from worker.project_config import find_project
+from worker.session_client import SessionClient
 from worker.settings import Settings
 from workflows.domain.errors import UsageError
 

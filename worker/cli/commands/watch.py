@@ -65,7 +65,7 @@ class WatchLoop(FollowLoop):
     def __init__(self, follower: SessionFollower, renderer: Renderer, *, after: int, until_idle: bool) -> None:
         super().__init__(follower, renderer)
         self._until_idle = until_idle
-        self._initial_seq = after  # the last event at the start; earlier ends ring no bell
+        self._initial_seq = after  # the last event at the start; no alert for earlier ends
         self._rendered_seq = after
         self._is_idle = True  # no turn is open, as far as events were shown
 

@@ -22,9 +22,10 @@ from worker.cli.render.event_renderer import EventRenderer
 from worker.cli.render.styles import styled
 from worker.cli.render.terminal_writer import MarginWriter, TerminalWriter
 from worker.cli.render.wrap import wrap_text
-from worker.client import Holdfast, SessionClient
+from worker.client import Holdfast
 from worker.scripted.model_server import serve
 from worker.scripted.request_ledger import RequestRecord, read_ledger
+from worker.session_client import SessionClient
 from worker.settings import Settings
 from worker.stack import child_programs, locks, processes, state_file
 from worker.stack.down import down

@@ -9,8 +9,8 @@ import click
 from worker.api.events import EventWithContents, PublishedDelta
 from worker.api.inbox import InboxEntry
 from worker.cli.render.subagent_view import SubagentView
-from worker.client import SessionClient
 from worker.opencode.event_lines import EventLines, JsonLine
+from worker.session_client import SessionClient
 from workflows.domain.events.generations import MessageCompleted
 from workflows.domain.ids import SessionId
 

@@ -16,8 +16,9 @@ from worker.api.events import EventWithContents, PublishedDelta
 from worker.api.inbox import InboxEntry
 from worker.cli.commands.watch import WatchLoop
 from worker.cli.session_follower import SessionFollower
-from worker.client import Holdfast, SessionClient
+from worker.client import Holdfast
 from worker.scripted.script import ScriptedAnswer, ScriptedCall, Stall
+from worker.session_client import SessionClient
 from worker.settings import Settings
 from workflows.domain.ids import AskId, SessionId
 

@@ -1,0 +1,238 @@
+"""What one person may do with the sessions of a database."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from activities.new_ids import new_id
+from activities.store import outbox, sessions
+from activities.store.journal import session_journal
+from worker.api.accepted import (
+    AcceptedAnswer,
+    AcceptedCompaction,
+    AcceptedPrompt,
+    AcceptedResume,
+    AcceptedRetry,
+    AcceptedStop,
+    AcceptedWake,
+)
+from worker.api.mapping import from_row
+from worker.client_parts import ClientParts
+from worker.length_check import check_length
+from workflows.domain.errors import Conflict, Unavailable
+from workflows.domain.ids import AskId, CompactionId, MessageId, Prefix, RetryId, SessionId, StopId, SuspensionId
+from workflows.domain.permissions.grants import GrantScope
+from workflows.domain.permissions.replies import AskDecision
+
+if TYPE_CHECKING:  # start-up time
+    from activities.store.stops import StopRequested
+    from workflows.domain.budgets import BudgetLimits
+    from workflows.domain.config.sources import ConfigSources
+    from workflows.domain.config.turn_config import TurnConfig
+    from workflows.domain.prompt import Prompt
+
+
+class SessionClient(ClientParts):
+    """What a person does, as `actor`; what is about one noun only is a part."""
+
+    async def start(
+        self,
+        directory: str,
+        message: "Prompt | str",
+        *,
+        title: str | None = None,
+        environment: Mapping[str, str] | None = None,
+        sources: "ConfigSources | None" = None,
+        turn_config: "TurnConfig | None" = None,
+        session: SessionId | None = None,
+        prompt: MessageId | None = None,
+        limits: "BudgetLimits | None" = None,
+    ) -> AcceptedPrompt:
+        """Create a session with its first prompt; idempotent with the caller's ids.
+
+        Turns read their configuration from `sources` (default: this process's variables); a `turn_config` read from
+        them saves a read. Raises UsageError for an unusable agent or model, and if another machine has our host's name.
+        A variant that the model lacks fails the turn.
+        """
+        # Start-up time: only starting needs configuration.
+        from worker.prompt_check import validate_prompt
+        from worker.session_template import prepare_template
+        from workflows.domain import titles
+
+        message = validate_prompt(message, prompt)
+        template = await prepare_template(
+            self.settings, self.database, directory, message, title, environment, sources, turn_config
+        )
+        new = sessions.NewSession(
+            id=session or SessionId(new_id(Prefix.SESSION)),
+            host=self.settings.host,
+            title=titles.first_line(message.title),
+            default_title=titles.default_title(datetime.now(UTC)),
+            **dict(template),
+        )
+        await sessions.create(self.database, new, self.actor)
+        return await self._accept(new.id, message, prompt, limits=limits)
+
+    async def prompt(
+        self,
+        session: SessionId,
+        message: "Prompt | str",
+        *,
+        prompt: MessageId | None = None,
+        sources: "ConfigSources | None" = None,
+        turn_config: "TurnConfig | None" = None,
+        limits: "BudgetLimits | None" = None,
+    ) -> AcceptedPrompt:
+        """Accept a prompt: it joins the running turn at its next step, or (queued) gets its own turn.
+
+        Its agent, model and variant apply only to a turn that it opens, `sources` from the next turn on. `prompt`: its
+        id, if it is sent again. `turn_config` as in `start`. Raises UsageError, NotFound, Conflict. A model that cannot
+        be asked, and a variant that it lacks, fail the turn.
+        """
+        from worker.prompt_check import validate_prompt  # start-up time
+
+        message = validate_prompt(message, prompt)
+        if message.agent is not None or message.subagents:
+            from worker.agent_check import check_agents  # as above: it loads the configuration
+
+            await check_agents(self.settings, self.database, session, message, sources, turn_config)
+        return await self._accept(session, message, prompt, sources, limits)
+
+    async def _accept(
+        self,
+        session: SessionId,
+        message: "Prompt",
+        prompt: MessageId | None,
+        sources: "ConfigSources | None" = None,
+        limits: "BudgetLimits | None" = None,
+    ) -> AcceptedPrompt:
+        from activities.store import budgets, prompts  # start-up time
+
+        async with session_journal(self.database, session, self.actor) as journal:
+            if message.limits is not None:
+                await budgets.require_top(journal)
+            if sources is not None:
+                await sessions.configure(journal, sources)
+            identity = prompt or await prompts.mint(journal)
+            if await prompts.accept(journal, identity, message) and limits is not None:
+                await budgets.set_limits(journal, limits)
+        return AcceptedPrompt(session=session, prompt=identity, delivered=await self.deliver(session))
+
+    async def configure(self, session: SessionId, sources: "ConfigSources") -> tuple[str, ...]:
+        """Replace the sources from the next turn on; returns the changed variables. Raises NotFound, Conflict."""
+        async with session_journal(self.database, session, self.actor) as journal:
+            return await sessions.configure(journal, sources)
+
+    async def answer(self, ask: AskId, decision: AskDecision) -> AcceptedAnswer:
+        """Answer an ask, once. Raises UsageError, NotFound, Conflict."""
+        from activities.session import answers  # start-up time
+
+        check_length("The message", decision.feedback or "")
+        check_length("The answer", "".join(each for answer in decision.answers or () for each in answer))
+        settled = await answers.answer_ask(self.database, ask, decision, self.actor)
+        await self.deliver(settled.ask.session)
+        if settled.grant is not None and settled.grant.scope is GrantScope.PROJECT:
+            with suppress(Unavailable):  # the sweeper goes on
+                for session in await answers.apply_project_grant(self.database, settled.grant.id):
+                    await self.deliver(session)
+        return from_row(AcceptedAnswer, settled)
+
+    async def retry(
+        self,
+        session: SessionId,
+        *,
+        model: str | None = None,
+        variant: str | None = None,
+        retry: RetryId | None = None,
+        sources: "ConfigSources | None" = None,
+    ) -> AcceptedRetry:
+        """Retry the newest, failed turn. A `variant` that the model lacks fails it again. Raises NotFound, Conflict."""
+        from activities.store import retries  # start-up time
+
+        async with session_journal(self.database, session, self.actor) as journal:
+            if sources is not None:
+                await sessions.configure(journal, sources)
+            retried = await retries.accept(journal, retry or RetryId(new_id(Prefix.RETRY)), model, variant)
+        delivered = await self.deliver(session)
+        return AcceptedRetry(**retried.model_dump(), session=session, delivered=delivered)
+
+    async def compact(
+        self, session: SessionId, focus: str | None = None, *, compaction: CompactionId | None = None
+    ) -> AcceptedCompaction:
+        """Replace the beginning of the conversation with a summary, before the open turn's next step or in a turn of
+        its own; `focus`: what it is to keep above all. Raises UsageError, NotFound, Conflict."""
+        from activities.store import compaction_requests  # start-up time
+
+        check_length("The message", focus or "")
+        identity = compaction or CompactionId(new_id(Prefix.COMPACTION))
+        async with session_journal(self.database, session, self.actor) as journal:
+            await compaction_requests.accept(journal, identity, focus)
+        delivered = await self.deliver(session)
+        return AcceptedCompaction(session=session, compaction=identity, delivered=delivered)
+
+    async def resume(self, session: SessionId, *, suspension: SuspensionId | None = None) -> AcceptedResume:
+        """Resume a suspended session and its subagents. Raises NotFound, Conflict."""
+        from activities.store import suspensions  # start-up time
+
+        async with session_journal(self.database, session, self.actor) as journal:
+            resumed = await suspensions.resume(journal, suspension)
+        await self.deliver(session)
+        for child in (await sessions.tree(self.database, session))[1:]:
+            with suppress(Conflict):  # it is not suspended
+                await self.resume(child)
+        return AcceptedResume(session=session, suspension=resumed)
+
+    async def wake(self, session: SessionId) -> AcceptedWake:
+        """End the pauses of providers and the waits on purpose, of the session and its subagents. Raises NotFound,
+        Conflict."""
+        from activities.store import generations, waits  # start-up time
+
+        woken = []
+        for each in await sessions.tree(self.database, session):
+            async with session_journal(self.database, each, self.actor) as journal:
+                paused, waited = await generations.end_pauses(journal), await waits.end_all(journal)
+                woken += [each] if paused or waited else []
+        if not woken:
+            raise Conflict(
+                f"Session {session!r} waits neither for a provider nor on purpose: `holdfast sessions show {session}` "
+                "says what it does."
+            )
+        for each in woken:
+            await self.deliver(each)
+        return AcceptedWake(session=session, woken=tuple(woken))
+
+    async def stop(self, session: SessionId, *, keep_queued: bool = False, stop: StopId | None = None) -> AcceptedStop:
+        """Stop the open turn and the tasks in the background, and withdraw untaken prompts."""
+        from activities.store import stops  # start-up time
+
+        async with session_journal(self.database, session, self.actor) as journal:
+            stopped = await stops.accept(journal, stop or self._stop_id(), keep_queued=keep_queued)
+        await self._deliver_stop(session, stopped)
+        return from_row(AcceptedStop, stopped)
+
+    async def end(self, session: SessionId) -> AcceptedStop:
+        """End the session and its subagents: stops turns, withdraws untaken prompts."""
+        stopped, ended = await self._end(session), {session}
+        while left := [each for each in await sessions.tree(self.database, session) if each not in ended]:
+            for child in left:  # which may have started another one meanwhile
+                await self._end(child)
+            ended.update(left)
+        return from_row(AcceptedStop, stopped)
+
+    async def _end(self, session: SessionId) -> "StopRequested":
+        from activities.store import stops  # as above
+
+        async with session_journal(self.database, session, self.actor) as journal:
+            stopped = await stops.accept(journal, self._stop_id())
+            await sessions.end(journal, "ended by a person")
+        await self._deliver_stop(session, stopped)
+        return stopped
+
+    async def _deliver_stop(self, session: SessionId, stopped: "StopRequested") -> None:
+        callers = await outbox.callers(self.database, session)  # of withdrawn prompts
+        for each in (session, *stopped.background, *callers):
+            await self.deliver(each)
+
+    def _stop_id(self) -> StopId:
+        return StopId(new_id(Prefix.STOP))

@@ -11,7 +11,7 @@ from activities.model.attempt import Attempt
 from activities.model.context_fill import answers_of, begins_anew
 from activities.model.reminders import due_reminders, mode_reminder, reminders_of_summary
 from activities.model.request_memory import RequestMemory
-from activities.store import calls, generations, prompts, prunings, step_rows, turns
+from activities.store import calls, generations, prompts, prunings, step_rows, turn_calls, turns
 from activities.store.generations import BackoffPending, Suspended, TurnOver
 from activities.store.journal import Journal
 from activities.store.model_answers import StoredAnswer
@@ -198,7 +198,7 @@ async def _begins_turn(journal: Journal, request: GenerateRequest, transcript: T
     newest = next((entry for entry in reversed(transcript) if isinstance(entry, AssistantMessage)), None)
     if newest is not None and newest.turn == request.turn and newest.body.tokens.total:
         return False  # a model's, as an ordered step uses no tokens: most steps need no query
-    return request.step == 1 + await calls.count_ordered_steps(journal, request.turn, request.step)
+    return request.step == 1 + await turn_calls.count_ordered_steps(journal, request.turn, request.step)
 
 
 def _follow(journal: Journal, attempt: Attempt, transcript: Transcript) -> None:

@@ -41,7 +41,7 @@ _PREPARED_COLUMNS: Final = (
 class CallRow(Value):
     """A row of the ledger. `plan` is None when planning failed: the claim plans again and reports the error.
     `ordered_by`: the prompt whose `ordered_part` it is, a subtask or a file; None: a model has asked for it.
-    `mentioned_by`: the prompt that mentions the agent which it would give work to."""
+    `mentioned_by`: the prompt that mentions the agent it would give work to."""
 
     id: PartId
     session: SessionId
@@ -79,7 +79,7 @@ class CallRow(Value):
 
     @property
     def asked_by(self) -> MessageId | None:
-        """The prompt by which a person has asked for a subagent's work."""
+        """The prompt that asks for a subagent's work."""
         return self.mentioned_by or (self.ordered_by if self.display.kind is DisplayKind.DELEGATE else None)
 
     @property
@@ -106,17 +106,6 @@ class CallRow(Value):
     @property
     def short_digest(self) -> str | None:
         return self.digest[:EFFECT_DIGITS] if self.digest else None
-
-
-async def count_ordered_steps(reader: RowReader, turn: TurnId, step: int) -> int:
-    """How many of a turn's steps before this one a prompt has asked for: they are none of a model's."""
-    (row,) = await reader.rows(_QUERIES.ordered_steps, turn=turn, step=step)
-    return int(row["ordered"])
-
-
-def is_ordered(calls: Sequence[CallRow]) -> bool:
-    """Whether a prompt has asked for them, no model: no last step refuses them."""
-    return any(call.ordered_by is not None for call in calls)
 
 
 class CallEnvironment(Value):
@@ -155,28 +144,6 @@ def prepare(journal: Journal, call: CallRow) -> None:
             digest=call.digest,
         )
     )
-
-
-async def of_step(journal: Journal, turn: TurnId | None, step: int | None) -> list[CallRow]:
-    """In the order of the answer; none of another generation."""
-    return [call_row(row) for row in await journal.rows(_QUERIES.of_step, turn=turn, step=step)]
-
-
-async def unsettled(journal: Journal, turn: TurnId) -> list[CallRow]:
-    """The turn's calls without an outcome, locked."""
-    return [call_row(row) for row in await journal.rows(_QUERIES.unsettled, turn=turn)]
-
-
-async def recent_loops(journal: Journal, turn: TurnId, step: int) -> tuple[str, ...]:
-    """Loop digests of the last two calls before this step, the older first."""
-    rows = await journal.rows(_QUERIES.recent_loops, turn=turn, step=step)
-    return tuple(row["loop_digest"] for row in reversed(rows))
-
-
-async def count_without_result(journal: Journal, turn: TurnId, step: int) -> int:
-    """How many answers before this step should have given the turn's result, and did not."""
-    (row,) = await journal.rows(_QUERIES.without_result, turn=turn, step=step, tool=STRUCTURED_OUTPUT)
-    return int(row["answers"])
 
 
 async def lock(journal: Journal, call: PartId) -> CallRow:

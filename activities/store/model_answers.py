@@ -6,7 +6,7 @@ from decimal import Decimal
 from itertools import takewhile
 from typing import Any, Final, NamedTuple
 
-from activities.store import calls, compactions, deltas, grants, prompts, reservations, titles, transcript
+from activities.store import calls, compactions, deltas, grants, prompts, reservations, titles, transcript, turn_calls
 from activities.store.calls import CallRow
 from activities.store.compactions import NewCompaction, NewFailure
 from activities.store.database import dumps
@@ -76,7 +76,7 @@ async def read(journal: Journal, generation: Generation, body: AnswerMetadata) -
     """`body`: of the answer's message."""
     text, rows, live = await asyncio.gather(
         read_text(journal, generation.id),
-        calls.of_step(journal, generation.turn, generation.step),
+        turn_calls.of_step(journal, generation.turn, generation.step),
         grants.list_live(journal),
     )
     return StoredAnswer(body=body, text=text, calls=tuple(rows), live=live)

@@ -6,14 +6,6 @@ VALUES (%(id)s, %(session)s, %(turn)s, %(step)s, %(position)s, %(message)s, %(pr
         %(arguments)s, %(salt)s, %(recovery)s, %(display)s, %(plan)s, %(digest)s, %(loop_digest)s,
         %(ordered_by)s, %(ordered_part)s, %(mentioned_by)s)
 
--- name: of_step
--- The calls of a step, in the order of its answer.
-SELECT * FROM call WHERE turn = %(turn)s AND step = %(step)s ORDER BY position
-
--- name: unsettled
--- Lock the calls of a turn that are not settled.
-SELECT * FROM call WHERE turn = %(turn)s AND state IN ('prepared', 'claimed') ORDER BY step, position FOR UPDATE
-
 -- name: get
 -- A call, with the directory, environment and configuration that it runs in.
 SELECT c.*, s.directory, s.environment, t.turn_config
@@ -22,18 +14,6 @@ FROM call c JOIN session s ON s.id = c.session JOIN turn t ON t.id = c.turn WHER
 -- name: lock
 -- Lock a call of this session.
 SELECT * FROM call WHERE id = %(call)s AND session = %(session)s FOR UPDATE
-
--- name: recent_loops
--- The loop digests of the two calls before a step, for the loop guard.
-SELECT loop_digest FROM call WHERE turn = %(turn)s AND step < %(step)s ORDER BY step DESC, position DESC LIMIT 2
-
--- name: without_result
--- The answers of a turn before a step that failed to give its result: with the tool for it, or with text and no call.
-SELECT count(*) AS answers FROM message m
-WHERE m.turn = %(turn)s AND m.step < %(step)s
-AND (EXISTS (SELECT 1 FROM call c WHERE c.message = m.id AND c.tool = %(tool)s)
-     OR EXISTS (SELECT 1 FROM part p WHERE p.message = m.id AND p.kind = 'text')
-        AND NOT EXISTS (SELECT 1 FROM call c WHERE c.message = m.id))
 
 -- name: claim
 -- Claim a call: fence, machine, and the decision that allowed it.
@@ -81,8 +61,3 @@ VALUES (%(call)s, %(session)s, %(file)s, %(additions)s, %(deletions)s)
 SELECT count(DISTINCT file) AS files, coalesce(sum(additions), 0)::bigint AS additions,
        coalesce(sum(deletions), 0)::bigint AS deletions
 FROM file_change WHERE session = ANY(%(sessions)s)
-
--- name: ordered_steps
--- How many steps of a turn before one consist of calls that a prompt has asked for.
-SELECT count(DISTINCT step) AS ordered FROM call
-WHERE turn = %(turn)s AND step < %(step)s AND ordered_by IS NOT NULL

@@ -46,32 +46,6 @@ async def test_changed_files_are_counted_once_each_and_their_lines_each_time(rig
     assert counted == ChangedFiles(files=2, additions=6, deletions=3)
 
 
-async def test_calls_of_a_step_keep_the_order_of_the_answer(rig: ActivityRig) -> None:
-    await rig.open_turn()
-    prepared = await rig.answered(*[("glob", {"pattern": str(number)}) for number in range(12)])
-    async with rig.journal() as journal:
-        assert [row.id for row in await calls.of_step(journal, rig.turn, 1)] == prepared
-
-
-async def test_the_loop_guard_remembers_the_last_two_calls_before_a_step(rig: ActivityRig) -> None:
-    await rig.open_turn()
-    await rig.called("glob", pattern="a")
-    newest = await rig.answered(("glob", {"pattern": "b"}), ("glob", {"pattern": "c"}))
-    loops = [(await rig.row(call)).loop_digest for call in newest]
-    async with rig.journal() as journal:
-        assert list(await calls.recent_loops(journal, rig.turn, 3)) == loops
-        assert await calls.recent_loops(journal, rig.turn, 1) == ()
-
-
-async def test_unsettled_are_those_without_an_outcome(rig: ActivityRig) -> None:
-    await rig.open_turn()
-    done, claimed, prepared = await rig.answered(*[("glob", {"pattern": "*"})] * 3)
-    await rig.run(done)
-    await rig.claim(claimed)
-    async with rig.journal() as journal:
-        assert [row.id for row in await calls.unsettled(journal, rig.turn)] == [claimed, prepared]
-
-
 @pytest.mark.parametrize(("feedback", "counts"), [(None, True), ("use b.txt", False)])
 async def test_only_a_rejection_without_a_word_ends_a_turn(
     rig: ActivityRig, feedback: str | None, counts: bool

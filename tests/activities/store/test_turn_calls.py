@@ -1,0 +1,30 @@
+"""The calls of a turn's steps."""
+
+from activities.store import turn_calls
+from tests.activities.rig import ActivityRig
+
+
+async def test_calls_of_a_step_keep_the_order_of_the_answer(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    prepared = await rig.answered(*[("glob", {"pattern": str(number)}) for number in range(12)])
+    async with rig.journal() as journal:
+        assert [row.id for row in await turn_calls.of_step(journal, rig.turn, 1)] == prepared
+
+
+async def test_the_loop_guard_remembers_the_last_two_calls_before_a_step(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    await rig.called("glob", pattern="a")
+    newest = await rig.answered(("glob", {"pattern": "b"}), ("glob", {"pattern": "c"}))
+    loops = [(await rig.row(call)).loop_digest for call in newest]
+    async with rig.journal() as journal:
+        assert list(await turn_calls.recent_loops(journal, rig.turn, 3)) == loops
+        assert await turn_calls.recent_loops(journal, rig.turn, 1) == ()
+
+
+async def test_unsettled_are_those_without_an_outcome(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    done, claimed, prepared = await rig.answered(*[("glob", {"pattern": "*"})] * 3)
+    await rig.run(done)
+    await rig.claim(claimed)
+    async with rig.journal() as journal:
+        assert [row.id for row in await turn_calls.unsettled(journal, rig.turn)] == [claimed, prepared]

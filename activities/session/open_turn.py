@@ -15,7 +15,7 @@ from activities.heartbeat import heartbeats
 from activities.project import worktree
 from activities.project.config_loader import Role
 from activities.project.project_loader import DirectoryConfig, ProjectLoader
-from activities.session.task_results import tell_of_held
+from activities.session.task_results import deliver_held_results
 from activities.store import (
     asks,
     budgets,
@@ -71,7 +71,7 @@ class ProjectActivities:
                 async with count_faults(self.database, request, "the beginning of a turn", request.turn):
                     loaded = await self.load_or_open(request)
                     if loaded.turn is not None and loaded.turn.asks_models:
-                        await tell_of_held(self.database, request.session)
+                        await deliver_held_results(self.database, request.session)
                     return loaded
             except GivenUp as given_up:
                 async with self.journal(request) as journal:

@@ -24,7 +24,7 @@ _LOG: Final = logging.getLogger("holdfast.tools")
 
 
 class _Result(NamedTuple):
-    """What a session is told. `settled`: the end of the subagent's log, if it could be read."""
+    """What a session learns of a task. `settled`: the end of the subagent's log, if it could be read."""
 
     text: str
     title: str
@@ -33,8 +33,8 @@ class _Result(NamedTuple):
 
 
 async def deliver_results(database: Database, ended: Iterable[EndedTask], deliver: Deliver | None = None) -> None:
-    """Accept their prompts; signal them, unless a run reads them anyway. The sweeper repeats what fails here, and after
-    MAX_FAULTS the session is told of that instead."""
+    """Give each result to its session as a prompt; signal it, unless a run reads it anyway. The sweeper repeats what
+    fails here; after MAX_FAULTS failures the session gets an error in place of the result."""
     for task in ended:
         try:
             await _accept_or_give_up(database, task)
@@ -47,8 +47,8 @@ async def deliver_results(database: Database, ended: Iterable[EndedTask], delive
             _LOG.exception("the result of task %s is not delivered", task.call)
 
 
-async def tell_of_held(database: Database, session: SessionId) -> None:
-    """Have the open turn read what ended with a stop, or was withdrawn by one."""
+async def deliver_held_results(database: Database, session: SessionId) -> None:
+    """Give the open turn the results that a stop held back or withdrew."""
     await deliver_results(database, await tasks.ended(database, session=session))
 
 

@@ -56,7 +56,7 @@ class ListingGroup(click.Group):
 
 
 def person_command(work: Callable[Concatenate[Settings, P], Coroutine[Any, Any, int | None]]) -> Callable[P, int]:
-    """As `async_command`, for what a person decides: raises UsageError within a call of an agent."""
+    """As `async_command`, but only people may decide this: raises UsageError within an agent's call."""
 
     async def decide(settings: Settings, /, *args: P.args, **options: P.kwargs) -> int | None:
         from worker.cli.person_check import require_person  # start-up time
@@ -123,7 +123,7 @@ def current_directory() -> Path:
         ) from None
 
 
-def ring_bell(settings: Settings) -> None:
+def alert_terminal(settings: Settings) -> None:
     if settings.bell and sys.stderr.isatty():
         click.echo("\a", nl=False, err=True)
 

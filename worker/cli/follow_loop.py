@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 
 from worker.api.events import EventWithContents, PublishedDelta
 from worker.cli.ask_prompt import AskPrompt
-from worker.cli.command_support import ring_bell
+from worker.cli.command_support import alert_terminal
 from worker.cli.exit_codes import ExitCode
 from worker.cli.person_check import agents_call
 from worker.cli.render.event_renderer import Renderer
@@ -90,7 +90,7 @@ class FollowLoop(ABC):
         if not entries or entries[0].state is not AskState.OPEN or ask in self._shown_asks:
             return None
         self._shown_asks.add(ask)
-        ring_bell(self._client.settings)
+        alert_terminal(self._client.settings)
         if self._ask_prompt is not None:
             await self._ask_prompt.on_raised(entries[0])
             return None

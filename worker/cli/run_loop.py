@@ -8,7 +8,7 @@ from activities.new_ids import new_id
 from worker.api.accepted import AcceptedStop
 from worker.api.events import EventWithContents
 from worker.cli import exit_codes
-from worker.cli.command_support import ring_bell
+from worker.cli.command_support import alert_terminal
 from worker.cli.exit_codes import ExitCode
 from worker.cli.follow_loop import FollowLoop
 from worker.cli.followed_tasks import FollowedTasks
@@ -183,7 +183,7 @@ class RunLoop(FollowLoop):
                 end = self._exit_code if gone in self._background.results else ExitCode.STOPPED
                 return await self._on_turn_over(end) if self._turn is None else None
             case TurnEnded() if event.turn == self._turn:
-                ring_bell(self._client.settings)
+                alert_terminal(self._client.settings)
                 self._turn = None
                 if event.reason == CloseReason.DONE:
                     await self._print_done()

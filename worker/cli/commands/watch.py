@@ -7,7 +7,7 @@ import click
 from worker.api.events import EventWithContents
 from worker.api.sessions import Overview
 from worker.cli import completers, exit_codes, id_lookup, other_sessions
-from worker.cli.command_support import async_command, open_client, print_note, ring_bell, thinking_option
+from worker.cli.command_support import alert_terminal, async_command, open_client, print_note, thinking_option
 from worker.cli.exit_codes import ExitCode
 from worker.cli.follow_loop import FollowLoop
 from worker.cli.render.budget_text import describe_budget
@@ -94,7 +94,7 @@ class WatchLoop(FollowLoop):
         event, seq = seen.record.event, seen.record.seq
         self._rendered_seq = seq
         if isinstance(event, TurnEnded) and seq > self._initial_seq:
-            ring_bell(self._client.settings)
+            alert_terminal(self._client.settings)
         if isinstance(event, (TurnOpened, *_RESTING)):
             self._is_idle = isinstance(event, _RESTING)
         # Any event may be the last: a late answer follows the end of its turn.

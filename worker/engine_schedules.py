@@ -30,7 +30,7 @@ from workflows.domain.wire import FiringRequest
 
 _CATCH_UP: Final = timedelta(minutes=1)  # later moments are found by their rows
 _TASK: Final = timedelta(seconds=5)
-_OWNER: Final = "queue"  # memo: of which Holdfast's schedule it is, where several share a namespace
+_OWNER: Final = "queue"  # memo: whose schedule it is, as several Holdfasts may share a namespace
 
 
 class EngineSchedules:

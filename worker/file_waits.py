@@ -19,7 +19,7 @@ from workflows.domain.ids import PartId
 from workflows.domain.waits import WaitEnd, has_happened
 
 INTERVAL: Final = 5.0  # seconds
-_TICK: Final = 2_000_000_000  # nanoseconds in which two writes may leave the same stamp
+_TICK: Final = 2_000_000_000  # nanoseconds: two writes within them may leave the same time stamp
 _LOG: Final = logging.getLogger("holdfast.waits")
 
 

@@ -1,4 +1,4 @@
-"""What a person is told of the isolation of agents' commands: there is none yet (security.md 8, level 1)."""
+"""The notice for people that agents' commands are not isolated yet (security.md 8, level 1)."""
 
 from typing import Final
 

@@ -14,7 +14,7 @@ from worker.outbox import SignalSender
 from workflows.domain.errors import Unavailable
 from workflows.domain.ids import ScheduleId
 
-_GRACE: Final = 10.0  # seconds in which Temporal itself fires
+_GRACE: Final = 10.0  # seconds that Temporal has to fire by itself
 _LOG: Final = logging.getLogger("holdfast.schedules")
 
 

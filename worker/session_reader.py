@@ -28,7 +28,8 @@ class SessionReader:
         self.host = host
 
     async def list_recent(self, wanted: SessionFilter = EVERY_SESSION, limit: int | None = 1000) -> list[Overview]:
-        """People's sessions, the last changed first, each followed by its subagents', of which one may be `wanted`."""
+        """People's sessions with their subagents' behind each, the last changed first; those where one of them is
+        `wanted`."""
         roots = None
         if not wanted.empty:
             roots, _ = await overviews.search(self.database, wanted, self.host, limit)

@@ -98,7 +98,7 @@ class Settings(Value):
     heartbeat_seconds: float = Field(default=3, gt=0)  # until a silent activity counts as dead
     sticky_seconds: float = Field(default=1, gt=0)  # until a silent worker loses a run's next task
     reconcile_seconds: float = Field(default=30, gt=0)  # until a stuck session is repaired
-    retry_budget_seconds: float = Field(default=86_400, gt=0)  # total, for a provider's failures
+    retry_budget_seconds: float = Field(default=86_400, gt=0)  # total, over a provider's failures
     retry_seconds: float = Field(default=2, gt=0)  # first pause after a failure; later ones grow
     headers_seconds: float = Field(default=120, gt=0)  # until a provider accepts a request
     first_token_seconds: float = Field(default=600, gt=0)  # then to its first piece

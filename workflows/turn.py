@@ -71,7 +71,7 @@ class Turn:
                 await self.runtime.close(self.turn.reason, self.turn.failure)
 
     def is_interrupted(self) -> bool:
-        """Whether to end the moves: at once for a stop, for a load once no activity is in flight."""
+        """Whether to end the moves. A stop ends them at once, a load as soon as no activity is in flight."""
         return self.session.has_pending_stop() or (self.session.reload and self.runtime.in_flight == 0)
 
     def mark_cancelling(self) -> None:

@@ -1,4 +1,4 @@
-"""Opens exactly the judged path, and only regular files and directories."""
+"""Opens exactly the path that was checked, and only regular files and directories."""
 
 import errno
 import os
@@ -29,7 +29,7 @@ def raise_tool_errors(path: Path) -> Iterator[None]:
 
 
 def failure_reason(error: Exception) -> str:
-    """What the operating system says, for a message that names the file itself."""
+    """The operating system's reason alone: the caller's message names the file."""
     if isinstance(error, RuntimeError):  # of Path.resolve, before Python 3.13
         return os.strerror(errno.ELOOP)
     cause = error if isinstance(error, OSError) else error.__cause__

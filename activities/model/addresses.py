@@ -1,4 +1,4 @@
-"""Checks and normalises addresses, as people write them or copy them from a provider's page, for the wires."""
+"""Checks and normalises the addresses that people type, or copy from a provider's page."""
 
 import re
 from typing import Final

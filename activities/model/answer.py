@@ -44,10 +44,10 @@ class AnswerStream:
         agent: str,
         prepare: PrepareCall | None = None,
     ) -> NewAnswer:
-        """The answer for an attempt that has begun. `prepare` makes its calls, and is told whether the answer was cut;
-        without, they are left out.
+        """The answer for an attempt that has begun. `prepare` makes each of its calls; its last argument says whether
+        the answer was cut. Without `prepare`, calls are dropped.
 
-        Raises ApplicationError, which says when to ask again, or that it is useless.
+        Raises ApplicationError, which says when to ask again, or that asking again is useless.
         """
         await failpoint("model.before_request", attempt.generation.purpose)
         assembler = AnswerAssembler()

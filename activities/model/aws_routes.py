@@ -1,4 +1,4 @@
-"""How botocore reaches the services that give credentials: by the proxy and the authorities of all other requests."""
+"""Sends botocore's requests for credentials through the same proxy, with the same authorities, as all others."""
 
 import hashlib
 import os
@@ -20,9 +20,9 @@ _HASHED: Final = "*.[0-9]"  # OpenSSL's names of files in such a folder
 
 
 class AwsRoutes:
-    """botocore knows proxies of its own and the environment's, and one file of authorities: all are joined in it.
+    """botocore takes only one file of authorities, so all that apply are joined into one.
 
-    It trusts those that AWS's programs are told of (AWS_CA_BUNDLE, `ca_bundle`), too.
+    Those of AWS's own settings (AWS_CA_BUNDLE, `ca_bundle`) are among them.
     """
 
     def __init__(self, environment: Mapping[str, str]) -> None:

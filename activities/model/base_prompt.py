@@ -1,4 +1,4 @@
-"""What a model is told where its agent has no prompt: prompts/system/base.md, with the sections of its family."""
+"""The system prompt of agents without their own: prompts/system/base.md, with the sections of the model's family."""
 
 import re
 from functools import cache

@@ -39,7 +39,7 @@ def _row(providers: str, models: str = "", **differences: Any) -> tuple[re.Patte
     return re.compile(providers), re.compile(models, re.IGNORECASE), differences
 
 
-LITELLM: Final = "litellm"  # in place of the provider, for those that litellm asks
+LITELLM: Final = "litellm"  # in place of the provider, if litellm reaches it
 _MISTRAL: Final = r"mistral|devstral|codestral|magistral|ministral|pixtral|mixtral"
 _STRAIGHT: Final = rf"(?!{LITELLM}$).*"  # all but those
 _MISTRAL_FORMS: Final[dict[str, Any]] = {

@@ -8,7 +8,7 @@ from workflows.domain.messages import ReasoningPart
 
 
 def began_without_thought(messages: tuple[InputMessage, ...], is_thought: Callable[[JsonDict], bool]) -> bool:
-    """Whether the next answer goes on from answers, none of which has a thought in its details."""
+    """Whether the next answer continues answers that all lack a thought in their details."""
     begun = False
     for answer in answers_of_turn(messages):
         if any(map(is_thought, answer.details)):

@@ -69,7 +69,7 @@ class _View(NamedTuple):
 
 
 class Compactor:
-    """Asks for a summary, and stores it once with the mark up to which it stands."""
+    """Asks for a summary, and stores it once, with the last step that it covers."""
 
     def __init__(
         self, attempts: Attempts, answers: AnswerStream, endpoints: EndpointResolver, transcripts: TranscriptCache[Any]

@@ -20,7 +20,7 @@ from workflows.domain.value import Value
 INITIAL_DELAY: Final = 2.0  # seconds
 BACKOFF_FACTOR: Final = 2.0
 JITTER: Final = 0.25
-MAX_DELAY_WITHOUT_HEADERS: Final = 30.0  # seconds, for a failure without headers
+MAX_DELAY_WITHOUT_HEADERS: Final = 30.0  # seconds, unless headers say otherwise
 MAX_DELAY: Final = (2**31 - 1) / 1000  # seconds
 _MAX_BACKOFF_ATTEMPT: Final = 8  # the delay grows no more from this attempt on
 _END_OF_STATUSES: Final = 600

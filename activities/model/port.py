@@ -80,7 +80,7 @@ class AssistantInput(Value):
 
     @property
     def text(self) -> str:
-        """Its texts, for a protocol that has one for all."""
+        """Its texts as one, as some protocols want them."""
         return "\n".join(part.text for part in self.parts if isinstance(part, TextPart))
 
     @property

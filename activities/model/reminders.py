@@ -1,7 +1,7 @@
 """What a step's request tells the model besides prompts and results.
 
-It is recorded with the step and sent again with all later requests: each extends the one before, for the provider's
-cache of prefixes.
+It is recorded with the step and sent again with all later requests: each request extends the one before, so that the
+provider's prefix cache is used.
 """
 
 from collections.abc import Iterator, Sequence

@@ -33,7 +33,7 @@ class AnswerMessages:
 
 
 class RequestMemory:
-    """Of one conversation, for the model that was asked last; lives with its cached transcript."""
+    """Encoded parts of one conversation's last request; lives with its cached transcript."""
 
     def __init__(self) -> None:
         self.answers = AnswerMessages()

@@ -36,7 +36,7 @@ _ROWS: Final = tuple(
         # xAI, "Structured Outputs with Tools": "only available for supported Grok 4 family models"
         (r"(chat|responses):xai", r"grok-4"),
         # AWS, "Get validated JSON results from models" and "Claude Messages: structured outputs". Not Claude Haiku 4.5,
-        # which refuses a schema in some accounts (vercel/ai 19988), nor later ones, of which AWS's page says nothing
+        # which refuses a schema in some accounts (vercel/ai 19988), nor later models, which AWS's page does not mention
         (r"bedrock:bedrock", r"claude-(sonnet-4-5|opus-4-[56])(?!\d)"),
         # Google, "Structured outputs with tools": "Gemini 3 series models", functions included
         (r"gemini:(gemini|vertex_ai)", r"gemini-([3-9]|\d\d)(?!.*image)"),

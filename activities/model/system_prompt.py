@@ -25,8 +25,8 @@ def system_prompt(turn_config: TurnConfig, model: str, *, platform: str, of_prom
     """The instructions before the conversation; `model` is "provider/model"; `of_prompt`: what the prompt says for its
     turn.
 
-    The same for all requests of a turn, and of others alike, for the provider's cache of prefixes: the date is a
-    reminder.
+    All requests of a turn, and of turns with the same configuration, begin with it, so that the provider's prefix
+    cache holds it. The date changes, so it is a reminder.
     """
     return join_layers(system_layers(turn_config, model, platform=platform, of_prompt=of_prompt))
 

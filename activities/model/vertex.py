@@ -47,7 +47,7 @@ def place_on_vertex(endpoint: Endpoint, id: str, options: ProviderOptions, envir
     """`endpoint` with the model's address in the user's project, and the credentials that its tokens come from.
 
     An API key reaches Gemini without a project ("express mode"), or whatever is at an address of the user's own.
-    Raises UsageError without a project, for a relative file of credentials, and as `vertex_wire` does.
+    Raises UsageError without a project, if the path of the credentials is relative, and as `vertex_wire` does.
     """
     publisher = _publisher(id, endpoint.name)
     keyed = endpoint.key is not None and (publisher.wire is Wire.GEMINI or endpoint.base_url is not None)

@@ -36,7 +36,7 @@ class FoundCommands:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Refused ones, too: who types one is told why."""
+        """Refused ones too, so that typing one says why."""
         return (*self.commands, *(each.name for each in self.refused))
 
     def named(self, name: str) -> SlashCommand:

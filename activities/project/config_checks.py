@@ -22,7 +22,7 @@ Locate: TypeAlias = Callable[[Sequence[str | int]], Located]
 
 
 def check_fields(tree: JsonObject, file: Path | str, locate: Locate) -> None:
-    """Raise ConfigError for a field of the wrong type, for what is no number, and for rules that would be lost."""
+    """Raise ConfigError for fields of the wrong type, NaN and infinity, and rules that would be lost."""
     for endless in _endless_numbers(tree):
         raise field_error(file, locate(endless), "a number is neither NaN nor infinite")
     for lost, problem in find_lost_rules(tree):

@@ -15,7 +15,7 @@ from workflows.domain.config import fields, references
 from workflows.domain.config.fields import FieldPath, JsonObject
 from workflows.domain.errors import ConfigError
 
-_TEXTS: Final = ("prompt", "template")  # of which only files are looked up
+_TEXTS: Final = ("prompt", "template")  # only their {file:…} references are looked up
 
 
 async def resolve(text: str, environ: Mapping[str, str]) -> str:

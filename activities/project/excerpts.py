@@ -33,8 +33,8 @@ def locate_in_json(text: str, path: Sequence[str | int], before: int = 0) -> Loc
 
 
 def excerpt_json(text: str, offset: int) -> str:
-    """The line at `offset`; of a long one, what is there. Nothing of a text whose secrets cannot be told by their
-    places."""
+    """The line at `offset`, or the part of it there if it is long. Empty if the secrets in the text cannot be
+    located."""
     if json_positions.is_too_deep(text):
         return ""
     start, end = text.rfind("\n", 0, offset) + 1, text.find("\n", offset)

@@ -27,7 +27,7 @@ class RemoteInstructions:
 def read_remote_instructions(
     data: Path, layers: Iterable[ConfigLayer], may_fetch: Callable[[str], bool]
 ) -> RemoteInstructions:
-    """From the copies in Holdfast's `data` directory, in the order in which `layers` name them."""
+    """From the copies in Holdfast's `data` directory, in the order of `layers`."""
     found = RemoteInstructions()
     for layer, url in _addresses([layer for layer in layers if layer.trusted], found):
         if not may_fetch(url):

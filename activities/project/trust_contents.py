@@ -1,4 +1,4 @@
-"""The project's own files to which its configuration refers: what is accepted is their content, too."""
+"""The project's own files that its configuration refers to: their contents are accepted with it."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path

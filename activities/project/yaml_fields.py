@@ -77,7 +77,7 @@ def _read(head: str, above: int) -> tuple[JsonObject, dict[JsonPath, TextPositio
 
 
 class _Loader(yaml.SafeLoader):
-    """Words as in YAML's core schema, by which OpenCode reads them: `no` and dates are texts."""
+    """Reads scalars by YAML's core schema, as OpenCode does: `no` and dates are texts."""
 
     yaml_implicit_resolvers = {}
 

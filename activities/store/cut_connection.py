@@ -1,4 +1,4 @@
-"""Cuts a connection below the driver, for a failpoint."""
+"""Cuts a connection below the driver: a failpoint's doing."""
 
 from typing import Any
 

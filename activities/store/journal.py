@@ -72,8 +72,8 @@ class Journal:
     newest `epoch`; what finishes something needs any that was given out. Others are refused (StaleFence). A deleted
     session takes nothing but what is `even_deleted`.
 
-    `seen`: the version in which this epoch left the session. Nothing is read again: each change of the rows moves the
-    end of the log, so what was read holds (`as_seen`), or the transaction fails (VersionConflict).
+    `seen`: the session's version after this epoch's last write. Nothing is read again: each change of the rows
+    moves the end of the log, so what was read holds (`as_seen`), or the transaction fails (VersionConflict).
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Projects: work trees, and directories outside of any, in which sessions were started."""
+"""Projects: work trees, and directories outside any, where sessions were started."""
 
 from datetime import datetime
 from typing import Final

@@ -52,7 +52,7 @@ async def accept(
     if prompt.command is not None:
         origin |= {"command": prompt.command.name, "template": prompt.command.template}
     work.accept(journal, item, journal.record(PromptAccepted(prompt=identity, seal=body.seal, **origin, **named)))
-    written = call is not None or journal.actor != WORKER  # else it is a result, in which an @ refers to nothing
+    written = call is not None or journal.actor != WORKER  # else it is a result: an @ in it refers to nothing
     refers = written and bool(prompt.references)
     journal.write(_QUERIES.accept, id=identity, body=body.content, salt=body.salt, refers=refers, **named)
     return True

@@ -26,7 +26,8 @@ async def read(
     offset: timedelta,
     limit: int,
 ) -> Statistics:
-    """`offset`: of local time, for the days. `limit`: names of each kind, the most expensive; of days the last ones."""
+    """Days are those of local time, at `offset` from UTC. `limit`: at most so many names of each kind, the most
+    expensive, and so many days, the last."""
     values = {
         **wanted.model_dump(include={"directory", "worktree", "since", "before"}),
         "below": None if wanted.below is None else wanted.below.rstrip("/") + "/",

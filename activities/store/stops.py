@@ -46,7 +46,7 @@ async def accept(journal: Journal, stop: StopId, *, keep_queued: bool = False) -
 
 
 async def stop_background(journal: Journal) -> tuple[SessionId, ...]:
-    """Stop the session's background tasks. Their ends do not wake it: its next turn is told."""
+    """Stop the session's background tasks. Their ends do not wake it: its next turn learns of them."""
     working = await tasks.in_background(journal)
     for each in working:
         async with journal.child_journal(each.child) as child:

@@ -97,7 +97,7 @@ async def end_and_notify(journal: Journal, call: PartId, ending: WaitEnd, text: 
 
 
 async def end_all(journal: Journal) -> bool:
-    """End all open waits of the session, for a person; False without any."""
+    """End all open waits of the session, as a person wants; False if there are none."""
     rows = await journal.rows(_QUERIES.open_of_session, session=journal.session)
     return any([await end_and_notify(journal, row["call"], WaitEnd.WOKEN) for row in rows])
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
 MAX_SCHEMA_CHARS: Final = 50_000  # characters: the model reads it in each request
-MAX_SCHEMA_DEPTH: Final = 32  # levels that a model is told of (activities/model/tool_schemas.py), two for each property
-_MAX_PROBLEMS: Final = 10  # that a model is told of
+MAX_SCHEMA_DEPTH: Final = 32  # levels that a model gets (activities/model/tool_schemas.py), two for each property
+_MAX_PROBLEMS: Final = 10  # in an error for a model
 _MAX_PROBLEM_CHARS: Final = 300  # characters of one
 _VALUES: Final = frozenset({"enum", "const", "default", "examples"})  # hold values, not schemas
 _BY_NAME: Final = frozenset(  # hold schemas by names, which may be those of keywords

@@ -153,7 +153,7 @@ def _running(params: TaskParams, child: SubagentStatus, context: ToolContext) ->
 
 
 def background_result(description: str, child: SubagentStatus, limits: OutputLimits) -> tuple[str, bool]:
-    """What a session is told of the end of a background task, and whether it has failed."""
+    """The text that reports a background task's end to its session, and whether the task has failed."""
     title, cost = _inline(description), _format_cost(child.cost)
     if child.reason in (None, CloseReason.STOPPED, CloseReason.ENDED):
         error = "It was stopped before it had finished. What it has done until then stays done."

@@ -44,7 +44,7 @@ def reach_of(written: str) -> Reach:
 
 
 def _meanings(address: IPv4Address | IPv6Address) -> Iterator[IPv4Address | IPv6Address]:
-    """An IPv6 address may hold an IPv4 one, to which something on the way forwards."""
+    """An IPv6 address may contain an IPv4 address that a gateway forwards to."""
     if isinstance(address, IPv4Address):
         yield address
         return

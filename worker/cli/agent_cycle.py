@@ -7,7 +7,7 @@ AgentNames = Callable[[], Awaitable[tuple[Sequence[str], str]]]
 
 
 class AgentCycle:
-    """`chosen`: by Tab, for the next prompt."""
+    """`chosen`: the next prompt's agent, picked by Tab."""
 
     def __init__(self, read: AgentNames) -> None:
         self.chosen: str | None = None

@@ -68,7 +68,7 @@ def _refused_agents(turn_config: TurnConfig) -> Iterator[str]:
 
 
 def _unlisted(turn_config: TurnConfig) -> Iterator[str]:
-    """Each request holds what a model is told of them."""
+    """Their descriptions are in every request, so long ones are cut or left out."""
     agents = turn_config.delegation.offered_agents(turn_config.rules)
     skills = described_skills(turn_config.skills, turn_config.rules)
     if long := [each for each in agents if len(each.description or "") > MAX_DESCRIPTION_CHARS]:

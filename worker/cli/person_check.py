@@ -1,5 +1,5 @@
-"""Whether a command was started by an agent's call, which decides nothing in place of a person: the one check of all
-doors by which something is loosened, decided or erased."""
+"""Refuses decisions to agents: every command that loosens, decides or erases something checks here whether an agent's
+call has started it."""
 
 import os
 from pathlib import Path

@@ -111,8 +111,8 @@ async def prepare_session(
 ) -> PreparedSession:
     """Read the directory's configuration as the session's next turn will, and hand over this shell's keys.
 
-    `model` and `agent` default to the session's. Raises UsageError, also for an agent that cannot work there, for an
-    unknown variant and, unless the prompt joins an open turn, for a model that no worker can use.
+    `model` and `agent` default to the session's. Raises UsageError: also for an agent that cannot work there, an
+    unknown variant and, unless the prompt joins an open turn, a model that no worker can use.
     """
     if overview.host != client.settings.host:
         if config is not None:

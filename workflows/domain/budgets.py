@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 from workflows.domain.usage import Price, Tokens
 from workflows.domain.value import Value
 
-_NEARLY: Final = Decimal("0.8")  # of a limit: a person is told
+_NEARLY: Final = Decimal("0.8")  # of a limit: the person gets a warning
 _CHARS_PER_TOKEN: Final = 4
 
 
@@ -92,7 +92,7 @@ class Estimate(Value):
 
 
 class Open(Value):
-    """A request may be sent. `nearly`: a unit that is mostly used, if a person is to be told."""
+    """A request may be sent. `nearly`: a unit that is mostly used, if the person should be warned now."""
 
     nearly: Unit | None = None
 

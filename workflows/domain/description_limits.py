@@ -1,4 +1,4 @@
-"""Lists that each request holds: what a model is told of subagents and skills."""
+"""Limits of the lists of subagents and skills, which every request contains."""
 
 from collections.abc import Sequence
 from typing import Final, Protocol, TypeVar
@@ -21,7 +21,7 @@ D = TypeVar("D", bound=Described)
 
 
 def split_listed(items: Sequence[D]) -> tuple[list[D], list[D]]:
-    """Those that a model is told of, and those with the longest descriptions, where all are too much together."""
+    """Those that fit into the list, and those left out: the longest descriptions go first."""
     left, chosen = MAX_LISTED_CHARS, set[str]()
     for item in sorted(items, key=_length):
         left -= _length(item)

@@ -13,7 +13,7 @@ _NAME: Final = re.compile(r"\w[\w .:/@+-]{0,99}(?<! )")
 
 
 class Skill(Value):
-    """Its text is read when it is loaded, from `file`. Without a description no model is told of it. `trusted`: the
+    """Its text is read from `file` when a model loads it. Without a description, models do not see it. `trusted`: the
     user's own, whose links may lead anywhere."""
 
     name: str
@@ -36,5 +36,5 @@ def usable_skills(skills: Iterable[Skill], rules: Ruleset) -> tuple[Skill, ...]:
 
 
 def described_skills(skills: Iterable[Skill], rules: Ruleset) -> list[Skill]:
-    """Those that a model may be told of."""
+    """Those that models may see."""
     return [each for each in usable_skills(skills, rules) if each.description]

@@ -74,5 +74,5 @@ def fork_title(title: str) -> str:
 
 
 def replace_unprintable(text: str) -> str:
-    """Blanks for unprintable characters, some of which PostgreSQL refuses."""
+    """Blanks for unprintable characters: PostgreSQL refuses some of them."""
     return "".join(character if character.isprintable() else " " for character in text)

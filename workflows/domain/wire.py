@@ -58,10 +58,10 @@ class LoadRequest(Request):
 
 
 class OpenTurn(WireValue):
-    """An open turn: its highest registered step, and the answer if stored. `compactions`: as in `TurnState`, for a step
-    without an answer. `compacting`: the request for a summary that a pause of its provider has held up. `compacts`: a
-    person has asked for it, and it is still to be done; `only_compacts`: that opened the turn. `cuts`, `cut_call`,
-    `corrections`, `corrected`: as in `TurnState`, without that answer."""
+    """An open turn: its highest registered step, and the answer if stored. `compactions`: as in `TurnState`, while the
+    step has no answer. `compacting`: the request for a summary that waits out a pause of its provider. `compacts`: a
+    person has asked for a compaction that is not done yet; `only_compacts`: that request opened the turn. `cuts`,
+    `cut_call`, `corrections`, `corrected`: as in `TurnState`, without that answer."""
 
     id: TurnId
     number: int

@@ -42,8 +42,8 @@ def refuses_thoughts(form: JsonDict) -> bool:
 def merge_message_options(form: JsonDict, options: Mapping[str, JsonValue], *, began_without_thought: bool) -> JsonDict:
     """`form` with the options.
 
-    `began_without_thought`: the model goes on with a turn in which it has not thought; Anthropic then refuses a budget
-    for thinking.
+    `began_without_thought`: the model has answered in this turn without thinking. Anthropic then refuses a budget for
+    thinking.
     """
     model, effort = form["model"], next((options[name] for name in _EFFORTS if name in options), None)
     others = translatable(options, (*_UNKNOWN, *_EFFORTS, _BETAS, "thinking"))
@@ -61,8 +61,8 @@ def merge_message_options(form: JsonDict, options: Mapping[str, JsonValue], *, b
 
 
 def beta_header(form: JsonDict, options: Mapping[str, JsonValue]) -> dict[str, str]:
-    """The betas that a request in `form` asks for: those of the options, and that by which Claude 4 thinks between
-    calls."""
+    """The betas that a request in `form` asks for: those of the options, and the one that lets Claude 4 think
+    between calls."""
     written = options.get(_BETAS) or []
     names = [str(name) for name in (written if isinstance(written, list) else [written])]
     if (form.get("thinking") or {}).get("type") == "enabled" and CLAUDE_4.search(form["model"]):

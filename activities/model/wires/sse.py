@@ -106,7 +106,7 @@ class EventSplitter(LineSplitter):
     def __init__(self, provider: str) -> None:
         super().__init__(provider)
         self._data: list[bytes] = []  # lines of an unfinished event
-        self._returned = False  # the bytes before ended with a CR, to which an LF may belong
+        self._returned = False  # the bytes before ended with a CR: an LF that follows belongs to it
 
     def recognizes(self, begun: bytes) -> bool:
         return _FIRST_FIELD.match(begun) is not None

@@ -11,8 +11,8 @@ _STRANGE: Final = re.compile(r"[^\t\x20-\U0010ffff]")  # git may treat these as 
 
 _ID_BYTES: Final = {"sha1": 20, "sha256": 32}
 
-# Sections (with a dot: with a name in them) of which any setting is harmless: git ignores an alias named like its own
-# command, and gitbutler, gitflow and github are other programs.
+# Sections whose settings are all harmless (a final dot: sections with a name). git ignores an alias with the name of a
+# git command; gitbutler, gitflow and github are other programs.
 _HARMLESS_SECTIONS: Final = """advice alias alias. color color. column commitgraph extensions feature fetch fsck
     gitbutler gitflow gitflow. github grep gui http http. i18n index maintenance pack pretty pull push receive rerere
     revert showbranch stash status transfer versionsort worktree"""

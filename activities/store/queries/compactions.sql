@@ -13,7 +13,7 @@ SELECT generation, turn, step, newest, media FROM compaction WHERE session = %(s
 SELECT generation, turn, step, newest, media FROM compaction WHERE generation = %(generation)s
 
 -- name: answers
--- A session's summaries, each with the step that it reaches to, the one that waited for it, and what that was told.
+-- A session's summaries, each with the last step that it covers, the step that waited for it, and that step's reminders.
 SELECT m.id, m.body, m.created_at AS at, least(g.begun_at, m.created_at) AS begun_at, c.media, last.number AS last_number,
        c.step AS last_step, t.number, coalesce(y.step, newest.step + 1) AS step, t.agent, t.model, waiting.reminders,
        asking.form

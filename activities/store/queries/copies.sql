@@ -4,7 +4,7 @@ SELECT id, number, turn_config, agent, model, variant, instructed_by, state, ste
 FROM turn WHERE session = %(session)s ORDER BY number
 
 -- name: lock_turn_configs
--- Lock the configurations of a session's turns for those of its copies, in the order in which a deletion locks them.
+-- Lock the configurations of a session's turns so that copies can refer to them, in the order of a deletion's locks.
 SELECT id FROM turn_config WHERE id IN (SELECT turn_config FROM turn WHERE session = %(session)s) ORDER BY id
 FOR KEY SHARE
 

@@ -57,5 +57,5 @@ SELECT id, reminders FROM generation WHERE id = ANY(%(ids)s)
 SELECT generation, turn, step, newest, media FROM compaction WHERE session = %(session)s
 
 -- name: shortened_prompts
--- A session's prompts of which models read only a part.
+-- A session's prompts that models read only in part.
 SELECT p.id, p.shown, p.without_files FROM work w JOIN prompt p ON p.id = w.id WHERE w.session = %(session)s AND (p.shown IS NOT NULL OR p.without_files)

@@ -47,7 +47,7 @@ UPDATE message SET deleted = true WHERE id = %(message)s
 DELETE FROM part WHERE message = %(message)s
 
 -- name: erase_calls
--- Replace what calls hold, all of which are settled.
+-- Erase the contents of settled calls.
 UPDATE call SET arguments = '{}', salt = '', plan = NULL, loop_digest = '', outcome = %(outcome)s, outcome_salt = ''
 WHERE id = ANY(%(calls)s)
 

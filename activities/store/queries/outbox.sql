@@ -34,7 +34,7 @@ SELECT session FROM outbox WHERE created_at NOT BETWEEN now() - interval '2 s' A
 GROUP BY session ORDER BY min(id)
 
 -- name: callers
--- The sessions that are to be told that tasks of a subagent are settled.
+-- The sessions that have an unsent signal that a task of this subagent is settled.
 SELECT DISTINCT k.session FROM task k
 JOIN outbox o ON o.session = k.session AND o.kind = 'settled' AND o.subject = k.call
 WHERE k.child = %(child)s

@@ -9,7 +9,7 @@ RETURNING a.id AS ask, a.session, s.title, s.directory,
           (SELECT tool FROM call WHERE call.id = a.call) AS tool, a.body, a.asked_at AS at
 
 -- name: take_budgets
--- Take budgets of which most is used, that the person's command has not been run for.
+-- Take budgets that are mostly used, and that the person's command has not been run for.
 UPDATE budget b SET notified_at = now() FROM session s
 WHERE s.id = coalesce(b.session, b.warned_in) AND b.id IN (
     SELECT id FROM budget WHERE warned_at IS NOT NULL AND notified_at IS NULL
@@ -47,7 +47,7 @@ UPDATE turn SET notified_at = now() WHERE id IN (
 )
 
 -- name: skip_older_budgets
--- Mark budgets of a host of which most was used longer ago as notified.
+-- Mark as notified the budgets of a host that became mostly used longer ago.
 UPDATE budget SET notified_at = now() WHERE id IN (
     SELECT b.id FROM budget b JOIN session s ON s.id = coalesce(b.session, b.warned_in)
     WHERE s.host IS NOT DISTINCT FROM %(host)s

@@ -14,7 +14,7 @@ FROM prompt WHERE id = %(id)s
 SELECT body FROM prompt WHERE id = %(id)s
 
 -- name: acceptance
--- The event by which a prompt was accepted that a session's turn has taken.
+-- The event that accepted a prompt, if a turn of the session has taken the prompt.
 SELECT e.canonical, w.turn FROM work w JOIN event e ON e.session = w.session AND e.seq = w.accepted_seq
 WHERE w.id = %(id)s AND w.session = %(session)s AND w.kind = 'prompt' AND w.state = 'taken'
 

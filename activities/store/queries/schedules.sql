@@ -63,7 +63,7 @@ SELECT EXISTS (SELECT FROM schedule_record r JOIN work w ON w.id = r.prompt AND 
                WHERE r.schedule = %(id)s) AS busy
 
 -- name: unsent
--- Schedules that Temporal does not have as they are; any of them, for those that fail would stay the first.
+-- Schedules that Temporal does not have as they are, in random order, so that failing ones do not block the others.
 SELECT id, host, recurrence, zone, version, trouble, state = 'active' AS wanted
 FROM schedule WHERE sent_version IS DISTINCT FROM version ORDER BY random() LIMIT 100
 

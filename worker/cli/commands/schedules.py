@@ -111,7 +111,7 @@ async def verify(settings: Settings, schedules: tuple[str, ...], as_json: bool) 
 
 @schedules.command()
 @_SEVERAL
-@click.option("-m", "--message", metavar="TEXT", help="Why, for those who look at it later.")
+@click.option("-m", "--message", metavar="TEXT", help="The reason, which the list of schedules shows.")
 @_JSON
 @async_command
 async def pause(settings: Settings, schedules: tuple[str, ...], message: str | None, as_json: bool) -> None:

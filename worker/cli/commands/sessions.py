@@ -43,8 +43,8 @@ _SESSION = click.argument("session", shell_complete=completers.session)
 def sessions(context: click.Context, /, limit: int | None, all_: bool, as_json: bool, **chosen: Any) -> None:
     """List the sessions, or show one.
 
-    The last changed stands first, and each above its subagents'. Options that choose must all hold, for a session or
-    for one of its subagents'. In a pipe there is no header, and a session's row begins with its id.
+    The last changed stands first, and each above its subagents'. Options that choose must all hold, for one session or
+    subagent of it. In a pipe there is no header, and a session's row begins with its id.
 
     \b
     Examples:

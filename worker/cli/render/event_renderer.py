@@ -115,7 +115,7 @@ class EventRenderer:
                 self._show_in_words(event, seen)
 
     def on_delta(self, delta: PublishedDelta) -> None:
-        """A newer attempt replaces an older one: of an answer also under another id, for there is one at a time."""
+        """A newer attempt replaces an older one, even if the answer's id differs: only one answer comes at a time."""
         if delta.source in self._completed_sources or not self.writer.live:
             return
         self._show_cut(", and continued")

@@ -1,4 +1,4 @@
-"""A model's Markdown as rows of a terminal, in which nothing hides, links or acts.
+"""A model's Markdown as rows of a terminal, without hidden text, links or control characters.
 
 Start-up time: imported only where a terminal shows an answer, as rich takes 60 ms to load.
 """

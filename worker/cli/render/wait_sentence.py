@@ -16,7 +16,7 @@ _TEXT: Final = 300  # characters of a poke's text
 
 
 def wait_sentence(event: Event, seen: EventWithContents) -> tuple[str, str | None] | None:
-    """With its colour. The end by its moment or file is told by its call."""
+    """With its colour. None for an end by time or file: the call itself says it."""
     match event:
         case WaitBegun():
             subject, until = begun_wait(seen, event)

@@ -69,11 +69,11 @@ class AgentSettings(Section):
     mode: AgentMode | None = None
     """`primary` works for people, `subagent` for other agents, `all` for both."""
     description: str | None = None
-    """What other agents are told of it."""
+    """What it is for: other agents read this before they hand it work."""
     color: Annotated[str, AfterValidator(_check_color)] | None = None
     """How other programs show it."""
     prompt: str | None = None
-    """The first part of what its model is told."""
+    """The first part of its system prompt."""
     disable: bool = False
     """Whether there is no such agent."""
     hidden: bool | None = None

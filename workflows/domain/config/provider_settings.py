@@ -113,7 +113,7 @@ class ProviderModel(Section):
     id: str | None = None
     """Its name at the provider, if it differs from the key."""
     name: str | None = None
-    """What it is told that it is called."""
+    """Its name in its system prompt."""
     attachment: bool | None = None
     """Whether it sees pictures and PDF files."""
     modalities: Modalities | None = None

@@ -84,7 +84,7 @@ class SessionSuspended(Value):
 
 
 class SessionRefreshed(Value):
-    """A session with work did not move: its `run`, if any, was told to load its rows."""
+    """A session with work did not move: its `run`, if any, got a signal to load its rows."""
 
     type: Literal["session.refreshed"] = "session.refreshed"
     run: str | None

@@ -50,8 +50,8 @@ class Calendar(Value):
     def moments(self, day: date, zone: tzinfo) -> list[datetime]:
         """Of a day that it has, in order.
 
-        A time that the clock skips that day is left out. One that it shows twice counts once, but for a calendar of
-        every hour, in which each hour counts.
+        A time that the clock skips that day is left out. A time that it shows twice counts once, or twice if the
+        calendar has every hour.
         """
         folds = (0, 1) if self.hours == ALL_HOURS else (0,)
         found = set()

@@ -143,7 +143,7 @@ class CallEffects:
         """Raises NotFound."""
         row, environment, prepared = await calls.take(self.database, call)
         turn_config = await self.database.turn_configs.get(self.database, environment.turn_config)
-        turn = self.loader.turn_context(environment.directory, turn_config)
+        turn = self.loader.turn_context(turn_config)
         if row.ordered_by is not None and row.asked_by is not None:
             turn = turn.open_to(str(row.arguments.get("subagent_type")))
         context = self.context(row, turn, environment.environment, fence)
@@ -163,7 +163,7 @@ class CallEffects:
             call=call.id,
             attempt=attempt,
             turn=turn,
-            environment=tool_environment(environment, turn.workspace, call.id),
+            environment=partial(tool_environment, environment, turn.workspace, call.id),
             progress=progress,
             answers=partial(asks.answers_to, self.database, call.id),
             queue_prompt=partial(queue_prompt, self.database, call, fence),

@@ -141,7 +141,7 @@ class Model:
             if limit is not None:
                 return limit
             config, agent = view.turn_config, attempt.turn_status.agent
-            context = self.loader.turn_context(config.directory, config)
+            context = self.loader.turn_context(config)
             mentions = newest_mentions(view.transcript, request.turn)
             preparer = CallPreparer(request, attempt.generation.message, begun.toolset, context, self.planner, mentions)
             answer = await self.answers.get(attempt, model, begun.question, agent, preparer.prepare)
@@ -155,7 +155,7 @@ class Model:
     ) -> StepResult:
         """The answer that a prompt gives is stored as a model's is: once, with the decisions still to come."""
         config = step.turn_config
-        context = self.loader.turn_context(config.directory, config)
+        context = self.loader.turn_context(config)
         if isinstance(step, SubtaskStep):
             context = context.open_to(step.subtask.task.agent)
         preparer = CallPreparer(request, attempt.generation.message, self.toolsets.of(config), context, self.planner)
@@ -197,11 +197,10 @@ class Model:
     async def resolve_references(self, unresolved: Unresolved) -> Resolved:
         """Raises ConfigError when they are not found in time."""
         config = unresolved.turn_config
-        delegation = config.delegation
+        delegation, workspace = config.delegation, self.loader.turn_workspace(config)
         agents = [] if delegation.too_deep else [each.name for each in delegation.offered_agents(config.rules)]
 
         def resolve() -> Resolved:
-            workspace = self.loader.workspace(config.directory, config.home)
             prompts = unresolved.prompts.items()
             return {prompt: resolve_references(content, workspace, agents) for prompt, content in prompts}
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,8 +56,24 @@ class ProjectLoader:
             Path(directory), data=self.data, home=Path(home or self.default_sources.home), temporary=self.temporary
         )
 
-    def turn_context(self, directory: str, turn_config: TurnConfig) -> TurnContext:
-        return TurnContext.from_config(self.workspace(directory, turn_config.home), turn_config)
+    def turn_context(self, turn_config: TurnConfig) -> TurnContext:
+        return TurnContext.from_config(self.turn_workspace(turn_config), turn_config)
+
+    def turn_workspace(self, turn_config: TurnConfig) -> Workspace:
+        """As the turn has found it: its file system is not asked again, which may not answer, or have a link there."""
+        worktree, home = turn_config.worktree, turn_config.home or self.default_sources.home
+        data, temporary = self._own_folders
+        return Workspace(
+            directory=Path(turn_config.directory),
+            worktree=Path(worktree) if worktree else None,
+            data=data,
+            home=Path(home),
+            temporary=temporary,
+        )
+
+    @cached_property
+    def _own_folders(self) -> tuple[Path, Path]:
+        return self.data.resolve(), self.temporary.resolve()
 
     async def load(
         self,

@@ -109,9 +109,8 @@ class CallRow(Value):
 
 
 class CallEnvironment(Value):
-    """The session's directory, the shell's environment, and the id of the turn's configuration."""
+    """The shell's environment, and the id of the turn's configuration."""
 
-    directory: str
     environment: dict[str, str]
     turn_config: TurnConfigId
 

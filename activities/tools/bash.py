@@ -26,6 +26,7 @@ from activities.turn_context import TurnContext
 from workflows.domain.call_display import CallDisplay, DisplayKind
 from workflows.domain.effects import Effect, Recovery
 from workflows.domain.errors import OutcomeUnknown, ToolError
+from workflows.domain.ids import PartId
 from workflows.domain.value import Value
 
 _MAX_SHORT_CHARS: Final = 256  # characters of a command, checked within milliseconds
@@ -112,15 +113,17 @@ class BashTool(BuiltInTool[BashParams]):
         return await asyncio.to_thread(build_output, params.command, end, directory, context)
 
     async def _start_command(self, params: BashParams, plan: Plan, context: ToolContext) -> None:
+        environment = {**await asyncio.to_thread(context.environment), **plan.effect.environment}
         await context.fence()
-        await launch(CallDirectory.of(context.workspace, context.call), self._command_spec(params, plan, context))
+        spec = self._command_spec(params, plan, environment, context.call)
+        await launch(CallDirectory.of(context.workspace, context.call), spec)
 
-    def _command_spec(self, params: BashParams, plan: Plan, context: ToolContext) -> CommandSpec:
-        faults = {name: armed_action(name, context.call) for name in _FAILPOINTS}
+    def _command_spec(self, params: BashParams, plan: Plan, environment: dict[str, str], call: PartId) -> CommandSpec:
+        faults = {name: armed_action(name, call) for name in _FAILPOINTS}
         return CommandSpec(
-            arguments=[_find_bash(context.environment), "--noprofile", "--norc", "-c", params.command],
+            arguments=[_find_bash(environment), "--noprofile", "--norc", "-c", params.command],
             directory=plan.effect.directory,
-            environment={**context.environment, **plan.effect.environment},
+            environment=environment,
             timeout=(params.timeout or self.limits.timeout_ms) / 1000,
             spool_bytes=self.limits.spool_bytes,
             lease_seconds=self.limits.lease_seconds,

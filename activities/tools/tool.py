@@ -129,18 +129,17 @@ class Waiting(Value):
 
 @dataclass(frozen=True)
 class ToolContext:
-    """`environment`: all variables of a program that the tool starts (security.md 10.1). `progress` shows live metadata
-    (`title`, `metadata`); updates may be lost. `answers`: a person's, to the call's questions. `queue_prompt`: one
-    for a later turn of the session, once for a call. `attach`: claims files of instructions for this call's result,
-    but for those that the session's context has. `fence`: call it
-    directly before an irrevocable step (rename, start of a program); raises StaleFence when a later attempt has taken
-    over."""
+    """`environment`: all variables of a program that the tool starts (security.md 10.1); it follows links: call it in a
+    thread. `progress` shows live metadata (`title`, `metadata`); updates may be lost. `answers`: a person's, to the
+    call's questions. `queue_prompt`: one for a later turn of the session, once for a call. `attach`: claims files of
+    instructions for this call's result, but for those that the session's context has. `fence`: call it directly before
+    an irrevocable step (rename, start of a program); raises StaleFence when a later attempt has taken over."""
 
     session: SessionId
     call: PartId
     attempt: str
     turn: TurnContext
-    environment: dict[str, str]
+    environment: Callable[[], dict[str, str]]
     progress: Callable[[dict[str, JsonValue]], Awaitable[None]]
     answers: Callable[[], Awaitable[Answers | None]]
     queue_prompt: Callable[[Prompt], Awaitable[None]]

@@ -7,8 +7,8 @@ VALUES (%(id)s, %(session)s, %(turn)s, %(step)s, %(position)s, %(message)s, %(pr
         %(ordered_by)s, %(ordered_part)s, %(mentioned_by)s)
 
 -- name: get
--- A call, with the directory, environment and configuration that it runs in.
-SELECT c.*, s.directory, s.environment, t.turn_config
+-- A call, with the environment and configuration that it runs in.
+SELECT c.*, s.environment, t.turn_config
 FROM call c JOIN session s ON s.id = c.session JOIN turn t ON t.id = c.turn WHERE c.id = %(call)s
 
 -- name: lock

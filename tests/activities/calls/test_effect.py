@@ -39,6 +39,17 @@ async def test_a_tool_that_has_gone_makes_no_plan_and_leaves_a_claimed_call_unkn
     assert stopped[0] is CallState.UNKNOWN and "There is no tool 'probe' any more." in stopped[1].output
 
 
+async def test_a_call_works_where_its_turn_began_and_follows_no_link_that_is_there_since(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    call, project = await rig.called("read", filePath="a.txt"), rig.project.resolve()
+    rig.project.rename(rig.project.with_name("moved"))
+    rig.project.symlink_to("/")
+    effect = await rig.effect(call, rig.fence())
+    plan = await effect.plan()
+    assert effect.context.workspace.directory == project and isinstance(plan, Plan)
+    assert "external_directory" in [request.permission for request in plan.requests]
+
+
 async def test_arguments_are_checked_once(rig: ActivityRig) -> None:
     checked: list[str] = []
 
@@ -81,7 +92,7 @@ async def test_a_job_has_its_place_and_the_call_in_its_environment(rig: Activity
     call = await rig.called("bash", command="true")
     found = await context(rig, call, Fence(1, 2, 3, 4))
     assert (found.workspace.directory, found.workspace.data) == (rig.project, rig.loader.data)
-    assert (found.call, found.attempt, found.environment["HOLDFAST_CALL_ID"]) == (call, "1-2-3-4", call)
+    assert (found.call, found.attempt, found.environment()["HOLDFAST_CALL_ID"]) == (call, "1-2-3-4", call)
 
 
 async def test_progress_reaches_watchers_under_its_attempt(rig: ActivityRig) -> None:

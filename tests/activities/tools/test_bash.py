@@ -10,6 +10,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,7 @@ class BashRig:
             call=CALL,
             attempt="1-1-1",
             turn=TurnContext(self.workspace),
-            environment=tool_environment({"PATH": "/usr/bin:/bin"}, self.workspace, CALL),
+            environment=partial(tool_environment, {"PATH": "/usr/bin:/bin"}, self.workspace, CALL),
             progress=progress,
             answers=no_answers,
             queue_prompt=no_prompt,

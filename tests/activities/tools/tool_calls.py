@@ -65,7 +65,7 @@ class NoDelegate:
 def make_context(workspace: Workspace, *, turn: TurnContext | None = None, **others: Any) -> ToolContext:
     defaults: dict[str, Any] = {
         "attempt": "1-1-1",
-        "environment": {},
+        "environment": dict,
         "progress": do_nothing,
         "answers": do_nothing,
         "queue_prompt": do_nothing,

@@ -6,13 +6,14 @@ WITH inserted AS (
 UPDATE session SET suspension = %(id)s WHERE id = %(session)s
 
 -- name: settle
--- Settle a suspension; after an answer the directory is accepted as it is now.
+-- Settle a suspension; after an answer the directory is accepted as it is now, unless it did not answer itself.
 WITH settled AS (
-    UPDATE suspension SET state = %(state)s, author = %(author)s, settled_at = now() WHERE id = %(id)s
+    UPDATE suspension SET state = %(state)s, author = %(author)s, settled_at = now() WHERE id = %(id)s RETURNING reason
 )
 UPDATE session SET suspension = NULL,
-                   directory_identity = CASE %(state)s WHEN 'answered' THEN NULL ELSE directory_identity END
-WHERE id = %(session)s
+                   directory_identity = CASE WHEN %(state)s = 'answered' AND settled.reason <> 'silent' THEN NULL
+                                             ELSE directory_identity END
+FROM settled WHERE session.id = %(session)s
 
 -- name: find
 -- The session and state of a suspension.

@@ -26,7 +26,7 @@ from workflows.domain.permissions.loop_guard import GUARD_REQUEST
 from workflows.domain.permissions.replies import Reply
 from workflows.domain.permissions.rules import Action
 from workflows.domain.prompt import PromptMode
-from workflows.domain.suspension import SuspendReason
+from workflows.domain.suspension import SuspendCause, SuspendReason
 from workflows.domain.wire import CloseReason, LoadResult, OpenTurn
 
 WRITE = {"filePath": "a.txt", "content": "x"}
@@ -414,6 +414,20 @@ async def test_a_person_lets_it_go_on_with_the_directory_as_it_is_now(rig: Activ
     await rig.close()
     await rig.prompt(model="scripted/model")
     assert (await loaded(rig)).number == 3
+
+
+async def test_a_directory_that_did_not_answer_is_compared_with_the_one_before_when_it_does(rig: ActivityRig) -> None:
+    rig.file(".git/HEAD", "ref: refs/heads/main\n")
+    await rig.open_turn()
+    await rig.close()
+    async with rig.journal() as journal:
+        await suspensions.suspend(journal, SuspendCause(reason=SuspendReason.SILENT, was=str(rig.project)))
+    async with rig.journal() as journal:
+        await suspensions.resume(journal)
+    await switch(rig)
+    await rig.prompt(model="scripted/model")
+    await rig.load()
+    assert [event.reason for event in await rig.events() if isinstance(event, SessionSuspended)] == ["silent", "branch"]
 
 
 async def test_a_directory_that_is_still_missing_suspends_the_session_again(rig: ActivityRig) -> None:

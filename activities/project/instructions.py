@@ -26,6 +26,9 @@ _WIDE: Final = (
     f"only {MAX_WALKED:,} files and folders are looked at for patterns, for {MAX_SECONDS:g} seconds: files may be "
     "missing from this one on"
 )
+_FURTHER: Final = (
+    "a link in an accepted place leads there: name it in `instructions`, too, to have it shown and accepted"
+)
 _MANY_PLACES: Final = f"{_OUTSIDE}, and this pattern leads to more than {MAX_PLACES} places there"
 _MANY: Final = (
     f"only the first {MAX_INSTRUCTION_FILES} files of instructions of your own, and as many of a project, are read, "
@@ -142,8 +145,9 @@ def _candidates_of_layer(
         if isinstance(outside, TrustItem) and accepted.find(outside) is not None:
             places = _places(matches)
             matches = _match(path, workspace, layer, walk, [workspace.root, *places])
-            outside = _leading_outside(entry, layer, matches)
-        yield from filter(None, [outside])
+            yield from _further_places(layer, matches)
+        elif outside is not None:
+            yield outside
         hits = (hit for each in matches for hit in each.files)
         known = (Candidate(hit, layer.trusted or _is_of(places, hit, workspace.root), layer.file) for hit in hits)
         yield from islice(known, MAX_INSTRUCTION_FILES + 1)
@@ -186,6 +190,12 @@ def _leading_outside(entry: str, layer: ConfigLayer, matches: Iterable[Matches])
         return UntrustedField(file=layer.file, field=f"instructions {entry}", why=_MANY_PLACES)
     value = f"{entry} ({', '.join(map(shown_path, places))})"
     return TrustItem(file=layer.file, path=("instructions", entry), value=value, why=_OUTSIDE) if places else None
+
+
+def _further_places(layer: ConfigLayer, matches: Iterable[Matches]) -> Iterator[UntrustedField]:
+    """To which links in accepted places lead: nobody has seen them before."""
+    for place in _places(matches)[:MAX_PLACES]:
+        yield UntrustedField(file=layer.file, field=f"instructions {shown_path(place)}", why=_FURTHER)
 
 
 def _match(

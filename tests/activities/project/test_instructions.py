@@ -304,6 +304,24 @@ def test_an_accepted_pattern_reads_only_places_that_were_shown(project_home: Pro
     assert str(project_home.home / "private") in str(found.items[0].value)
 
 
+def test_a_link_in_an_accepted_place_is_named_with_what_to_do_and_then_accepted(project_home: ProjectHome) -> None:
+    for name in ("shared/near/a.md", "private/b.md"):
+        project_home.write(name, name, under=project_home.home)
+    (project_home.home / "shared" / "link").symlink_to(project_home.home / "private")
+    workspace, sources = project_home.workspace(), project_home.sources()
+
+    def read(*entries: str) -> tuple[list[str], list[str]]:
+        project_home.write("opencode.json", json.dumps({"instructions": entries}))
+        layers = read_layers(workspace, sources, project_home.managed)
+        shown = TrustContent(items=read_instructions(workspace, layers, sources).items)
+        found = read_instructions(workspace, layers, sources, shown)
+        assert found.items == ()
+        return [each.text for each in found.instructions], [each.field for each in found.ignored]
+
+    assert read("~/shared/*/*.md") == (["shared/near/a.md"], [f"instructions {project_home.home}/private"])
+    assert read("~/shared/*/*.md", "~/private/*.md")[0] == ["shared/near/a.md", "private/b.md"]
+
+
 def test_a_pattern_that_leads_to_too_many_places_cannot_be_accepted(project_home: ProjectHome) -> None:
     (project_home.project / "links").mkdir()
     for number in range(MAX_PLACES + 1):

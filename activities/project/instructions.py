@@ -135,7 +135,7 @@ def _candidates_of_layer(
     for entry in _entries(layer):
         if _is_url(entry):
             continue
-        path = workspace.home / entry[2:] if entry.startswith("~/") else Path(entry)
+        path = _path_of(entry, workspace.home)
         if not layer.trusted and _leads_elsewhere(path, workspace.root):
             yield Candidate(path, False, layer.file)
             continue
@@ -163,6 +163,12 @@ def instruction_urls(layer: ConfigLayer) -> Iterator[str]:
 def _entries(layer: ConfigLayer) -> Iterator[str]:
     entries = layer.tree.get("instructions")
     return map(str, entries if isinstance(entries, list) else [])
+
+
+def _path_of(entry: str, home: Path) -> Path:
+    if entry.startswith("/"):
+        return Path("/", entry.lstrip("/"))  # two slashes at the beginning are another root to Python
+    return home / entry[2:] if entry.startswith("~/") else Path(entry)
 
 
 def _is_url(entry: str) -> bool:

@@ -84,6 +84,15 @@ def test_a_project_names_files_of_its_own_only(project_home: ProjectHome) -> Non
     assert len(held) == 3
 
 
+@pytest.mark.parametrize("name", ["", "/", "/rules/a.md", "/rules/*.md", "/**/a.md", "/../project/rules/*.md"])
+@pytest.mark.parametrize("before", ["", "/"])
+def test_a_project_may_be_named_by_its_absolute_path(project_home: ProjectHome, name: str, before: str) -> None:
+    project_home.write("rules/a.md", "inside")
+    project_home.write("opencode.json", json.dumps({"instructions": [f"{before}{project_home.project}{name}"]}))
+
+    assert read(project_home, "sub") == (["inside"] if len(name) > 1 else [], [])
+
+
 def test_a_projects_patterns_do_not_leave_it(project_home: ProjectHome) -> None:
     outside = project_home.write("rules/a.md", "outside", under=project_home.home).parent
     project_home.write("rules/b.md", "inside")

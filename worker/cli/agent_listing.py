@@ -13,7 +13,7 @@ from worker.settings import Settings
 from workflows.domain.agents.agent import Agent
 from workflows.domain.agents.built_in import BUILT_IN, HIDDEN, SUMMARY, TITLE, agent_named
 from workflows.domain.agents.refused_agent import RefusedAgent
-from workflows.domain.config.agent_selection import default_agent, hidden_agent, is_disabled
+from workflows.domain.config.agent_selection import hidden_agent, is_disabled
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import UnknownAgent
 from workflows.domain.permissions.defaults import DEFAULT_RULES
@@ -79,7 +79,7 @@ async def read_agent(settings: Settings, name: str) -> AgentDetails:
     turn_config = await load_project_config(settings, current_directory(), Role(name, ancestors=1))
     model = turn_config.agent.model or (turn_config.config.model if turn_config.agent.selectable else None)
     layers = [*system_layers(turn_config, model or "", platform=platform.system().lower())]
-    listed = ListedAgent(turn_config.agent, origins.files_of(name), name == _default_name(turn_config))
+    listed = ListedAgent(turn_config.agent, origins.files_of(name), name == await _default_name(settings))
     warnings = tuple(each for each in turn_config.warnings if each.startswith(listed.files))
     return AgentDetails(listed, model, _rules(turn_config, origins), _sized(layers), warnings)
 
@@ -95,9 +95,9 @@ async def load_any_config(settings: Settings) -> tuple[TurnConfig, str | None]:
         return await load_project_config(settings, current_directory(), role), str(error)
 
 
-def _default_name(turn_config: TurnConfig) -> str | None:
+async def _default_name(settings: Settings) -> str | None:
     with suppress(UnknownAgent):
-        return default_agent(turn_config.config, {each.name: each for each in turn_config.delegation.agents}).name
+        return (await load_project_config(settings, current_directory())).agent.name
     return None
 
 

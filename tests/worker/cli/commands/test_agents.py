@@ -46,12 +46,17 @@ async def test_an_agent_is_shown_with_the_file_of_each_rule(bare: CommandRunner)
 
 
 async def test_the_default_agent_and_the_model_of_hidden_ones_are_shown(bare: CommandRunner) -> None:
-    build, summary = [
-        json.loads((await configured(bare).run("agents", "show", "build", "--json")).out),
-        json.loads((await bare.run("agents", "show", "summary", "--json")).out),
+    """A project's choice that nobody has accepted is not the default."""
+    own = OWN | {"agent": {"bold": {"permission": {"bash": "allow"}}}}
+    (configured(bare).directory.parent / ".config/opencode/opencode.json").write_text(json.dumps(own))
+    (bare.directory / "opencode.json").write_text('{"default_agent": "bold"}')
+
+    build, bold, summary = [
+        json.loads((await bare.run("agents", "show", name, "--json")).out) for name in ("build", "bold", "summary")
     ]
 
-    assert build["default"] and not summary["default"] and summary["model"] == "own/small"
+    assert [each["default"] for each in (build, bold, summary)] == [True, False, False]
+    assert summary["model"] == "own/small"
 
 
 async def test_an_agent_that_cannot_be_shown_is_answered_with_why(bare: CommandRunner) -> None:

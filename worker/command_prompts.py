@@ -1,17 +1,23 @@
 """The prompts that slash commands become."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from worker.project_config import check_project_trust, load_commands
+from pydantic import JsonValue
+
+from activities.project.config_rules import Powers
+from worker.project_config import Role, check_project_trust, find_project, load_commands, load_project_config
 from worker.settings import Settings
+from workflows.domain.agents.agent import Agent, AgentMode
 from workflows.domain.commands.slash_command import CommandSource, SlashCommand, command_prompt
 from workflows.domain.commands.template import find_shell_references
 from workflows.domain.config.agent_selection import select_agent
 from workflows.domain.config.merge import is_local
 from workflows.domain.config.references import has_reference
 from workflows.domain.config.sources import ConfigSources
+from workflows.domain.config.trust_items import TrustContent
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import UsageError
 from workflows.domain.messages import ShellPart
@@ -33,26 +39,61 @@ async def expand_command(
     agents, default = turn_config.delegation.agents, turn_config.agent.name
     prompt = command_prompt(command, arguments, given or Prompt(parts=()), agents, default)
     shell = [part.command for part in prompt.parts if isinstance(part, ShellPart)]
-    if shell and not (command.trusted or await _is_accepted(command, settings, turn_config, sources)):
+    found = _TrustedParts(command, settings, turn_config, sources)
+    if shell and not (command.trusted or await found.holds("template", [*find_shell_references(command.template)])):
         _refuse_shell(command, shell)
     if prompt.agent is not None:
         select_agent(prompt.agent, {each.name: each for each in agents})  # raises for one that works for others only
+    named = _named_by_file(command, prompt, agents)
+    if named is not None and named != default and not await found.holds("agent", named):
+        await _refuse_bolder(found, named)
     return prompt
 
 
-async def _is_accepted(
-    command: SlashCommand, settings: Settings, turn_config: TurnConfig, sources: ConfigSources | None
-) -> bool:
-    """Whether exactly what this text runs is part of what a person has accepted: the file may have changed since."""
-    if turn_config.accepted is None:
-        return False
-    checked = await check_project_trust(settings, Path(turn_config.directory), sources)
-    return checked.content.digest == turn_config.accepted.digest and any(
-        item.path == ("command", command.name, "template")
-        and item.file in command.files
-        and item.value == find_shell_references(command.template)
-        for item in checked.content.items
-    )
+@dataclass(frozen=True)
+class _TrustedParts:
+    """What a person may accept of a command, and has accepted."""
+
+    command: SlashCommand
+    settings: Settings
+    turn_config: TurnConfig
+    sources: ConfigSources | None
+
+    async def holds(self, field: str, value: JsonValue) -> bool:
+        accepted = self.turn_config.accepted
+        content = await self.showing(field, value) if accepted is not None else None
+        return accepted is not None and content is not None and content.digest == accepted.digest
+
+    async def showing(self, field: str, value: JsonValue) -> TrustContent | None:
+        """What a person may accept, if exactly this is part of it: the file may have changed since."""
+        content = (await check_project_trust(self.settings, Path(self.turn_config.directory), self.sources)).content
+        part = ("command", self.command.name, field), value
+        shown = any((item.path, item.value) == part and item.file in self.command.files for item in content.items)
+        return content if shown else None
+
+
+def _named_by_file(command: SlashCommand, prompt: Prompt, agents: Sequence[Agent]) -> str | None:
+    """The agent to which only a file that is not the user's own gives the work. A subagent of theirs does not count:
+    any model may hand it work, as far as their rules say so."""
+    if command.agent is None or command.agent_trusted:
+        return None
+    for_others = any(each.name == command.agent and each.mode is not AgentMode.PRIMARY for each in agents)
+    return None if prompt.subtasks and for_others else command.agent
+
+
+async def _refuse_bolder(parts: _TrustedParts, agent: str) -> None:
+    """Raises UsageError for an agent that may do more than the one that works here."""
+    command, turn_config = parts.command, parts.turn_config
+    directory = Path(turn_config.directory)
+    other = await load_project_config(parts.settings, directory, Role(agent), parts.sources)
+    own, named = (Powers(each.rules, each.agent.steps) for each in (turn_config, other))
+    if named.exceed(own, find_project(parts.settings, directory)):
+        shown = await parts.showing("agent", agent)
+        raise UsageError(
+            f"/{command.name} of {', '.join(command.files)} is for the agent {agent!r}, which may do more than "
+            f"{turn_config.agent.name!r}: choose it yourself (`--agent {agent}`, or Tab)"
+            f"{', or accept it with `holdfast trust`' if shown else ''}."
+        )
 
 
 def _refuse_shell(command: SlashCommand, shell: Sequence[str]) -> NoReturn:

@@ -1,13 +1,12 @@
 """CheckedConfig: what a directory's files say, and what of it counts (security.md 12)."""
 
-import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from activities.files.workspace import Workspace
-from activities.project.command_trust import shell_items
-from activities.project.config_rules import rules_of
+from activities.project.command_trust import agent_items, named_agents, project_commands, shell_items
+from activities.project.config_rules import Powers, rules_of
 from activities.project.instructions import FoundInstructions, read_instructions
 from activities.project.prompt_files import ReadPrompts, read_prompts
 from activities.project.remote_instructions import foreign_addresses
@@ -18,7 +17,6 @@ from workflows.domain.agents.built_in import BUILD
 from workflows.domain.config.agent_selection import available_agents, default_agent
 from workflows.domain.config.config import AgentSettings, Config
 from workflows.domain.config.fields import FieldPath
-from workflows.domain.config.loosening import loosens
 from workflows.domain.config.merge import ConfigLayer, merge_files
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.config.trust import AppliedTrust, apply_trust
@@ -80,16 +78,18 @@ def check_trust(
     layers = pin_contents(prompts.layers, accepted.items)
     trusting = {layer.file for layer in layers if accepted.items and layer.is_of_project}
     applied, agents = _apply(layers, workspace, trusting)
+    commands = project_commands(files, workspace, sources)
     instructions = read_instructions(workspace, layers, sources, accepted)
     folders = configured_folders(workspace, layers, accepted)
-    judged = (*applied.items, *foreign_addresses(layers), *shell_items(files, workspace, sources), *agents.items)
+    of_commands = (*shell_items(commands), *_bold_commands(commands, agents, applied, workspace))
+    judged = (*applied.items, *foreign_addresses(layers), *of_commands, *agents.items)
     held = (
         *(item for item in judged if not (accepted.items and item.is_of_project)),
         *prompts.items,
         *instructions.items,
         *folders.items,
     )
-    further = () if accepted.items else _follows(held, agents, layers, workspace)
+    further = () if accepted.items else _follows(held, agents, layers, commands, workspace)
     content = accepted if accepted.items else _content((*held, *further), workspace)
     if agents.default is None:
         held += tuple(item for item in further if item.path == _DEFAULT_AGENT)
@@ -122,13 +122,18 @@ def _apply(
 
 
 def _follows(
-    held: Sequence[TrustItem], agents: CheckedAgents, layers: Sequence[ConfigLayer], workspace: Workspace
+    held: Sequence[TrustItem],
+    agents: CheckedAgents,
+    layers: Sequence[ConfigLayer],
+    commands: Sequence[ConfigLayer],
+    workspace: Workspace,
 ) -> tuple[TrustItem, ...]:
-    """What has an effect once the `held` ones have theirs: another default agent, a subagent that is freed."""
+    """What has an effect once the `held` ones have theirs: another default agent, a subagent that is freed, a command's
+    agent that may do more then."""
     if not any(item.is_of_project for item in held):
         return ()
     applied, then = _apply(layers, workspace, {layer.file for layer in layers if layer.is_of_project})
-    items = (*applied.items, *then.items)
+    items = (*applied.items, *then.items, *_bold_commands(commands, then, applied, workspace))
     if not then.items and then.default not in (None, agents.default, then.own_default):
         items = (*items, _chosen_default(then.default, layers))
     known = {_identity(item) for item in held}
@@ -162,15 +167,18 @@ def _check_agents(applied: AppliedTrust, layers: Sequence[ConfigLayer], workspac
     return CheckedAgents(known, agent.name, own_default, (_chosen_default(agent.name, layers),) if bolder else ())
 
 
+def _bold_commands(
+    commands: Sequence[ConfigLayer], agents: CheckedAgents, applied: AppliedTrust, workspace: Workspace
+) -> Iterator[TrustItem]:
+    named = (agents.known[name] for name in named_agents(commands) & agents.known.keys() - {agents.own_default})
+    bolder = {agent.name for agent in named if _is_bolder(agent, agents.own_default, applied, workspace)}
+    return agent_items(commands, bolder)
+
+
 def _is_bolder(agent: Agent, own_default: str, applied: AppliedTrust, workspace: Workspace) -> bool:
-    """By its rules, or its steps. Plans lie outside of the project, and are no more than the work of `plan`."""
     steps = applied.own.agent.get(own_default, AgentSettings()).steps
-    if (agent.steps or math.inf) > (steps or math.inf):
-        return True
-    found = (
-        rule for rule in rules_of(agent.name, applied.config, workspace) if rule.pattern != f"{workspace.data}/plans/*"
-    )
-    return loosens(rules_of(own_default, applied.own, workspace), tuple(found))
+    own = Powers(rules_of(own_default, applied.own, workspace), steps)
+    return Powers(rules_of(agent.name, applied.config, workspace), agent.steps).exceed(own, workspace)
 
 
 def _own_default(own: Config) -> str:

@@ -103,8 +103,15 @@ def _of_settings(name: str, settings: CommandSettings, writers: Sequence[ConfigL
         variant=settings.variant,
         subtask=settings.subtask,
         files=tuple(dict.fromkeys(layer.file for layer in writers)),
-        trusted=[layer.trusted for layer in writers if value_at(layer.tree, ("command", name, "template"))][-1],
+        trusted=_is_trusted(name, "template", writers),
+        agent_trusted=_is_trusted(name, "agent", writers) and _is_trusted(name, "subtask", writers),
     )
+
+
+def _is_trusted(name: str, field: str, writers: Sequence[ConfigLayer]) -> bool:
+    """Whether the last layer that sets it is the user's own; true if none does."""
+    tables = ((layer, value_at(layer.tree, ("command", name))) for layer in reversed(writers))
+    return next((layer.trusted for layer, table in tables if isinstance(table, dict) and field in table), True)
 
 
 def _of_skill(skill: Skill, workspace: Workspace) -> SlashCommand:

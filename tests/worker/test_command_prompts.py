@@ -1,17 +1,19 @@
-"""What a project's command runs is exactly what a person has accepted."""
+"""What a project's command runs, and with whose rights, is exactly what a person has accepted."""
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from worker.command_prompts import expand_command
-from worker.project_config import check_project_trust, load_project_config
+from worker.project_config import Role, check_project_trust, load_project_config
 from worker.settings import Settings
 from workflows.domain.config.accepted_trust import AcceptedTrust
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import UsageError
 from workflows.domain.messages import ShellPart
+from workflows.domain.prompt import Prompt
 
 TEMPLATE = "Look: !`ls $1`"
 
@@ -25,10 +27,14 @@ def command(tmp_path: Path) -> Path:
     return file
 
 
+def settings_of(command: Path) -> Settings:
+    home = command.parents[3]
+    return Settings.read({"HOME": str(home), "HOLDFAST_MANAGED_CONFIG": str(home / "none")})
+
+
 async def run(command: Path, changed: str = "", named: str = "look") -> list[str]:
     """The programs of a prompt, where the file was `changed` since a turn's configuration was read as accepted."""
-    project = command.parents[2]
-    settings = Settings.read({"HOME": str(project.parent), "HOLDFAST_MANAGED_CONFIG": str(project.parent / "none")})
+    project, settings = command.parents[2], settings_of(command)
     content = (await check_project_trust(settings, project)).content
     turn_config: TurnConfig = await load_project_config(settings, project)
     accepted = AcceptedTrust(record=1, digest=content.digest, author="me", at=datetime.now(UTC))
@@ -56,3 +62,57 @@ async def test_a_projects_skill_runs_nothing_although_its_files_are_accepted(com
 
     with pytest.raises(UsageError, match="a project's skill runs nothing as a command"):
         await run(command, named="how")
+
+
+def own_configuration(command: Path) -> None:
+    """The user's own: `bold` runs what it likes, which is asked about otherwise."""
+    tree = {
+        "permission": {"bash": "ask"},
+        "agent": {"bold": {"mode": "primary", "permission": {"bash": "allow"}}},
+        "command": {"other": {"template": "Look.", "agent": "bold"}},
+    }
+    file = command.parents[3] / ".config/opencode/opencode.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps(tree))
+
+
+async def typed(command: Path, name: str, agent: str | None = None, *, accepted: bool = False) -> Prompt:
+    """The prompt of a command that is typed where the agent works."""
+    project, settings = command.parents[2], settings_of(command)
+    digest = (await check_project_trust(settings, project)).content.digest
+    record = AcceptedTrust(record=1, digest=digest, author="me", at=datetime.now(UTC)) if accepted else None
+    turn_config = await load_project_config(settings, project, Role(agent))
+    given = Prompt(parts=(), agent=agent)
+    return await expand_command(settings, turn_config.model_copy(update={"accepted": record}), name, "", given)
+
+
+@pytest.mark.parametrize("fields", ["agent: bold", "agent: bold\nsubtask: true"])
+async def test_a_projects_command_is_for_a_bolder_agent_once_a_person_has_seen_that(command: Path, fields: str) -> None:
+    own_configuration(command)
+    command.write_text(f"---\n{fields}\n---\nLook.")
+
+    with pytest.raises(UsageError, match=r"/look of .*look.md is for the agent 'bold', .* more than 'build': .*trust"):
+        await typed(command, "look")
+    chosen, accepted = await typed(command, "look", "bold"), await typed(command, "look", accepted=True)
+
+    assert chosen.subagents == accepted.subagents and accepted.agent == (None if accepted.subagents else "bold")
+
+
+async def test_a_projects_command_does_not_lead_out_of_a_chosen_agent(command: Path) -> None:
+    command.write_text("---\nagent: build\n---\nLook.")
+
+    assert (await typed(command, "look")).agent == "build"
+    with pytest.raises(UsageError, match=r"more than 'plan': choose it yourself \(`--agent build`, or Tab\)\."):
+        await typed(command, "look", "plan")
+
+
+async def test_a_projects_file_gives_no_command_of_the_users_a_bolder_agent(command: Path) -> None:
+    own_configuration(command)
+    own = command.parents[3] / ".opencode/command/own.md"  # it comes behind the project's
+    own.parent.mkdir(parents=True)
+    own.write_text("Look.")
+    (command.parents[2] / "opencode.json").write_text('{"command": {"own": {"template": "t", "agent": "bold"}}}')
+
+    assert (await typed(command, "other")).agent == "bold"
+    with pytest.raises(UsageError, match="is for the agent 'bold'"):
+        await typed(command, "own")

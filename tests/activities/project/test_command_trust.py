@@ -38,6 +38,28 @@ async def test_what_templates_of_the_project_run_is_accepted_with_it_and_their_w
     assert before == same != other
 
 
+async def test_a_bolder_agent_of_a_command_is_accepted_also_one_that_follows_from_what_is_held(
+    project_home: ProjectHome,
+) -> None:
+    project_home.write(
+        "opencode.json",
+        '{"permission": {"bash": "ask"}, "agent": {"bold": {"permission": {"bash": "allow"}}}}',
+        under=project_home.config,
+    )
+    agents = {"quick": {"permission": {"bash": "allow"}}, "calm": {"permission": {"bash": "deny"}}}
+    table = {name: {"template": "t", "agent": name} for name in ("bold", "quick", "calm", "build", "none")}
+    project_home.write("opencode.json", json.dumps({"agent": agents, "command": table}))
+
+    found = await leaves(project_home)
+
+    effects = [each.effect for each in found if each.path[0] == "command"]
+    assert effects == [
+        f"has agent {name} do what /{name} says, which may do more than yours" for name in ("bold", "quick")
+    ]
+    held = [each.field for each in (await project_home.load()).untrusted_fields]
+    assert held == ["agent.quick.permission.bash.*", "command.bold.agent"]
+
+
 async def test_a_folder_of_commands_that_cannot_be_read_stops_no_turn(project_home: ProjectHome) -> None:
     for number in range(501):
         project_home.write(f".opencode/command/c{number}.md", "!`ls`")

@@ -67,9 +67,11 @@ def test_the_words_of_a_projects_command_are_not_a_persons(trusted: bool, mentio
     given = Prompt(parts=(TextPart(text="And @general."),))
     told = prompt_of("@plan", given, template="Let @explore look at $1.", trusted=trusted)
     ordered = prompt_of(given=Prompt(parts=()), subtask=True, trusted=trusted)
+    by_project = prompt_of(given=Prompt(parts=()), subtask=True, trusted=trusted, agent_trusted=False)
 
     assert mentioned_names(told) == ("explore", "general") and mentioned_names(told.by_person) == mentioned
     assert list(ordered.by_person.subtasks) == ([0] if trusted else [])
+    assert not by_project.by_person.subtasks
 
 
 def test_a_command_opens_a_turn_and_names_its_template_and_references() -> None:

@@ -21,8 +21,8 @@ class CommandSource(StrEnum):
 
 
 class SlashCommand(Value):
-    """`files`: those that set something of it; `trusted`: its template is the user's own, or built in. `subtask`: None
-    leaves it to the mode of its agent."""
+    """`files`: those that set something of it; `trusted`: its template is the user's own, or built in;
+    `agent_trusted`: so are its agent, and whether it is a subtask. `subtask`: None leaves it to the agent's mode."""
 
     name: str
     template: str
@@ -34,6 +34,7 @@ class SlashCommand(Value):
     source: CommandSource = CommandSource.CONFIGURATION
     files: tuple[str, ...] = ()
     trusted: bool = True
+    agent_trusted: bool = True
 
     @property
     def hints(self) -> tuple[str, ...]:
@@ -60,10 +61,11 @@ def command_prompt(
     own_model = command.model or (agent.model if command.agent else None)
     model = own_model if own_model and not has_reference(own_model) else given.model
     variant = command.variant or (given.variant if own_model is None else None)
-    named = {"name": command.name, "template": command.digest, "trusted": command.trusted}
+    is_subtask = agent.mode is AgentMode.SUBAGENT if command.subtask is None else command.subtask
+    trusted = command.trusted and (command.agent_trusted or not is_subtask)
+    named = {"name": command.name, "template": command.digest, "trusted": trusted}
     used = UsedCommand(**named, arguments=arguments, typed_at=expanded.arguments)
     shared = {"command": used, "mode": PromptMode.QUEUE}
-    is_subtask = agent.mode is AgentMode.SUBAGENT if command.subtask is None else command.subtask
     if not is_subtask:
         named = {"agent": command.agent or given.agent, "model": model, "variant": variant}
         return given.model_copy(

@@ -46,6 +46,7 @@ _EFFECTS: Final = tuple(
         ("instructions.*", "has models read {value}, which is outside of the project"),
         ("skills.urls", "fetches skills from {value}"),
         ("skills.paths.*", "offers the skills in {value}, which is outside of the project"),
+        ("command.*.agent", "has agent {value} do what /{0} says, which may do more than yours"),
         ("command.*.template", "runs {value} where a person types /{0}"),
         ("subagent_depth", "lets subagents start others, {value} levels deep"),
         ("holdfast.larger_model", "lets the model {value} take over a conversation that has grown too long"),

@@ -42,6 +42,7 @@ from workflows.domain.usage import Tokens, decimal_text
 _REFERENCES: Final = ("id", "sessionID", "messageID", "parentID", "partID", "tail_start_id")
 _MOST: Final = 10**12  # tokens, and dollars: no sum of them overflows
 _NAME: Final = 200  # characters of an agent or a model
+_TASK: Final = re.compile(r'<task id="([^"]*)" state="(\w+)"')
 _NO_TOOL_NAME: Final = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -58,6 +59,7 @@ class SessionImport:
         self._turns = 0
         self._newest: CopiedAnswer | None = None
         self._answer_before: dict[str, CopiedAnswer | None] = {}  # each message of the file
+        self._at_work = _find_tasks_at_work(found)
         self._tails: dict[str, str] = {}  # by the message that asks for a summary: the first that is sent besides it
 
     def make(self) -> ImportedSession:
@@ -187,7 +189,7 @@ class SessionImport:
         for position, each in enumerate(message.parts):
             if isinstance(each.content, ForeignTool):
                 id, state = PartId(self._ids[each.part.id]), each.content.state
-                settled, outcome = _settlement(state)
+                settled, outcome = outcomes.not_copied() if each.part.id in self._at_work else _settlement(state)
                 yield CopiedCall(
                     id=id,
                     position=position,
@@ -219,6 +221,20 @@ def _new_ids(found: ImportFile) -> Mapping[str, str]:
         ids[message.info.id] = new_id(Prefix.MESSAGE)
         ids |= {each.part.id: new_id(Prefix.PART) for each in message.parts}
     return ids
+
+
+def _find_tasks_at_work(found: ImportFile) -> set[str]:
+    """The parts of calls whose background tasks have no result in the file."""
+    begun: dict[str, str] = {}  # the session of each
+    for each in (part for message in found.messages for part in message.parts):
+        match each.content:
+            case ForeignTool(state=ForeignState(status="completed", output=output, metadata={"background": True})):
+                if (task := _TASK.match(output)) is not None and task[2] == "running":
+                    begun[each.part.id] = task[1]
+            case ForeignText(text=text) if begun:
+                ended = {id for id, state in _TASK.findall(text) if state != "running"}
+                begun = {part: id for part, id in begun.items() if id not in ended}
+    return set(begun)
 
 
 def _settlement(state: ForeignState) -> tuple[CallState, Outcome]:

@@ -165,6 +165,24 @@ def test_a_summary_stands_for_what_is_before_its_tail(tmp_path: Path, tail: str 
     assert (last.turn, last.step) == (first.turn, stands_for)
 
 
+@pytest.mark.parametrize(("ended", "state"), [("ses_1", "done"), ("ses_2", "cancelled")])
+def test_a_background_task_without_a_result_in_the_file_is_not_said_to_run(
+    tmp_path: Path, ended: str, state: str
+) -> None:
+    whole = document()
+    output = '<task id="ses_1" state="running">\n<summary>Works.</summary>\n</task>'
+    begun = {"status": "completed", "input": {}, "output": output, "metadata": {"background": True}}
+    call = {"type": "tool", "callID": "c", "tool": "task", "state": begun}
+    result = {"type": "text", "text": f'<task id="{ended}" state="completed">Found.</task>', "synthetic": True}
+    whole["messages"] = [message(1, "assistant", [call]), message(2, "user", [result])]
+    made = SessionImport(
+        read_import(write(tmp_path / "a.json", whole)), TurnConfig(**BARE), "tester", new_ids=False
+    ).make()
+    seen = made.messages[0].seen
+    assert isinstance(seen, CopiedAnswer) and seen.calls[0].state == state
+    assert ("running" in seen.calls[0].outcome.output) == (state == "done")
+
+
 async def test_an_import_is_exported_again_as_it_came_and_goes_on(open_harness: OpenHarness) -> None:
     async with open_harness(*[ScriptedAnswer(text="I see a file.")] * 4) as harness, harness.running_worker():
         person = shell(harness)

@@ -1,6 +1,7 @@
 """Whether a conversation has filled its model's context."""
 
 from collections.abc import Collection
+from itertools import takewhile
 
 from activities.model.context_split import estimate_results, estimate_tokens
 from workflows.domain.context_window import overflows
@@ -19,15 +20,24 @@ def begins_anew(transcript: Transcript) -> bool:
 
 
 def context_tokens(transcript: Transcript, cleared: Collection[PartId] = (), freed: int = 0) -> int:
-    """The tokens of a next request: the tokens of the newest answer, and an estimate of all that follows it.
+    """The tokens of a next request: those of the newest answer that were counted, and an estimate of all that follows
+    it, such as a step that a prompt has ordered.
 
-    `cleared`: calls without their results; `freed`: tokens of those that the newest answer's request still had.
+    `cleared`: calls without their results; `freed`: tokens of those that this answer's request still had.
     """
-    answer = next((entry for entry in reversed(transcript) if isinstance(entry, AssistantMessage)), None)
-    if answer is None or begins_anew(transcript) or not answer.body.tokens.context:
+    answer = _newest_counted(transcript)
+    if answer is None:
         return estimate_tokens(transcript, cleared)
     later = transcript[transcript.index(answer) + 1 :]
     return max(answer.body.tokens.context - freed, 0) + estimate_results(answer) + estimate_tokens(later)
+
+
+def _newest_counted(transcript: Transcript) -> AssistantMessage | None:
+    """Of those since the newest summary: others have counted the context before it."""
+    first, answers = transcript[0] if transcript else None, reversed(answers_of(transcript))
+    newest = first.newest if isinstance(first, ContextSummary) else None
+    since = takewhile(lambda answer: answer.id != newest, answers)
+    return next((answer for answer in since if answer.body.tokens.context), None)
 
 
 def is_full(transcript: Transcript, usable: int, tokens: int) -> bool:
@@ -51,6 +61,9 @@ def _instructions_fill(transcript: Transcript, usable: int) -> bool:
         return False
     answers = answers_of(transcript)
     known = [answer.id for answer in answers]
-    answer = answers[known.index(first.newest) + 1 if first.newest in known else 0]
+    since = answers[known.index(first.newest) + 1 if first.newest in known else 0 :]
+    answer = next((each for each in since if each.body.tokens.context), None)
+    if answer is None:
+        return False
     besides = answer.body.tokens.prompt - estimate_tokens(transcript[: transcript.index(answer)])
     return overflows(besides, usable)

@@ -226,8 +226,8 @@ def _with_files(journal: Journal, resolved: Resolved) -> Resolved:
 
 
 def _is_new(pruning: PruningRow, transcript: Transcript) -> bool:
-    """Whether no answer was asked for since."""
-    return not any(answer.turn == pruning.turn for answer in answers_of(transcript))
+    """Whether no answer has counted the context since."""
+    return not any(answer.turn == pruning.turn and answer.body.tokens.context for answer in answers_of(transcript))
 
 
 def _remind(journal: Journal, attempt: Attempt, due: tuple[Reminder, ...]) -> str | None:

@@ -50,6 +50,15 @@ def test_results_that_are_cleared_do_not_count_nor_does_what_the_newest_answer_s
     assert context_tokens(estimated, {old.id}) == context_tokens(estimated) - 1000
 
 
+def test_a_step_that_no_model_was_asked_for_is_estimated_behind_the_newest_answer_that_was_counted() -> None:
+    ordered = answered(0, call("x" * 400), name="msg_b")
+    history = (said(40), answered(900), said(40), ordered)
+
+    assert context_tokens(history) == 900 + context_tokens((said(40), ordered))
+    compacted = (summary("notes"), answered(5000, name="msg_0"), said(40), ordered)
+    assert context_tokens(compacted) == context_tokens((compacted[0], said(40), ordered))
+
+
 def test_before_the_first_answer_nothing_is_full() -> None:
     assert not is_full((said(400_000),), 1000)
 
@@ -64,8 +73,9 @@ def test_an_answer_from_before_a_summary_does_not_count() -> None:
 def test_no_further_summary_helps_where_instructions_fill_the_context(prompted: int, full: bool) -> None:
     """It does where the first prompt behind the summary was long."""
     transcript = (summary("notes"), answered(0, name="msg_0"), said(prompted), answered(1100))
+    ordered = (*transcript[:3], answered(0, name="msg_b"), *transcript[3:])
 
-    assert is_full(transcript, 1000) == full
+    assert is_full(transcript, 1000) == is_full(ordered, 1000) == full
 
 
 def test_a_prompt_that_takes_most_of_the_window_is_shortened_even_where_compaction_is_off() -> None:

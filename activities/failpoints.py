@@ -101,7 +101,7 @@ class ArmedFault:
         return self.name == name and self.call in (None, call)
 
     def exception(self) -> Exception:
-        """Of `raise:TypeName`: one of Python's or ours."""
+        """The exception that `raise:TypeName` names: one of Python's or ours."""
         kind = getattr(builtins, self.value, None) or getattr(errors, self.value, None)
         if not (isinstance(kind, type) and issubclass(kind, Exception)):
             raise UsageError(f"{VARIABLE} raises {self.value!r}: name an exception of Python's or of ours")

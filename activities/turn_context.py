@@ -19,7 +19,7 @@ from workflows.domain.skills import Skill
 
 
 def output_limits(turn_config: TurnConfig) -> OutputLimits:
-    """Of a call's output for the model."""
+    """The limits of what the model gets of a call's output."""
     return OutputLimits.model_validate(turn_config.config.tool_output.model_dump(exclude_none=True))
 
 
@@ -65,7 +65,7 @@ class TurnContext:
 
     @cached_property
     def _restricting_patterns(self) -> tuple[str, ...]:
-        """In lower case."""
+        """The patterns that ask or deny, in lower case."""
         rules = rules_about(permission_keys.READ, self.rules)
         last = max((at for at, rule in enumerate(rules) if rule.pattern == "*" and not rule.unless), default=0)
         return tuple({rule.pattern.casefold() for rule in rules[last:] if rule.action is not Action.ALLOW})

@@ -54,7 +54,7 @@ def _sections(model: type[Section]) -> Iterator[type[Section]]:
 
 
 def _descriptions(module: ModuleType) -> dict[tuple[str, str], str]:
-    """By class and field: the text below each."""
+    """The docstring below each field, by class and field."""
     found = {}
     for model in ast.parse(inspect.getsource(module)).body:
         body = model.body if isinstance(model, ast.ClassDef) else []
@@ -87,7 +87,7 @@ def _without(shape: JsonSchema, *names: str) -> JsonSchema:
 
 
 def _plain(node: Any, *, names: bool = False) -> Any:
-    """Without titles of fields and empty defaults. `names`: its keys are names of fields."""
+    """The schema without titles of fields and empty defaults. `names`: its keys are names of fields."""
     if isinstance(node, list):
         return [_plain(each) for each in node]
     if not isinstance(node, dict):

@@ -111,7 +111,7 @@ def schedule_spec(recurrence: Recurrence, zone: str) -> ScheduleSpec:
 
 
 def _ranges(numbers: Sequence[int]) -> list[ScheduleRange]:
-    """Of ascending numbers, those that follow each other together."""
+    """The ranges of consecutive numbers; `numbers` ascend."""
     found = []
     for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0]):
         members = [number for _, number in run]

@@ -36,7 +36,7 @@ def check_files(files: Sequence[FilePart]) -> None:
 
 
 def _check_content(part: FilePart) -> int:
-    """Its size in bytes."""
+    """Returns the size of its content in bytes."""
     name = part.filename or part.mime
     try:
         content = part.content

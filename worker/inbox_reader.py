@@ -48,7 +48,7 @@ class InboxReader:
         return from_rows(Completion, await query(self.database, typed))
 
     async def tokens(self) -> set[str]:
-        """Those that calls wait for."""
+        """The tokens that calls wait for."""
         from activities.store import waits  # start-up time: it also writes, with all events
 
         return {each.subject.name for each in await waits.open_pokes(self.database)}

@@ -49,7 +49,7 @@ async def check_project_trust(
 
 
 def find_project(settings: Settings, directory: Path) -> Workspace:
-    """Without a look at its configuration."""
+    """The directory's workspace; does not read its configuration."""
     return project_loader(settings, settings.environment).workspace(str(directory))
 
 

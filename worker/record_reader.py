@@ -64,7 +64,7 @@ class RecordReader:
         return None if found is None else await model_answers.read_text(self.database, found.generation)
 
     async def warnings(self, turn_config: TurnConfigId) -> tuple[str, ...]:
-        """Of what a turn's configuration names: what has no effect, or another one."""
+        """What a turn's configuration names to no effect, or to another than it says."""
         return (await self.database.turn_configs.get(self.database, turn_config)).warnings
 
     async def change_summary(self, session: SessionId) -> ChangeSummary | None:
@@ -92,11 +92,11 @@ class RecordReader:
             yield from_row(MessageDetails, row)
 
     async def summaries(self, session: SessionId) -> list[SummaryDetails]:
-        """Of its compactions, the oldest first."""
+        """The summaries of its compactions, the oldest first."""
         return from_rows(SummaryDetails, await summaries.of_session(self.database, session))
 
     async def failures(self, session: SessionId) -> list[StepFailure]:
-        """Of its steps' attempts, the oldest first."""
+        """The failed attempts at its steps, the oldest first."""
         return from_rows(StepFailure, await step_failures.of_session(self.database, session))
 
     async def imported(self, session: SessionId) -> ImportedInfo | None:
@@ -105,7 +105,7 @@ class RecordReader:
         return from_row(ImportedInfo, row) if row is not None else None
 
     async def imported_messages(self, session: SessionId) -> AsyncIterator[tuple[MessageId, dict[str, JsonValue]]]:
-        """As they came, in order."""
+        """The messages of an import as they came, in order."""
         async for id, body in copies.imported_messages(self.database, session):
             yield id, body
 

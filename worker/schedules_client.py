@@ -144,7 +144,7 @@ class SchedulesClient:
             schedules.pause(batch, row, note)
 
     async def resume(self, schedule: ScheduleId) -> None:
-        """From its next time on. Raises NotFound, Conflict."""
+        """Let a schedule go on from its next time. Raises NotFound, Conflict."""
         async with self._change(schedule, RecordKind.RESUMED) as (batch, row):
             _require(row, ScheduleState.PAUSED, "is not paused")
             next_at = next_after(row.recurrence, row.now, ZoneInfo(row.zone))

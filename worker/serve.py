@@ -163,7 +163,7 @@ async def _require_usable_database(settings: Settings, url: str) -> None:
 
 
 def write_worker_note(settings: Settings, installed: Release) -> None:
-    """To compare with the installed release."""
+    """Note which release the worker is, to compare with the installed one."""
     file = Layout(home=settings.home).worker
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     note = WorkerNote(

@@ -43,7 +43,8 @@ class SessionReader:
     async def statistics(
         self, wanted: SessionFilter, *, session: SessionId | None = None, offset: timedelta, limit: int
     ) -> Statistics:
-        """Of all answers, or those of a `session` and its subagents; the filter's times are the answers'."""
+        """Statistics of all answers, or of those of a `session` and its subagents; the filter's times are the
+        answers'."""
         tree = None if session is None else await sessions.tree(self.database, session)
         return await statistics.read(self.database, wanted, host=self.host, sessions=tree, offset=offset, limit=limit)
 
@@ -94,7 +95,7 @@ class SessionReader:
         return found
 
     async def below(self, session: SessionId) -> list[Overview]:
-        """Its subagents', the oldest first; not those of a subagent."""
+        """The sessions of its own subagents, the oldest first; not those further down."""
         found = from_rows(Overview, await overviews.list_recent(self.database, roots=[session]))
         return [each for each in found if each.parent == session]
 
@@ -104,11 +105,11 @@ class SessionReader:
         return await sessions.tree(self.database, session)
 
     async def budgets(self, session: SessionId) -> list[BudgetOverview]:
-        """Those with limits."""
+        """The budgets with limits."""
         return await self._budgets(await budgets.of_session(self.database, session))
 
     async def budgets_of_day(self) -> list[BudgetOverview]:
-        """Those of this host's present day."""
+        """The budgets of this host's present day."""
         return await self._budgets(await budgets.of_day(self.database, self.host))
 
     async def _budgets(self, rows: Sequence[BudgetRow]) -> list[BudgetOverview]:

@@ -9,7 +9,7 @@ from workflows.domain.config.trust_items import TrustContent
 
 
 class TrustClient:
-    """Of this host's projects, which are named by their work trees."""
+    """What people accept of this host's projects, which are named by their work trees."""
 
     def __init__(self, database: Database, host: str | None, actor: Actor) -> None:
         self._database = database

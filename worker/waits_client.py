@@ -44,7 +44,7 @@ class WaitsClient:
         return AcceptedPoke(session=sessions[0], token=token, calls=ended, delivered=delivered)
 
     async def _end(self, session: SessionId, calls: list[PartId], text: str | None) -> tuple[PartId, ...]:
-        """Those that have not ended meanwhile."""
+        """End those that have not ended meanwhile."""
         async with session_journal(self.database, session, self.actor) as journal:
             await journal.locked()
             return tuple([each for each in calls if await waits.end_and_notify(journal, each, WaitEnd.POKED, text)])

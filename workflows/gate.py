@@ -54,7 +54,7 @@ class Gate:
         return opened.state is not AskState.CLOSED
 
     async def wait_for_answer(self, call: OpenCall) -> None:
-        """Without a timeout."""
+        """Waits without a timeout."""
         workflow.set_current_details(
             f"Turn {self.turn.number}: waits for an answer: holdfast asks {call.ask} ({call.label or call.tool})"
         )

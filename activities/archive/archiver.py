@@ -127,7 +127,8 @@ def _digest(path: Path) -> str:
 
 
 def remove_call_files(data: Path, calls: Iterable[PartId]) -> list[str]:
-    """Of calls whose rows are gone. Returns why some stay; those that remain after a crash are removed by age."""
+    """Remove the files of calls whose rows are gone. Returns why some stay; those that remain after a crash are removed
+    by age."""
     failures = []
     for call in calls:
         try:

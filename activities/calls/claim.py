@@ -183,7 +183,7 @@ class CallClaim:
         return self._write(journal, evidence, decide(evidence, self.plan))
 
     async def _take_as_prepared(self, journal: Journal, prepared: PreparedCall | None) -> Claimed | CallResult:
-        """Where rules alone allow the effect of then: the revocation of another session's grant changes only that
+        """Only if rules alone allow the effect: a grant of another session can be revoked without a change of this
         session's log."""
         stopped = journal.ended or journal.suspension is not None
         if prepared is None or prepared.row.asked_by is not None or self.plan is None or stopped:
@@ -279,7 +279,7 @@ async def _who_ordered(journal: Journal, call: CallRow) -> str | None:
 
 
 def _decision_on(finding: Finding, answer: AskRow | None) -> RecordedDecision | None:
-    """None: undecided."""
+    """None if it is undecided."""
     if answer is not None:
         return RecordedDecision(permission=finding.permission, by="answer", ask=answer.id, author=answer.author)
     if finding.action is not Action.ALLOW:

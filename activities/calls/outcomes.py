@@ -17,17 +17,17 @@ _LOG: Final = logging.getLogger("holdfast.tools")
 
 
 def aborted() -> Settlement:
-    """Of a stopped call without output."""
+    """The outcome of a stopped call without output."""
     return CallState.CANCELLED, _interrupted(ABORTED)
 
 
 def not_copied() -> Settlement:
-    """Of a call that had not ended when its message was copied."""
+    """The outcome of a call that had not ended when its message was copied."""
     return CallState.CANCELLED, _interrupted(render_prompt("tools/not_copied"))
 
 
 def task_not_copied() -> Settlement:
-    """Of a call whose subagent works for the session that was copied."""
+    """The outcome of a call whose subagent works for the session that was copied."""
     return CallState.CANCELLED, _interrupted(render_prompt("tools/task_not_copied"))
 
 
@@ -44,7 +44,7 @@ def unknown(call: CallRow, known: str) -> Settlement:
 
 
 def of_error(tool: Tool[Any], call: CallRow, error: Exception) -> Settlement:
-    """Of a tool's exception; re-raises what is none."""
+    """The outcome for a tool's exception; re-raises any other."""
     match error:
         case ToolError():
             outcome = Outcome(output=str(error), error=True, metadata=error.metadata, changes=error.changes)

@@ -18,7 +18,7 @@ _CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLO
 
 
 async def outcome_of(output: Output, context: ToolContext) -> Outcome:
-    """A successful call's: shortened for the model, with all of it in a file, unless the tool has done that itself."""
+    """A successful call's outcome: shortened for the model and complete in a file, unless the tool has done that."""
     outcome = Outcome(**{name: getattr(output, name) for name in Output.model_fields if name != "truncated"})
     done = output.truncated or "truncated" in output.metadata
     cut = None if done else truncate(output.output, context.turn.limits)

@@ -91,7 +91,7 @@ class CallPreparer:
 
 
 def _is_whole(arguments: str) -> bool:
-    """In an answer that was cut, none are those of a call that has only begun."""
+    """False for the arguments of the call that a cut answer ends in."""
     try:
         return isinstance(json.loads(arguments), dict)
     except (ValueError, RecursionError):

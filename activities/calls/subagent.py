@@ -160,7 +160,7 @@ class CallSubagent:
 
 
 async def read_status(database: Database, call: PartId) -> SubagentStatus | None:
-    """Of a call's subagent; None: nothing was begun."""
+    """The status of a call's subagent; None if it has not begun."""
     async with database.statements(b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") as batch:
         task = await tasks.of_call(batch, call)
         if task is None:

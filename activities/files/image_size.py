@@ -12,7 +12,7 @@ _FRAME: Final = re.compile(rb"\xff[\xc0-\xc3\xc5-\xc7\xc9-\xcb\xcd-\xcf]")  # th
 
 
 def encoded_dimensions(content: str) -> tuple[int, int] | None:
-    """Of a picture in base64."""
+    """Width and height of a picture in base64."""
     head = content[:_HEAD]
     try:
         return dimensions(base64.b64decode(head[: len(head) // 4 * 4]))

@@ -36,14 +36,14 @@ class ResolvedReferences(Value):
 
 
 def resolve_references(content: PromptContent, workspace: Workspace, agents: Collection[str]) -> ResolvedReferences:
-    """What is a file is no agent. Blocks as `find_named_files` does."""
+    """A reference to a file that exists is not one to an agent. Blocks as `find_named_files` does."""
     files = find_named_files(content, workspace)
     names = mentioned_names(content, [each.place for each in files])
     return ResolvedReferences(files=files, agents=tuple(name for name in names if name in agents))
 
 
 def find_named_files(content: PromptContent, workspace: Workspace) -> tuple[NamedFile, ...]:
-    """Each once, in order. A part names a file in any case; an `@` in prose may be anything, so only what is there.
+    """Each file once, in order. A part always names a file; an `@` in prose does only if the file exists.
 
     Blocks; looks at what is there, and reads nothing.
     """

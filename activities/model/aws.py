@@ -30,7 +30,7 @@ _Stamps: TypeAlias = tuple[int, ...]
 
 
 class _Who(NamedTuple):
-    """Whose credentials; without a region, only AWS's files are read."""
+    """Whose credentials to find; without a region, only AWS's files are read."""
 
     profile: str | None
     region: str | None = None
@@ -38,7 +38,7 @@ class _Who(NamedTuple):
 
 
 class _Credentials(NamedTuple):
-    """As botocore's credentials, which sign requests."""
+    """The credentials that botocore signs requests with."""
 
     access_key: str
     secret_key: str
@@ -82,7 +82,7 @@ class AwsProfiles:
         self._credentials: dict[_Who, _Credentials] = {}  # those that requests were signed with last
 
     async def region(self, profile: str | None) -> str:
-        """As AWS's files have it. Raises UsageError for a profile that is not there."""
+        """The profile's region in AWS's files. Raises UsageError for a profile that is not there."""
 
         def configured() -> str:
             return self._session(_Who(profile)).get_config_variable("region") or DEFAULT_REGION

@@ -84,7 +84,8 @@ def closing_results(messages: tuple[InputMessage, ...]) -> Iterator[InputMessage
 
 
 def places_to_mark(messages: tuple[InputMessage, ...]) -> list[int]:
-    """Where a provider's cache is to begin: the instructions, and the ends of the newest messages to the model."""
+    """Which messages get a mark for the provider's cache: the instructions, and the ends of the newest messages to the
+    model."""
     places = [0] if messages and messages[0].role == "system" else []
     ends: list[int] = []
     follower = "assistant"
@@ -186,7 +187,7 @@ def _sendable_block(block: JsonValue) -> JsonDict:
 
 
 def _text_content(dialect: Dialect, text: str) -> str | list[JsonDict]:
-    """In a list if it may be marked: the same form with and without a mark."""
+    """A text, in a list if it may be marked: the form is the same with and without a mark."""
     content = utf8_safe(text)
     return [{"type": "text", "text": content}] if dialect.cache_marks else content
 

@@ -24,7 +24,7 @@ def summariser(turn_model: str, agent_model: str | None, larger: str | None, tri
 
 
 def summary_room(window: int, tried: int, *, is_larger: bool) -> int:
-    """In characters: each further request is half as long, but for another model's."""
+    """How many characters the request may have: half as many with each try, but all again for another model."""
     return window * CHARS_PER_TOKEN >> (0 if is_larger else tried)
 
 
@@ -70,7 +70,7 @@ def plan_compaction(
 
 
 def _with_tail(settings: Compaction, transcript: Transcript, usable: int, tried: int) -> Compaction:
-    """At most half of what instructions and tools leave, or the context would soon be full again."""
+    """The tail gets at most half of what instructions and tools leave, or the context would soon be full again."""
     if tried:
         return settings.model_copy(update={"tail_turns": 0})
     left = usable - max(context_tokens(transcript) - estimate_tokens(transcript), 0)

@@ -24,7 +24,7 @@ def merge_facts(id: str, entry: ProviderModel, known: ModelFacts) -> ModelFacts:
 
 
 def _price(prices: Prices) -> Price:
-    """Without prices for long prompts, those for short ones hold."""
+    """The configured price; without prices for long prompts, those for short ones hold."""
     rates, long = _rates(prices), prices.context_over_200k
     return Price(**rates, tiers=(PriceTier(above=_LONG_CONTEXT, **rates | _rates(long)),) if long else ())
 

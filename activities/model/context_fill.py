@@ -55,7 +55,7 @@ def is_full(transcript: Transcript, usable: int, tokens: int) -> bool:
 
 
 def _instructions_fill(transcript: Transcript, usable: int) -> bool:
-    """By the first answer after a summary: what its request had besides the conversation."""
+    """Whether instructions and tools fill the context, judged by the first answer after a summary."""
     first = transcript[0]
     if not isinstance(first, ContextSummary):
         return False

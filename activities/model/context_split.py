@@ -35,7 +35,7 @@ def split_context(transcript: Transcript, usable: int, settings: Compaction) -> 
 
 
 def tail_budget(usable: int, settings: Compaction) -> int:
-    """In tokens."""
+    """How many tokens the tail may have."""
     if settings.preserve_recent_tokens is not None:
         return settings.preserve_recent_tokens
     return min(max(usable // 4, _LEAST_TAIL), _MOST_TAIL)
@@ -75,7 +75,7 @@ def _entry_tokens(entry: Entry, cleared: Collection[PartId]) -> int:
 
 
 def estimate_files(prompt: UserMessage) -> int:
-    """Of those that it holds."""
+    """An estimate for the files that it contains."""
     return sum(_of_chars(len(part.url)) if part.is_text else ATTACHMENT_TOKENS for part in prompt.read_files)
 
 

@@ -148,7 +148,7 @@ class EndpointResolver:
     async def _place(
         self, id: str, name: str, configured: Provider, entry: ProviderModel
     ) -> tuple[Endpoint, Endpoint, ModelFacts]:
-        """Where the model is asked, the same under its family's name, and its facts."""
+        """The endpoint of the model, the same endpoint with its family's name, and its facts."""
         endpoint = await self._endpoint(id, name, configured, entry)
         family, known = endpoint.model, await self._facts(endpoint, entry.id or name)
         if entry.id and known == ModelFacts():  # a deployment's own name: the configuration has the model's

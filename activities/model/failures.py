@@ -73,7 +73,7 @@ FailureAction: TypeAlias = Retry | Stop | Overflow
 
 
 def classify(failure: ProviderFailure) -> FailureAction:
-    """By the first row of the table that fits."""
+    """The decision of the first row of the table that fits."""
     seen = failure.provider, failure.status, failure.code, failure.message, failure.body or ""
     row = next(row for row in TABLE if row.fits(*seen, passing=bool(failure.retryable)))
     match row.action:
@@ -212,19 +212,19 @@ def _readable_message(message: str, status: int, body: str | None) -> str:
 
 
 def _code(error_object: Mapping[str, Any]) -> str | None:
-    """In the members that OpenAI uses, and Anthropic and Google, whose codes are numbers."""
+    """The error's code, in the members of OpenAI, Anthropic, and Google, whose codes are numbers."""
     codes = (error_object.get(name) for name in ("code", "type", "status"))
     return next((code for code in codes if isinstance(code, str) and not _as_status(code)), None)
 
 
 def _status(error_object: Mapping[str, Any]) -> int | None:
-    """By the names of OpenAI and Google, of gateways, and of Groq."""
+    """The status, in the members of OpenAI and Google, of gateways, and of Groq."""
     names = ("code", "status", "status_code")
     return next((status for name in names if (status := _as_status(error_object.get(name)))), None)
 
 
 def _as_status(value: Any) -> int | None:
-    """litellm's proxy writes it as text."""
+    """A status as a number: litellm's proxy writes it as text."""
     number = int(value) if isinstance(value, str) and value.isdecimal() and len(value) == 3 else value
     return number if isinstance(number, int) and HTTPStatus.BAD_REQUEST <= number < _END_OF_STATUSES else None
 

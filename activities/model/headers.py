@@ -99,7 +99,7 @@ def _secrets(endpoint: Endpoint) -> Iterator[str]:
 
 
 def _login(address: str) -> Iterator[str]:
-    """Its parts, and as it is sent: of each, the redactor masks base64 too."""
+    """User, password, and both as they are sent; the redactor masks the base64 of each, too."""
     try:
         parts = urlsplit(address)
     except ValueError:  # the wire's own failure says what is wrong with it

@@ -126,7 +126,7 @@ def _user_input(entry: UserMessage | StepReminders, opening: str, facts: port.Mo
 
 
 def _text(entry: UserMessage) -> str:
-    """With the texts of files that it holds. Wraps a person's prompt that came during its turn in a reminder."""
+    """The prompt's text and those of its files. Wraps a person's prompt that came during its turn in a reminder."""
     texts = (held_text(part) for part in entry.read_files if part.is_text)
     text = "\n\n".join((shown_text(entry), *texts))
     if any(isinstance(part, SubtaskPart) for part in entry.parts):
@@ -148,7 +148,7 @@ def _messages_of(
 
 
 def _answer_parts(message: AssistantMessage, *, own: bool) -> Iterator[port.AnswerPart]:
-    """In order, without blank texts; another model's thinking is plain text to this one."""
+    """The parts in order, without blank texts. Another model's thinking becomes plain text."""
     for part in message.parts:
         match part:
             case ToolPart():

@@ -11,13 +11,13 @@ Selected: TypeAlias = tuple[list[ImagePiece | FilePiece], list[str]]
 
 
 def select_attachments(call: ToolPart, facts: ModelFacts) -> Selected:
-    """Those of a call, and for each that is left out the reason."""
+    """A call's attachments that the model can see, and why the others are left out."""
     attachments = call.outcome.attachments if call.outcome else ()
     return _select(call.id, [(str(each.get("mime")), str(each.get("url"))) for each in attachments], facts)
 
 
 def select_held(prompt: UserMessage, facts: ModelFacts) -> Selected:
-    """The same of those that a prompt holds itself: what it names is read by calls."""
+    """The same for files that a prompt contains: those that it only names are read by calls."""
     if prompt.without_files:
         return [], [_left_out(part) for part in prompt.held_files]
     return _select(prompt.id, [(part.mime, part.url) for part in prompt.held_files if not part.is_text], facts)

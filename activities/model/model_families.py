@@ -42,7 +42,7 @@ def _efforts(names: str, **more: JsonValue) -> Variants:
 
 
 def _gateway_efforts(names: str) -> Variants:
-    """In the form that OpenRouter has for every model."""
+    """Efforts in the form that OpenRouter has for every model."""
     return {name: {"reasoning": {"effort": name}} for name in names.split()}
 
 
@@ -219,7 +219,7 @@ def _default_options(service: str, model: str, thinks: bool) -> Options:
 
 
 def built_in_variants(endpoint: Endpoint) -> Variants:
-    """Of a model that thinks."""
+    """The variants of a model that thinks."""
     service, model = _names(endpoint)
     return next(row.variants for row in _VARIANTS if _fits(row, service, model))
 

@@ -15,8 +15,8 @@ _NO_OFFERS: Final = json.dumps([])
 
 
 class RequestDigester:
-    """Of one conversation: it hashes what the request before did not have. It lives as
-    long as the conversation in memory."""
+    """Digests the requests of one conversation: it hashes only what the request before did not have. It lives as long
+    as the conversation in memory."""
 
     def __init__(self) -> None:
         self._messages: tuple[InputMessage, ...] = ()
@@ -46,5 +46,5 @@ def _line(value: Any) -> bytes:
 
 
 def _json(value: Any) -> str:
-    """In ASCII, as a lone surrogate is no UTF-8."""
+    """JSON in ASCII: UTF-8 cannot encode a lone surrogate."""
     return json.dumps(value, ensure_ascii=True, sort_keys=True, separators=(",", ":"))

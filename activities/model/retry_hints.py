@@ -56,7 +56,7 @@ def _resets(headers: Mapping[str, str], now: datetime) -> Iterator[float]:
 
 
 def _length(text: str) -> float | None:
-    """Of "6m0s", "20.5s" or "350ms"."""
+    """The seconds in "6m0s", "20.5s" or "350ms"."""
     parts = _LENGTHS.findall(text)
     if _LENGTHS.sub("", text).strip():
         return None

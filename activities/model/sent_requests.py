@@ -41,7 +41,7 @@ class _Rebuilt(NamedTuple):
 
 
 class SentRequests:
-    """Of one session. `reader`: a transaction that sees one state of the rows."""
+    """Rebuilds the requests of one session. `reader`: a transaction that sees one state of the rows."""
 
     def __init__(self, reader: RowReader, configs: TurnConfigCache, toolsets: Toolsets, session: SessionId) -> None:
         self._reader = reader

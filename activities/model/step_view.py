@@ -175,8 +175,8 @@ class StepViews:
         prompted: bool,
         reports: bool,
     ) -> tuple[Reminder, ...]:
-        """Of the step's first request, of the first one after a summary, or of one that a spent budget has made the
-        last."""
+        """The reminders for the step's first request, for the first one after a summary, and for a step that a spent
+        budget has made the last."""
         anew = begins_anew(transcript)
         unrecorded = attempt.status.reminders_seal is None and (anew or text_only)
         if attempt.status.fence is not None and not unrecorded:

@@ -103,7 +103,7 @@ class AnswerAssembler:
                 return None
 
     def answer(self) -> Answer:
-        """Its finish is the provider's word, which may be "stop" although it calls tools."""
+        """The assembled answer. Its finish is the provider's word, which may be "stop" although it calls tools."""
         if self._finished is None:
             raise RuntimeError("the answer is not finished: the port ended without `Finished`")
         end = self._finished

@@ -81,7 +81,7 @@ def _settings(turn_config: TurnConfig, model: str) -> ProviderModel | None:
 
 
 def _skill(skill: Skill) -> str:
-    """On a line of its own, whatever its texts hold."""
+    """A skill as one line, also if its texts contain line breaks."""
     texts = {"name": skill.name, "description": skill.description or "", "location": skill.file}
     inner = "".join(f"<{tag}>{html.escape(text, quote=False)}</{tag}>" for tag, text in texts.items())
     return f"<skill>{inner}</skill>"

@@ -39,7 +39,7 @@ _FOLDERS: Final = (
 
 
 def read_agent_files(configuration: Path, *, trusted: bool, workspace: Workspace) -> Iterator[ConfigLayer]:
-    """Of a directory of configuration, in order; one that cannot be used is a refused layer.
+    """The agent files of a configuration directory, in order; one that cannot be used is a refused layer.
 
     Raises ConfigError when there are too many, or a folder cannot be read: what is left out may deny something.
     """

@@ -55,7 +55,7 @@ def _texts(layers: Sequence[ConfigLayer], field: str) -> Iterator[tuple[ConfigLa
 
 
 def _command_files(workspace: Workspace, sources: ConfigSources) -> Iterator[ConfigLayer]:
-    """Of the project's Markdown files. A folder that cannot be read has no commands, and starts nothing."""
+    """The project's Markdown files of commands. A folder that cannot be read has no commands, and starts nothing."""
     named = dict(user_config_folders(workspace, sources))
     for folder in dict.fromkeys((*project_config_folders(workspace, sources), *named)):
         if named.get(folder):  # the home directory may be the project

@@ -46,7 +46,7 @@ def _changes(before: TurnConfig, after: TurnConfig, redactor: Redactor) -> Itera
 
 
 def _values(turn_config: TurnConfig) -> Mapping[FieldPath, JsonValue]:
-    """Those that are not as they would be anyway."""
+    """The values that differ from the defaults."""
     return dict(iter_values(as_written(turn_config.config)))
 
 

@@ -52,7 +52,7 @@ def locate(text: str, path: Sequence[str | int]) -> tuple[JsonPath, int]:
 
 
 def field_offsets(text: str) -> dict[JsonPath, int]:
-    """Of keys and of items of lists."""
+    """The offsets of keys and of list items."""
     return _walk(text).offsets
 
 

@@ -33,7 +33,7 @@ def read_prompts(
     field: str = "prompt",
     accepted: TrustContent = NOTHING,
 ) -> ReadPrompts:
-    """Of each entry of a `table` in JSON. What stands in Markdown is no reference.
+    """Resolve the references in the entries of a `table` in JSON; text in Markdown files contains none.
 
     Raises ConfigError for a missing file, and for one of the project that holds something else than was `accepted`.
     """

@@ -45,14 +45,14 @@ def read_remote_instructions(
 
 
 def foreign_addresses(layers: Iterable[ConfigLayer]) -> Iterator[TrustItem]:
-    """Of files that are not the user's own."""
+    """The addresses in files that are not the user's own."""
     for layer in layers:
         for url in instruction_urls(layer) if not layer.trusted else ():
             yield TrustItem(file=layer.file, path=("instructions", url), value=url, why=FOREIGN)
 
 
 def _addresses(layers: Iterable[ConfigLayer], found: RemoteInstructions) -> Iterator[tuple[ConfigLayer, str]]:
-    """Each once."""
+    """Each address once, with its layer."""
     known = set[str]()
     for layer in layers:
         for url in instruction_urls(layer):

@@ -68,14 +68,14 @@ class Deletion:
         return await self._report(found.host, deleted)
 
     async def run_message(self, session: SessionId, message: MessageId) -> DeletionReport:
-        """Of one message, with what its calls hold. Raises NotFound, Conflict."""
+        """Delete one message with the contents of its calls. Raises NotFound, Conflict."""
         found = await overviews.get(self._database, session)
         async with session_journal(self._database, session, self._actor) as journal:
             await message_deletions.erase(journal, message)
         return await self._report(found.host)
 
     async def _report(self, host: str | None, deleted: Sequence[SessionId] = ()) -> DeletionReport:
-        """Behind the removal of files, if they are here."""
+        """Remove the files if they are on this host, then report."""
         elsewhere = host if host not in (None, self._host) else None
         if elsewhere is None:
             await self._attempt("the files of its calls", partial(self._remove_files, host))

@@ -161,7 +161,7 @@ class _Copy:
         )
 
     def _prompt_id(self, origin: MessageId) -> MessageId:
-        """Of its copy, which may follow."""
+        """The id of the prompt's copy, which may be made later."""
         return self._prompts.setdefault(origin, MessageId(new_id(Prefix.MESSAGE)))
 
     async def _copy_answer(self, message: AssistantMessage, row: MessageRow, reminders: list[Any]) -> None:
@@ -197,13 +197,13 @@ class _Copy:
         copies.write_answer(self._journal, answer)
 
     def _settlement_of(self, call: ToolPart) -> Settlement | None:
-        """In place of what it has not here."""
+        """The outcome that a copied call gets if it brings none."""
         if call.id in self._tasks_elsewhere:
             return outcomes.task_not_copied()
         return outcomes.not_copied() if call.outcome is None or not call.state.settled else None
 
     async def _copy_summaries(self) -> None:
-        """Those of what was copied as a whole, with ids in the order of the messages."""
+        """Copy the summaries whose messages were all copied, with ids in the order of the messages."""
         for row in await copies.summaries(self._batch, self._origin):
             if row.newest not in self._answers:
                 continue

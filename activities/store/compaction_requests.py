@@ -58,7 +58,7 @@ def withdraw(journal: Journal, item: WorkItem, reason: str) -> None:
 
 
 async def undone(reader: RowReader, session: SessionId, turn: TurnId) -> list[CompactionRequestRow]:
-    """Those that wait for a turn, and those that this one has taken and not carried out."""
+    """Requests that wait for a turn, and those that this turn has taken and not carried out."""
     rows = await reader.rows(_QUERIES.undone, session=session, turn=turn)
     return [CompactionRequestRow(**row) for row in rows]
 

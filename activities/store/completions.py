@@ -33,5 +33,5 @@ async def complete_grants(database: Database, prefix: str) -> list[CompletionRow
 
 
 async def complete_schedules(database: Database, prefix: str) -> list[CompletionRow]:
-    """Those that are not deleted, the next due first."""
+    """Schedules that are not deleted, the next due first."""
     return [CompletionRow(**row) for row in await database.rows(_QUERIES.schedules, prefix=prefix)]

@@ -176,7 +176,7 @@ def _write_call(journal: Journal, answer: CopiedAnswer, call: CopiedCall) -> lis
 
 
 async def taken_ids(reader: RowReader, ids: Sequence[str]) -> set[str]:
-    """Those that something has already."""
+    """The ids that are already in use."""
     generations = [f"{Prefix.GENERATION}{id[3:]}" for id in ids if id.startswith(Prefix.MESSAGE)]
     rows = await reader.rows(_QUERIES.taken_ids, ids=list(ids), generations=generations)
     return {row["id"] for row in rows}

@@ -75,5 +75,5 @@ def delete(journal: Journal, source: str) -> None:
 
 
 async def delete_old(database: Database, before: datetime) -> None:
-    """Of attempts that never finished."""
+    """Delete the deltas of attempts that never finished."""
     await database.rows(_QUERIES.delete_old, before=before)

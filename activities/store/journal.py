@@ -195,7 +195,7 @@ class Journal:
 
     @asynccontextmanager
     async def child_journal(self, session: SessionId) -> AsyncIterator["Journal"]:
-        """Of a session below this one, in the same transaction. Raises NotFound."""
+        """The journal of a session below this one, in the same transaction. Raises NotFound."""
         other = Journal(self._batch, self.turn_configs, session, self.actor)
         await other.locked()
         yield other
@@ -236,7 +236,7 @@ class Journal:
 
 
 async def read_version(reader: RowReader, session: SessionId) -> SessionVersion:
-    """Without a lock. Raises NotFound, Conflict for an archived or deleted session."""
+    """Read the session's version without a lock. Raises NotFound, Conflict for an archived or deleted session."""
     found = await reader.rows(_QUERIES.read, session=session)
     if not found:
         raise _not_found(session)

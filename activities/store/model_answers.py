@@ -50,7 +50,7 @@ class NewAnswer(Value):
 
     @property
     def text(self) -> str:
-        """Without its reasoning."""
+        """The answer's text without its reasoning."""
         return _text(part.body for part in self.parts)
 
 
@@ -68,7 +68,7 @@ class StoredAnswer(Value):
 
     @property
     def is_cut(self) -> bool:
-        """In its text."""
+        """Whether the answer was cut within its text."""
         return self.body.is_cut and self.has_text and not self.calls
 
 
@@ -97,7 +97,7 @@ class CutAnswers(NamedTuple):
 
 
 async def cut_before(reader: RowReader, turn: TurnId, step: int, tool: str) -> CutAnswers:
-    """Those directly before this step. `tool` stands for a call that was cut."""
+    """The cut answers directly before this step. `tool` stands for a call that was cut."""
     rows = await reader.rows(_QUERIES.before, turn=turn, step=step, tool=tool, limit=MAX_CONTINUATIONS)
     cut = list(takewhile(_was_cut, rows))
     return CutAnswers(len(cut), bool(cut) and cut[0]["called"])

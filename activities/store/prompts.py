@@ -84,7 +84,7 @@ async def referring(reader: RowReader, session: SessionId) -> dict[MessageId, Pr
 
 
 def resolve(journal: Journal, prompt: MessageId, mentions: Sequence[str]) -> None:
-    """Its references were looked for; `mentions`: the subagents among them."""
+    """Record that the prompt's references were looked for; `mentions`: the subagents among them."""
     journal.write(_QUERIES.resolve, id=prompt, mentions=list(mentions))
 
 
@@ -113,7 +113,7 @@ async def subtask(reader: RowReader, prompt: MessageId, place: int) -> SubtaskPa
 
 
 async def filled(reader: RowReader, prompt: MessageId) -> PromptContent | None:
-    """With the outputs of its commands, unless it is deleted."""
+    """The prompt with the outputs of its commands, unless it is deleted."""
     content = await read(reader, prompt)
     return await read_filled(reader, prompt, content) if content else None
 

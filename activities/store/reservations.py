@@ -45,7 +45,7 @@ class AsideReservation(Value):
 
 
 async def of_asides(reader: RowReader, quiet: float) -> list[AsideReservation]:
-    """Of generations that have begun `quiet` seconds ago."""
+    """Reservations of side work that began at least `quiet` seconds ago."""
     return [AsideReservation(**row) for row in await reader.rows(_QUERIES.of_asides, quiet=quiet)]
 
 

@@ -70,7 +70,7 @@ class ScheduleRow(NewSchedule):
 
     @property
     def timetable(self) -> Timetable:
-        """Of a session that is prompted again, the session's own queue takes what overlaps."""
+        """When it is due. A session that is prompted again takes overlapping prompts into its own queue."""
         return Timetable(
             recurrence=self.recurrence,
             overlap=self.overlap if self.session is None else Overlap.SKIP,
@@ -147,7 +147,7 @@ async def triggered_by(reader: RowReader, prompt: MessageId) -> tuple[ScheduleId
 
 
 def settle(batch: Statements, row: ScheduleRow, decision: FiringDecision, *, refusal: str | None = None) -> None:
-    """With a `refusal` of its session it is paused."""
+    """A `refusal` by its session pauses the schedule."""
     state = ScheduleState.PAUSED if refusal else ScheduleState.DONE if decision.done else row.state
     batch.write(
         _QUERIES.settle,
@@ -183,7 +183,7 @@ async def is_busy(batch: Statements, row: ScheduleRow) -> bool:
 
 
 async def unsent(reader: RowReader) -> list[EngineSchedule]:
-    """Those that Temporal does not have as they are."""
+    """Schedules that Temporal does not have as they are."""
     return [EngineSchedule(**row) for row in await reader.rows(_QUERIES.unsent)]
 
 
@@ -197,7 +197,7 @@ async def mark_sent(database: Database, schedule: EngineSchedule, trouble: str |
 
 
 async def overdue(reader: RowReader, seconds: float) -> list[ScheduleId]:
-    """Those whose moment passed `seconds` ago, or whose run waits for the one before."""
+    """Schedules whose moment passed `seconds` ago, or whose run waits for the one before."""
     return [row["id"] for row in await reader.rows(_QUERIES.overdue, seconds=seconds)]
 
 
@@ -213,7 +213,7 @@ async def pause_all(database: Database, note: str, actor: Actor) -> Sequence[Sch
 
 
 async def of_session(reader: RowReader, session: SessionId) -> list[ScheduleId]:
-    """Those that prompt it."""
+    """The schedules that prompt this session."""
     return [row["id"] for row in await reader.rows(_QUERIES.of_session, session=session)]
 
 

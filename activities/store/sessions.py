@@ -108,7 +108,7 @@ async def create(database: Database, new: NewSession, actor: Actor) -> None:
 
 
 async def create_in(batch: Statements, turn_configs: TurnConfigCache, new: NewSession, actor: Actor) -> Journal | None:
-    """In this transaction; its journal, which the caller appends. None if it exists."""
+    """Create a session in this transaction; returns its journal, which the caller appends. None if it exists."""
     if not await batch.rows(_QUERIES.create, **_row(new)):
         return None
     journal = Journal(batch, turn_configs, new.id, actor)
@@ -120,14 +120,14 @@ async def create_in(batch: Statements, turn_configs: TurnConfigCache, new: NewSe
 
 
 def add_project(batch: Statements, new: NewSession) -> None:
-    """Of a session that does not take it from another one."""
+    """Record the project of a session that does not take it from another session."""
     if new.worktree is not None:
         projects.add(batch, new.host, new.worktree, new.vcs)
 
 
 @asynccontextmanager
 async def create_child(journal: Journal, new: NewSession) -> AsyncIterator[Journal]:
-    """In the same transaction; yields its journal."""
+    """Create a subagent's session in the same transaction; yields its journal."""
     journal.write(_QUERIES.create, **_row(new))
     async with journal.child_journal(new.id) as child:
         child.record(_created_event(new))
@@ -223,7 +223,7 @@ async def compacting_since(reader: RowReader, session: SessionId) -> datetime | 
 
 
 async def totals(reader: RowReader, session: SessionId) -> TotalsRow:
-    """Of the session and those below it."""
+    """Totals over the session and those below it."""
     from activities.store import calls  # start-up time of commands
 
     sessions = await tree(reader, session)

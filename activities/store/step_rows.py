@@ -47,7 +47,7 @@ class StepRow(Value):
 
 
 async def read(reader: RowReader, session: SessionId, turn: TurnId, step: int) -> StepRow:
-    """In one statement: each step asks."""
+    """In one statement, as every step needs it."""
     (row,) = await reader.rows(_QUERIES.of_step, session=session, turn=turn)
     # not in SQL: PostgreSQL cannot look into a body with NUL or a lone surrogate
     own = None if row["instructions"] is None else PromptContent.model_validate(row["instructions"])

@@ -56,10 +56,10 @@ async def stop_background(journal: Journal) -> tuple[SessionId, ...]:
 
 
 def stop_of_call(call: PartId) -> StopId:
-    """Of a call's subagent, the same for every attempt."""
+    """The id of the stop for a call's subagent, the same for every attempt."""
     return StopId(f"{Prefix.STOP}{call.removeprefix(Prefix.PART)}")
 
 
 async def turns_to_stop(database: Database, turns: Collection[TurnId]) -> set[TurnId]:
-    """Those that a stop names, or whose session has ended."""
+    """The turns that a stop names, or whose session has ended."""
     return {row["id"] for row in await database.rows(_QUERIES.turns_to_stop, turns=list(turns))}

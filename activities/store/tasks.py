@@ -17,8 +17,8 @@ _QUERIES: Final = Queries("tasks")
 
 
 class Delivery(StrEnum):
-    """Of a background task's result: DUE as soon as it has ended; HELD for the session's next turn, which nothing but
-    other work opens, and due while that is open; DONE by a prompt."""
+    """The state of a background task's result: DUE as soon as it has ended; HELD for the session's next turn, which
+    nothing but other work opens, and due while that is open; DONE by a prompt."""
 
     DUE = "due"
     HELD = "held"
@@ -94,14 +94,14 @@ async def of_call(reader: RowReader, call: PartId) -> SubagentTask | None:
 
 
 async def unsettled(reader: RowReader, session: SessionId) -> list[SubagentTask]:
-    """Without the children's turns."""
+    """The session's unsettled tasks, without their turns."""
     return [SubagentTask(**row) for row in await reader.rows(_QUERIES.unsettled, session=session)]
 
 
 async def ended(
     reader: RowReader, *, child: SessionId | None = None, session: SessionId | None = None
 ) -> list[EndedTask]:
-    """Those whose results are to be delivered: of this subagent, of this session, or all that are late."""
+    """Tasks whose results are undelivered: of this subagent, of this session, or all that are late."""
     return [EndedTask(**row) for row in await reader.rows(_QUERIES.ended, child=child, session=session)]
 
 
@@ -116,7 +116,7 @@ def deliver(journal: Journal, call: PartId, prompt: MessageId | None) -> None:
 
 
 async def in_background(journal: Journal) -> list[BackgroundChild]:
-    """Those of the session whose results are to wake it, and that are at work."""
+    """The session's tasks at work whose results will wake it."""
     return [BackgroundChild(**row) for row in await journal.rows(_QUERIES.in_background, session=journal.session)]
 
 

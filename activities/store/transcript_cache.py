@@ -46,7 +46,7 @@ class TranscriptCache(Generic[T]):
         self._cached: LruCache[SessionId, _CachedTranscript[T]] = LruCache(max_bytes, lambda cached: cached.size)
 
     def companion(self, session: SessionId) -> T:
-        """Of the transcript that was read last; a new one for one that is not cached."""
+        """What was made with the cached transcript; a new one if the transcript is not cached."""
         cached = self._cached.get(session)
         return self._make_companion() if cached is None else cached.companion
 

@@ -72,7 +72,7 @@ async def decide(
 
 
 async def revoke(database: Database, host: str | None, worktree: str, directory: str, actor: Actor) -> TrustRecordRow:
-    """From the next turns on, nothing that was accepted counts. Raises Conflict if nothing does."""
+    """Withdraw all that was accepted, from the next turns on. Raises Conflict if nothing does."""
     if not await database.rows(_QUERIES.any_accepted, trust=trust_id(host, worktree)):
         raise Conflict(f"Nothing of the configuration in {worktree!r} is accepted: there is nothing to revoke.")
     return await _add(database, host, worktree, TrustKind.REVOKED, directory, None, actor)

@@ -14,7 +14,7 @@ _QUERIES: Final = Queries("turn_calls")
 
 
 async def of_step(journal: Journal, turn: TurnId | None, step: int | None) -> list[CallRow]:
-    """In the order of the answer; none of another generation."""
+    """The calls of a step in the order of its answer."""
     return [call_row(row) for row in await journal.rows(_QUERIES.of_step, turn=turn, step=step)]
 
 

@@ -80,7 +80,7 @@ async def pending_ask_ids(database: Database) -> list[AskId]:
 
 
 async def suspended_sessions(database: Database, session: SessionId | None = None) -> list[SuspendedRow]:
-    """In the order of suspension, without those below a suspended one."""
+    """Suspended sessions in the order of suspension, without those below a suspended one."""
     return [SuspendedRow(**row) for row in await database.rows(_SUSPENSIONS.open, session=session)]
 
 

@@ -73,7 +73,7 @@ async def oldest_untaken(journal: Journal) -> WorkItem | None:
 
 
 async def untaken(journal: Journal, limit: int | None = None) -> list[WorkItem]:
-    """In the order of acceptance."""
+    """Untaken work in the order of acceptance."""
     return [WorkItem(**row) for row in await journal.rows(_QUERIES.untaken, session=journal.session, limit=limit)]
 
 

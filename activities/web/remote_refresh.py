@@ -119,7 +119,7 @@ class RemoteRefresh:
         return copy.model_copy(update=given | {"problem": None})
 
     def _parent(self, source: RemoteSource) -> Path:
-        """Of the folders of its skills."""
+        """The folder that contains the folders of its skills."""
         return self.data / FOLDER / folder_name(parse_address(source.url).host, source.url)
 
     def _check(self, text: str, url: str) -> None:
@@ -194,7 +194,7 @@ def _parse_index(text: str, url: str) -> tuple[_ListedSkill, ...]:
 
 
 def _store(parent: Path, name: str, contents: Mapping[str, bytes]) -> Path:
-    """In a folder that is named after them, at once."""
+    """Store the skills atomically, in a folder named after them."""
     parts = "".join(f"{digest_of(file)}{digest_of(content.hex())}" for file, content in sorted(contents.items()))
     folder = parent / folder_name(name, name, parts)
     if not folder.exists():

@@ -101,7 +101,7 @@ class AcceptedSummary(Value):
 
 
 class AcceptedStop(Value):
-    """Its turn (None: none was open), the prompts that it withdrew, and the subagents that it stops, too."""
+    """The stopped turn (None: none was open), the withdrawn prompts, and the subagents that stop with it."""
 
     stop: StopId
     turn: TurnId | None

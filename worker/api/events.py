@@ -25,7 +25,7 @@ class PublishedDelta(Value):
 
 
 class Verification(Value):
-    """Of a session's hash chain; `problem` names the first bad event."""
+    """The verification of a session's hash chain; `problem` names the first bad event."""
 
     session: SessionId
     events: int

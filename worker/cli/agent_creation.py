@@ -35,7 +35,7 @@ class NewAgent:
 
     @property
     def markdown(self) -> str:
-        """Its file."""
+        """The content of its file."""
         import yaml  # start-up time
 
         denied = [] if self.allowed is None else [each for each in OF_TOOLS if each not in self.allowed]

@@ -58,7 +58,7 @@ _OPTIONS: Final = (
 
 
 class ChosenLimits(Value):
-    """By flags: of the session, and of the turn that the prompt opens."""
+    """Limits that flags set: for the session, and for the turn that the prompt opens."""
 
     session: BudgetLimits | None = None
     turn: BudgetLimits | None = None

@@ -88,7 +88,7 @@ def _complete_keys(
 
 
 def _complete_variants(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Those of the model that the line names, else of the configured one."""
+    """The variants of the model that the line names, else of the configured one."""
     # Start-up time.
     from worker.cli import model_choices
     from worker.cli.command_support import current_directory
@@ -107,7 +107,7 @@ def _complete_variants(context: click.Context, parameter: click.Parameter, incom
 def _complete_agents(
     context: click.Context, parameter: click.Parameter, incomplete: str, *, every: bool = False
 ) -> list[str]:
-    """Those of this directory that people may choose; `every`: all."""
+    """The agents of this directory that people may choose; `every`: all."""
     # Start-up time.
     from worker.cli.command_support import current_directory
     from worker.project_config import load_project_config
@@ -137,7 +137,7 @@ def _complete_commands(context: click.Context, parameter: click.Parameter, incom
 
 
 def _complete_tokens(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Of waits for a poke."""
+    """The tokens of waits for a poke."""
     try:
         found = asyncio.run(_query_tokens(Settings.read()))
     except (HoldfastError, TimeoutError):

@@ -88,7 +88,7 @@ def _names(listed: Sequence[Agent] | Sequence[Skill]) -> str:
 
 
 def _unusable_subagents(turn_config: TurnConfig) -> Iterator[str]:
-    """Only a remark: the task may not need them."""
+    """A remark, not an error: the task may not need them."""
     for agent in turn_config.delegation.agents:
         if agent.model is None or has_reference(agent.model) or agent.mode is AgentMode.PRIMARY:
             continue

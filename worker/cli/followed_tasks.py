@@ -10,8 +10,8 @@ from workflows.domain.ids import MessageId, PartId
 
 
 class FollowedTasks:
-    """Those that were begun while we looked, and whose results will come. `results`: the prompts that came of them,
-    until a stop."""
+    """Background tasks that began while we followed the session, and whose results will come. `results`: the prompts
+    that brought results, until a stop."""
 
     def __init__(self) -> None:
         self.results: set[MessageId] = set()

@@ -34,7 +34,8 @@ def list_providers(settings: Settings, config: Config, *, every: bool = False) -
 def list_models(
     settings: Settings, config: Config, ids: Sequence[str], warn: Callable[[str], None]
 ) -> list[ModelChoice]:
-    """Without those that the configuration excludes. Warns of a wrongly configured provider, and leaves it out."""
+    """The models to choose from, without those that the configuration excludes. Warns of a wrongly configured provider,
+    and leaves it out."""
     table, today, found = ModelTables(settings.models_file).all(), date.today(), list[ModelChoice]()
     for id in ids:
         try:
@@ -78,7 +79,7 @@ def nearest_model(settings: Settings, config: Config, model: str) -> str | None:
 
 
 def list_variants(settings: Settings, config: Config, model: str) -> tuple[str, ...]:
-    """Of a model, by its name as `-m` takes it. Raises UsageError for one that cannot be asked."""
+    """The variants of a model, which is named as `-m` takes it. Raises UsageError for one that cannot be asked."""
     return catalogue.variants_of(model, config.provider, ModelTables(settings.models_file))
 
 

@@ -17,7 +17,7 @@ def require_person(settings: Settings) -> None:
 
 
 def agents_call(settings: Settings) -> str | None:
-    """By this process's environment, or by that of one above it."""
+    """The call that has started this process, by its environment or that of a process above it."""
     if call := settings.environment.get(CALL_VARIABLE):
         return call
     process = os.getppid()

@@ -13,7 +13,7 @@ _NAMED: Final = {purpose.value: purpose for purpose in (Purpose.COMPACTION, Purp
 
 
 def parse_request_choice(text: str) -> RequestChoice:
-    """Of `--prompt`; empty: the newest step. Raises UsageError."""
+    """The value of `--prompt`; empty: the newest step. Raises UsageError."""
     if not text:
         return RequestChoice()
     if text in _NAMED:

@@ -268,7 +268,7 @@ class RunLoop(FollowLoop):
         return accepted.prompt
 
     async def _prompt_of(self, text: str) -> Prompt:
-        """Of a line, or of the slash command that it is."""
+        """The prompt that a line is, or that its slash command becomes."""
         given = self._next.without_text
         if may_be_command(text):
             found = await self._client.commands.list(self._session)

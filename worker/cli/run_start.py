@@ -46,7 +46,7 @@ class RunArguments(Value):
 
     @property
     def typed(self) -> Prompt:
-        """Without the arguments of a command, which refer to nothing."""
+        """The prompt as it was typed, without the arguments of a command, which refer to nothing."""
         return self.message if self.command is None else self._given
 
     @property
@@ -61,7 +61,7 @@ class RunArguments(Value):
         return Prompt(parts=self.files, system=self.system, format=self.format, limits=self.limits.turn, **named)
 
     def configuration(self, turn_config: TurnConfig | None) -> TurnConfigId | None:
-        """Of the turn, if it works as the agent of this one, and that is all known."""
+        """The id of the turn's configuration, if the prompt keeps its agent."""
         agent = self.made.agent if self.made is not None else None
         if turn_config is None or agent not in (None, turn_config.agent.name):
             return None
@@ -70,7 +70,7 @@ class RunArguments(Value):
     async def expand(
         self, settings: Settings, turn_config: TurnConfig | None, sources: ConfigSources | None = None
     ) -> "RunArguments":
-        """With the prompt that its command becomes, if it has one. Raises UsageError."""
+        """The same with the prompt that its command, if any, becomes. Raises UsageError."""
         if self.command is None or self.made is not None:
             return self
         if turn_config is None:

@@ -31,7 +31,7 @@ class Interrupted(Value):
 
 
 class TabPressed(Value):
-    """At a prompt, and no part of its text."""
+    """Tab was pressed at a prompt; it is no part of the text."""
 
 
 class RedrawTick(Value):

@@ -21,7 +21,8 @@ DECLINED: Final = "It stays ignored, and you are not asked again until it change
 
 
 async def ask_at_start(settings: Settings, directory: Path) -> None:
-    """Where something is held back that nobody has decided about. It starts the stack, as the run would."""
+    """Ask about settings of the project that are ignored until a person decides. It starts the stack, as the run
+    would."""
     async with open_client(settings, with_worker=True) as client:
         listing = await list_trust(settings, client, directory)
         undecided = listing.decision is None and listing.checked.may_be_accepted

@@ -27,7 +27,7 @@ class TrustListing:
 
     @property
     def root(self) -> str:
-        """Of the project."""
+        """The root of the project."""
         return str(self.checked.workspace.root)
 
     @property

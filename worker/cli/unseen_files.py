@@ -33,7 +33,7 @@ def warn_of_unseen_files(settings: Settings, turn_config: TurnConfig, model: str
 
 
 def _named(prompt: Prompt, turn_config: TurnConfig) -> list[Path]:
-    """Each once."""
+    """The files that the prompt names, each once."""
     # Start-up time.
     from activities.files.named_files import find_named_files
     from activities.project.worktree import find_workspace

@@ -63,7 +63,8 @@ class Exporter:
         details: AsyncIterator[MessageDetails],
         imported: AsyncIterator[tuple[MessageId, dict[str, JsonValue]]] | None = None,
     ) -> AsyncIterator[str]:
-        """In pieces: a long session never fills memory. `imported`: the messages of an import, as they came."""
+        """The document in pieces: a long session never fills memory. `imported`: the messages of an import, as they
+        came."""
         yield f'{{\n  "info": {indent(_json(self._merged(info)), "  ").lstrip()},\n  "messages": ['
         comma = ""
         if imported is not None:
@@ -107,7 +108,7 @@ class Exporter:
                 yield exported
 
     def _find_tails(self, message: MessageId, position: Position) -> None:
-        """Of summaries that are still to come: the first message after what they stand for."""
+        """Find, for summaries still to come, the first message after those that the summary replaces."""
         for each in self.summaries:
             begin, end = Position(each.last_number, each.last_step, 2), compaction_shapes.position(each)
             if each.id not in self._tails and begin < position < end:
@@ -308,7 +309,7 @@ def _number(value: JsonValue) -> float:
 
 
 def _sum(tokens: dict[str, JsonValue], more: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    """Of the same numbers in both."""
+    """Add up the numbers of the same names."""
     summed: dict[str, JsonValue] = {}
     for name, value in (tokens | more).items():
         if isinstance(value, dict):

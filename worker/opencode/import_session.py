@@ -203,7 +203,7 @@ class SessionImport:
                 )
 
     def _renamed(self, value: Any) -> Any:
-        """With the ids of this session."""
+        """A value of the file with the ids of this session."""
         if isinstance(value, list):
             return [self._renamed(each) for each in value]
         if not isinstance(value, dict):
@@ -215,7 +215,7 @@ class SessionImport:
 
 
 def _new_ids(found: ImportFile) -> Mapping[str, str]:
-    """In the order of the file: clients sort by ids."""
+    """New ids in the order of the file, as clients sort by ids."""
     ids = {found.info.id: new_id(Prefix.SESSION)}
     for message in found.messages:
         ids[message.info.id] = new_id(Prefix.MESSAGE)

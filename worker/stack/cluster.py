@@ -73,7 +73,7 @@ async def locate(settings: Settings) -> Cluster:
 
 
 def root_of(settings: Settings) -> Path:
-    """In the stack's home; root's is closed to PostgreSQL's user."""
+    """The cluster's directory: in the stack's home, but not for root, whose home PostgreSQL's user cannot enter."""
     layout = Layout(home=settings.home)
     return accounts.SYSTEM_STATE / layout.key if os.geteuid() == 0 else layout.home / "postgres"
 

@@ -92,7 +92,7 @@ def _variables(settings: Settings) -> dict[str, str]:
 
 
 def _plain_variables(settings: Settings) -> dict[str, str]:
-    """Those that hold no secret."""
+    """The variables that hold no secret."""
     secret = settings.secrets()
 
     def is_plain(name: str, value: str) -> bool:

@@ -6,7 +6,7 @@ from workflows.domain.messages import AssistantMessage, Message, TextPart
 
 
 def answer_text(messages: Sequence[Message]) -> str:
-    """Of the newest answer, with what it continues."""
+    """The text of the newest answer, with the cut ones that it continues."""
     pieces: list[list[str]] = []
     for message in reversed(messages):
         if isinstance(message, AssistantMessage) and (not pieces or message.is_cut):

@@ -126,7 +126,7 @@ def room(limits: BudgetLimits, used: Usage, reserved: Usage) -> Room:
 
 
 def estimate(context: int, output: int, price: Price | None) -> Estimate:
-    """Of a request with `context` tokens, whose answer may have `output` tokens."""
+    """The most that a request with `context` tokens may use, if its answer may have `output` tokens."""
     return Estimate(
         whole=usage_of(Tokens(input=context, output=output), price, steps=1),
         sent=usage_of(Tokens(input=context), price),

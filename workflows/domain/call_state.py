@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class CallState(StrEnum):
-    """In the ledger (design 6)."""
+    """The state of a call in the ledger (design 6)."""
 
     PREPARED = "prepared"
     CLAIMED = "claimed"

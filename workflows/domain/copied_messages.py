@@ -103,7 +103,7 @@ class ImportedMessage(Value):
 
 
 class ImportedSession(Value):
-    """Its messages in order. `info`: what the file says besides them; `digest`: its SHA-256."""
+    """A session's messages in order. `info`: all else that the file says; `digest`: its SHA-256."""
 
     id: SessionId
     title: str

@@ -76,7 +76,7 @@ class FilePart(Value):
 
     @property
     def content(self) -> bytes:
-        """Of a `data:` URL. Raises ValueError."""
+        """The bytes in a `data:` URL. Raises ValueError."""
         head, comma, content = self.url.partition(",")
         if not head.startswith(DATA_URL) or not comma:
             raise ValueError(head[:100])
@@ -103,7 +103,7 @@ class SubtaskPart(Value):
 
     @property
     def arguments(self) -> dict[str, JsonValue]:
-        """Of the call of `task` that it becomes."""
+        """The arguments of the call of `task` that it becomes."""
         return {"description": self.description, "prompt": self.prompt, "subagent_type": self.agent}
 
 
@@ -119,7 +119,7 @@ class ShellPart(Value):
 
     @property
     def arguments(self) -> dict[str, JsonValue]:
-        """Of the call of `bash` that it becomes."""
+        """The arguments of the call of `bash` that it becomes."""
         return {"command": self.command}
 
 
@@ -191,7 +191,7 @@ class AnswerMetadata(Value):
 
     @property
     def is_cut(self) -> bool:
-        """By the output limit. Without one, a server may have cut it where the context was full: more of it would not
+        """Whether the output limit has cut it. Without such a limit, the context was full, and a continuation would not
         fit."""
         return self.bounded and self.finish == FINISH_LENGTH
 
@@ -226,7 +226,7 @@ class UserMessage(Value):
 
     @property
     def read_files(self) -> list[FilePart]:
-        """Those of them that models are sent."""
+        """Its files that are sent to models."""
         return [] if self.without_files else self.held_files
 
     @property
@@ -271,7 +271,7 @@ class AssistantMessage(Value):
 
 
 class ReminderName(StrEnum):
-    """Of a file in prompts/reminders/."""
+    """The name of a file in prompts/reminders/."""
 
     CONTINUE = "continue"
     TODOS = "todos"

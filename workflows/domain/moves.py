@@ -70,7 +70,7 @@ def _ends_turn(turn: TurnState) -> bool:
 
 
 def _ends_owing_turn(turn: TurnState) -> bool:
-    """Its last step, too, is asked for once more."""
+    """Whether the turn ends without the result that it owes. Even its last step is asked for once more."""
     given_up = turn.cuts > MAX_CONTINUATIONS or turn.empty_answers > MAX_EMPTY_ANSWERS
     if not turn.owes_result or turn.has_used_up_corrections or given_up:
         return True

@@ -108,7 +108,7 @@ class OpenCall(BaseModel):
         self.phase, self.ask, self.request = CallPhase.ASKED, ask, request
 
     def record_answer(self) -> None:
-        """Its row has the answer."""
+        """Note that the ask is answered; its row has the answer."""
         if self.request is not None:
             self.answered = (*self.answered, self.request)
         self.phase, self.request = CallPhase.NEW, None

@@ -76,7 +76,7 @@ class PromptContent(Value):
 
     @property
     def subtasks(self) -> dict[int, SubtaskPart]:
-        """By their places among the parts."""
+        """Its subtasks by their places among the parts."""
         return {place: part for place, part in enumerate(self.parts) if isinstance(part, SubtaskPart)}
 
     @property
@@ -87,7 +87,7 @@ class PromptContent(Value):
 
     @property
     def shell(self) -> dict[int, ShellPart]:
-        """By their places among the parts."""
+        """Its commands by their places among the parts."""
         return {place: part for place, part in enumerate(self.parts) if isinstance(part, ShellPart)}
 
     @property

@@ -31,10 +31,10 @@ def skill_action(skill: Skill, rules: Ruleset) -> Action:
 
 
 def usable_skills(skills: Iterable[Skill], rules: Ruleset) -> tuple[Skill, ...]:
-    """Those that no rule denies."""
+    """The skills that no rule denies."""
     return tuple(skill for skill in skills if skill_action(skill, rules) is not Action.DENY)
 
 
 def described_skills(skills: Iterable[Skill], rules: Ruleset) -> list[Skill]:
-    """Those that models may see."""
+    """The skills that models may see."""
     return [each for each in usable_skills(skills, rules) if each.description]

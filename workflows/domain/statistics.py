@@ -19,7 +19,7 @@ class UsageEntry(Value):
 
     @property
     def cache_share(self) -> float | None:
-        """Of the tokens sent, how many the provider had in its cache; None if nothing was counted."""
+        """The share of the sent tokens that the provider had in its cache; None if nothing was counted."""
         return self.tokens.cache_read / self.tokens.prompt if self.tokens.prompt else None
 
 

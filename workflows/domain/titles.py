@@ -62,12 +62,12 @@ def validate_title(text: str) -> str:
 
 
 def given_title(text: str | None) -> str | None:
-    """Of a new session; None: none was given, as by OpenCode's clients, which name the default one."""
+    """A new session's title, if a person gave one. OpenCode's clients send the default title, which is none."""
     return None if text is None or is_default_title(text) else validate_title(text)
 
 
 def fork_title(title: str) -> str:
-    """Of a copy: numbered."""
+    """The title of a copy, with a number."""
     forked = _FORK.fullmatch(title)
     name, number = (forked["title"], int(forked["number"]) + 1) if forked else (title, 1)
     return f"{name} (fork #{number})"

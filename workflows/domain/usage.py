@@ -87,7 +87,7 @@ class PriceTier(Rates):
 
 
 class Price(Rates):
-    """With tiers that replace the rates for long prompts."""
+    """Rates per million tokens; tiers replace them for long prompts."""
 
     tiers: tuple[PriceTier, ...] = ()
 
@@ -136,7 +136,7 @@ def normalize_usage(reported: ReportedUsage) -> Tokens:
 
 
 def cost(tokens: Tokens, price: Price | None) -> Decimal | None:
-    """In US dollars; None without a price."""
+    """The cost in US dollars; None without a price."""
     return None if price is None else price.rates(tokens.prompt).cost(tokens)
 
 

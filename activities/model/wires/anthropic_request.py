@@ -117,7 +117,7 @@ def _blocks(message: InputMessage) -> Iterable[JsonDict]:
 
 
 def _answer(parts: Iterable[AnswerPart]) -> list[JsonDict]:
-    """In order; a thought may not be the last block."""
+    """The answer's blocks in order; a thought may not be the last one."""
     blocks = [block for part in parts for block in _part(part)]
     while blocks and blocks[-1]["type"] in _THOUGHTS:
         blocks.pop()

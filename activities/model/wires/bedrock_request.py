@@ -132,7 +132,7 @@ def _blocks(message: InputMessage, family: Family) -> Iterable[JsonDict]:
 
 
 def _answer(parts: Iterable[AnswerPart], family: Family) -> list[JsonDict]:
-    """In order; a thought may not be the last block."""
+    """The answer's blocks in order; a thought may not be the last one."""
     blocks = [block for part in parts for block in _part(part, family)]
     while blocks and REASONING in blocks[-1]:
         blocks.pop()

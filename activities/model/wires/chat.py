@@ -75,7 +75,7 @@ class ChatReader(AnswerReader):
         return self._end(delta, reason, choice.get("native_finish_reason")) if reason else self._delta(delta)
 
     def _whole(self, choice: JsonDict) -> JsonDict:
-        """Of servers that do not stream; others repeat all in it."""
+        """The complete message of a server that does not stream; streaming ones may repeat all in it."""
         return (None if self.begun else choice.get("message")) or {}
 
     def end(self) -> Iterable[PartDelta]:

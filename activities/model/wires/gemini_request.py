@@ -35,7 +35,7 @@ _TOOL_CHOICES: Final = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
 
 
 class _Form(NamedTuple):
-    """Of messages: whether calls are signed, and whether they have ids. On Vertex they have none."""
+    """The form of calls in messages: whether they are signed, and whether they have ids. On Vertex they have none."""
 
     signs: bool
     ids: bool

@@ -82,7 +82,7 @@ def _parameters(request: ModelRequest) -> JsonDict:
 
 
 def _think(options: Mapping[str, JsonValue]) -> bool | str | None:
-    """By default, the server lets every model think that can."""
+    """The server's default is that every model thinks if it can."""
     effort, thinking = options.get("reasoning_effort", options.get("reasoningEffort")), options.get("thinking")
     if isinstance(effort, str):
         return _LEVELS.get(effort, effort)

@@ -36,7 +36,7 @@ class StreamTimeouts:
         return replace(self, headers=max(self.headers, self.first_byte), idle=self.longest)
 
     def configured(self, own: SilenceLimits) -> "StreamTimeouts":
-        """With a provider's own limits in place of these."""
+        """The same with a provider's own limits."""
         limits = {name: seconds for name, seconds in own if seconds is not None}
         return replace(self, **limits) if limits else self
 

@@ -152,7 +152,7 @@ class SyntaxWalker:
         return after
 
     def subshell(self, node: Node, directories: tuple[Path, ...]) -> DirectoriesAfter:
-        """Of a pipeline, in parentheses, in substitutions."""
+        """Walk what runs in a subshell: a part of a pipeline, parentheses, a substitution."""
         if node.type in node_kinds.SUBSTITUTIONS:
             self.program.add_ask_reason("it uses command substitution")
         after, directory_unknown = directories, self.directory_unknown

@@ -150,7 +150,7 @@ class Demo:
         await self.collect_evidence(client)
 
     def repeated_requests(self) -> list[RequestRecord]:
-        """Of steps."""
+        """The steps' requests that were sent again."""
         return [each for each in read_ledger(self.requests) if each.attempt > 1 and each.step >= 0]
 
     async def play_turn(self) -> None:

@@ -24,7 +24,7 @@ _STYLES: Final = {Action.ALLOW: "green", Action.ASK: "yellow", Action.DENY: "red
 
 
 def render_list(listed: Sequence[ListedAgent], max_columns: int | None) -> list[Row]:
-    """In a pipe without a heading, and with the origin in a column of its own."""
+    """The list of agents: in a pipe without a heading, and with the origin as a column."""
     if max_columns is None:
         return format_table([(*_cells(each), _origin(each), _purpose(each)) for each in listed])
     rows = [(*_cells(each, marked=True), f"{_purpose(each)} ({_origin(each)})".strip()) for each in listed]

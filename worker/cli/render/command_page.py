@@ -15,7 +15,7 @@ _HEADINGS: Final = ("command", "by", "what for (and where from)")
 
 
 def render_list(listed: Sequence[SlashCommand], max_columns: int | None) -> list[Row]:
-    """In a pipe without a heading, and with the origin in a column of its own."""
+    """The list of commands: in a pipe without a heading, and with the origin as a column."""
     if max_columns is None:
         return format_table([(_typed(each), _worker(each), _origin(each), _purpose(each)) for each in listed])
     rows = [(_typed(each), _worker(each), f"{_purpose(each)} ({_origin(each)})".strip()) for each in listed]

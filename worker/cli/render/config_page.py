@@ -45,7 +45,7 @@ def find_ignored(merged: MergedConfig, turn_config: TurnConfig, redactor: Redact
 def render_config(
     values: Sequence[PlacedValue], ignored: Sequence[IgnoredField], max_columns: int | None, *, origin: bool
 ) -> Iterator[Row]:
-    """In a pipe with the origin in a column of its own."""
+    """The configuration's values: in a pipe with the origin as a column."""
     if not values:
         yield "Nothing is configured here: what is built in holds."
     yield from format_table([_cells(each, origin, max_columns) for each in values], max_columns)

@@ -81,7 +81,7 @@ def actor_of(seen: EventWithContents) -> str:
 
 
 def describe_schedule_prompt(event: PromptAccepted, seen: EventWithContents) -> str:
-    """By which schedule, and by or as whom, a prompt came."""
+    """Which schedule a prompt came from, and who it prompts as."""
     if event.due is None:
         return f"by {actor_of(seen)}, who triggered schedule {event.schedule}"
     return f"by schedule {event.schedule}, of {actor_of(seen)}"
@@ -137,7 +137,7 @@ def prompt_of(seen: EventWithContents, name: str) -> str:
 
 
 def describe_task_end(end: TaskEnd) -> str:
-    """Its log has the result."""
+    """How a background task ended; the subagent's log has the result."""
     how = "failed" if end.failed else "ended"
     return f"Background task {how}: {end.title} (@{end.agent}, {end.child})"
 

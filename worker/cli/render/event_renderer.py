@@ -258,7 +258,7 @@ class EventRenderer:
                 self.writer.write_line(each)
 
     def _print(self, text: str, style: str | None = None) -> None:
-        """Its words may be of others: no row begins at the left edge but the first."""
+        """Print rows. The text may not be ours, so only the first row begins at the left edge."""
         for row in wrap_text(text.replace("\n", "\n" + " " * _FURTHER), self.writer.columns, _FURTHER):
             self.writer.write_line(styled(row, style) if style else row)
 
@@ -278,7 +278,7 @@ class EventRenderer:
         self._streamed = self._new_answer()
 
     def _drop_answer(self) -> None:
-        """Its turn is over: it does not begin again."""
+        """Drop the unfinished answer of a turn that is over."""
         self.writer.retract(OVER_NOTE)
         self._streamed = self._new_answer()
 

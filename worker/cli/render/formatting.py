@@ -71,14 +71,14 @@ def format_clock(duration: timedelta) -> str:
 
 
 def format_past(at: datetime, known: datetime | None = None) -> str:
-    """In local time, with the day unless `known` is on it."""
+    """A past time in local time, with the day unless `known` is on it."""
     here = at.astimezone()
     same = known is not None and known.astimezone().date() == here.date()
     return f"{here:%H:%M}" if same else f"{here:%a %d %b %H:%M}"
 
 
 def format_upcoming(at: datetime, now: datetime) -> str:
-    """In local time: with seconds if near, with its day or year if that is another."""
+    """A future time in local time: with seconds if it is near, with its day or year if that differs from now."""
     here, today = at.astimezone(), now.astimezone().date()
     if at - now < timedelta(minutes=2):
         return f"{here:%H:%M:%S}"

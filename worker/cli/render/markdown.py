@@ -91,7 +91,7 @@ def render_markdown(source: str, columns: int) -> list[Row]:
 
 
 def _shown_whole(token: Token) -> Token:
-    """With its line breaks, and what follows a fence, if that is more than a language."""
+    """The token with its line breaks, and with the text behind a fence if that is more than a language."""
     for child in token.children or ():
         if child.type == "softbreak":
             child.type = "hardbreak"

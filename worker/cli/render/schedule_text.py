@@ -40,7 +40,7 @@ def describe_state(entry: ScheduleEntry, now: datetime) -> str:
 
 
 def describe_last(entry: ScheduleEntry) -> str:
-    """Without a note: that of a refusal is why it is paused."""
+    """What it did last, without the note: the note of a refusal is the reason of the pause."""
     if entry.last is None:
         return "has not run yet"
     return describe_event(entry.last.model_copy(update={"note": None}), entry.zone)

@@ -12,7 +12,7 @@ from workflows.domain.messages import TextPart
 
 
 def origin_rows(event: SessionForked | SessionImported | MessageCopied, seen: EventWithContents) -> Iterator[str]:
-    """Of a copied message its texts in short, and the names of its calls."""
+    """Where the session came from; for a copied message, its texts in short and the names of its calls."""
     if isinstance(event, SessionForked):
         yield f"Begun by {actor_of(seen)} with messages of {event.origin}:"
         return

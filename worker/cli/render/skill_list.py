@@ -16,7 +16,7 @@ _UNLISTED: Final = "no description: models are not told of it"
 
 
 def render_skills(listed: Sequence[tuple[Skill, Action]], max_columns: int | None) -> list[Row]:
-    """In a pipe without a heading, and with the file in a column of its own."""
+    """The list of skills: in a pipe without a heading, and with the file as a column."""
     if max_columns is None:
         return format_table([(*_cells(*each), short_file(each[0].file), _purpose(each[0])) for each in listed])
     rows = [(*_cells(*each), f"{_purpose(each[0])} ({short_file(each[0].file)})") for each in listed]

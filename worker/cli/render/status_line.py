@@ -119,7 +119,7 @@ class StatusLine:
                 self._activity = ""
 
     def text(self) -> str:
-        """With the spinner's next frame; empty without work."""
+        """The line with the spinner's next frame; empty while nothing works."""
         if not self._working and not self._waiting:
             return ""
         return f"{next(self._frames)} {' · '.join(self._pieces())}"

@@ -42,7 +42,7 @@ class SlashCommand(Value):
 
     @property
     def digest(self) -> str:
-        """Of its template."""
+        """The digest of its template."""
         return hashlib.sha256(self.template.encode("utf-8", "surrogatepass")).hexdigest()
 
 

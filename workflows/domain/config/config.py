@@ -150,7 +150,7 @@ class Compaction(Section):
     reserved: NonNegativeInt | None = None
     """Tokens of a model's input that stay free."""
     tail_turns: int | None = None
-    """Of how many turns at most the newest conversation stays as it is."""
+    """How many of the newest turns stay as they are, at most."""
     preserve_recent_tokens: NonNegativeInt | None = None
     """How many tokens of the newest conversation stay as they are."""
 
@@ -171,7 +171,7 @@ class DayBudget(ExactSection):
     steps: PositiveInt | None = None
     """Answers of models."""
     on_limit: OnLimit | None = None
-    """At such a limit: `ask` a person, or `finish` with one last answer."""
+    """What to do at such a limit: `ask` a person, or `finish` with one last answer."""
 
 
 class Budget(DayBudget):
@@ -185,7 +185,7 @@ class ProjectBudget(ExactSection):
     """What the sessions of a project may use."""
 
     day: DayBudget = DayBudget()
-    """On a day."""
+    """Limits of a day."""
 
 
 class Budgets(ExactSection):
@@ -290,7 +290,7 @@ class UnsupportedSettings(Section):
 
 
 class ClientSettings(Section):
-    """Of editors and OpenCode's own programs: accepted without a word."""
+    """Settings for editors and OpenCode's own programs: accepted and ignored."""
 
     schema_: JsonValue = Field(None, alias="$schema")
     """The address of the schema that this file is written by."""

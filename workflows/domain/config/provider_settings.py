@@ -21,7 +21,7 @@ Milliseconds = Annotated[float | Literal[False] | None, BeforeValidator(_check_m
 
 
 class GoogleAuthOptions(Section):
-    """Of Google's Vertex AI."""
+    """How to sign in to Google's Vertex AI."""
 
     model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True)
 
@@ -78,19 +78,19 @@ class Prices(Section):
     """US dollars per million tokens."""
 
     input: float = 0
-    """Of what the model reads."""
+    """For what the model reads."""
     output: float = 0
-    """Of what the model writes."""
+    """For what the model writes."""
     cache_read: float | None = None
-    """Of what is read from the provider's cache."""
+    """For what the provider has in its cache."""
     cache_write: float | None = None
-    """Of what is written to the provider's cache."""
+    """For what is written to the provider's cache."""
     context_over_200k: "Prices | None" = None
     """The prices of longer contexts."""
 
 
 class ModelLimits(Section):
-    """In tokens."""
+    """Limits in tokens."""
 
     context: PositiveInt
     """How many the model takes, with its answer."""

@@ -50,7 +50,7 @@ def references_of(text: str) -> Iterator[tuple[ReferenceKind, str]]:
 
 
 def iter_texts(value: JsonValue, at: FieldPath = ()) -> Iterator[tuple[FieldPath, str]]:
-    """At any depth, with their paths."""
+    """The texts at any depth, with their paths."""
     match value:
         case dict():
             for key, item in value.items():

@@ -115,7 +115,7 @@ def _with_rule(tree: JsonObject, item: TrustItem) -> JsonObject:
 def _freed_subagents(
     layer: ConfigLayer, own: Config, primary: Collection[str], loose: Sequence[TrustItem]
 ) -> Iterator[TrustItem]:
-    """Of rules that are no looser than others, but free a subagent of its bounds."""
+    """Items for rules that are no looser than others, but free a subagent of its bounds."""
     for name, agent in _object(layer.tree.get("agent")).items():
         permissions = _object(_object(agent).get("permission"))
         known = own.agent[name].permission if name in own.agent else {}
@@ -281,7 +281,7 @@ class _PermissionMerger:
         )
 
     def _lifts_denial(self, section: FieldPath, tree: JsonObject) -> bool:
-        """Of what is never asked about: the built-in rules may be lifted, and the user's own may not."""
+        """Whether it lifts a denial of the user's own for what is never asked about; built-in denials may be lifted."""
         return any(
             denied - _denied_offers(self._permissions(agent, tree), agent)
             for agent in (section[1:2] or self._agents)

@@ -89,7 +89,7 @@ class TurnConfig(Value):
         return variant or (None if own_model or model not in (None, of_session) else session_variant)
 
     def of_prompt(self, format: OutputFormat | None, tools: Mapping[str, bool] | None) -> "TurnConfig":
-        """Of the turn that a prompt with these opens. Its `tools` take away, and give nothing that rules do not."""
+        """The configuration of a turn that such a prompt opens. `tools` can only take tools away."""
         rules = (*self.rules, *deny_tools(tools or {}))
         return self.model_copy(update={"format": format, "tools": tools, "rules": rules})
 
@@ -99,5 +99,5 @@ class TurnConfig(Value):
 
     @property
     def id(self) -> TurnConfigId:
-        """Of its row; events of its turns hold it."""
+        """The id of its row, which events of its turns name."""
         return TurnConfigId(f"{Prefix.TURN_CONFIG}_{self.digest[:32]}")

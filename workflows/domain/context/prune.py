@@ -51,7 +51,7 @@ def may_be_cleared(state: CallState, tool: str) -> bool:
 
 
 def _old_results(transcript: Transcript, pruned: PartId | None) -> Iterator[ToolPart]:
-    """From the newest on, after the kept prompts and what follows them."""
+    """The results before the newest prompts, which are kept; from the newest on."""
     prompts = 0
     for entry in reversed(transcript):
         if isinstance(entry, ContextSummary):

@@ -58,7 +58,7 @@ class OpenAsk:
 
 
 def asks_now_covered(asks: Iterable[OpenAsk], grants: Iterable[Grant]) -> list[tuple[AskId, Grant]]:
-    """Each with its grant."""
+    """The open asks that a grant now covers, each with that grant."""
     grants = tuple(grants)
     found = ((ask.id, covering_grant(ask.request, ask.rules, grants)) for ask in asks)
     return [(ask, grant) for ask, grant in found if grant is not None]

@@ -81,7 +81,7 @@ def from_config(config: PermissionConfig, home: str) -> Ruleset:
 
 
 def deny_tools(tools: Mapping[str, bool]) -> Ruleset:
-    """Of those with false, names or globs, as in the table `tools` of a configuration."""
+    """Denials of the tools that are false in `tools`: names or globs, as in the configuration."""
     return tuple(
         Rule(permission=permission_keys.current_key(name), pattern="*", action=Action.DENY)
         for name, allowed in tools.items()

@@ -48,7 +48,7 @@ class Calendar(Value):
         return day.month in self.months and day.day in self.days and day.isoweekday() % 7 in self.weekdays
 
     def moments(self, day: date, zone: tzinfo) -> list[datetime]:
-        """Of a day that it has, in order.
+        """The moments of a day that matches, in order.
 
         A time that the clock skips that day is left out. A time that it shows twice counts once, or twice if the
         calendar has every hour.
@@ -91,7 +91,7 @@ def latest_until(recurrence: Recurrence, moment: datetime, zone: tzinfo) -> date
 
 
 def _moments(calendar: Calendar, begin: datetime, zone: tzinfo, step: timedelta) -> Iterator[datetime]:
-    """From the day of `begin` on, forwards or backwards."""
+    """All moments from the day of `begin` on, forwards or backwards."""
     first = begin.astimezone(zone).date()
     for number in range(_HORIZON):
         day = first + number * step

@@ -80,13 +80,18 @@ _TOO_LONG: Final = _phrases(
     | exceeds\ (the\ )?(model'?s?\ )?(maximum\ context\ length|maximum\ allowed\ input\ length)
     | input\ token\ count.*exceeds\ the\ maximum | tokens\ in\ request\ more\ than\ max\ tokens\ allowed
     | maximum\ prompt\ length\ is\ \d | reduce\ the\ length\ of\ the\ messages | maximum\ context\ length\ is\ \d
-    | input\ \(.*tokens\)\ is\ longer\ than\ the\ model'?s?\ context\ length | greater\ than\ the\ context\ length
+    | input\ (\(.*tokens\)\ )?is\ longer\ than\ the\ model'?s?\ context\ length | greater\ than\ the\ context\ length
     | context\ window\ exceeds\ limit | exceeded\ model\ token\ limit | context[ _]length\ exceeded
     | exceeds?\ (the\ )?context\ limit | context\ length\ (is|of)\ only\ \d | input\ length.*exceeds.*context\ length
     | exceeded\ (max\ )?context\ length | too\ large\ for\ model\ with\ \d+\ maximum\ context\ length
     | prompt\ has\ [\d,]+\ tokens,\ but\ the\ configured\ context\ size\ is | model_context_window_exceeded
     | prompt\ exceeds\ max\ length | range\ of\ input\ length\ should\ be
-    | `inputs`\ tokens\ \+\ `max_new_tokens`\ must\ be
+    | `inputs`\ (tokens\ \+\ `max_new_tokens`\ must\ be|must\ have\ less\ than)
+    | number\ of\ input\ tokens\ exceeds | input\ token\ count\ is\ \d+\ but\ model\ only\ supports
+    | longer\ than\ the\ maximum\ model\ length | too\ long\ to\ fit\ into\ the\ model
+    | exceeded\ this\ model\ context\ window | input\ length\ \d+\ exceeds\ maximum\ input\ length
+    | must\ be\ less\ than\ the\ context\ length | message\ token\ length\ exceed\ model\ limit
+    | (prompt\ tokens|token\ length)\ too\ long
     | too\ many\ tokens | token\ limit\ exceeded | ^4(00|13)\ (status\ code\ )?\(no\ body\)
     """
 )
@@ -116,7 +121,7 @@ TABLE: Final = (
     Row(action=StopKind.UNSENT, code={UNSENT}),
     Row(action=Remedy.FEW, code={NO_STREAM}),
     # too long, whatever else is said
-    Row(action=Remedy.COMPACT, code={"context_length_exceeded", "request_too_large"}),
+    Row(action=Remedy.COMPACT, code={"context_length_exceeded", "request_too_large", "1261"}),  # 1261: Z.ai
     # no limit grows by waiting: OpenAI, Groq
     Row(action=Remedy.COMPACT, message=_phrases(r"request\ too\ large\b.*\blimit:?\ [\d,]+,\ requested:?\ [\d,]+")),
     # the account: OpenAI, ChatGPT, Anthropic, Moonshot, DashScope, Bedrock; then by status, and by words, of Anthropic,
@@ -168,7 +173,8 @@ TABLE: Final = (
     Row(action=Remedy.WAIT, code={"rate_limit_exceeded", "ThrottlingException"}),
     Row(action=Remedy.FEW, status=_CLIENT, message=_THROTTLED),
     Row(action=Remedy.WAIT, message=_THROTTLED),
-    # too long
+    # too long; but no shorter conversation helps against an output limit that the model does not have: Cohere
+    Row(action=StopKind.BAD_REQUEST, message=_phrases(r"max[_\ ]tokens\ must\ be\ less\ than")),
     Row(action=Remedy.COMPACT, status={413}),
     Row(action=Remedy.COMPACT, message=_TOO_LONG),
     # what may pass, and what never does although its words speak of it

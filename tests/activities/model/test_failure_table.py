@@ -43,6 +43,8 @@ RESPONSES: list[tuple[str, int, Any, Action]] = [
     ("anthropic", 400, anthropic("invalid_request_error", "prompt is too long: 3 tokens > 2 maximum"), Remedy.COMPACT),
     ("anthropic", 413, anthropic("request_too_large", "Request exceeds the maximum size"), Remedy.COMPACT),
     ("anthropic", 400, "input length and `max_tokens` exceed context limit: 199000 + 32000 > 200000", Remedy.COMPACT),
+    ("zai", 400, openai("Prompt 超长", "1261"), Remedy.COMPACT),
+    ("cohere", 400, {"message": "too many tokens: max tokens must be less than 4096"}, StopKind.BAD_REQUEST),
     # the account
     ("openai", 429, openai("You exceeded your current quota", "insufficient_quota"), StopKind.QUOTA),
     ("anthropic", 400, anthropic("invalid_request_error", "Your credit balance is too low …"), StopKind.QUOTA),

@@ -182,6 +182,18 @@ def test_a_rate_limit_that_speaks_of_tokens_is_no_overflow() -> None:
         "Requested token count exceeds the model's maximum context length of 131072 tokens",
         "400 status code (no body)",
         "the prompt has 12,000 tokens, but the configured context size is 8,192",
+        "The model returned … errors: Input Tokens Exceeded: Number of input tokens exceeds maximum length.",
+        "Unable to submit request because the input token count is 1251952 but model only supports up to 1048576.",
+        "[address=0.0.0.0:1] The decoder prompt (length 17772) is longer than the maximum model length of 16384.",
+        "The prompt (total length 25938) is too long to fit into the model (context length 4096).",
+        "5021: The estimated number of input and maximum output tokens (8810) exceeded this model context window limit",
+        "Requested input length 40000 exceeds maximum input length 32768",
+        "Input is longer than the model's context length.",
+        "Input token count + max_tokens parameter must be less than the context length of the model being queried.",
+        "Input validation error: `inputs` must have less than 4096 tokens. Given: 5000",
+        "Total message token length exceed model limit (10000000 tokens).",
+        "Input token length too long",
+        "Prompt tokens too long",
     ],
 )
 def test_an_overflow_is_known_by_its_words(message: str) -> None:

@@ -9,7 +9,8 @@ from workflows.domain.errors import UsageError
 MAX_TITLE_CHARS: Final = 100
 MAX_GIVEN_CHARS: Final = 200
 _DEFAULT: Final = re.compile(r"(?:New|Child) session - \d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z")
-_THOUGHTS: Final = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)  # also of an answer that was cut within them
+# Also of an answer that was cut within them, or whose opening tag is the end of the request, as in many templates.
+_THOUGHTS: Final = re.compile(r"<think>.*?(?:</think>|\Z)|\A(?:(?!<think>).)*</think>", re.DOTALL)
 _FORK: Final = re.compile(r"(?P<title>.+) \(fork #(?P<number>\d+)\)")
 _CUT_WORD: Final = re.compile(r"[!-~]{8,}$")  # a shorter rest of a secret reveals nothing
 

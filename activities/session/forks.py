@@ -214,6 +214,7 @@ class _Copy:
                 turn=self._turns[row.turn],
                 step=row.step,
                 newest=self._answers[row.newest],
+                media=row.media,
                 body=row.body,
                 parts=tuple(CopiedPart(id=PartId(new_id(Prefix.PART)), **part) for part in parts),
                 at=row.created_at,

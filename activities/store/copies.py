@@ -28,12 +28,13 @@ _PAGE: Final = 50  # imported messages read together
 
 
 class SummaryRow(Value):
-    """A summary, and what it stands for."""
+    """A summary, and what it stands for; `media` as in `CompactionRow`."""
 
     generation: GenerationId
     turn: TurnId
     step: int
     newest: MessageId
+    media: bool
     id: MessageId
     body: AnswerMetadata
     created_at: datetime
@@ -128,7 +129,7 @@ def write_answer(journal: Journal, answer: CopiedAnswer, whole: PartSeal | None 
     for call in answer.calls:
         copied += _write_call(journal, answer, call)
     if answer.newest is not None:
-        stands_for = answer.model_dump(include={"generation", "turn", "step", "newest"})
+        stands_for = answer.model_dump(include={"generation", "turn", "step", "newest", "media"})
         journal.write(_QUERIES.insert_compaction, session=journal.session, **stands_for)
     _record(journal, answer.message, "assistant" if is_step else "summary", answer, copied)
 
@@ -140,7 +141,7 @@ def _record(
     copy: CopiedPrompt | CopiedAnswer,
     contents: list[PartSeal],
 ) -> int:
-    named = copy.model_dump(include={"origin", "turn", "step"})
+    named = copy.model_dump(include={"origin", "turn", "step", "newest", "media"})
     return journal.record(MessageCopied(message=message, role=role, contents=tuple(contents), **named))
 
 

@@ -280,7 +280,7 @@ async def _context_problem(reader: RowReader, session: SessionId, check: ChainCh
 def _has_mark(row: dict[str, Any], event: ContextCompacted | MessageCopied) -> bool:
     if (row["turn"], row["step"]) != (event.turn, event.step):
         return False
-    return isinstance(event, MessageCopied) or (row["newest"], row["media"]) == (event.newest, event.media)
+    return event.newest is None or (row["newest"], row["media"]) == (event.newest, event.media)
 
 
 async def _page(reader: RowReader, query: bytes, session: SessionId, seq: int, limit: int) -> Rows:

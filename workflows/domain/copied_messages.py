@@ -73,13 +73,15 @@ class CopiedCall(Value):
 
 
 class CopiedAnswer(Value):
-    """The answer of a turn's step, or with `newest` a summary of all up to it, made when that was the newest answer."""
+    """The answer of a turn's step, or with `newest` a summary of all up to it, made when that was the newest answer;
+    `media`: whether models still see the pictures and documents up to that."""
 
     generation: GenerationId
     origin: str
     turn: TurnId
     step: int
     newest: MessageId | None = None
+    media: bool = True
     body: AnswerMetadata
     parts: tuple[CopiedPart, ...] = ()
     calls: tuple[CopiedCall, ...] = ()

@@ -169,7 +169,8 @@ async def test_a_fork_goes_on_from_the_summary_of_what_it_has_copied(rig: Activi
         if step == 2:
             summary = NewPart(id=PartId("prt_s"), position=0, body=TextPart(text="in short"))
             tried = CompactionTry(turn=rig.turn, step=3, model="scripted/model", tokens=9)
-            stands_for = NewCompaction(tried=tried, turn=rig.turn, step=1, newest=MessageId("msg_2"), after=1)
+            mark = {"turn": rig.turn, "step": 1, "newest": MessageId("msg_2"), "media": False}
+            stands_for = NewCompaction(tried=tried, after=1, **mark)
             await rig.store_answer(
                 Generation(id=GenerationId("gen_s"), purpose=Purpose.COMPACTION),
                 NewAnswer(body=BODY, parts=(summary,), compaction=stands_for),
@@ -182,9 +183,11 @@ async def test_a_fork_goes_on_from_the_summary_of_what_it_has_copied(rig: Activi
     newest = await compactions.newest(rig.database, FORK)
     assert (await events.verify(rig.database, FORK)).problem is None
     assert isinstance(whole[0], ContextSummary) and whole[0].text == "in short"
-    assert newest is not None and newest.newest == whole[1].id
+    assert newest is not None and (newest.newest, newest.media) == (whole[1].id, False)
     assert contents([each for each in whole if isinstance(each, AssistantMessage)]) == [["answer 2"], ["answer 3"]]
     assert isinstance(early[0], UserMessage) and len(early) == 2
+    await rig.database.rows(b"UPDATE compaction SET media = true WHERE session = %(session)s", session=FORK)
+    assert (await events.verify(rig.database, FORK)).problem == "the marks of its summaries are not those in its log"
 
 
 async def test_a_fork_locks_configurations_in_the_order_of_a_deletion(rig: ActivityRig) -> None:

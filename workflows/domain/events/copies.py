@@ -30,8 +30,8 @@ class SessionImported(Value):
 
 class MessageCopied(Value):
     """The message `origin` of another session or an import: nothing of it happened here. `summary`: an answer that
-    stands for what is before it. `contents`: what was copied, each as events name it. Without a turn no model sees
-    it."""
+    stands for what is before it, with `newest` and `media` as in `ContextCompacted`. `contents`: what was copied, each
+    as events name it. Without a turn no model sees it."""
 
     type: Literal["message.copied"] = "message.copied"
     message: MessageId
@@ -39,4 +39,6 @@ class MessageCopied(Value):
     role: Literal["user", "assistant", "summary"]
     turn: TurnId | None = None
     step: int | None = None
+    newest: MessageId | None = None
+    media: bool = True
     contents: tuple[PartSeal, ...]

@@ -115,10 +115,14 @@ class SessionReader:
     async def _budgets(self, rows: Sequence[BudgetRow]) -> list[BudgetOverview]:
         limited = [row for row in rows if row.limits.any]
         reserved = await reservations.of_others(self.database, [row.id for row in limited]) if limited else {}
-        values = (row.model_dump(include={"id", "scope", "worktree", "limits", "estimated"}) for row in limited)
         return [
-            BudgetOverview(**each, used=row.used, reserved=Usage() if row.turned else reserved.get(row.id, Usage()))
-            for each, row in zip(values, limited, strict=True)
+            BudgetOverview(
+                **row.model_dump(include={"id", "scope", "worktree", "estimated"}),
+                limits=row.limits,
+                used=row.used,
+                reserved=Usage() if row.turned else reserved.get(row.id, Usage()),
+            )
+            for row in limited
         ]
 
     async def compacting_since(self, session: SessionId) -> datetime | None:

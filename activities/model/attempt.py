@@ -225,7 +225,8 @@ class Attempt:
         async with self.finishing_journal() as journal:
             ended = await reservations.release(journal, self.generation.id, self.fence)
             if ended is not None and sent:
-                reservations.charge(journal, ended, produced(self.produced, model.price))
+                answers = {self.generation.id: produced(self.produced, model.price)}
+                reservations.charge(journal, ended, answers=answers)
 
     async def _unreachable_text(self, model: ResolvedModel, failure: ProviderFailure) -> str | None:
         """None: wait, as during an outage."""

@@ -157,7 +157,7 @@ def _begin(
     if asked is not None and asked.state is AskState.OPEN and asked.budget is not None:
         asks.close(journal, asked, _why_closed(asked))
     for budget, found in limits:
-        if isinstance(found, Open) and found.nearly is not None and not budget.warned:
+        if isinstance(found, Open) and found.nearly is not None and not budget.is_warned:
             budgets.warn(journal, budget, found.nearly)
     ids = _ids([limit.budget for limit in limits])
     reservations.reserve(journal, ids, attempt.generation, turn, attempt.fence, needed)
@@ -216,12 +216,9 @@ async def _registered(attempt: Attempt, journal: Journal) -> GenerationStatus:
 
 async def _charge_lost(attempt: Attempt, journal: Journal, model: ResolvedModel, turn: TurnId | None = None) -> None:
     """Count requests that ended without a result and may have been sent: an earlier attempt, or another of the turn."""
-    released = await reservations.release_lost(journal, attempt.generation.id, turn)
-    if released:
-        await budgets.lock(journal)  # all in one order: it may have counted fewer
-    for lost in released:
-        is_own = lost.generation == attempt.generation.id
-        reservations.charge(journal, lost, produced(attempt.produced_before, model.price) if is_own else None)
+    lost = await reservations.release_lost(journal, attempt.generation.id, turn)
+    answers = {attempt.generation.id: produced(attempt.produced_before, model.price)}
+    reservations.charge(journal, *lost, answers=answers)
 
 
 def _estimate(transcript: Transcript, model: ResolvedModel) -> Estimate:

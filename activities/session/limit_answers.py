@@ -22,9 +22,9 @@ async def apply(journal: Journal, row: AskRow, asked: QuestionRequest, decision:
 async def _apply_choice(journal: Journal, row: AskRow, choice: More | str) -> None:
     """How a turn goes on at the limit of its budget."""
     if isinstance(choice, More):
-        locked = await budgets.lock_one(journal, row.budget or "")
-        if locked is not None:
-            budgets.extend(journal, locked, choice.unit, choice.amount)
+        for locked in await budgets.lock(journal):
+            if locked.id == row.budget:
+                budgets.extend(journal, locked, choice.unit, choice.amount)
     elif choice == FINISH:
         budgets.finish_turn(journal, row.turn)
     else:

@@ -4,7 +4,7 @@ Their locks come last, in one order: session, ask, call; then the budgets of the
 day and of the host's.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,7 +13,7 @@ from activities.store.database import dumps
 from activities.store.journal import Journal
 from activities.store.queries import Queries
 from activities.store.statements import RowReader
-from workflows.domain.budgets import BudgetLimits, OnLimit, Scope, Unit, Usage
+from workflows.domain.budgets import BudgetLimits, OnLimit, Raise, Scope, Unit, Usage
 from workflows.domain.errors import Conflict
 from workflows.domain.events.budgets import BudgetNearlySpent, BudgetRaised, BudgetSet
 from workflows.domain.ids import SessionId, TurnId
@@ -24,22 +24,25 @@ if TYPE_CHECKING:  # start-up time of commands
     from workflows.domain.config.config import Budget, Budgets, DayBudget
 
 _QUERIES: Final = Queries("budgets")
-_PLACES: Final = {scope: place for place, scope in enumerate(Scope, start=1)}  # in `budget_ids`
+_PLACES: Final = {scope: place for place, scope in enumerate(Scope, start=1)}  # in `counting_budgets`
+_COUNTING: Final = 0x636F756E  # advisory lock: "coun"
 
 
 class BudgetRow(Value):
     """Limits, and what has been used of them; `estimated` dollars of it no provider has counted.
 
-    `session`: of a person, limited together with its subagents; None: a day's, in a project's `worktree` or anywhere.
-    `on_limit`: a person's rule for all limits that the session reaches. `warned`: a person was told that most of it is
-    used. `turned`: the row is of an earlier day, and begins anew. `rest`: seconds of a day that are left.
+    `session`: of a person, limited together with its subagents; None: a day's, in a project's `worktree` or anywhere,
+    which counts what all turns use, while each turn has its own limits. `as_set`: its limits without what was `raised`.
+    `on_limit`: a person's rule for all limits that the session reaches. `warned`: a person was told that most of
+    them is used. `turned`: the row is of an earlier day, and begins anew. `rest`: seconds of a day that are left.
     """
 
     id: str
     scope: Scope
     session: SessionId | None
     worktree: str | None
-    limits: BudgetLimits
+    as_set: BudgetLimits
+    raised: tuple[Raise, ...]
     by_person: bool
     configured: BudgetLimits | None
     on_limit: OnLimit | None
@@ -48,9 +51,17 @@ class BudgetRow(Value):
     steps: int
     time: int
     estimated: Decimal
-    warned: bool
+    warned: tuple[BudgetLimits, ...]
     turned: bool
     rest: float | None
+
+    @property
+    def limits(self) -> BudgetLimits:
+        return self.as_set.raised(self.raised)
+
+    @property
+    def is_warned(self) -> bool:
+        return self.limits in self.warned
 
     @property
     def used(self) -> Usage:
@@ -78,29 +89,17 @@ async def lock(journal: Journal) -> tuple[BudgetRow, ...]:
     """As `of_session`, of the journal's; those of an earlier day begin anew."""
     rows = _budgets(await journal.rows(_QUERIES.lock, session=journal.session))
     for row in rows:
-        _renew(journal, row)
+        if row.turned:
+            journal.write(_QUERIES.renew, budget=row.id)
     return rows
-
-
-async def lock_one(journal: Journal, budget: str) -> BudgetRow | None:
-    """As `lock`."""
-    row = next(iter(_budgets(await journal.rows(_QUERIES.lock_one, budget=budget))), None)
-    if row is not None:
-        _renew(journal, row)
-    return row
-
-
-def _renew(journal: Journal, row: BudgetRow) -> None:
-    if row.turned:
-        journal.write(_QUERIES.renew, budget=row.id)
 
 
 async def set_limits(journal: Journal, limits: BudgetLimits) -> None:
     """A person's limits, for all that the session and its subagents use, in place of earlier ones; without any, only
     what happens at a limit. Raises Conflict for a subagent's session."""
     await require_top(journal)
-    used = (await _used_before(journal, Scope.SESSION)).model_dump(include={"cost", "tokens", "steps"})
-    values = {"session": journal.session, "on_limit": limits.on_limit, **used}
+    used = await _used_before(journal, Scope.SESSION)
+    values = {"session": journal.session, "on_limit": limits.on_limit, **used[Scope.SESSION]}
     if limits.any:
         journal.write(_QUERIES.set, limits=_json(limits.model_copy(update={"on_limit": None})), **values)
     else:
@@ -117,55 +116,56 @@ async def require_top(journal: Journal) -> None:
 async def configure(journal: Journal, turn: TurnId, configured: "Budgets", limits: BudgetLimits | None) -> None:
     """For a turn that opens: a person's `limits` of it, and the configuration's of whatever a person has set no others
     for."""
+    known = {row.scope: row for row in await of_session(journal, journal.session)}
+    of_tree, of_days = _limits(configured.session), _limits_of_days(configured)
+    new = [scope for scope, wanted in ((Scope.SESSION, of_tree), *of_days.items()) if wanted.any and scope not in known]
+    used = await _used_before(journal, *new)
     of_turn = limits or _limits(configured.turn)
     if of_turn.any:
         named = {"turn": turn, "session": journal.session, "by_person": limits is not None}
         journal.write(_QUERIES.open_turn, limits=_json(of_turn), **named)
         _record(journal, Scope.TURN, of_turn)
-    wanted = {
-        Scope.SESSION: _limits(configured.session),
-        Scope.PROJECT: _day_limits(configured.project.day),
-        Scope.DAY: _day_limits(configured.day),
-    }
-    known = {row.scope: row for row in await of_session(journal, journal.session)}
-    for scope, found in wanted.items():
-        await _configure(journal, scope, known.get(scope), found)
+    row = known.get(Scope.SESSION)
+    if not (row and row.by_person) and of_tree != ((row and row.configured) or BudgetLimits()):
+        values = used.get(Scope.SESSION, _counts(Usage()))
+        journal.write(_QUERIES.configure, session=journal.session, limits=_json(of_tree), **values)
+        _record(journal, Scope.SESSION, of_tree)
+    await _limit_days(journal, turn, of_days)
+    for scope in filter(used.get, of_days):
+        place = {"scope": scope, "place": _PLACES[scope]}
+        journal.write(_QUERIES.count_day, session=journal.session, **place, **used[scope])
 
 
-async def _configure(journal: Journal, scope: Scope, known: BudgetRow | None, limits: BudgetLimits) -> None:
-    before = known.configured if known is not None else None
-    if limits == (before or BudgetLimits()) or (known is not None and known.by_person):
-        return
-    used = Usage() if known is not None else await _used_before(journal, scope)
-    journal.write(
-        _QUERIES.configure,
-        session=journal.session,
-        scope=scope,
-        place=_PLACES[scope],
-        daily=scope.daily,
-        limits=_json(limits),
-        **used.model_dump(include={"cost", "tokens", "steps"}),
-    )
-    _record(journal, scope, limits)
+async def _limit_days(journal: Journal, turn: TurnId, limits: Mapping[Scope, BudgetLimits]) -> None:
+    """A day's budget counts for all; its limits are each turn's own."""
+    before = await journal.row(_QUERIES.day_limits_before, session=journal.session, turn=turn) or {}
+    for scope, wanted in limits.items():
+        if wanted != BudgetLimits.model_validate(before.get(scope) or {}):
+            _record(journal, scope, wanted)
+    if any(wanted.any for wanted in limits.values()):
+        own = {str(scope): _json(wanted) if wanted.any else None for scope, wanted in limits.items()}
+        journal.write(_QUERIES.limit_days, turn=turn, **own)
 
 
 async def limits_of_turn(journal: Journal, turn: TurnId) -> BudgetLimits | None:
     """The limits that a person has set, with what was added since."""
     row = await journal.row(_QUERIES.limits_of_turn, turn=turn)
-    return BudgetLimits(**row["limits"]) if row else None
+    return BudgetLimits(**row["limits"]).raised(map(Raise.model_validate, row["raised"])) if row else None
 
 
 def extend(journal: Journal, known: BudgetRow, unit: Unit, amount: Decimal) -> None:
     """Raise a limit, and have the other sessions that wait at it look again."""
-    limits = known.limits.extended(unit, amount)
-    journal.write(_QUERIES.extend, budget=known.id, limits=_json(limits))
+    more = Raise(unit=unit, limit=known.as_set.of(unit) or Decimal(0), by=amount)
+    raised = [each.model_dump(mode="json") for each in (*known.raised, more)]
+    journal.write(_QUERIES.extend, budget=known.id, raised=dumps(raised))
     journal.write(_QUERIES.wake_waiting, budget=known.id, session=journal.session)
     journal.record(BudgetRaised(budget=known.id, scope=known.scope, unit=unit, by=decimal_text(amount)))
 
 
 def warn(journal: Journal, known: BudgetRow, unit: Unit) -> None:
     """Record that most of a limit is used."""
-    journal.write(_QUERIES.warn, budget=known.id, session=journal.session)
+    warned = [each.model_dump(mode="json", exclude_none=True) for each in (*known.warned, known.limits)]
+    journal.write(_QUERIES.warn, budget=known.id, session=journal.session, warned=dumps(warned))
     journal.record(BudgetNearlySpent(budget=known.id, scope=known.scope, unit=unit, **amounts(known, unit)))
 
 
@@ -188,14 +188,25 @@ def amounts(known: BudgetRow, unit: Unit) -> dict[str, str]:
     return {"used": decimal_text(known.used.of(unit)), "limit": decimal_text(limit)}
 
 
-async def _used_before(journal: Journal, scope: Scope) -> Usage:
-    """What the session used before it had a budget."""
-    if scope.daily:
-        (row,) = await journal.rows(_QUERIES.used_today, session=journal.session, scope=scope)
-        return Usage(**row)
-    before = await sessions.totals(journal, journal.session)
-    tokens = before.tokens.prompt + before.tokens.output + before.tokens.reasoning
-    return Usage(cost=before.cost.dollars, tokens=tokens, steps=before.steps)
+async def _used_before(journal: Journal, *scopes: Scope) -> dict[Scope, dict[str, Any]]:
+    """What was used before there was such a budget. Until the transaction ends, no answer is counted that this has not
+    seen: so none is left out, or counted twice. Call it before any budget is locked."""
+    found: dict[Scope, dict[str, Any]] = {}
+    if scopes:
+        await journal.rows(_QUERIES.hold_counting, key=_COUNTING)
+    for scope in scopes:
+        if scope.daily:
+            (found[scope],) = await journal.rows(_QUERIES.used_today, session=journal.session, scope=scope)
+        else:
+            before = await sessions.totals(journal, journal.session)
+            tokens = before.tokens.prompt + before.tokens.output + before.tokens.reasoning
+            found[scope] = _counts(Usage(cost=before.cost.dollars, tokens=tokens, steps=before.steps))
+    return found
+
+
+def begin_counting(journal: Journal) -> None:
+    """Before an answer is counted: see `_used_before`."""
+    journal.write(_QUERIES.begin_counting, key=_COUNTING)
 
 
 def _limits(settings: "Budget") -> BudgetLimits:
@@ -209,8 +220,16 @@ def _day_limits(settings: "DayBudget") -> BudgetLimits:
     return BudgetLimits(cost=_dollars(settings.cost), **counts, on_limit=settings.on_limit)
 
 
+def _limits_of_days(configured: "Budgets") -> dict[Scope, BudgetLimits]:
+    return {Scope.PROJECT: _day_limits(configured.project.day), Scope.DAY: _day_limits(configured.day)}
+
+
 def _dollars(configured: float | None) -> Decimal | None:
     return None if configured is None else Decimal(str(configured))
+
+
+def _counts(used: Usage) -> dict[str, Any]:
+    return used.model_dump(include={"cost", "tokens", "steps"})
 
 
 def _record(journal: Journal, scope: Scope, limits: BudgetLimits) -> None:

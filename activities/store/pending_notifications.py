@@ -59,7 +59,8 @@ async def take_due(database: Database) -> list[PendingNotification]:
     waiting = await database.rows(_QUERIES.take_asks, limit=_BATCH)
     asks = [_ask(row.pop("body"), row.pop("tool"), row) for row in waiting]
     ends = [TurnEndNotification(**row) for row in await database.rows(_QUERIES.take_turn_ends, limit=_BATCH)]
-    spent = [BudgetNotification(**row) for row in await database.rows(_QUERIES.take_budgets, limit=_BATCH)]
+    taken = await database.rows(_QUERIES.take_budgets, limit=_BATCH)
+    spent = [BudgetNotification(limits=row.pop("warned")[-1], **row) for row in taken]
     return sorted((*asks, *ends, *spent), key=lambda notice: notice.at)
 
 

@@ -6,6 +6,7 @@ from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
+from activities.store import budgets
 from activities.store.database import Database
 from activities.store.journal import WORKER, Journal, session_journal
 from activities.store.queries import Queries
@@ -106,16 +107,19 @@ async def charge_lost(database: Database, age: float) -> None:
 
 async def charge_turn(journal: Journal, turn: TurnId) -> None:
     """Count what the turn's unanswered requests have used."""
-    for each in _reservations(await journal.rows(_QUERIES.release_of_turn, turn=turn)):
-        charge(journal, each)
+    charge(journal, *_reservations(await journal.rows(_QUERIES.release_of_turn, turn=turn)))
 
 
-def charge(journal: Journal, ended: ReservationRow, answer: Usage | None = None) -> None:
-    """Count a request that got no answer, with what had come of one."""
-    used = Usage(cost=ended.sent_cost, tokens=ended.sent_tokens) + (answer or Usage())
-    counting = {"budgets": list(ended.budgets), "day": ended.day}
-    journal.write(_QUERIES.charge, cost=used.cost, tokens=used.tokens, **counting)
-    _record_estimate(journal, ended.generation, ended.purpose, used)
+def charge(journal: Journal, *ended: ReservationRow, answers: Mapping[GenerationId, Usage] | None = None) -> None:
+    """Count requests that got no answer, with what had come of one."""
+    if ended:  # all locks first, in one order: each may have been counted by others
+        counting_any = [budget for each in ended for budget in each.budgets]
+        journal.write(_QUERIES.lock, session=journal.session, budgets=counting_any)
+    for each in ended:
+        used = Usage(cost=each.sent_cost, tokens=each.sent_tokens) + (answers or {}).get(each.generation, Usage())
+        counting = {"budgets": list(each.budgets), "day": each.day}
+        journal.write(_QUERIES.charge, cost=used.cost, tokens=used.tokens, **counting)
+        _record_estimate(journal, each.generation, each.purpose, used)
 
 
 def settle(journal: Journal, generation: Generation, answer: "AnswerMetadata", estimated: Usage | None) -> None:
@@ -124,6 +128,7 @@ def settle(journal: Journal, generation: Generation, answer: "AnswerMetadata", e
     used = estimated or Usage(tokens=tokens.prompt + tokens.output + tokens.reasoning)
     if answer.cost is not None:
         used = used.model_copy(update={"cost": Decimal(answer.cost)})
+    budgets.begin_counting(journal)
     journal.write(
         _QUERIES.settle,
         session=journal.session,

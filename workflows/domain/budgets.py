@@ -1,6 +1,6 @@
 """Budgets: what a turn, a session and a day may use; pure decisions."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from enum import StrEnum
 from typing import Final, TypeAlias
@@ -40,6 +40,14 @@ class OnLimit(StrEnum):
     FINISH = "finish"
 
 
+class Raise(Value):
+    """What a person has added to a limit, as it had been set."""
+
+    unit: Unit
+    limit: Decimal
+    by: Decimal
+
+
 class BudgetLimits(Value):
     """`cost` in US dollars, `time` in seconds by the clock, waits included; None: no limit."""
 
@@ -57,10 +65,14 @@ class BudgetLimits(Value):
         limit = {Unit.COST: self.cost, Unit.TOKENS: self.tokens, Unit.STEPS: self.steps, Unit.TIME: self.time}[unit]
         return None if limit is None else Decimal(limit)
 
-    def extended(self, unit: Unit, amount: Decimal) -> "BudgetLimits":
-        limit = self.of(unit) or Decimal(0)
-        total = limit + amount
-        return self.model_copy(update={str(unit): total if unit is Unit.COST else int(total)})
+    def raised(self, raises: Iterable[Raise]) -> "BudgetLimits":
+        """With what was added to these limits; of a day's budget, which turns with other limits use, too."""
+        raises = tuple(raises)
+        limits = {unit: limit for unit in Unit if (limit := self.of(unit)) is not None}
+        for unit, limit in limits.items():
+            limits[unit] += sum(each.by for each in raises if (each.unit, each.limit) == (unit, limit))
+        values = {str(unit): limit if unit is Unit.COST else int(limit) for unit, limit in limits.items()}
+        return self.model_copy(update=values)
 
 
 class Usage(Value):

@@ -93,6 +93,8 @@ CREATE TABLE turn (
     state     text        NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'ended')),
     step      integer     NOT NULL DEFAULT 0,       -- the highest registered one
     last_step integer,                              -- that it may take, in text only: its budget is spent
+    project_limits json,                            -- what its configuration allows on a day, to all in its project
+    day_limits json,                                -- the same, to all on its host
     reason    text,
     error     text,
     opened_at timestamptz NOT NULL DEFAULT now(),
@@ -457,13 +459,14 @@ CREATE INDEX ask_by_grant ON ask (by_grant) WHERE by_grant IS NOT NULL;
 CREATE INDEX ask_at_limit ON ask (budget) WHERE state = 'open' AND budget IS NOT NULL;
 
 CREATE TABLE budget (                               -- what may be used, and has been
-    id           text PRIMARY KEY,                  -- of its turn or session, or as budget_ids names it
+    id           text PRIMARY KEY,                  -- of its turn or session, or as counting_budgets names it
     scope        text        NOT NULL CHECK (scope IN ('turn', 'session', 'project', 'day')),
     session      text REFERENCES session,           -- a person's, with its subagents; none: all of a host
     host         text,                              -- as in session
     worktree     text,                              -- in a project only
     day          date,                              -- in UTC, which the counts below are of
-    limits       json        NOT NULL,
+    limits       json,                              -- none: a day's, of which each turn has its own
+    raised       json        NOT NULL DEFAULT '[]', -- what people have added to limits
     by_person    boolean     NOT NULL DEFAULT false, -- else by the configuration
     configured   json,                              -- the limits of the configuration when they were applied
     on_limit     text,                              -- a person's rule for all limits that the session reaches
@@ -472,19 +475,20 @@ CREATE TABLE budget (                               -- what may be used, and has
     steps        bigint      NOT NULL DEFAULT 0,
     estimated    numeric     NOT NULL DEFAULT 0,    -- dollars among them that no provider has counted
     started_at   timestamptz NOT NULL DEFAULT now(), -- of the limit of time
-    warned_at    timestamptz,                       -- when most of a limit was used
+    warned       json        NOT NULL DEFAULT '[]', -- the limits of which most was used, the newest last
+    warned_at    timestamptz,                       -- when most of the newest was used
     warned_in    text,                              -- the session that did
     notified_at  timestamptz                        -- when the person's command was run for that
 );
 CREATE INDEX budget_session ON budget (session) WHERE session IS NOT NULL;
 CREATE INDEX budget_unnotified ON budget (warned_at) WHERE warned_at IS NOT NULL AND notified_at IS NULL;
 
-CREATE VIEW budget_now AS                           -- a day's begins anew with the day, as it was configured
-SELECT id, scope, session, host, worktree, by_person, on_limit, configured, turned,
-       CASE WHEN turned THEN configured ELSE limits END AS limits,
+CREATE VIEW budget_now AS                           -- a day's begins anew with the day
+SELECT id, scope, session, host, worktree, by_person, on_limit, configured, limits AS own_limits, turned,
+       CASE WHEN turned THEN '[]' ELSE raised END AS raised, CASE WHEN turned THEN '[]' ELSE warned END AS warned,
        CASE WHEN turned THEN 0 ELSE cost END AS cost, CASE WHEN turned THEN 0 ELSE tokens END AS tokens,
        CASE WHEN turned THEN 0 ELSE steps END AS steps, CASE WHEN turned THEN 0 ELSE estimated END AS estimated,
-       extract(epoch FROM now() - started_at)::bigint AS time, NOT turned AND warned_at IS NOT NULL AS warned,
+       extract(epoch FROM now() - started_at)::bigint AS time,
        extract(epoch FROM (day + 1)::timestamp AT TIME ZONE 'UTC' - now())::float8 AS rest -- seconds, of its day
 FROM (SELECT *, coalesce(day < (now() AT TIME ZONE 'UTC')::date, false) AS turned FROM budget) b;
 
@@ -635,15 +639,18 @@ CREATE INDEX delta_source ON delta (source);
 CREATE INDEX delta_session ON delta (session, id);
 
 -- The budgets that count what a session uses, if there are such, in the order of their locks: of the open turn and the
--- session at the top of its tree, and of the day, in its project and on its host.
-CREATE FUNCTION budget_ids(counted text) RETURNS text[] LANGUAGE sql STABLE AS $$
+-- session at the top of its tree, and of the day, in its project and on its host. In the same places, the limits of a day
+-- that this session's newest turn has.
+CREATE FUNCTION counting_budgets(counted text, OUT ids text[], OUT day_limits json[]) LANGUAGE sql STABLE AS $$
     WITH RECURSIVE line AS (
         SELECT id, parent, host, coalesce(worktree, directory) AS project FROM holdfast.session WHERE id = counted
         UNION ALL
         SELECT s.id, s.parent, s.host, coalesce(s.worktree, s.directory) FROM holdfast.session s JOIN line ON s.id = line.parent
     )
     SELECT ARRAY[(SELECT t.id FROM holdfast.turn t WHERE t.session = line.id AND t.state = 'open'), line.id,
-                 'project:' || coalesce(host, '') || ':' || project, 'day:' || coalesce(host, '')]
+                 'project:' || coalesce(host, '') || ':' || project, 'day:' || coalesce(host, '')],
+           (SELECT ARRAY[NULL, NULL, t.project_limits, t.day_limits] FROM holdfast.turn t WHERE t.session = line.id
+            ORDER BY t.number DESC LIMIT 1)
     FROM line WHERE line.parent IS NULL
 $$;
 

@@ -1,38 +1,45 @@
 -- name: of_session
 -- The budgets that count what a session uses.
-SELECT b.* FROM (SELECT budget_ids(%(session)s) AS ids) k JOIN budget_now b ON b.id = ANY(k.ids)
+SELECT b.*, coalesce(b.own_limits, k.day_limits[array_position(k.ids, b.id)], '{}') AS as_set
+FROM counting_budgets(%(session)s) k JOIN budget_now b ON b.id = ANY(k.ids)
 ORDER BY array_position(k.ids, b.id)
 
 -- name: limits_of_session
 -- The limits of the budgets that count what a session uses.
-SELECT limits FROM budget_now WHERE id = ANY(budget_ids(%(session)s))
+SELECT coalesce(b.limits, k.day_limits[array_position(k.ids, b.id)], '{}') AS limits
+FROM counting_budgets(%(session)s) k JOIN budget b ON b.id = ANY(k.ids)
 
 -- name: lock
 -- Lock the budgets that count what a session uses, in their order; as they are now.
-SELECT b.* FROM (SELECT budget_ids(%(session)s) AS ids) k JOIN budget_now b ON b.id = ANY(k.ids)
+SELECT b.*, coalesce(b.own_limits, k.day_limits[array_position(k.ids, b.id)], '{}') AS as_set
+FROM counting_budgets(%(session)s) k JOIN budget_now b ON b.id = ANY(k.ids)
 ORDER BY array_position(k.ids, b.id) FOR UPDATE OF b
 
--- name: lock_one
--- Lock a budget; as it is now.
-SELECT * FROM budget_now WHERE id = %(budget)s FOR UPDATE
-
 -- name: of_day
--- The budgets of a host's days.
-SELECT * FROM budget_now WHERE scope IN ('project', 'day') AND host IS NOT DISTINCT FROM %(host)s
-ORDER BY scope, worktree
+-- The budgets of a host's days, once for each of the limits that turns have today.
+SELECT DISTINCT ON (b.scope, b.worktree, t.limits::text) b.*, t.limits AS as_set
+FROM budget_now b JOIN (
+    SELECT 'day' AS scope, session, state, opened_at, day_limits AS limits FROM turn WHERE day_limits IS NOT NULL
+    UNION ALL
+    SELECT 'project', session, state, opened_at, project_limits FROM turn WHERE project_limits IS NOT NULL
+) t ON t.scope = b.scope AND (t.state = 'open' OR t.opened_at >= date_trunc('day', now(), 'UTC'))
+JOIN session s ON s.id = t.session
+WHERE b.host IS NOT DISTINCT FROM %(host)s AND s.host IS NOT DISTINCT FROM b.host
+  AND (b.worktree IS NULL OR coalesce(s.worktree, s.directory) = b.worktree)
+ORDER BY b.scope, b.worktree, t.limits::text
 
 -- name: renew
 -- Begin another day.
-UPDATE budget SET day = (now() AT TIME ZONE 'UTC')::date, limits = configured, cost = 0, tokens = 0, steps = 0,
-                  estimated = 0, warned_at = NULL, notified_at = NULL
+UPDATE budget SET day = (now() AT TIME ZONE 'UTC')::date, raised = '[]', warned = '[]', cost = 0, tokens = 0,
+                  steps = 0, estimated = 0, warned_at = NULL, notified_at = NULL
 WHERE id = %(budget)s AND day < (now() AT TIME ZONE 'UTC')::date
 
 -- name: set
 -- Give a session's tree the limits of a person, and count what it has used before.
 INSERT INTO budget (id, scope, session, limits, by_person, on_limit, cost, tokens, steps)
 VALUES (%(session)s, 'session', %(session)s, %(limits)s, true, %(on_limit)s, %(cost)s, %(tokens)s, %(steps)s)
-ON CONFLICT (id) DO UPDATE SET limits = excluded.limits, by_person = true, on_limit = excluded.on_limit,
-    warned_at = NULL, notified_at = NULL, started_at = now()
+ON CONFLICT (id) DO UPDATE SET limits = excluded.limits, by_person = true, on_limit = excluded.on_limit, raised = '[]',
+    warned = '[]', warned_at = NULL, notified_at = NULL, started_at = now()
 
 -- name: set_rule
 -- Say what happens at the limits that a session's tree reaches.
@@ -46,21 +53,42 @@ INSERT INTO budget (id, scope, session, limits, by_person)
 VALUES (%(turn)s, 'turn', %(session)s, %(limits)s, %(by_person)s)
 
 -- name: limits_of_turn
--- The limits that a person has given a turn.
-SELECT limits FROM budget WHERE id = %(turn)s AND by_person
+-- The limits that a person has given a turn, and what was added.
+SELECT limits, raised FROM budget WHERE id = %(turn)s AND by_person
+
+-- name: day_limits_before
+-- What the configuration of the turn before has allowed on a day.
+SELECT project_limits AS project, day_limits AS day FROM turn WHERE session = %(session)s AND id <> %(turn)s
+ORDER BY number DESC LIMIT 1
+
+-- name: limit_days
+-- Write down what a turn's configuration allows on a day.
+UPDATE turn SET project_limits = %(project)s, day_limits = %(day)s WHERE id = %(turn)s
 
 -- name: configure
--- Give a session's tree, or today, the limits of a configuration that has others than before.
-INSERT INTO budget (id, scope, session, host, worktree, day, limits, configured, cost, tokens, steps)
-SELECT k.ids[%(place)s::integer], %(scope)s::text, CASE WHEN %(daily)s::boolean THEN NULL ELSE s.id END, CASE WHEN %(daily)s::boolean THEN s.host END,
-       CASE WHEN %(scope)s::text = 'project' THEN coalesce(s.worktree, s.directory) END,
-       CASE WHEN %(daily)s::boolean THEN (now() AT TIME ZONE 'UTC')::date END,
-       %(limits)s, %(limits)s, %(cost)s::numeric, %(tokens)s::bigint, %(steps)s::bigint
-FROM (SELECT budget_ids(%(session)s) AS ids) k JOIN session s ON s.id = k.ids[2]
-WHERE k.ids[%(place)s::integer] IS NOT NULL
-ON CONFLICT (id) DO UPDATE SET limits = excluded.limits, configured = excluded.configured, warned_at = NULL,
-    notified_at = NULL
+-- Give a session's tree the limits of a configuration that has others than before.
+INSERT INTO budget (id, scope, session, limits, configured, cost, tokens, steps)
+VALUES (%(session)s, 'session', %(session)s, %(limits)s, %(limits)s, %(cost)s, %(tokens)s, %(steps)s)
+ON CONFLICT (id) DO UPDATE SET limits = excluded.limits, configured = excluded.configured, raised = '[]',
+    warned = '[]', warned_at = NULL, notified_at = NULL
 WHERE NOT budget.by_person
+
+-- name: count_day
+-- Begin to count what is used on a day, on a session's host or in its project there.
+INSERT INTO budget (id, scope, host, worktree, day, cost, tokens, steps)
+SELECT k.ids[%(place)s::integer], %(scope)s::text, s.host,
+       CASE WHEN %(scope)s::text = 'project' THEN coalesce(s.worktree, s.directory) END,
+       (now() AT TIME ZONE 'UTC')::date, %(cost)s::numeric, %(tokens)s::bigint, %(steps)s::bigint
+FROM counting_budgets(%(session)s) k JOIN session s ON s.id = %(session)s
+ON CONFLICT (id) DO NOTHING
+
+-- name: hold_counting
+-- Let no other transaction count an answer until this one has ended.
+SELECT FROM pg_advisory_xact_lock(%(key)s)
+
+-- name: begin_counting
+-- From here on, this transaction sees all budgets that count its answer: no other one can begin to.
+SELECT FROM pg_advisory_xact_lock_shared(%(key)s)
 
 -- name: used_today
 -- What the sessions of a session's host, or of its project there, have used today.
@@ -84,11 +112,12 @@ WHERE m.created_at >= date_trunc('day', now(), 'UTC') AND NOT m.copied AND s.hos
 
 -- name: extend
 -- Raise a limit.
-UPDATE budget SET limits = %(limits)s, warned_at = NULL, notified_at = NULL WHERE id = %(budget)s
+UPDATE budget SET raised = %(raised)s WHERE id = %(budget)s
 
 -- name: warn
 -- Note that a person is to be told.
-UPDATE budget SET warned_at = now(), warned_in = %(session)s WHERE id = %(budget)s
+UPDATE budget SET warned = %(warned)s, warned_at = now(), warned_in = %(session)s, notified_at = NULL
+WHERE id = %(budget)s
 
 -- name: wake_waiting
 -- Have the other sessions that ask at a limit look at their rows again.

@@ -15,7 +15,7 @@ WHERE s.id = coalesce(b.session, b.warned_in) AND b.id IN (
     SELECT id FROM budget WHERE warned_at IS NOT NULL AND notified_at IS NULL
     ORDER BY warned_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
 )
-RETURNING b.scope, s.id AS session, s.title, s.directory, b.limits, b.warned_at AS at
+RETURNING b.scope, s.id AS session, s.title, s.directory, b.warned, b.warned_at AS at
 
 -- name: take_turn_ends
 -- Take ended turns of people's sessions that the person's command has not been run for.

@@ -38,25 +38,26 @@ DELETE FROM reservation WHERE turn = %(turn)s RETURNING generation, budgets, day
 SELECT r.generation, r.session FROM reservation r JOIN generation g ON g.id = r.generation
 WHERE r.turn IS NULL AND g.begun_at < now() - make_interval(secs => %(quiet)s)
 
+-- name: lock
+-- Lock budgets, and those that count what a session uses, in the order of all locks.
+SELECT FROM counting_budgets(%(session)s) k JOIN budget b ON b.id = ANY(k.ids || %(budgets)s)
+ORDER BY array_position(ARRAY['turn', 'session', 'project', 'day'], b.scope), b.id FOR UPDATE OF b
+
 -- name: charge
--- Count what was used without an answer, by an estimate.
-WITH counting AS MATERIALIZED (
-    SELECT id FROM budget WHERE id = ANY(%(budgets)s) AND (day IS NULL OR day = %(day)s)
-    ORDER BY array_position(%(budgets)s, id) FOR UPDATE
-)
+-- Count in locked budgets what was used without an answer, by an estimate.
 UPDATE budget SET cost = cost + %(cost)s, tokens = tokens + %(tokens)s, estimated = estimated + %(cost)s
-FROM counting WHERE budget.id = counting.id
+WHERE id = ANY(%(budgets)s) AND (day IS NULL OR day = %(day)s)
 
 -- name: settle
 -- Count what an answer has used, in place of what was reserved for it: where that was, and in budgets of other scopes.
 WITH reserved AS (
     DELETE FROM reservation WHERE generation = %(generation)s RETURNING budgets, day
 ), counting AS MATERIALIZED (
-    SELECT b.id FROM (SELECT budget_ids(%(session)s) AS ids) k LEFT JOIN reserved r ON true
+    SELECT b.id FROM counting_budgets(%(session)s) k LEFT JOIN reserved r ON true
     JOIN budget b ON b.id = ANY(k.ids || r.budgets)
     WHERE CASE WHEN b.id = ANY(r.budgets) THEN b.day IS NULL OR b.day = r.day
           ELSE b.scope NOT IN (SELECT other.scope FROM budget other WHERE other.id = ANY(r.budgets)) END
-    ORDER BY array_position(ARRAY['turn', 'session', 'project', 'day'], b.scope) FOR UPDATE OF b
+    ORDER BY array_position(ARRAY['turn', 'session', 'project', 'day'], b.scope), b.id FOR UPDATE OF b
 )
 UPDATE budget SET cost = cost + %(cost)s, tokens = tokens + %(tokens)s, steps = steps + %(steps)s,
                   estimated = estimated + %(estimated)s

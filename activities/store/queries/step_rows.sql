@@ -4,7 +4,8 @@ SELECT p.turn, p.call, p.tokens AS cleared,
        EXISTS (SELECT FROM work w JOIN compaction_request r ON r.id = w.id
                WHERE w.session = %(session)s AND w.kind = 'compaction' AND NOT r.done
                  AND (w.state = 'accepted' OR (w.state = 'taken' AND w.turn = %(turn)s))) AS compacts,
-       ARRAY(SELECT b.limits::text FROM budget_now b WHERE b.id = ANY(budget_ids(%(session)s))) AS limits,
+       ARRAY(SELECT coalesce(b.limits, k.day_limits[array_position(k.ids, b.id)], '{}')::text
+             FROM counting_budgets(%(session)s) k JOIN budget b ON b.id = ANY(k.ids)) AS limits,
        EXISTS (SELECT FROM prompt q WHERE q.refers AND ( -- few of all sessions, by their index
                SELECT w.session = %(session)s AND w.state = 'taken' FROM work w WHERE w.id = q.id)) AS refers,
        i.id AS instructed_by, i.body AS instructions,

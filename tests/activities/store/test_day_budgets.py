@@ -1,0 +1,173 @@
+"""Budgets of a day: one count for all, limits of each turn's own, and no answer left out while a limit begins."""
+
+import asyncio
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from activities.new_ids import new_id
+from activities.store import budgets, generations, reservations, sessions
+from activities.store.budgets import BudgetRow
+from activities.store.model_answers import NewAnswer
+from activities.store.sessions import NewSession
+from tests.activities.rig import BODY, PERSON, ActivityRig
+from tests.polling import attempts
+from workflows.domain.budgets import BudgetLimits, Scope, Unit, estimate
+from workflows.domain.events.budgets import BudgetSet
+from workflows.domain.ids import Prefix, SessionId
+from workflows.domain.usage import Tokens
+from workflows.domain.wire import CloseReason
+
+ANSWER = NewAnswer(body=BODY.model_copy(update={"tokens": Tokens(input=1000, output=100), "cost": "0.5"}))
+
+
+async def beside(rig: ActivityRig) -> ActivityRig:
+    """Another session on this host, in the same project."""
+    new = NewSession(id=SessionId(new_id(Prefix.SESSION)), directory=str(rig.project), title="")
+    await sessions.create(rig.database, new, PERSON)
+    return ActivityRig(rig.database, rig.loader, rig.project, new.id)
+
+
+async def begin(rig: ActivityRig, **budget: Any) -> None:
+    """A turn of a shell with this configuration."""
+    rig.config.mkdir(exist_ok=True)
+    (rig.config / "opencode.json").write_text(json.dumps({"holdfast": {"budget": budget}}))
+    await rig.open_turn()
+
+
+async def found(rig: ActivityRig, scope: Scope = Scope.DAY) -> BudgetRow:
+    (row,) = [row for row in await budgets.of_session(rig.database, rig.session) if row.scope is scope]
+    return row
+
+
+async def use(rig: ActivityRig) -> None:
+    """One answer."""
+    rig.step += 1
+    await rig.store_answer(rig.generation(rig.step), ANSWER)
+
+
+async def done_or_waits(rig: ActivityRig, task: "asyncio.Future[Any]") -> None:
+    """Until the task is over, or waits for a lock."""
+    waiting = b"""SELECT l.pid FROM pg_locks l JOIN pg_database d ON d.datname = current_database()
+                 WHERE NOT l.granted AND l.pid IN (SELECT pid FROM pg_stat_activity a WHERE a.datid = d.oid)"""
+    async for _ in attempts():
+        if task.done() or await rig.database.rows(waiting):
+            return
+
+
+async def raise_limit(rig: ActivityRig, amount: int) -> None:
+    async with rig.journal() as journal:
+        for row in await budgets.lock(journal):
+            budgets.extend(journal, row, Unit.COST, Decimal(amount))
+
+
+@pytest.mark.parametrize("scope", [Scope.PROJECT, Scope.DAY])
+async def test_each_turn_has_the_limits_of_its_own_shell_and_counts_for_all(rig: ActivityRig, scope: Scope) -> None:
+    strict, loose, free = rig, await beside(rig), await beside(rig)
+    for each, limit in ((strict, 5), (loose, 20), (free, None)):
+        day = {} if limit is None else {"cost": limit}
+        await begin(each, **({"day": day} if scope is Scope.DAY else {"project": {"day": day}}))
+        await use(each)
+    rows = [await found(each, scope) for each in (strict, loose, free)]
+    assert [row.limits.cost for row in rows] == [5, 20, None]
+    assert [(row.cost, row.tokens, row.steps) for row in rows] == [(Decimal("1.5"), 3300, 3)] * 3
+    logged = [[event.cost for event in await each.events() if isinstance(event, BudgetSet)] for each in (strict, free)]
+    assert logged == [["5"], []]
+
+
+async def test_a_day_without_limits_of_its_own_is_said_once(rig: ActivityRig) -> None:
+    for budget in ({"day": {"cost": 5}}, {"day": {"cost": 5}}, {}, {}):
+        await begin(rig, **budget)
+        await rig.close()
+    assert [event.cost for event in await rig.events() if isinstance(event, BudgetSet)] == ["5", None]
+
+
+async def test_what_is_added_to_a_limit_holds_for_all_with_that_limit_on_that_day(rig: ActivityRig) -> None:
+    same, other = await beside(rig), await beside(rig)
+    for each, limit in ((rig, 5), (same, 5), (other, 20)):
+        await begin(each, day={"cost": limit})
+    for amount in (1, 2):
+        await raise_limit(rig, amount)
+    assert [(await found(each)).limits.cost for each in (rig, same, other)] == [8, 8, 20]
+    await rig.close()
+    await begin(rig, day={"cost": 5})
+    assert (await found(rig)).limits.cost == 8
+    await rig.database.rows(b"UPDATE budget SET day = day - 1")
+    assert [(await found(each)).limits.cost for each in (rig, other)] == [5, 20]
+
+
+async def test_a_person_is_told_once_of_each_limit(rig: ActivityRig) -> None:
+    other = await beside(rig)
+    for each, limit in ((rig, 5), (other, 20)):
+        await begin(each, day={"cost": limit})
+    for each in (rig, other, rig):
+        async with each.journal() as journal:
+            (row,) = await budgets.lock(journal)
+            if not row.is_warned:
+                budgets.warn(journal, row, Unit.COST)
+    assert (await found(rig)).warned == tuple(BudgetLimits(cost=Decimal(limit)) for limit in (5, 20))
+    await raise_limit(rig, 5)
+    assert [(await found(each)).is_warned for each in (rig, other)] == [False, True]
+
+
+async def test_a_day_is_listed_with_each_limit_that_turns_have(rig: ActivityRig) -> None:
+    await begin(rig, day={"cost": 5}, project={"day": {"steps": 9}})
+    for limit in (20, 20, None):
+        await begin(await beside(rig), day={} if limit is None else {"cost": limit})
+    listed = await budgets.of_day(rig.database, None)
+    assert [(row.scope, row.limits.cost, row.limits.steps) for row in listed] == [
+        (Scope.DAY, 20, None),
+        (Scope.DAY, 5, None),
+        (Scope.PROJECT, None, 9),
+    ]
+    await rig.close()
+    await rig.database.rows(b"UPDATE turn SET opened_at = opened_at - interval '2 days'")
+    assert [row.limits.cost for row in await budgets.of_day(rig.database, None)] == [20]  # by turns that are open
+
+
+@pytest.mark.parametrize("begins", ["day", "session", "person"])
+async def test_an_answer_that_is_stored_while_a_limit_begins_counts_once(rig: ActivityRig, begins: str) -> None:
+    child = await beside(rig)
+    if begins != "day":
+        below = b"UPDATE session SET parent = %(top)s WHERE id = %(id)s"
+        await rig.database.rows(below, top=rig.session, id=child.session)
+    await child.open_turn()
+    generation, fence = child.generation(1), child.fence()
+    async with child.journal() as journal:
+        await generations.begin(journal, generation, fence)
+    async with child.journal() as journal:
+        await generations.commit(journal, generation, fence, ANSWER)
+        await journal.rows(b"SELECT")  # sent, and not committed
+        limited = asyncio.ensure_future(limit(rig, begins))
+        await done_or_waits(rig, limited)
+    await limited
+    (row,) = await budgets.of_session(rig.database, rig.session)
+    assert (row.limits.tokens, row.tokens, row.steps) == (50_000, 1100, 1)
+
+
+async def limit(rig: ActivityRig, begins: str) -> None:
+    if begins == "person":
+        async with rig.journal() as journal:
+            await budgets.set_limits(journal, BudgetLimits(tokens=50_000))
+    else:
+        await begin(rig, **{begins: {"tokens": 50_000}})
+
+
+async def test_what_a_turn_leaves_is_counted_under_locks_in_one_order(rig: ActivityRig) -> None:
+    await begin(rig, day={"tokens": 50_000}, session={"tokens": 50_000})
+    session, day = await budgets.of_session(rig.database, rig.session)
+    for step, counted in ((1, [day.id]), (2, [session.id, day.id])):  # the first before the session had a budget
+        generation, fence = rig.generation(step), rig.fence()
+        async with rig.journal() as journal:
+            await generations.begin(journal, generation, fence)
+            reservations.reserve(journal, counted, generation, rig.turn, fence, estimate(1000, 100, None))
+    other = await beside(rig)
+    async with other.journal() as journal:
+        await journal.rows(b"SELECT FROM budget WHERE id = %(id)s FOR UPDATE", id=session.id)
+        closed = asyncio.ensure_future(rig.close(CloseReason.STOPPED))
+        await done_or_waits(rig, closed)
+        await journal.rows(b"SELECT FROM budget WHERE id = %(id)s FOR UPDATE NOWAIT", id=day.id)
+    await closed
+    assert [row.tokens for row in await budgets.of_session(rig.database, rig.session)] == [1000, 2000]

@@ -26,23 +26,17 @@ _BY_NAME: Final = frozenset(  # hold schemas by names, which may be those of key
 _HALF: Final = re.compile(r"[\ud800-\udfff]")
 _UNKNOWN: Final[Any] = object()
 _MOVING_REFERENCES: Final = ("$dynamicRef", "$recursiveRef")
-_SLOW_KEYWORDS: Final = frozenset({"$ref", "pattern", "patternProperties"})  # may take exponential time
+_NAMES: Final = ("$schema", "$id", "id")  # of a schema and its draft
+_SLOW_KEYWORDS: Final = frozenset(  # may take exponential time, or the square of a list's length
+    {"$ref", "pattern", "patternProperties", "uniqueItems"}
+)
 
 Schema = dict[str, JsonValue]
 
 
 def check_schema(schema: Schema) -> None:
     """Raises UsageError for a schema that no result can be asked for by."""
-    if schema.get("type") != "object":
-        raise UsageError(
-            'The schema has to be of an object (`"type": "object"` at its top): put another value into a property.'
-        )
-    if _depth(schema) > 2 * MAX_SCHEMA_DEPTH:
-        raise UsageError(f"The schema is nested deeper than {MAX_SCHEMA_DEPTH} levels: make it flatter.")
-    if (size := len(json.dumps(schema))) > MAX_SCHEMA_CHARS:
-        raise UsageError(f"The schema has {size:,} characters; at most {MAX_SCHEMA_CHARS:,} are allowed: shorten it.")
-    if _HALF.search(json.dumps(schema, ensure_ascii=False)):
-        raise UsageError("The schema holds half of a character (a lone surrogate): leave it out.")
+    _check_form(schema)
     for path, node in _nodes(schema, "#"):
         _check_references(schema, path, node)
     from jsonschema.exceptions import SchemaError  # start-up time
@@ -57,6 +51,26 @@ def check_schema(schema: Schema) -> None:
         validator.is_valid({})
     except RecursionError as error:
         raise UsageError("The schema refers to itself without end: a `$ref` must lead to something else.") from error
+
+
+def _check_form(schema: Schema) -> None:
+    if schema.get("type") != "object":
+        raise UsageError(
+            'The schema has to be of an object (`"type": "object"` at its top): put another value into a property.'
+        )
+    if _depth(schema) > 2 * MAX_SCHEMA_DEPTH:
+        raise UsageError(f"The schema is nested deeper than {MAX_SCHEMA_DEPTH} levels: make it flatter.")
+    try:
+        size = len(json.dumps(schema, allow_nan=False))
+    except ValueError as error:
+        raise UsageError("The schema holds NaN or Infinity, which are no numbers of JSON: leave it out.") from error
+    if size > MAX_SCHEMA_CHARS:
+        raise UsageError(f"The schema has {size:,} characters; at most {MAX_SCHEMA_CHARS:,} are allowed: shorten it.")
+    if _HALF.search(json.dumps(schema, ensure_ascii=False)):
+        raise UsageError("The schema holds half of a character (a lone surrogate): leave it out.")
+    for keyword in _NAMES:
+        if not isinstance(schema.get(keyword, ""), str):
+            raise UsageError(f"The schema's `{keyword}` is {schema[keyword]!r:.100}: write a text, or leave it out.")
 
 
 def find_problems(schema: Schema, value: JsonValue) -> list[str]:

@@ -1,6 +1,7 @@
 """Which schemas are taken, and what a value violates."""
 
 import json
+import math
 from typing import Any
 
 import pytest
@@ -41,6 +42,10 @@ def deep(levels: int) -> dict[str, Any]:
         ({"type": "object", "allOf": [{"$ref": "#"}]}, "refers to itself without end"),
         (deep(40), "nested deeper than 32 levels"),
         (of({"description": "\ud800"}), "half of a character"),
+        (of({"maximum": math.nan}), "NaN or Infinity"),
+        ({"type": "object", "$schema": ["x"]}, "`$schema` is ['x']: write a text"),
+        ({"type": "object", "$id": 5}, "`$id` is 5"),
+        ({"type": "object", "$schema": "http://json-schema.org/draft-04/schema#", "id": 5}, "`id` is 5"),
         (of({"description": "x" * MAX_SCHEMA_CHARS}), "at most 50,000 are allowed"),
     ],
 )
@@ -66,6 +71,6 @@ def test_a_value_s_problems_are_named_with_their_places() -> None:
     assert len(many) == 10 and len(json.dumps(many)) < 5000
 
 
-def test_patterns_and_references_may_take_long() -> None:
-    assert may_take_long(CITY) and may_take_long(of({"pattern": "(a+)+$"}))
+def test_patterns_references_and_unique_items_may_take_long() -> None:
+    assert may_take_long(CITY) and may_take_long(of({"pattern": "(a+)+$"})) and may_take_long(of({"uniqueItems": True}))
     assert not may_take_long(of({"type": "string", "maxLength": 5}))

@@ -123,6 +123,13 @@ def current_directory() -> Path:
         ) from None
 
 
+def require_text(typed: str) -> str:
+    """`typed`. Raises UsageError for what no record can hold."""
+    if any("\ud800" <= each <= "\udfff" for each in typed):
+        raise UsageError(f"{typed!r} is no UTF-8 text: nothing is recorded under it.")
+    return typed
+
+
 def alert_terminal(settings: Settings) -> None:
     if settings.bell and sys.stderr.isatty():
         click.echo("\a", nl=False, err=True)

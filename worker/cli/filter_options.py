@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 import click
 
 from worker.cli import completers
-from worker.cli.command_support import current_directory
+from worker.cli.command_support import current_directory, require_text
 from workflows.domain.session_filter import ListedState, SessionFilter
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -86,16 +86,19 @@ def session_filter(
     text: str | None = None,
     states: tuple[str, ...] = (),
 ) -> SessionFilter:
-    """What the options mean."""
+    """What the options mean. Raises UsageError."""
     directory = str(current_directory()) if here else None
     root = None
     if project:
         from activities.project.worktree import find_root  # few need it
 
         root = str(find_root(current_directory().resolve()) or current_directory())
+    within = str((current_directory() / below).resolve()) if below is not None else None
+    for each in (directory, root, within, text, *agents):
+        require_text(each or "")
     return SessionFilter(
         directory=directory,
-        below=str((current_directory() / below).resolve()) if below is not None else None,
+        below=within,
         worktree=root,
         states=tuple(ListedState(each) for each in states),
         agents=agents,

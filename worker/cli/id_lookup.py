@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from worker.api.inbox import InboxEntry
-from worker.cli.command_support import current_directory
+from worker.cli.command_support import current_directory, require_text
 from worker.cli.render.escaping import one_line
 from worker.inbox_reader import InboxReader
 from workflows.domain.errors import NotFound, UsageError
@@ -39,7 +39,7 @@ async def find_session(client: "SessionClient", typed: str) -> SessionId:
     """
     if typed != LAST:
         return SessionId(await _find(Prefix.SESSION, typed, client.sessions.ids))
-    last = await client.sessions.last(str(current_directory()))
+    last = await client.sessions.last(require_text(str(current_directory())))
     if last is None:
         raise NotFound("This directory has no session yet. `holdfast sessions` lists those of all directories.")
     return last

@@ -81,14 +81,18 @@ async def test_ids_of_another_kind_or_of_nothing_change_nothing(open_harness: Op
     async with open_harness(HELLO) as harness, harness.running_worker():
         session = await harness.start_session("hello")
         await harness.ended(session)
-        person = shell(harness)
-        lines = [("answer", session, "once"), ("stop", ASK), ("grants", "revoke", GRANT), ("stop", session.upper())]
+        person, nameless = shell(harness), harness.project / "\udcff"
+        nameless.mkdir()
+        lines = [("answer", session, "once"), ("stop", ASK), ("grants", "revoke", GRANT)]
+        lines += [("delete", session, "--message", "msg_\udcff", "--yes"), ("stop", session.upper())]
         before = await harness.events(session)
         ended = [await person.run(*words) for words in lines]
+        ended.insert(0, await person.at(nameless).run("fork", "last"))
         assert await harness.events(session) == before
 
-    assert [each.code for each in ended] == [2] * len(lines)
-    assert f"is {session} meant?" in ended[-1].err and f"no grant {GRANT!r}" in ended[2].err
+    assert [each.code for each in ended] == [2] * (len(lines) + 1)
+    assert "is no UTF-8 text" in ended[0].err and "is no message's id" in ended[4].err
+    assert f"is {session} meant?" in ended[-1].err and f"no grant {GRANT!r}" in ended[3].err
 
 
 @asynccontextmanager

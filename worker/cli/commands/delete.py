@@ -12,7 +12,8 @@ from worker.cli.exit_codes import ExitCode
 from worker.cli.render.escaping import escape_prose, one_line
 from worker.cli.render.formatting import pluralize
 from worker.settings import Settings
-from workflows.domain.ids import MessageId, SessionId
+from workflows.domain.errors import UsageError
+from workflows.domain.ids import MessageId, Prefix, SessionId, is_id
 
 
 @click.command()
@@ -36,6 +37,8 @@ async def delete(settings: Settings, session: str, message: str | None, yes: boo
       holdfast delete ses_…
       holdfast delete ses_… --message msg_…
     """
+    if message is not None and not is_id(Prefix.MESSAGE, message):
+        raise UsageError(f"{message!r} is no message's id (msg_…): `holdfast export {session}` has them.")
     what = "{} and all that it holds" if message is None else "the message of {}, with its calls,"
     async with open_client(settings) as client:
         overview = await confirmation.confirm_session(client, session, f"Delete {what} for good?", yes=yes)

@@ -74,6 +74,7 @@ def test_a_time_that_the_clock_shows_twice_counts_once_unless_every_hour_counts(
         ("daily 25:00", "'25:00' is not a time"),
         ("daily 7", "'7' is not a time"),
         ("mon,funday 7:00", "is not an interval"),
+        ("mon- 7:00", "is not an interval"),
         ("30s", "is not an interval"),
         ("1" * 5000, "is not an interval"),
         (f"daily {'1' * 5000}", "is not a time of day"),

@@ -100,8 +100,8 @@ def _weekdays(text: str) -> tuple[int, ...] | None:
         return _SETS[text]
     found: set[int] = set()
     for each in text.split(","):
-        first, _, last = each.partition("-")
-        begin, end = _weekday(first), _weekday(last or first)
+        first, dash, last = each.partition("-")
+        begin, end = _weekday(first), _weekday(last if dash else first)
         if begin is None or end is None:
             return None
         found.update((begin + number) % 7 for number in range((end - begin) % 7 + 1))

@@ -36,7 +36,7 @@ class ForeignTimes(Foreign):
 
 class ForeignInfo(Foreign):
     id: ForeignId
-    title: str = Field(max_length=100_000)
+    title: str  # may hold half of a character, where OpenCode has cut it
     directory: str = ""
 
 
@@ -167,7 +167,8 @@ def read_import(path: Path) -> ImportFile:
     """Raises UsageError for what is no export, says where it is wrong."""
     data = _read(path)
     try:
-        document = json.loads(data.decode("utf-8"), parse_constant=_refuse_constant, parse_float=_finite)
+        text = data.decode("utf-8-sig")  # PowerShell writes its mark
+        document = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite, parse_int=_finite_integer)
     except RecursionError:
         raise _refusal(path, "it is nested too deeply") from None
     except ValueError as error:
@@ -208,8 +209,13 @@ def _refuse_constant(name: str) -> NoReturn:
 
 def _finite(digits: str) -> float:
     if not math.isfinite(number := float(digits)):
-        raise ValueError(f"{digits} is too large")
+        raise ValueError(f"{digits:.20}… is too large")
     return number
+
+
+def _finite_integer(digits: str) -> int:
+    _finite(digits)  # exports add to it
+    return int(digits)
 
 
 def _too_deep(document: Any) -> bool:

@@ -65,10 +65,9 @@ class SessionImport:
     def make(self) -> ImportedSession:
         for message in self._found.messages:
             self._add(message)
-        title = replace_unprintable(self._found.info.title).strip()[:_NAME] or "Imported"
         return ImportedSession(
             id=SessionId(self._ids[self._found.info.id]),
-            title=title,
+            title=_named(self._found.info.title, "Imported"),
             origin=self._found.info.id,
             digest=self._found.digest,
             info=self._renamed(self._found.body),

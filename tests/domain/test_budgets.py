@@ -44,6 +44,7 @@ def test_twenty_at_once_pass_a_limit_by_less_than_one_reservation() -> None:
     [
         ("Go on", More(unit=Unit.TIME, amount=Decimal(3600))),
         ("15", More(unit=Unit.TIME, amount=Decimal(900))),
+        ("0.001", More(unit=Unit.TIME, amount=Decimal(1))),
         ("Finish", "Finish"),
         ("End", "End"),
     ],

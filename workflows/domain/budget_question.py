@@ -1,7 +1,7 @@
 """What a person is asked at the limit of a budget, and may answer."""
 
 import hashlib
-from decimal import Decimal
+from decimal import ROUND_CEILING, Decimal
 from typing import Final
 
 from workflows.domain.budgets import BudgetLimits, Scope, Unit, Usage, describe
@@ -74,4 +74,6 @@ def read_choice(request: QuestionRequest, decision: AskDecision) -> More | str:
     unit = Unit(request.limit or Unit.COST)
     if chosen == GO_ON:
         return More(unit=unit, amount=Decimal(request.amount or 0))
-    return More(unit=unit, amount=(parse_amount(chosen) or Decimal(0)) * (60 if unit is Unit.TIME else 1))
+    amount = (parse_amount(chosen) or Decimal(0)) * (60 if unit is Unit.TIME else 1)
+    whole = amount.to_integral_value(ROUND_CEILING)  # less than one more would be asked about again at once
+    return More(unit=unit, amount=amount if unit is Unit.COST else whole)

@@ -67,6 +67,8 @@ class Archiver:
         found = await overviews.get(self.database, session)
         if found.archive is not None:
             return Conflict(f"Session {session!r} {found.archive}.")
+        if found.status == "deleted":
+            return Conflict(f"Session {session!r} was deleted: there is nothing to archive.")
         root = await archives.root_session(self.database, session)
         if root == session:
             return Conflict(f"Session {session!r} was not archived: it is being changed at the moment. Try again.")

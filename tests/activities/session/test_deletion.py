@@ -200,6 +200,8 @@ async def test_an_archived_session_is_deleted_with_its_archive(rig: ActivityRig)
     assert (await events.verify(rig.database, rig.session)).problem is None
     with pytest.raises(Conflict, match="was deleted"):
         await archiver.restore(copy)
+    with pytest.raises(Conflict, match="there is nothing to archive"):
+        await archiver.archive_one(rig.session)
 
 
 async def test_the_archive_of_a_session_that_was_restored_is_removed_too(rig: ActivityRig) -> None:

@@ -152,7 +152,8 @@ def _refusal(row: AskRow, decision: AskDecision, rules: Ruleset, over: str | Non
         return _Refusal(f"The ask {row.id!r} was closed before your answer: {row.reason}.")
     if row.state is AskState.ANSWERED:
         when = f"{row.settled_at:%Y-%m-%d %H:%M:%S %Z}" if row.settled_at else "before"
-        return _Refusal(f"The ask {row.id!r} was already answered {row.reply!s} by {row.author} ({when}).")
+        how = "" if row.reply is Reply.ANSWER else f" {row.reply!s}"
+        return _Refusal(f"The ask {row.id!r} was already answered{how} by {row.author} ({when}).")
     if over is not None:
         return _Refusal(f"The ask {row.id!r} waits for no answer any more: {over}.")
     if decision.digest is not None and decision.digest != row.digest:

@@ -74,6 +74,13 @@ async def test_a_dismissed_question_is_a_refusal(
     assert await rig.output(call) == text
 
 
+async def test_a_second_answer_is_refused_with_the_name_of_the_first_person(rig: ActivityRig) -> None:
+    _, ask = await asking(rig)
+    await rig.answer(ask, Reply.ANSWER, answers=(("A",),))
+    with pytest.raises(Conflict, match=r"was already answered by tester@here \(20"):
+        await rig.answer(ask, Reply.ANSWER, answers=(("B",),))
+
+
 async def test_a_stop_closes_it_and_an_always_of_another_ask_does_not_answer_it(rig: ActivityRig) -> None:
     await rig.open_turn(permission={"edit": "ask"})
     question, write = await rig.answered(

@@ -2,10 +2,9 @@
 
 import asyncio
 from contextlib import nullcontext
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from activities.new_ids import new_id
-from worker.api.accepted import AcceptedStop
 from worker.api.events import EventWithContents
 from worker.cli import exit_codes
 from worker.cli.command_support import alert_terminal
@@ -41,6 +40,13 @@ from workflows.domain.value import Value
 AcceptedWork: TypeAlias = MessageId | RetryId | CompactionId
 _MOMENT: Final = 1.0  # seconds that leaving waits for the stop: the second Ctrl-C may come milliseconds after it
 _INVITATION: Final = "Type the next prompt; Ctrl-D leaves, /help says more."
+
+
+class _StopEnd(NamedTuple):
+    """What came of recording a stop. `leaves`: the next Ctrl-C leaves, as a turn is at work or ends by it."""
+
+    recorded: bool
+    leaves: bool
 
 
 class FollowOptions(Value):
@@ -100,7 +106,7 @@ class RunLoop(FollowLoop):
         self._configuration = options.configuration
         self._warnings = options.warnings
         self._next = NextPrompt(self._client, self._session, options.agent, options.model, options.variant)
-        self._stop: asyncio.Task[AcceptedStop] | None = None
+        self._stop: asyncio.Task[_StopEnd] | None = None
         self._exit_code = ExitCode.DONE
         self._hint_printed = False
         self._waits_for_background = False  # no turn runs, and no prompt is asked for
@@ -286,13 +292,12 @@ class RunLoop(FollowLoop):
                 return self._leave() if self._background else self._exit_code
             self._follower.keyboard.clear()
             return None
-        if self._stop is None:
+        if (stop := self._stop) is None or (stop.done() and not stop.result().leaves):
             self._begin_stop()
             self._print_note("Stopping the turn. Ctrl-C again leaves without waiting for its end.")
             return None
-        stop = self._stop  # which is forgotten when it finds no turn
         await asyncio.wait([stop], timeout=_MOMENT)
-        if stop.done() and stop.exception() is None:
+        if stop.done() and stop.result().recorded:
             self._print_note("Left. The stop is recorded, and the turn ends by itself.")
         else:
             self._print_note(f"Left before the stop was recorded: the task may go on. `holdfast stop {self._session}`")
@@ -303,21 +308,14 @@ class RunLoop(FollowLoop):
         return ExitCode.INTERRUPTED
 
     def _begin_stop(self) -> None:
-        self._stop = asyncio.create_task(self._client.stop(self._session))
-        self._stop.add_done_callback(self._report_stop)
+        self._stop = asyncio.create_task(self._record_stop())
 
-    def _report_stop(self, stop: asyncio.Task[AcceptedStop]) -> None:
-        if stop.cancelled():  # the person has left; that was reported
-            return
-        if isinstance(error := stop.exception(), HoldfastError):
-            if self._is_idle:
-                self._forget(stop)
+    async def _record_stop(self) -> _StopEnd:
+        try:
+            stopped = await self._client.stop(self._session)
+        except HoldfastError as error:
             self._print_note(f"The stop was not recorded, so the task goes on: {escape_prose(str(error))}")
-        elif error is None and (stopped := stop.result()).turn is None:  # no turn that ends is still to come
-            self._forget(stop)
+            return _StopEnd(recorded=False, leaves=not self._is_idle)
+        if stopped.turn is None:  # no turn that ends is still to come
             self._print_note(describe_stop(stopped))
-
-    def _forget(self, stop: asyncio.Task[AcceptedStop]) -> None:
-        """It ends no turn: the next Ctrl-C begins another one."""
-        if self._stop is stop:
-            self._stop = None
+        return _StopEnd(recorded=True, leaves=stopped.turn is not None)

@@ -5,7 +5,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from activities.new_ids import new_id
+from activities.new_ids import is_ahead, new_id
 from activities.store import outbox, sessions
 from activities.store.journal import session_journal
 from worker.api.accepted import (
@@ -99,6 +99,14 @@ class SessionClient(ClientParts):
             await check_agents(self.settings, self.database, session, message, sources, turn_config)
         return await self._accept(session, message, prompt, sources, limits)
 
+    async def new_prompt_id(self, session: SessionId) -> MessageId | None:
+        """An id for a prompt that may have to be sent again, behind the session's newest message. None where that is of
+        a time to come: the prompt gets its id as it is accepted."""
+        from activities.store import prompts  # as above
+
+        minted = await prompts.mint(self.database, session)
+        return None if is_ahead(minted) else minted
+
     async def _accept(
         self,
         session: SessionId,
@@ -114,7 +122,7 @@ class SessionClient(ClientParts):
                 await budgets.require_top(journal)
             if sources is not None:
                 await sessions.configure(journal, sources)
-            identity = prompt or await prompts.mint(journal)
+            identity = prompt or await prompts.mint(journal, session)
             if await prompts.accept(journal, identity, message) and limits is not None:
                 await budgets.set_limits(journal, limits)
         return AcceptedPrompt(session=session, prompt=identity, delivered=await self.deliver(session))

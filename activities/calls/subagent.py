@@ -88,7 +88,7 @@ class CallSubagent:
             await self._require_own(journal, task_request.session)
             async with journal.child_journal(task_request.session) as child:
                 await self._resume_child(child, task_request, turn_status)
-                message = await prompts.mint(child)
+                message = await prompts.mint(child, child.session)
                 await prompts.accept(child, message, prompt, self.call.id)
         else:
             new = await self._new_session(journal, SessionId(new_id(Prefix.SESSION)), task_request, turn_status)

@@ -122,7 +122,7 @@ async def _accept(
         assert created is not None  # its id is new
         sessions.add_project(batch, new)
         journal, prompt = created, body.prompt
-    fired = FiredPrompt(session, prompt_id or await prompts.mint(journal))
+    fired = FiredPrompt(session, prompt_id or await prompts.mint(journal, journal.session))
     await prompts.accept(journal, fired.prompt, prompt, schedule=row.id, due=due)
     if body.limits is not None:
         await budgets.set_limits(journal, body.limits)

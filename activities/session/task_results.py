@@ -92,7 +92,7 @@ async def _accept(database: Database, task: EndedTask, result: _Result | None) -
             tasks.deliver(journal, task.call, None)
             return
         end = TaskEnd(call=task.call, child=task.child, agent=task.agent, title=result.title, failed=result.failed)
-        prompt = await prompts.mint(journal)  # a new one: clients sort messages by their ids
+        prompt = await prompts.mint(journal, journal.session)  # a new one: clients sort messages by their ids
         await prompts.accept(journal, prompt, Prompt(parts=(TextPart(text=result.text),), task_end=end))
         tasks.deliver(journal, task.call, prompt)
         if undelivered.withdrawn is None and result.settled is not None:

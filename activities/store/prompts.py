@@ -58,9 +58,9 @@ async def accept(
     return True
 
 
-async def mint(journal: Journal) -> MessageId:
+async def mint(reader: RowReader, session: SessionId) -> MessageId:
     """An id behind those of the session's newest messages: one may be of a clock that is ahead."""
-    known = [row["id"] for row in await journal.rows(_QUERIES.newest, session=journal.session)]
+    known = [row["id"] for row in await reader.rows(_QUERIES.newest, session=session)]
     newest = max((id for id in known if is_id(Prefix.MESSAGE, id)), default="")
     return MessageId(new_id(Prefix.MESSAGE, after=newest))
 

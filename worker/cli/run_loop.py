@@ -4,7 +4,6 @@ import asyncio
 from contextlib import nullcontext
 from typing import Final, NamedTuple, TypeAlias
 
-from activities.new_ids import new_id
 from worker.api.events import EventWithContents
 from worker.cli import exit_codes
 from worker.cli.command_support import alert_terminal
@@ -33,7 +32,7 @@ from workflows.domain.events.prompts import PromptTaken, PromptWithdrawn
 from workflows.domain.events.sessions import SessionEnded, SessionSuspended
 from workflows.domain.events.stops import StopAccepted
 from workflows.domain.events.turns import RetryWithdrawn, TurnEnded, TurnOpened
-from workflows.domain.ids import CompactionId, MessageId, Prefix, RetryId, SessionId, TurnConfigId, TurnId
+from workflows.domain.ids import CompactionId, MessageId, RetryId, SessionId, TurnConfigId, TurnId
 from workflows.domain.prompt import Prompt
 from workflows.domain.value import Value
 
@@ -98,7 +97,7 @@ class RunLoop(FollowLoop):
         super().__init__(follower, renderer, no_wait=options.no_wait)
         self._takes_prompts = self._interactive_terminal is not None
         self._options = options
-        self._unsent: tuple[str, MessageId] | None = None  # the refused line, which keeps its id: it may be recorded
+        self._unsent: tuple[str, MessageId | None] | None = None  # the refused line keeps its id: it may be recorded
         self._stays_open = self._takes_prompts and options.stay_open and not options.no_wait
         self._untaken: set[AcceptedWork] = {accepted} if accepted is not None else set()  # without a turn
         self._background = FollowedTasks()
@@ -265,7 +264,7 @@ class RunLoop(FollowLoop):
 
     async def _send(self, text: str) -> MessageId:
         if self._unsent is None or self._unsent[0] != text:
-            self._unsent = text, MessageId(new_id(Prefix.MESSAGE))
+            self._unsent = text, await self._client.new_prompt_id(self._session)
         prompt = await self._prompt_of(text)
         accepted = await self._client.prompt(self._session, prompt, prompt=self._unsent[1])
         self._unsent = None

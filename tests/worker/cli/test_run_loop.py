@@ -1,12 +1,18 @@
 """What `run` does on Ctrl-C, when the database cannot be reached, and with the results of background tasks."""
 
 import asyncio
+import random
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from activities.store import prompts
+from activities.store.journal import session_journal
 from tests.conftest import settings_of
+from tests.harness import Harness
+from tests.worker.conftest import client_without_engine
 from worker.api.accepted import AcceptedStop
 from worker.api.events import EventWithContents
 from worker.cli.exit_codes import ExitCode
@@ -26,7 +32,8 @@ from workflows.domain.events.prompts import PromptAccepted, PromptTaken, PromptW
 from workflows.domain.events.stops import StopAccepted
 from workflows.domain.events.tasks import TaskStarted
 from workflows.domain.events.turns import TurnEnded, TurnOpened
-from workflows.domain.ids import MessageId, PartId, SessionId, StopId, TurnConfigId, TurnId
+from workflows.domain.ids import MessageId, PartId, Prefix, SessionId, StopId, TurnConfigId, TurnId, mint
+from workflows.domain.prompt import Prompt
 
 ADA = Actor(subject="ada@here", method="cli")
 SESSION, PROMPT, RESULT, TURN = SessionId("ses_1"), MessageId("msg_1"), MessageId("msg_2"), TurnId("trn_1")
@@ -105,6 +112,21 @@ async def test_ctrl_c_stops_a_turn_after_a_stop_that_failed_before_it(tmp_path: 
     loop._turn = TURN
 
     assert await loop.press() is None
+
+
+@pytest.mark.parametrize("minutes", [1, 60])
+async def test_a_typed_prompt_sorts_behind_one_of_a_clock_that_is_ahead(harness: Harness, minutes: int) -> None:
+    ahead = MessageId(mint(Prefix.MESSAGE, time.time_ns() // 1_000_000 + minutes * 60_000, 0, random.Random(1)))
+    async with client_without_engine(harness) as client:
+        session = (await client.start("/p", "Hello.")).session
+        async with session_journal(client.database, session, ADA) as journal:
+            await prompts.accept(journal, ahead, Prompt.of_text("Go on."))
+        loop = RunLoop(
+            SessionFollower(client, session, 0), EventRenderer(TerminalWriter(live=False)), None, FollowOptions()
+        )
+        await loop._on_command_or_prompt("Still there?")
+        accepted = [each.record.event async for each in client.records.log(session)]
+    assert isinstance(accepted[-1], PromptAccepted) and accepted[-1].prompt > ahead
 
 
 async def test_warnings_that_cannot_be_read_now_do_not_end_a_run(tmp_path: Path) -> None:

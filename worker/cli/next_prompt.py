@@ -13,15 +13,24 @@ from workflows.domain.prompt import Prompt
 
 
 class NextPrompt:
-    """None names the session's. A model that was named is for the agent that begins with it."""
+    """None names the session's. A model that was named is for the agent that begins with it. `current`: the agent of
+    the next turn, as the person knows."""
 
     def __init__(
-        self, client: SessionClient, session: SessionId, agent: str | None, model: str | None, variant: str | None
+        self,
+        client: SessionClient,
+        session: SessionId,
+        agent: str | None,
+        model: str | None,
+        variant: str | None,
+        current: str | None,
     ) -> None:
         self.agent, self.model, self.variant = agent, model, variant
         self._client = client
         self._session = session
         self._cycle = AgentCycle(self._agent_names)
+        self._current = current
+        self._switched: str | None = None  # the session's agent, if a command or a plan has switched to it
         self._began: str | None = None  # the agent that has begun with the named model
 
     @property
@@ -29,9 +38,9 @@ class NextPrompt:
         return Prompt(parts=(), agent=self.agent, model=self.model, variant=self.variant)
 
     @property
-    def chosen(self) -> str | None:
-        """The agent that was chosen by Tab."""
-        return self._cycle.chosen
+    def shown_agent(self) -> str | None:
+        """Whom it is for: chosen by Tab, or switched to."""
+        return self._cycle.chosen or self._switched
 
     async def choose_next_agent(self) -> None:
         """Raises HoldfastError."""
@@ -42,7 +51,10 @@ class NextPrompt:
         if not isinstance(event, TurnOpened):
             return
         if event.agent == self._cycle.chosen:
-            self._cycle.chosen = self.agent = None
+            self._cycle.chosen = self.agent = self._switched = None
+        elif self._current not in (None, event.agent):
+            self._switched = event.agent
+        self._current = event.agent
         if self._began is None and self.agent in (None, event.agent):
             self._began, self.agent = event.agent, None
         elif self._began not in (None, event.agent):

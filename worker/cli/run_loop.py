@@ -52,7 +52,8 @@ class FollowOptions(Value):
     """How a session is followed after event `seq`.
 
     `turn`: its open turn. `no_wait`: end at a question. `stay_open`: on a terminal, ask for more prompts after a turn,
-    for `agent`, `model` and `variant` until another agent takes over. `configuration`: the last one shown, with its
+    for `agent`, `model` and `variant` until another agent takes over. `current_agent`: the one that a turn would begin
+    with. `configuration`: the last one shown, with its
     `warnings`; without these, none are.
     """
 
@@ -63,6 +64,7 @@ class FollowOptions(Value):
     model: str | None = None
     variant: str | None = None
     agent: str | None = None
+    current_agent: str | None = None
     configuration: TurnConfigId | None = None
     warnings: tuple[str, ...] | None = None
     thinking: bool = False
@@ -104,7 +106,8 @@ class RunLoop(FollowLoop):
         self._turn = options.turn
         self._configuration = options.configuration
         self._warnings = options.warnings
-        self._next = NextPrompt(self._client, self._session, options.agent, options.model, options.variant)
+        named = (options.agent, options.model, options.variant, options.current_agent)
+        self._next = NextPrompt(self._client, self._session, *named)
         self._stop: asyncio.Task[_StopEnd] | None = None
         self._exit_code = ExitCode.DONE
         self._hint_printed = False
@@ -130,7 +133,7 @@ class RunLoop(FollowLoop):
     def _refresh(self, terminal: Terminal, question: str) -> None:
         open_ = self._takes_prompts and self._follower.keyboard.open
         typed = self._follower.keyboard.typed if open_ else None
-        terminal.refresh(question, typed, agent=self._next.chosen)
+        terminal.refresh(question, typed, agent=self._next.shown_agent)
 
     async def _on_ui_event(self, ui_event: UiEvent) -> ExitCode | None:
         if isinstance(ui_event, TabPressed):

@@ -80,12 +80,13 @@ class RunArguments(Value):
 
 
 class StartedRun(Value):
-    """A session to follow after event `seq`; `accepted`: the prompt, unless the person types it. `warnings`: those of
-    its configuration that were shown."""
+    """A session to follow after event `seq`; `accepted`: the prompt, unless the person types it. `current_agent`: the
+    one that a turn begins with where nothing names another. `warnings`: those of its configuration that were shown."""
 
     session: SessionId
     name: str
     directory: str
+    current_agent: str
     seq: int
     configuration: TurnConfigId | None
     warnings: tuple[str, ...] = ()
@@ -139,6 +140,7 @@ async def start_session(client: SessionClient, request: RunArguments, turn_confi
         session=accepted.session,
         name=f"Session {accepted.session}",
         directory=str(directory),
+        current_agent=turn_config.agent.name,
         seq=0,
         configuration=request.configuration(turn_config),
         warnings=turn_config.warnings,
@@ -188,6 +190,7 @@ async def _send_prompt(
         session=overview.id,
         name=f"Session {overview.id}",
         directory=overview.directory,
+        current_agent=overview.agent,
         seq=0 if request.prompt else overview.seq,  # a prompt with an id may be an old one: its events come first
         configuration=request.configuration(prepared.turn_config),
         warnings=prepared.warnings,
@@ -205,6 +208,7 @@ async def _open_without_prompt(client: SessionClient, overview: Overview, prepar
         session=overview.id,
         name=f"{one_line(overview.title)} · session {overview.id}",
         directory=overview.directory,
+        current_agent=overview.agent,
         seq=overview.seq,
         configuration=prepared.configuration,
         warnings=prepared.warnings,

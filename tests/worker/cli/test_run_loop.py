@@ -78,8 +78,8 @@ class Loop(RunLoop):
         return end
 
 
-def opened() -> TurnOpened:
-    return TurnOpened(turn=TURN, number=1, turn_config=TurnConfigId("cfg_1"), agent="build", model="a/b")
+def opened(agent: str = "build") -> TurnOpened:
+    return TurnOpened(turn=TURN, number=1, turn_config=TurnConfigId("cfg_1"), agent=agent, model="a/b")
 
 
 def begun(call: str) -> TaskStarted:
@@ -135,6 +135,15 @@ async def test_warnings_that_cannot_be_read_now_do_not_end_a_run(tmp_path: Path)
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.3):
             await loop.see(opened())
+
+
+async def test_the_agent_that_a_command_has_switched_to_stands_before_the_next_prompt(tmp_path: Path) -> None:
+    loop = Loop(tmp_path, PROMPT, current_agent="build")
+    shown = []
+    for agent in ("build", "plan", "plan", "build"):
+        await loop.see(opened(agent))
+        shown.append(loop._next.shown_agent)
+    assert shown == [None, "plan", "plan", "build"]
 
 
 async def test_a_result_that_is_held_ends_a_run_as_its_last_turn_ended(tmp_path: Path) -> None:

@@ -192,6 +192,7 @@ def _state(request: RunArguments, started: StartedRun) -> dict[str, object]:
     return {
         **request.model_dump(include={"model", "variant", "agent"}),
         **started.model_dump(include={"seq", "turn", "configuration", "warnings"}),
+        "current_agent": request.agent or started.current_agent,
     }
 
 

@@ -212,6 +212,7 @@ async def test_what_is_typed_after_a_plan_is_for_the_agent_that_carries_it_out_w
             terminal.type("1\r")
             await terminal.until("Turn 3 · build")
             await terminal.until("Done in ")
+            await terminal.until("build > $")
             terminal.type("now run it\r")
             await terminal.until("✓.* bash  touch ran")
             await terminal.until("Done in ")

@@ -13,7 +13,7 @@ MAX_ENTRIES: Final = 10_000  # read in all folders of one scan
 
 class FolderScan:
     """`limit`: of entries in all folders. `first_unread`: the first folder beyond it. `unreadable`: the first that is
-    there, and cannot be read."""
+    there, and cannot be read, or a link that leads nowhere and may have led to one."""
 
     def __init__(self, limit: int = MAX_ENTRIES) -> None:
         self.remaining = limit
@@ -32,6 +32,8 @@ class FolderScan:
                     directories.append(Path(entry.path))
                 elif entry.name.endswith(endings):
                     yield Path(entry.path)
+                elif deep and _leads_nowhere(entry):
+                    self.unreadable = self.unreadable or Path(entry.path)
             todo += reversed(directories) if deep else []
 
     def read(self, folder: Path, visited: set[tuple[int, int]]) -> list[os.DirEntry[str]]:
@@ -55,3 +57,14 @@ class FolderScan:
         entries = entries[: self.remaining]
         self.remaining -= len(entries)
         return sorted(entries, key=lambda entry: (entry.is_symlink(), entry.name))
+
+
+def _leads_nowhere(entry: os.DirEntry[str]) -> bool:
+    """A link to what is not there, or cannot be looked at."""
+    if not entry.is_symlink():
+        return False
+    try:
+        entry.stat()
+    except OSError:
+        return True
+    return False

@@ -105,6 +105,14 @@ async def test_pipes_devices_and_loops_of_links_hold_nothing_up(project_home: Pr
     assert [each.name for each in known.refused] == ["b", "d"]
 
 
+async def test_a_folder_behind_a_link_to_nothing_is_named(project_home: ProjectHome) -> None:
+    folder = project_home.write(".opencode/command/team/a.md", "A").parent
+    (folder / "shared").symlink_to("/nowhere/commands")
+
+    with pytest.raises(ConfigError, match=f"^{folder}/shared: this folder of commands cannot be read, or links to"):
+        await found(project_home)
+
+
 async def test_skills_are_commands_unless_one_has_their_name_or_a_rule_denies_them(project_home: ProjectHome) -> None:
     for name in ("deploy", "init", "secret"):
         project_home.write(f".claude/skills/{name}/SKILL.md", f"---\nname: {name}\ndescription: D\n---\nHow to {name}.")

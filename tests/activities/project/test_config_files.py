@@ -193,11 +193,12 @@ def test_a_file_that_a_variable_names_must_exist(project_home: ProjectHome, vari
         ("code/project/.opencode", "it is a link to what is not there"),
         (".config/opencode", "it is a link to what is not there"),
         (".opencode/agent", "this folder of agents cannot be read, or links to nothing"),
+        (".opencode/agent/team/all", "this folder of agents cannot be read, or links to nothing"),
     ],
 )
 def test_a_link_to_nothing_is_named(project_home: ProjectHome, link: str, words: str) -> None:
     broken = project_home.home / link
-    broken.parent.mkdir(exist_ok=True)
+    broken.parent.mkdir(exist_ok=True, parents=True)
     broken.symlink_to("/nowhere/opencode")
 
     with pytest.raises(ConfigError, match=f"^{re.escape(str(broken))}: {words}"):

@@ -112,6 +112,7 @@ async def test_hostile_folders_hold_nothing_up_and_lead_nowhere(project_home: Pr
         (folder / name).mkdir()
     os.mkfifo(folder / "pipe" / "SKILL.md")
     (folder / "device" / "SKILL.md").symlink_to("/dev/zero")
+    (folder / "gone").symlink_to("/nowhere/skills")
     (folder / "nul" / "SKILL.md").write_bytes(text("nul").encode() + b"\0")
     project_home.write("opencode.json", f'{{"skills": {{"paths": ["{outside}", "../../.."]}}}}')
 
@@ -120,8 +121,10 @@ async def test_hostile_folders_hold_nothing_up_and_lead_nowhere(project_home: Pr
     assert [each.name for each in turn_config.skills] == ["a"]
     assert [each.field for each in turn_config.untrusted_fields] == [f"skills.paths {outside}", "skills.paths ../../.."]
     problems = ("device", "out of the project"), ("nul", "NUL"), ("out", "out of the project"), ("pipe", "regular file")
-    for warning, (name, problem) in zip(sorted(turn_config.warnings), problems, strict=True):
+    *warnings, gone = turn_config.warnings
+    for warning, (name, problem) in zip(sorted(warnings), problems, strict=True):
         assert warning.startswith(f"{folder / name}/SKILL.md: ") and problem in warning
+    assert gone == f"{folder}/gone: this folder of skills cannot be read, or links to nothing."
 
 
 async def test_there_are_limits_for_a_projects_skills_and_they_leave_the_users_alone(project_home: ProjectHome) -> None:

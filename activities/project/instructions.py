@@ -10,7 +10,7 @@ from activities.files.safe_open import open_file
 from activities.files.workspace import Workspace
 from activities.project.config_files import directories_to_root, user_config_folders
 from activities.project.markdown_text import UNUSABLE_NAME, shown_path
-from activities.project.pattern_walk import MAX_SECONDS, MAX_WALKED, Matches, PatternWalk, is_within
+from activities.project.pattern_walk import MAX_SECONDS, MAX_STEPS, MAX_WALKED, Matches, PatternWalk, is_within
 from workflows.domain.config.merge import ConfigLayer
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.config.trust_items import NOTHING, TrustContent, TrustItem, UntrustedField
@@ -23,8 +23,8 @@ MAX_PLACES: Final = 20  # outside of the project that a pattern leads to: nobody
 _PATTERN_CHARACTERS: Final = frozenset("*?[")
 _OUTSIDE: Final = "instructions from outside the project are read only from your own configuration"
 _WIDE: Final = (
-    f"only {MAX_WALKED:,} files and folders are looked at for patterns, for {MAX_SECONDS:g} seconds: files may be "
-    "missing from this one on"
+    f"only {MAX_WALKED:,} files and folders are looked at for patterns, in {MAX_STEPS:,} steps and {MAX_SECONDS:g} "
+    "seconds: files may be missing from this one on"
 )
 _FURTHER: Final = (
     "a link in an accepted place leads there: name it in `instructions`, too, to have it shown and accepted"

@@ -7,7 +7,7 @@ import pytest
 
 from activities.project.config_files import read_layers
 from activities.project.instructions import MAX_INSTRUCTION_BYTES, MAX_INSTRUCTION_FILES, MAX_PLACES, read_instructions
-from activities.project.pattern_walk import MAX_SECONDS, MAX_WALKED
+from activities.project.pattern_walk import MAX_SECONDS, MAX_STEPS, MAX_WALKED
 from tests import cases
 from tests.activities.project.project_home import ProjectHome
 from workflows.domain.config.merge import ConfigLayer
@@ -133,16 +133,32 @@ async def test_no_name_of_a_file_breaks_a_turn(project_home: ProjectHome) -> Non
         await project_home.load(odd)
 
 
-def test_what_is_looked_at_for_patterns_is_bounded_and_said(project_home: ProjectHome) -> None:
+@pytest.mark.parametrize(
+    ("pattern", "count"), [("many/x*", MAX_WALKED // 300 + 1), ("many/**/x", MAX_STEPS // 300 + 1)]
+)
+def test_what_is_looked_at_for_patterns_is_bounded_and_said(
+    project_home: ProjectHome, pattern: str, count: int
+) -> None:
     project_home.write("style.md", "ours")
-    folder = project_home.project / "many"
-    folder.mkdir()
     for number in range(300):
-        (folder / str(number)).touch()
-    entries = [*["many/x*"] * (MAX_WALKED // 300 + 1), "style.md"]
-    project_home.write("opencode.json", json.dumps({"instructions": entries}))
+        (project_home.project / "many" / str(number)).mkdir(parents=True)
+    project_home.write("opencode.json", json.dumps({"instructions": [*[pattern] * count, "style.md"]}))
 
-    assert read(project_home) == (["ours"], ["instructions many/x*"])
+    begun = time.monotonic()
+    assert read(project_home) == (["ours"], [f"instructions {pattern}"])
+    assert time.monotonic() - begun < MAX_SECONDS
+
+
+@pytest.mark.parametrize("pattern", ["**/" * 60 + "*.md", "**/?/" * 6 + "*.md"])
+def test_no_pattern_takes_more_steps_than_there_are_folders_for_its_parts(
+    project_home: ProjectHome, pattern: str
+) -> None:
+    project_home.write("a/b/c/d/e/f/g/h/deep.md", "deep")
+    project_home.write("opencode.json", json.dumps({"instructions": [pattern]}))
+
+    begun = time.monotonic()
+    assert read(project_home) == (["deep"], [])
+    assert time.monotonic() - begun < MAX_SECONDS
 
 
 def test_the_users_own_configuration_may_name_any_file(project_home: ProjectHome) -> None:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from activities.model.endpoint import EXTRA_AUTHORITIES, Route
 from activities.model.optional_packages import import_extra
+from activities.model.provider_files import ProviderFile
 
 EXTRA: Final = "bedrock"
 _FILE: Final = "SSL_CERT_FILE"
@@ -44,21 +45,23 @@ class AwsRoutes:
         trusted_authorities(route, self._environment)
         joined = self._join(files)
         session.set_config_variable("ca_bundle", str(joined))
-        return (*files, joined)
+        return (*(Path(each.path) for each in files), joined)
 
-    def _files(self, route: Route, own: str | None) -> Iterator[Path]:
+    def _files(self, route: Route, own: str | None) -> Iterator[ProviderFile]:
         """None if only the authorities of botocore or AWS count."""
         file, folder, extra = map(self._environment.get, (_FILE, _FOLDER, EXTRA_AUTHORITIES))
         if not (file or folder or extra or route.ca_file):
             return
         if folder and not file:
-            yield from sorted(Path(folder).glob(_HASHED))
+            yield from (ProviderFile(path=str(each)) for each in sorted(Path(folder).glob(_HASHED)))
         else:
-            yield Path(file or import_extra(EXTRA, "botocore.httpsession").get_cert_path(True))
-        yield from (Path(each) for each in (extra, route.ca_file, own) if each and os.access(each, os.R_OK))
+            yield ProviderFile(path=file or import_extra(EXTRA, "botocore.httpsession").get_cert_path(True))
+        yield from (ProviderFile(path=each) for each in (extra, own) if each and os.access(each, os.R_OK))
+        if route.ca_file:
+            yield route.ca_file
 
-    def _join(self, files: tuple[Path, ...]) -> Path:
-        content = b"\n".join(file.read_bytes() for file in files)
+    def _join(self, files: tuple[ProviderFile, ...]) -> Path:
+        content = b"\n".join(file.read() for file in files)
         if self._folder is None or not self._folder.exists():
             self._folder = Path(mkdtemp(prefix="holdfast-authorities-"))
             weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)

@@ -5,6 +5,7 @@ from typing import Final
 
 from pydantic import SecretStr
 
+from activities.model.provider_files import ProviderFile
 from workflows.domain.value import Value
 
 
@@ -23,7 +24,7 @@ class Wire(StrEnum):
 class GoogleSignIn(Value):
     """Credentials of Google's: those of a file, or the machine's own ("application default credentials")."""
 
-    credentials_file: str | None = None
+    credentials_file: ProviderFile | None = None
 
 
 EXTRA_AUTHORITIES: Final = "NODE_EXTRA_CA_CERTS"  # what OpenCode's users set for their company's
@@ -33,7 +34,7 @@ class Route(Value):
     """How a provider is connected to, besides what the environment says: a proxy, and a file of authorities."""
 
     proxy: SecretStr | None = None
-    ca_file: str | None = None
+    ca_file: ProviderFile | None = None
 
 
 ENVIRONMENT: Final = Route()  # HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY, SSL_CERT_FILE, SSL_CERT_DIR

@@ -20,7 +20,7 @@ from activities.model.model_options import agent_options, find_variants, merge_l
 from activities.model.other_programs_keys import PROGRAMS, find_foreign_keys
 from activities.model.output_limit import output_limit, split_options
 from activities.model.port import InputMessage, ModelFacts, ModelPort, ModelRequest
-from activities.model.provider_files import absolute_file
+from activities.model.provider_files import provider_file
 from activities.model.providers import (
     OPENAI_COMPATIBLE,
     OPENAI_URL,
@@ -198,13 +198,16 @@ class EndpointResolver:
         )
         if options.proxy or options.ca_file:
             proxy = SecretStr(options.proxy) if options.proxy else None
-            file = absolute_file(f"provider.{id}.options.caFile", options.ca_file) if options.ca_file else None
+            setting, written = f"provider.{id}.options.caFile", configured.options.ca_file or ""
+            file = provider_file(setting, written, options.ca_file) if options.ca_file else None
             endpoint = endpoint.model_copy(update={"route": Route(proxy=proxy, ca_file=file)})
         if protocol == BEDROCK:
             from activities.model.aws import place_on_aws  # start-up time of commands
 
             return await place_on_aws(endpoint, options, self.environment, self.port.aws_region)
-        return place_on_vertex(endpoint, id, options, self.environment) if protocol == VERTEX else endpoint
+        if protocol == VERTEX:
+            return place_on_vertex(endpoint, id, options, configured.options, self.environment)
+        return endpoint
 
     async def _headers(self, section: str, written: Mapping[str, str]) -> dict[str, str]:
         return {

@@ -2,7 +2,29 @@
 
 from pathlib import Path
 
+from pydantic import SecretStr
+
+from workflows.domain.config.references import accepted_file
 from workflows.domain.errors import UsageError
+from workflows.domain.value import Value
+
+
+class ProviderFile(Value):
+    """`content`: what a person has accepted of a project's file; None: it may change, and is read at use."""
+
+    path: str
+    content: SecretStr | None = None
+
+    def read(self) -> bytes:
+        return Path(self.path).read_bytes() if self.content is None else self.content.get_secret_value().encode()
+
+
+def provider_file(setting: str, written: str, resolved: str) -> ProviderFile:
+    """Raises UsageError as `absolute_file`."""
+    path = accepted_file(written)
+    if path is not None:
+        return ProviderFile(path=path, content=SecretStr(resolved))
+    return ProviderFile(path=absolute_file(setting, resolved))
 
 
 def absolute_file(setting: str, path: str) -> str:

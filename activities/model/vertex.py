@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from activities.model.endpoint import Endpoint, GoogleSignIn, Wire
-from activities.model.provider_files import absolute_file
+from activities.model.provider_files import ProviderFile, absolute_file, provider_file
 from workflows.domain.config.provider_settings import ProviderOptions
 from workflows.domain.errors import UsageError
 
@@ -43,8 +43,11 @@ def vertex_wire(id: str, name: str) -> Wire:
     return _publisher(id, name).wire
 
 
-def place_on_vertex(endpoint: Endpoint, id: str, options: ProviderOptions, environment: Mapping[str, str]) -> Endpoint:
+def place_on_vertex(
+    endpoint: Endpoint, id: str, options: ProviderOptions, written: ProviderOptions, environment: Mapping[str, str]
+) -> Endpoint:
     """`endpoint` with the model's address in the user's project, and the credentials that its tokens come from.
+    `written`: the options with their references.
 
     An API key reaches Gemini without a project ("express mode"), or whatever is at an address of the user's own.
     Raises UsageError without a project, if the path of the credentials is relative, and as `vertex_wire` does.
@@ -57,17 +60,20 @@ def place_on_vertex(endpoint: Endpoint, id: str, options: ProviderOptions, envir
             "base_url": endpoint.base_url
             or (_express_address(publisher) if keyed else _address(publisher, id, options, environment)),
             "key": endpoint.key if keyed else None,
-            "google": None if keyed or signed else _sign_in(id, options, environment),
+            "google": None if keyed or signed else _sign_in(id, options, written, environment),
         }
     )
 
 
-def _sign_in(id: str, options: ProviderOptions, environment: Mapping[str, str]) -> GoogleSignIn:
+def _sign_in(
+    id: str, options: ProviderOptions, written: ProviderOptions, environment: Mapping[str, str]
+) -> GoogleSignIn:
     if file := options.google_auth_options.key_filename:
         setting = f"provider.{id}.options.googleAuthOptions.keyFilename"
-        return GoogleSignIn(credentials_file=absolute_file(setting, file))
+        named = provider_file(setting, written.google_auth_options.key_filename or "", file)
+        return GoogleSignIn(credentials_file=named)
     file = environment.get(_CREDENTIALS)
-    return GoogleSignIn(credentials_file=absolute_file(_CREDENTIALS, file) if file else None)
+    return GoogleSignIn(credentials_file=ProviderFile(path=absolute_file(_CREDENTIALS, file)) if file else None)
 
 
 def _publisher(id: str, name: str) -> _Publisher:

@@ -75,7 +75,7 @@ def check_trust(
 ) -> CheckedConfig:
     """Raises ConfigError."""
     prompts = read_prompts(files, workspace.root, accepted=accepted)
-    layers = pin_contents(prompts.layers, accepted.items)
+    layers = pin_contents(prompts.layers, accepted.items, workspace.home)
     trusting = {layer.file for layer in layers if accepted.items and layer.is_of_project}
     applied, agents = _apply(layers, workspace, trusting)
     commands = project_commands(files, workspace, sources)
@@ -151,7 +151,7 @@ def _chosen_default(name: str, layers: Sequence[ConfigLayer]) -> TrustItem:
 
 
 def _content(items: Iterable[TrustItem], workspace: Workspace) -> TrustContent:
-    return TrustContent(items=tuple(with_contents(item, workspace.root) for item in items if item.is_of_project))
+    return TrustContent(items=tuple(with_contents(item, workspace) for item in items if item.is_of_project))
 
 
 def _check_agents(applied: AppliedTrust, layers: Sequence[ConfigLayer], workspace: Workspace) -> CheckedAgents:

@@ -81,6 +81,8 @@ async def _look_up(kind: references.ReferenceKind, name: str, environ: Mapping[s
         return await read_in_time(repr(name), lambda: _text(Path(name)).strip())
     if kind == "accepted":
         digest, inner, inner_name = name.split(":", 2)
+        if inner == "path":
+            inner, inner_name = "file", unquote(inner_name)
         text = await _look_up(cast(references.ReferenceKind, inner), inner_name, environ)
         check_accepted(text, digest, unquote(inner_name.partition("#")[0]))
         return text

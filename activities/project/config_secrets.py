@@ -6,7 +6,7 @@ from typing import Final
 
 from activities.redact import Redactor
 from workflows.domain.config import references
-from workflows.domain.config.fields import FieldPath, JsonObject
+from workflows.domain.config.fields import FieldPath, JsonObject, is_within
 
 _REDACTOR: Final = Redactor()
 _SECRET_NAME: Final = re.compile(r"key$|token|secret|passw|credential|authorization|cookie", re.IGNORECASE)
@@ -36,8 +36,10 @@ def stays_in_file(text: str, at: FieldPath) -> bool:
 
 
 def _is_secret_of_provider(at: FieldPath) -> bool:
-    return at[0] == "provider" and (
-        "headers" in at[:-1] or ("options" in at[:-1] and bool(_SECRET_OPTION.search(_field_name(at))))
+    return (
+        at[0] == "provider"
+        and not is_within(at, references.FILE_OPTIONS)
+        and ("headers" in at[:-1] or ("options" in at[:-1] and bool(_SECRET_OPTION.search(_field_name(at)))))
     )
 
 

@@ -17,7 +17,7 @@ from activities.model.headers import redact_failure
 from activities.model.keys import Keys
 from activities.model.port import ModelRequest
 from activities.model.wires.router import WireRouter
-from activities.project.config_references import detach_from_file
+from activities.project.config_references import content_digest, detach_from_file
 from activities.redact import Redactor
 from tests.providers.aws_token_server import serve_roles, write_profile
 from tests.providers.connect_proxy import LOGIN, Authority, ConnectProxy, make_authority, serve_proxy
@@ -25,12 +25,13 @@ from tests.providers.double_requests import GO, collect_answer
 from tests.providers.google_token_server import TokenServer, serve_tokens, write_service_account
 from tests.providers.provider_double import ProviderDouble, RefusedRequest, serve_double
 from workflows.domain.config.config import Config
+from workflows.domain.config.references import accept_file
 from workflows.domain.errors import ModelError, UsageError
 from workflows.domain.provider_failure import ProviderFailure
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*`ReadOnly` qualifier:UserWarning"),  # litellm's
-    pytest.mark.filterwarnings("ignore:The load_credentials_from_file method:DeprecationWarning"),  # google-auth's
+    pytest.mark.filterwarnings("ignore:The load_credentials_from_.* method:DeprecationWarning"),  # google-auth's
 ]
 
 MODELS = {  # of each wire
@@ -152,6 +153,27 @@ async def test_a_provider_has_a_proxy_and_an_authority_of_its_own(
         failure = await fail(port, await reach(port, wire, provider.url, **options))
         await port.close()
     assert REACHED in failure.message and proxy.asked == [*sign_in.hosts, urlsplit(provider.url).netloc]
+
+
+@pytest.mark.parametrize("wire", ["chat", "bedrock", "vertex"])
+async def test_files_of_a_project_are_read_as_a_person_has_accepted_them(
+    wire: str, sign_in: SignIn, provider: ProviderDouble, authority: Authority
+) -> None:
+    def accepted(file: Path) -> str:
+        return accept_file(str(file), content_digest(file.read_text().strip()))
+
+    authority.file.write_text(f"# Größer\n{authority.file.read_text()}")
+    options = {**sign_in.options, "caFile": accepted(authority.file)}
+    if wire == "vertex":
+        options["googleAuthOptions"] = {"keyFilename": accepted(authority.file.parent / "google.json")}
+    port = WireRouter(os.environ)
+    endpoint = await reach(port, wire, provider.url, **options)
+    authority.file.write_text("what was written since")
+
+    assert REACHED in (await fail(port, endpoint)).message
+    with pytest.raises(UsageError, match=f"{authority.file}: its content is not what was accepted"):
+        await reach(port, wire, provider.url, **options)
+    await port.close()
 
 
 @pytest.mark.parametrize("wire", OWN)

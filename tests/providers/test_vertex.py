@@ -20,6 +20,7 @@ from activities.model.endpoints import EndpointResolver
 from activities.model.failures import Retry, classify
 from activities.model.keys import Keys
 from activities.model.port import ModelRequest
+from activities.model.provider_files import ProviderFile
 from activities.model.wires.google_tokens import GoogleTokens
 from activities.model.wires.router import WireRouter
 from activities.model.wires.timeouts import StreamTimeouts
@@ -245,7 +246,7 @@ async def test_a_file_of_credentials_is_in_the_home_or_absolute(
         return await resolve("google-vertex/gemini-2.5-pro", written, {**variables, "GOOGLE_CLOUD_PROJECT": "p"}, port)
 
     monkeypatch.setenv("HOME", "/home/ada")
-    assert (await named("~/key.json")).google == GoogleSignIn(credentials_file="/home/ada/key.json")
+    assert (await named("~/key.json")).google == GoogleSignIn(credentials_file=ProviderFile(path="/home/ada/key.json"))
     with pytest.raises(UsageError, match=f"{name} is the relative path 'key.json'"):
         await named("key.json")
 
@@ -381,7 +382,7 @@ async def test_the_machines_metadata_server_is_asked_without_a_proxy(tmp_path: P
     (file := tmp_path / "credentials.json").write_text(json.dumps(entries))
     async with serve_proxy(ConnectProxy()) as proxy:
         route = Route(proxy=SecretStr(proxy.url))
-        sign_in = GoogleSignIn(credentials_file=str(file))
+        sign_in = GoogleSignIn(credentials_file=ProviderFile(path=str(file)))
         endpoint = Endpoint(model="vertex_ai/x", google=sign_in, route=route)
         with pytest.raises((ModelError, UsageError)):
             await GoogleTokens({}, StreamTimeouts()).authorize(endpoint)

@@ -1,6 +1,7 @@
 """Access tokens of Google's credentials, for models on Vertex AI."""
 
 import asyncio
+import json
 from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any, Final
@@ -78,15 +79,18 @@ def _obtain(provider: str, sign_in: GoogleSignIn, route: Route, environment: Map
                 raise ModelError(failure) from error
             raise UsageError(f"Google's credentials cannot be used ({reason}): {_REMEDY}.") from error
         except (AttributeError, LookupError, TypeError, ValueError):  # of google-auth; may quote a key
-            file = repr(sign_in.credentials_file) if sign_in.credentials_file else "the default file"
+            file = repr(sign_in.credentials_file.path) if sign_in.credentials_file else "the default file"
             raise UsageError(f"Google's credentials cannot be used ({file} holds none): {_REMEDY}.") from None
     return credentials
 
 
 def _load(auth: Any, sign_in: GoogleSignIn, send: "_Transport") -> Any:
-    if sign_in.credentials_file is None:
+    file = sign_in.credentials_file
+    if file is None:
         return auth.default(scopes=_SCOPES, request=send)[0]
-    return auth.load_credentials_from_file(sign_in.credentials_file, scopes=_SCOPES, request=send)[0]
+    if file.content is None:
+        return auth.load_credentials_from_file(file.path, scopes=_SCOPES, request=send)[0]
+    return auth.load_credentials_from_dict(json.loads(file.read()), scopes=_SCOPES, request=send)[0]
 
 
 class _Response:

@@ -7,6 +7,7 @@ from functools import cached_property, lru_cache
 from typing import Any, Final, TypeVar
 
 from activities.model.endpoint import ENVIRONMENT, EXTRA_AUTHORITIES, Route
+from activities.model.provider_files import ProviderFile
 from activities.model.wires.http_library import httpx
 from workflows.domain.errors import UsageError
 
@@ -24,11 +25,19 @@ def trusted_authorities(route: Route, environment: Mapping[str, str]) -> ssl.SSL
         trusted = httpx.create_ssl_context()
         _trust_extra(trusted, environment.get(EXTRA_AUTHORITIES))
         if route.ca_file:
-            trusted.load_verify_locations(route.ca_file)
-    except (OSError, ssl.SSLError) as error:
-        named = repr(route.ca_file) if route.ca_file else "SSL_CERT_FILE or SSL_CERT_DIR"
-        raise UsageError(f"Certificates cannot be read from {named}: {error.strerror or error}.") from None
+            _trust_file(trusted, route.ca_file)
+    except (OSError, ValueError) as error:
+        named = repr(route.ca_file.path) if route.ca_file else "SSL_CERT_FILE or SSL_CERT_DIR"
+        reason = getattr(error, "strerror", None) or error
+        raise UsageError(f"Certificates cannot be read from {named}: {reason}.") from None
     return trusted
+
+
+def _trust_file(trusted: ssl.SSLContext, file: ProviderFile) -> None:
+    if file.content is None:
+        trusted.load_verify_locations(file.path)
+    else:  # comments may hold other letters
+        trusted.load_verify_locations(cadata=file.read().decode("ascii", "ignore"))
 
 
 def open_client(kind: type[_Client], route: Route, environment: Mapping[str, str], options: dict[str, Any]) -> _Client:

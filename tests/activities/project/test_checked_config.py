@@ -116,6 +116,48 @@ async def test_a_file_that_changes_after_the_turn_began_is_not_used(person: Pers
         await resolve(options.api_key, {})
 
 
+@pytest.mark.parametrize("folder", ["{project}", "~/code/project", "~"])
+async def test_a_file_of_certificates_or_credentials_is_accepted_with_its_content(person: Person, folder: str) -> None:
+    """Unless it lies outside of the project."""
+    named = folder.format(project=person.home.project)
+    files = [
+        person.home.write(name, name, under=person.home.home if folder == "~" else None) for name in ("ca.pem", "key")
+    ]
+    written = {"caFile": f"{named}/ca.pem", "googleAuthOptions": {"keyFilename": f"{named}/key"}}
+    person.home.write("opencode.json", json.dumps({"provider": {"x": {"options": written}}}))
+    await person.accept()
+    options = (await person.load()).config.provider["x"].options
+    texts = [options.ca_file or "", options.google_auth_options.key_filename or ""]
+
+    if folder == "~":
+        assert texts == ["~/ca.pem", "~/key"]
+        return
+    assert [await resolve(each, {}) for each in texts] == ["ca.pem", "key"]
+    for file, text in zip(files, texts, strict=True):
+        file.write_text("other")
+        assert (await person.load()).accepted is None
+        with pytest.raises(ConfigError, match=f"^{file}: its content is not what was accepted"):
+            await resolve(text, {})
+        file.write_text(file.name)
+
+
+@pytest.mark.parametrize(("path", "is_read"), [("{env:CA}", True), ("{env:HOME}/code/project/ca.pem", False)])
+async def test_a_path_of_a_file_that_is_made_of_references_is_not_read(
+    person: Person, path: str, is_read: bool
+) -> None:
+    file = person.home.write("ca.pem", "ca")
+    person.home.write("opencode.json", json.dumps({"provider": {"x": {"options": {"caFile": path}}}}))
+    await person.accept()
+    text = (await person.load()).config.provider["x"].options.ca_file or ""
+    environ = {"CA": str(file), "HOME": str(person.home.home)}
+
+    if is_read:
+        assert await resolve(text, environ) == str(file)
+    else:
+        with pytest.raises(ConfigError, match=r"\{env:HOME\}/code/project/ca.pem: there is no such file"):
+            await resolve(text, environ)
+
+
 async def test_a_link_out_of_the_project_is_accepted_with_where_it_leads(person: Person) -> None:
     one, two = (person.home.write(name, name, under=person.home.home) for name in ("one", "two"))
     link = person.home.project / "AGENTS.md"

@@ -2,13 +2,14 @@
 
 A TurnConfig keeps them; they are resolved at use. The third form is ours: it replaces a plain-text key of a file, so
 that no TurnConfig holds it. So is the fourth, `{accepted:DIGEST:KIND:NAME}`: a reference of a project's file, and the
-digest of what it stood for when a person accepted it.
+digest of what it stood for when a person accepted it. Its kind `path` is for files that `FILE_OPTIONS` name.
 """
 
 import re
 from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import Final, Literal, cast
+from urllib.parse import quote, unquote
 
 from pydantic import JsonValue
 
@@ -23,12 +24,14 @@ from workflows.domain.config.fields import (
     split_by_paths,
 )
 
+FILE_OPTIONS: Final = field_paths("provider.*.options.caFile provider.*.options.googleAuthOptions.keyFilename")
 ReferenceKind = Literal["env", "file", "config", "accepted"]
 _RESOLVED_FIELDS: Final = field_paths(
     """model agent.*.model agent.*.options agent.*.prompt command.*.template provider.*.options
     provider.*.models.*.headers provider.*.models.*.options provider.*.models.*.variants"""
 )
 _REFERENCE: Final = re.compile(r"\{(env|file|config|accepted):([^}]*)\}")
+_ACCEPTED_FILE: Final = re.compile(r"\{accepted:[^:}]*:path:([^}]*)\}")
 
 
 def used_references(config: Config) -> frozenset[tuple[ReferenceKind, str]]:
@@ -70,6 +73,17 @@ def unresolved_references(tree: JsonObject) -> Iterator[FieldPath]:
     for at, text in iter_texts(honoured):
         if has_reference(" ".join(at)) or (has_reference(text) and not is_within(at, _RESOLVED_FIELDS)):
             yield at
+
+
+def accept_file(path: str, digest: str) -> str:
+    """A reference to what the file held when a person accepted it."""
+    return f"{{accepted:{digest}:path:{quote(path)}}}"
+
+
+def accepted_file(text: str) -> str | None:
+    """The path in such a reference; None: it is none."""
+    found = _ACCEPTED_FILE.fullmatch(text)
+    return unquote(found[1]) if found is not None else None
 
 
 def has_reference(text: str) -> bool:

@@ -43,8 +43,10 @@ def open_file(path: Path) -> BufferedReader:
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
         return os.fdopen(descriptor, "rb")
     os.close(descriptor)
-    problem = "is not a regular file: only regular files are read and written."
-    raise ToolError(f"{str(path)!r} {problem}") from OSError(errno.EINVAL, f"it {problem}")
+    problem = "is not a regular file"
+    raise ToolError(f"{str(path)!r} {problem}: only regular files are read and written.") from OSError(
+        errno.EINVAL, f"it {problem}"
+    )
 
 
 def read_whole(path: Path, limit: int) -> bytes:
@@ -54,7 +56,7 @@ def read_whole(path: Path, limit: int) -> bytes:
     if len(content) > limit:
         raise ToolError(
             f"{str(path)!r} is larger than {limit} bytes, which is too much for this tool: use bash."
-        ) from OSError(errno.EFBIG, f"it is larger than {limit:,} bytes.")
+        ) from OSError(errno.EFBIG, f"it is larger than {limit:,} bytes")
     return content
 
 

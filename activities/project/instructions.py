@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from activities.files.real_paths import real_path
-from activities.files.safe_open import open_file
+from activities.files.safe_open import failure_reason, open_file
 from activities.files.workspace import Workspace
 from activities.project.config_files import directories_to_root, user_config_folders
 from activities.project.markdown_text import UNUSABLE_NAME, shown_path
@@ -237,6 +237,7 @@ def _read(candidate: Candidate, real: Path, limit: int = MAX_INSTRUCTION_BYTES) 
         with open_file(real) as file:
             content = file.read(limit + 1)
     except (ToolError, OSError, ValueError) as error:  # a loop of links, a name with a NUL
-        return UntrustedField(file=candidate.named, field=f"instructions {candidate.path}", why=str(error))
+        why = failure_reason(error)
+        return UntrustedField(file=candidate.named, field=f"instructions {candidate.path}", why=why)
     text = content[:limit].decode("utf-8-sig", "replace").strip()
     return Instruction(path=str(candidate.path), text=text, complete=len(content) <= limit)

@@ -226,6 +226,18 @@ def test_an_impossible_file_name_is_ignored(project_home: ProjectHome) -> None:
     assert read(project_home) == ([], [r"instructions /etc/\x00"])
 
 
+def test_an_accepted_folder_is_no_file(project_home: ProjectHome) -> None:
+    (project_home.home / "rules").mkdir()
+    project_home.write("opencode.json", '{"instructions": ["~/rules"]}')
+    workspace, sources = project_home.workspace(), project_home.sources()
+    layers = read_layers(workspace, sources, project_home.managed)
+    shown = TrustContent(items=read_instructions(workspace, layers, sources).items)
+
+    (ignored,) = read_instructions(workspace, layers, sources, shown).ignored
+
+    assert ignored.why == "it is not a regular file"
+
+
 def test_a_switch_leaves_the_files_of_another_agent_out(project_home: ProjectHome) -> None:
     project_home.write("CLAUDE.md", "project")
     project_home.write(".claude/CLAUDE.md", "own", under=project_home.home)

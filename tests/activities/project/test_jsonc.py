@@ -47,10 +47,10 @@ def test_what_cannot_be_read_is_refused_without_waiting_for_it_and_named_once(tm
     (tmp_path / "loop").symlink_to("loop")
     (tmp_path / "big").write_text("/" * (1024 * 1024 + 1))
     reasons = {
-        "": "it is not a regular file: only regular files are read and written.",
-        "pipe": "it is not a regular file: only regular files are read and written.",
+        "": "it is not a regular file",
+        "pipe": "it is not a regular file",
         "loop": "Too many levels of symbolic links",
-        "big": "it is larger than 1,048,576 bytes.",
+        "big": "it is larger than 1,048,576 bytes",
     }
 
     for name, reason in reasons.items():

@@ -1,6 +1,7 @@
 """A directory's files with instructions for the model (opencode.md 6.4)."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -52,61 +53,121 @@ class FoundInstructions(NamedTuple):
     ignored: tuple[UntrustedField, ...]
 
 
+@dataclass
+class _Search:
+    """The files that are named, in their order, those of a project that are to be accepted, and what cannot be read.
+    `accepted`: what a project's files may name outside of it."""
+
+    workspace: Workspace
+    accepted: TrustContent
+    candidates: list[Candidate] = field(default_factory=list)
+    items: list[TrustItem] = field(default_factory=list)
+    ignored: list[UntrustedField] = field(default_factory=list)
+
+    def add(self, candidates: Iterable[Candidate]) -> None:
+        for each in candidates:
+            if (shown := shown_path(each.path)) == str(each.path):
+                self.candidates.append(each)
+            else:
+                self.ignore(each.named, shown, UNUSABLE_NAME)
+
+    def ignore(self, file: str, entry: Path | str, why: str) -> None:
+        self.ignored.append(UntrustedField(file=file, field=f"instructions {entry}", why=why))
+
+    def add_layer(self, layer: ConfigLayer, walk: PatternWalk) -> None:
+        """Relative patterns are searched upwards."""
+        cut: list[str] = []
+        for entry in _entries(layer):
+            if _is_url(entry):
+                continue
+            path = _path_of(entry, self.workspace.home)
+            if not layer.trusted and _leads_elsewhere(path, self.workspace.root):
+                self.add([Candidate(path, False, layer.file)])
+            elif not self._add_pattern(layer, entry, path, walk):
+                cut.append(entry)
+        if cut:
+            self.ignore(layer.file, cut[0], _WIDE)
+
+    def _add_pattern(self, layer: ConfigLayer, entry: str, path: Path, walk: PatternWalk) -> bool:
+        """Whether all was looked at. Those of a project leave it only if they are accepted."""
+        root = self.workspace.root
+        matches = _match(path, self.workspace, layer, walk, None if layer.trusted else [root])
+        places = self._accepted_places(layer, entry, _places(matches))
+        if places:
+            matches = _match(path, self.workspace, layer, walk, [root, *places])
+            for place in _places(matches)[:MAX_PLACES]:
+                self.ignore(layer.file, shown_path(place), _FURTHER)
+        hits = (hit for each in matches for hit in each.files)
+        known = (Candidate(hit, layer.trusted or _is_of(places, hit, root), layer.file) for hit in hits)
+        self.add(islice(known, MAX_INSTRUCTION_FILES + 1))
+        return all(each.complete for each in matches)
+
+    def _accepted_places(self, layer: ConfigLayer, entry: str, places: list[Path]) -> list[Path]:
+        """Those outside of the project, where a pattern is accepted with all of them."""
+        if len(places) > MAX_PLACES:
+            self.ignore(layer.file, entry, _MANY_PLACES)
+            return []
+        value = f"{entry} ({', '.join(map(shown_path, places))})"
+        item = TrustItem(file=layer.file, path=("instructions", entry), value=value, why=_OUTSIDE)
+        if places and self.accepted.find(item) is None:
+            self.items.append(item)
+            return []
+        return places
+
+
 def read_instructions(
     workspace: Workspace, layers: Sequence[ConfigLayer], sources: ConfigSources, accepted: TrustContent = NOTHING
 ) -> FoundInstructions:
     """The user's, the project's (nearest first), those named in `layers`, each once. What a project names outside of
     itself is read if it is among the `accepted`, from the very file to which it led when it was compared."""
-    named = [*_candidates(workspace, layers, sources, accepted)]
+    search = _Search(workspace, accepted)
+    search.add(_users_file(workspace, sources))
+    search.add(_project_candidates(directories_to_root(workspace), project_names(sources)))
+    walks = {trusted: PatternWalk() for trusted in (True, False)}  # a project's patterns do not use up the user's
+    for layer in layers:
+        search.add_layer(layer, walks[layer.trusted])
     foreign = {layer.file for layer in layers if not layer.trusted}
+    instructions = []
+    for each, real, readable in _first_ones(search, foreign):
+        if not readable:
+            search.items.append(_outside_item(each, real))
+        elif isinstance(found := _read(each, real), UntrustedField):
+            search.ignored.append(found)
+        elif found.text:
+            instructions.append(found)
+    return FoundInstructions(tuple(instructions), tuple(search.items), tuple(search.ignored))
+
+
+def _first_ones(search: _Search, foreign: Collection[str]) -> list[tuple[Candidate, Path, bool]]:
+    """Each file once, with where it is and whether it may be read, up to the limits. `foreign`: the files of
+    configuration that are not the user's own."""
 
     def is_own(candidate: Candidate) -> bool:
         return candidate.trusted and candidate.named not in foreign
 
     found: dict[tuple[Path, bool], Candidate] = {}
-    for each in named:
-        if isinstance(each, Candidate):  # the others are what is wrong
-            real = real_path(each.path)
-            inside = each.trusted or real.is_relative_to(workspace.root)
-            key = real, inside or accepted.find(_outside_item(each, real)) is not None
-            if key not in found or (is_own(each) and not is_own(found[key])):
-                found[key] = each
-    owned = [[key for key, each in found.items() if is_own(each) is own] for own in (True, False)]
-    left = {key for keys in owned for key in keys[MAX_INSTRUCTION_FILES:]}
-    first = [(key, each) for key, each in found.items() if key not in left]
-    outside = [_outside_item(each, real) for (real, readable), each in first if not readable]
-    results = [_read(each, real) for (real, readable), each in first if readable]
-    for next_one in (found[keys[MAX_INSTRUCTION_FILES]] for keys in owned if len(keys) > MAX_INSTRUCTION_FILES):
-        results.append(UntrustedField(file=next_one.named, field=f"instructions {next_one.path}", why=_MANY))
-    instructions = tuple(result for result in results if isinstance(result, Instruction) and result.text)
-    ignored = tuple(each for each in (*named, *results) if isinstance(each, UntrustedField))
-    items = (*(each for each in named if isinstance(each, TrustItem)), *outside)
-    return FoundInstructions(instructions, items, ignored)
+    for each in search.candidates:
+        real = real_path(each.path)
+        inside = each.trusted or real.is_relative_to(search.workspace.root)
+        key = real, inside or search.accepted.find(_outside_item(each, real)) is not None
+        if key not in found or (is_own(each) and not is_own(found[key])):
+            found[key] = each
+    beyond = set[tuple[Path, bool]]()
+    for own in (True, False):
+        more = [key for key, each in found.items() if is_own(each) is own][MAX_INSTRUCTION_FILES:]
+        for first in (found[key] for key in more[:1]):
+            search.ignore(first.named, first.path, _MANY)
+        beyond.update(more)
+    return [(each, *key) for key, each in found.items() if key not in beyond]
 
 
-def _candidates(
-    workspace: Workspace, layers: Iterable[ConfigLayer], sources: ConfigSources, accepted: TrustContent
-) -> Iterator[Candidate | TrustItem | UntrustedField]:
-    """And what cannot be one."""
-    for each in _named(workspace, layers, sources, accepted):
-        if isinstance(each, Candidate) and (shown := shown_path(each.path)) != str(each.path):
-            yield UntrustedField(file=each.named, field=f"instructions {shown}", why=UNUSABLE_NAME)
-        else:
-            yield each
-
-
-def _named(
-    workspace: Workspace, layers: Iterable[ConfigLayer], sources: ConfigSources, accepted: TrustContent
-) -> Iterator[Candidate | TrustItem | UntrustedField]:
+def _users_file(workspace: Workspace, sources: ConfigSources) -> Iterator[Candidate]:
+    """The first that is there."""
     folder, *_, named = user_config_folders(workspace, sources)
     agents_folder, trusted = named if sources.directory else folder
     own = [(agents_folder / "AGENTS.md", trusted)]
     own += [(workspace.home / ".claude" / "CLAUDE.md", True)] if _reads_claude(sources) else []
-    yield from islice((Candidate(path, known, shown_path(path)) for path, known in own if path.is_file()), 1)
-    yield from _project_candidates(directories_to_root(workspace), project_names(sources))
-    walks = {trusted: PatternWalk() for trusted in (True, False)}  # a project's patterns do not use up the user's
-    for layer in layers:
-        yield from _candidates_of_layer(layer, workspace, walks[layer.trusted], accepted)
+    return islice((Candidate(path, known, shown_path(path)) for path, known in own if path.is_file()), 1)
 
 
 def project_names(sources: ConfigSources) -> tuple[str, ...]:
@@ -125,35 +186,6 @@ def _project_candidates(folders: Sequence[Path], names: Iterable[str]) -> Iterat
     files = ([folder / name for folder in folders if (folder / name).is_file()] for name in names)
     for path in next(filter(None, files), []):
         yield Candidate(path, False, shown_path(path))
-
-
-def _candidates_of_layer(
-    layer: ConfigLayer, workspace: Workspace, walk: PatternWalk, accepted: TrustContent
-) -> Iterator[Candidate | TrustItem | UntrustedField]:
-    """Relative patterns are searched upwards. Those of a project leave it only if they are accepted."""
-    cut: list[str] = []
-    for entry in _entries(layer):
-        if _is_url(entry):
-            continue
-        path = _path_of(entry, workspace.home)
-        if not layer.trusted and _leads_elsewhere(path, workspace.root):
-            yield Candidate(path, False, layer.file)
-            continue
-        within, places = None if layer.trusted else [workspace.root], list[Path]()
-        matches = _match(path, workspace, layer, walk, within)
-        outside = _leading_outside(entry, layer, matches)
-        if isinstance(outside, TrustItem) and accepted.find(outside) is not None:
-            places = _places(matches)
-            matches = _match(path, workspace, layer, walk, [workspace.root, *places])
-            yield from _further_places(layer, matches)
-        elif outside is not None:
-            yield outside
-        hits = (hit for each in matches for hit in each.files)
-        known = (Candidate(hit, layer.trusted or _is_of(places, hit, workspace.root), layer.file) for hit in hits)
-        yield from islice(known, MAX_INSTRUCTION_FILES + 1)
-        cut += [entry] * (not all(each.complete for each in matches))
-    if cut:
-        yield UntrustedField(file=layer.file, field=f"instructions {cut[0]}", why=_WIDE)
 
 
 def instruction_urls(layer: ConfigLayer) -> Iterator[str]:
@@ -187,21 +219,6 @@ def _is_of(places: Sequence[Path], path: Path, root: Path) -> bool:
 
 def _places(matches: Iterable[Matches]) -> list[Path]:
     return sorted({place for each in matches for place in each.outside})
-
-
-def _leading_outside(entry: str, layer: ConfigLayer, matches: Iterable[Matches]) -> TrustItem | UntrustedField | None:
-    """For a pattern that leads out of the project."""
-    places = _places(matches)
-    if len(places) > MAX_PLACES:
-        return UntrustedField(file=layer.file, field=f"instructions {entry}", why=_MANY_PLACES)
-    value = f"{entry} ({', '.join(map(shown_path, places))})"
-    return TrustItem(file=layer.file, path=("instructions", entry), value=value, why=_OUTSIDE) if places else None
-
-
-def _further_places(layer: ConfigLayer, matches: Iterable[Matches]) -> Iterator[UntrustedField]:
-    """To which links in accepted places lead: nobody has seen them before."""
-    for place in _places(matches)[:MAX_PLACES]:
-        yield UntrustedField(file=layer.file, field=f"instructions {shown_path(place)}", why=_FURTHER)
 
 
 def _match(

@@ -100,7 +100,7 @@ class CallSubagent:
         return SubagentTask(call=self.call.id, child=child.session, prompt=message, agent=task_request.agent.name)
 
     async def _ordered(self, journal: Journal) -> Prompt | None:
-        """What a prompt names for its subtask: model, variant and slash command."""
+        """What a prompt says of its subtask: model, variant, slash command, and what of it came through a pipe."""
         if self.call.ordered_by is None or self.call.ordered_part is None:
             return None
         content = await prompts.filled(journal, self.call.ordered_by)
@@ -108,7 +108,8 @@ class CallSubagent:
         if content is None or ordered is None:
             return None
         command = content.command if ordered.command else None
-        return Prompt(parts=(), model=ordered.model, variant=ordered.variant, command=command)
+        named = {"model": ordered.model, "variant": ordered.variant, "command": command}
+        return Prompt(parts=(), piped_at=content.piped_at, **named)
 
     async def _new_session(
         self, journal: Journal, child: SessionId, task_request: TaskRequest, turn_status: TurnStatus

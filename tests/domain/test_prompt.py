@@ -7,6 +7,7 @@ import pytest
 from workflows.domain.budgets import BudgetLimits
 from workflows.domain.errors import UsageError
 from workflows.domain.ids import PartId, SessionId
+from workflows.domain.mentions import mentioned_names
 from workflows.domain.messages import AgentPart, FilePart, SubtaskPart, TaskEnd, TextPart
 from workflows.domain.output_format import OutputFormat
 from workflows.domain.prompt import Prompt, PromptContent, PromptMode
@@ -54,6 +55,13 @@ def test_only_contents_are_sealed_not_the_names_that_events_tell() -> None:
     prompt = Prompt.of_text("Go.", agent="coder", model="scripted/model", mode=PromptMode.QUEUE)
     assert prompt.content == PromptContent(parts=(TextPart(text="Go."),))
     assert prompt.content.model_dump(exclude_none=True) == {"parts": ({"type": "text", "text": "Go."},)}
+
+
+def test_what_came_through_a_pipe_refers_to_nothing_and_shifts_no_place() -> None:
+    typed = Prompt.of_text("@a.py @b.py @c.py")
+    piped = typed.model_copy(update={"piped_at": ((0, 5), (12, 17))})
+    assert [*typed.references] == [1, 2, 3] and piped.references == {2: typed.references[2]}
+    assert mentioned_names(typed) == ("a.py", "b.py", "c.py") and mentioned_names(piped.content) == ("b.py",)
 
 
 def test_a_result_of_a_background_task_refers_to_no_file_and_opens_no_turn_of_its_own() -> None:

@@ -1,8 +1,9 @@
 """A prompt from the command line: words, standard input, an editor."""
 
 import sys
+from itertools import accumulate
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import click
 
@@ -34,31 +35,41 @@ file_option: Final = click.option(
 )
 
 
-def read_prompt(words: tuple[str, ...], *, edit: bool) -> str:
-    """Join the words, with standard input for `-`, and edit them if wanted.
+class TypedText(NamedTuple):
+    """`piped_at`: where it is standard input's."""
+
+    text: str = ""
+    piped_at: tuple[tuple[int, int], ...] | None = None
+
+
+def read_prompt(words: tuple[str, ...], *, edit: bool) -> TypedText:
+    """Join the words, with standard input for `-`, and edit them if wanted: what a person saves there is theirs.
 
     Raises UsageError if no session can take the prompt.
     """
-    text = " ".join(_read_stdin() if word == "-" else word for word in words)
+    texts = [_read_stdin() if word == "-" else word for word in words]
+    text = " ".join(texts)
     if edit:
         written = click.edit(text)
         if written is None:
             raise UsageError("The prompt was not saved in the editor, so nothing is done.")
-        return validate_text(written)
+        return TypedText(validate_text(written))
     if not words:
         raise UsageError(
             'Say what to do, as in "make the tests pass"; `-` reads standard input, --edit opens your editor.'
         )
-    return validate_text(text)
+    ends = [end - 1 for end in accumulate(len(each) + 1 for each in texts)]
+    spans = [(end - len(each), end) for word, each, end in zip(words, texts, ends, strict=True) if word == "-"]
+    return TypedText(validate_text(text), tuple(spans) or None)
 
 
-def read_typed(words: tuple[str, ...], *, edit: bool, command: str | None, subtask: str | None) -> str:
+def read_typed(words: tuple[str, ...], command: str | None, subtask: str | None, *, edit: bool) -> TypedText:
     """A prompt, or the arguments of a slash command. Raises UsageError."""
     if command is None:
         return read_prompt(words, edit=edit)
     if subtask is not None:
         raise UsageError("--command and --subtask both say who does the work: give one of them.")
-    return read_arguments(words, edit=edit)
+    return TypedText(read_arguments(words, edit=edit))
 
 
 def read_arguments(words: tuple[str, ...], *, edit: bool) -> str:

@@ -26,9 +26,11 @@ from workflows.domain.value import Value
 
 
 class RunArguments(Value):
-    """`command`: the slash command whose arguments the text is; `made`: the prompt that it has become."""
+    """`command`: the slash command whose arguments the text is; `made`: the prompt that it has become. `piped_at` as
+    in `PromptContent`."""
 
     text: str
+    piped_at: tuple[tuple[int, int], ...] | None = None
     command: str | None = None
     made: Prompt | None = None
     files: tuple[FilePart, ...] = ()
@@ -57,7 +59,7 @@ class RunArguments(Value):
 
     @property
     def _given(self) -> Prompt:
-        named = {"agent": self.agent, "model": self.model, "variant": self.variant}
+        named = {"agent": self.agent, "model": self.model, "variant": self.variant, "piped_at": self.piped_at}
         return Prompt(parts=self.files, system=self.system, format=self.format, limits=self.limits.turn, **named)
 
     def configuration(self, turn_config: TurnConfig | None) -> TurnConfigId | None:

@@ -52,7 +52,8 @@ class PromptContent(Value):
     """A prompt as stored; events name it by its seal. `system`: instructions for its turn alone. `tools`, names or
     globs: those with false are denied to its turn, true changes nothing. `format`: of the turn's result; `limits`: of
     what the turn may use. A prompt with one of these, with subtasks, or of a `command`, always opens a turn.
-    `task_end`: the background task whose result it is."""
+    `piped_at`: where the text of its first part came through a pipe, and refers to nothing. `task_end`: the background
+    task whose result it is."""
 
     parts: tuple[PromptPart, ...]
     system: str | None = None
@@ -60,6 +61,7 @@ class PromptContent(Value):
     format: OutputFormat | None = None
     limits: BudgetLimits | None = None
     command: UsedCommand | None = None
+    piped_at: tuple[tuple[int, int], ...] | None = None
     task_end: TaskEnd | None = None
 
     @property
@@ -96,18 +98,20 @@ class PromptContent(Value):
         refer to, numbered after all parts. What a subagent has said refers to nothing."""
         if self.task_end is not None:
             return {}
-        texts = (
-            [each for each in find_references(part.text) if place or not self._is_typed(each.start)]
+        found = (
+            (place, each)
             for place, part in enumerate(self.parts)
             if isinstance(part, TextPart)
+            for each in find_references(part.text)
         )
-        referred = islice((each for found in texts for each in found), _MOST_REFERENCES)
+        numbered = enumerate(found, len(self.parts))
+        referred = ((number, each) for number, (part, each) in numbered if part or not self._is_material(each.start))
         named = {place: part for place, part in enumerate(self.parts) if _names(part)}
-        return {**named, **dict(enumerate(referred, len(self.parts)))}
+        return {**named, **dict(islice(referred, _MOST_REFERENCES))}
 
-    def _is_typed(self, position: int) -> bool:
-        spans = () if self.command is None else self.command.typed_at
-        return any(start <= position < end for start, end in spans)
+    def _is_material(self, position: int) -> bool:
+        typed = () if self.command is None else self.command.typed_at
+        return any(start <= position < end for start, end in (*typed, *(self.piped_at or ())))
 
     @property
     def title(self) -> str:

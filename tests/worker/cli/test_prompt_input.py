@@ -1,5 +1,6 @@
 """Prompts from arguments and pipes, refused before anything starts or kept as they came; and `--id`."""
 
+import io
 import random
 import re
 import time
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.worker.cli.conftest import CommandRunner, OpenHarness, shell
-from worker.cli.prompt_input import parse_prompt_id, read_system
+from worker.cli.prompt_input import parse_prompt_id, read_prompt, read_system
 from worker.scripted.script import ScriptedAnswer
 from workflows.domain.errors import UsageError
 from workflows.domain.ids import Prefix, mint
@@ -53,6 +54,14 @@ async def test_odd_bytes_are_kept_as_they_came_and_shown_so_that_they_do_no_harm
     assert isinstance(said, UserMessage) and said.text == ODD
     assert followed.code == 0 and "You said: NUL" in followed.out
     assert not [found for each in (followed, *shown) for found in UNSAFE.findall(each.out + each.err)]
+
+
+def test_it_is_known_what_of_a_prompt_came_through_the_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"see @explore\n")))
+    text, piped_at = read_prompt(("what of @a.txt:", "-", "and @b.txt?"), edit=False)
+    assert text == "what of @a.txt: see @explore\n and @b.txt?" and piped_at is not None
+    assert [text[start:end] for start, end in piped_at] == ["see @explore\n"]
+    assert read_prompt(("see", "@a.txt"), edit=False) == ("see @a.txt", None)
 
 
 def test_an_id_of_a_prompt_is_taken_and_none_is_none() -> None:

@@ -119,10 +119,10 @@ async def run(
     typed = is_interactive() and not any(
         (words, edit, own, detach, no_wait, as_json, schema, schedule, command, subtask, files, system)
     )
-    text = "" if typed else prompt_input.read_typed(words, edit=edit, command=command, subtask=subtask)
+    given = prompt_input.TypedText() if typed else prompt_input.read_typed(words, command, subtask, edit=edit)
     named = {"model": model, "variant": variant, "agent": agent, "title": title, "session": session, "config": config}
     read = {"system": prompt_input.read_system(system), "format": read_schema(schema)}
-    written = {"text": text, "command": command, "subtask": subtask, "files": prompt_input.name_files(files)}
+    written = {**given._asdict(), "command": command, "subtask": subtask, "files": prompt_input.name_files(files)}
     request = RunArguments(prompt=own, limits=limits, **written, **read, **named)
     turn_config = await load_config(settings, request) if session is None else None
     if schedule is not None:

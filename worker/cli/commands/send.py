@@ -62,10 +62,10 @@ async def send(
       holdfast send last --command review HEAD~3
       holdfast send last --queue "then write the changelog"
     """
-    text = prompt_input.read_typed(words, edit=edit, command=command, subtask=subtask)
+    text, piped_at = prompt_input.read_typed(words, command, subtask, edit=edit)
     own = prompt_input.parse_prompt_id(identity)
     mode = PromptMode.QUEUE if queue else PromptMode.STEER
-    named = {"agent": agent, "model": model, "variant": variant, "mode": mode}
+    named = {"agent": agent, "model": model, "variant": variant, "mode": mode, "piped_at": piped_at}
     attached = prompt_input.name_files(files)
     given = Prompt(parts=attached, system=prompt_input.read_system(system), limits=limits.turn, **named)
     async with open_client(settings, with_worker=True) as client:

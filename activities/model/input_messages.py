@@ -5,7 +5,7 @@ from itertools import zip_longest
 from typing import Final
 
 from activities.model import media, port
-from activities.model.held_text import held_text
+from activities.model.embedded_text import embedded_text
 from activities.model.prompt_shortening import shown_text
 from activities.model.request_memory import AnswerMessages
 from activities.store.database import dumps
@@ -119,7 +119,7 @@ def _user_input(entry: UserMessage | StepReminders, opening: str, facts: port.Mo
     """Pictures and documents that a prompt holds follow its text."""
     if isinstance(entry, StepReminders):
         return port.UserInput(content=opening + entry.text)
-    pieces, reasons = media.select_held(entry, facts)
+    pieces, reasons = media.select_embedded(entry, facts)
     missing = [render_prompt("tools/not_attached", reason=reason) for reason in reasons]
     text = opening + "\n\n".join((_text(entry), *missing))
     return port.UserInput(content=(port.TextPiece(text=text), *pieces) if pieces else text)
@@ -127,7 +127,7 @@ def _user_input(entry: UserMessage | StepReminders, opening: str, facts: port.Mo
 
 def _text(entry: UserMessage) -> str:
     """The prompt's text and those of its files. Wraps a person's prompt that came during its turn in a reminder."""
-    texts = (held_text(part) for part in entry.read_files if part.is_text)
+    texts = (embedded_text(part) for part in entry.read_files if part.is_text)
     text = "\n\n".join((shown_text(entry), *texts))
     if any(isinstance(part, SubtaskPart) for part in entry.parts):
         text = "\n\n".join(filter(None, (text, render_prompt("reminders/subtask"))))

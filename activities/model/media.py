@@ -16,11 +16,11 @@ def select_attachments(call: ToolPart, facts: ModelFacts) -> Selected:
     return _select(call.id, [(str(each.get("mime")), str(each.get("url"))) for each in attachments], facts)
 
 
-def select_held(prompt: UserMessage, facts: ModelFacts) -> Selected:
+def select_embedded(prompt: UserMessage, facts: ModelFacts) -> Selected:
     """The same for files that a prompt contains: those that it only names are read by calls."""
     if prompt.without_files:
-        return [], [_left_out(part) for part in prompt.held_files]
-    return _select(prompt.id, [(part.mime, part.url) for part in prompt.held_files if not part.is_text], facts)
+        return [], [_left_out(part) for part in prompt.embedded_files]
+    return _select(prompt.id, [(part.mime, part.url) for part in prompt.embedded_files if not part.is_text], facts)
 
 
 def _left_out(part: FilePart) -> str:

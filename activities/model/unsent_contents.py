@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping
 
 from activities.model.context_split import estimate_text
-from activities.model.media import select_attachments, select_held
+from activities.model.media import select_attachments, select_embedded
 from activities.model.port import ModelFacts
 from activities.store.attempts import UnansweredStep
 from activities.store.compactions import CompactionRow
@@ -61,7 +61,7 @@ def _of_prompt(prompt: UserMessage, facts: ModelFacts, where: str) -> Iterator[L
         yield LeftOut(
             what=f"{left:,} characters from the middle of the prompt {where}", why="alone it was too long for its model"
         )
-    for reason in select_held(prompt, facts)[1]:
+    for reason in select_embedded(prompt, facts)[1]:
         yield LeftOut(what=f"an attachment of the prompt {where}", why=reason)
 
 

@@ -70,7 +70,7 @@ async def _find(journal: Journal, retry: RetryId) -> RetryRequest:
 def _why_not(turn: dict[str, Any]) -> str | None:
     """None if the turn failed and nothing follows."""
     if turn["parent"] is not None:
-        return f"it is a subagent's, and goes on with {turn['parent']!r}, which was told that it failed."
+        return f"it is a subagent's: {turn['parent']!r} has its failure, and decides how to go on."
     if turn["state"] == "open":
         return f"turn {turn['number']} is still open. `holdfast watch` shows it, `holdfast stop` ends it."
     if turn["waiting"]:

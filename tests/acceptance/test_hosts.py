@@ -59,7 +59,7 @@ async def test_a_host_is_one_machines_and_a_worker_that_has_lost_it_ends(open_tr
         first = await worker_on(trial, "alpha")
         settings = trial.harness.settings.model_copy(update={"home": tmp_path / "unshared"})
         own = environment(settings, trial.harness.endpoints, tmp_path, "")
-        with pytest.raises(AssertionError, match="Give this machine another name with HOLDFAST_HOST"):
+        with pytest.raises(AssertionError, match="HOLDFAST_HOST"):
             await trial.fork_server.start(own, tmp_path / "refused.log")
 
         await first.freeze()

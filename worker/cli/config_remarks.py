@@ -72,14 +72,14 @@ def _unlisted(turn_config: TurnConfig) -> Iterator[str]:
     agents = turn_config.delegation.offered_agents(turn_config.rules)
     skills = described_skills(turn_config.skills, turn_config.rules)
     if long := [each for each in agents if len(each.description or "") > MAX_DESCRIPTION_CHARS]:
-        limit = f"only the first {MAX_DESCRIPTION_CHARS:,} characters of what these subagents are for"
-        yield f"Warning: models are told {limit}: {_names(long)}."
+        limit = f"only the first {MAX_DESCRIPTION_CHARS:,} characters of these subagents' descriptions"
+        yield f"Warning: models see {limit}: {_names(long)}."
     for kind, others in (("subagents", split_listed(agents)[1]), ("skills", split_listed(skills)[1])):
         if others:
             limit = (
                 f"all descriptions together have more than {MAX_LISTED_CHARS:,} characters, and theirs are the longest"
             )
-            yield f"Warning: no model is told of these {kind}, as {limit}: {_names(others)}."
+            yield f"Warning: no model sees these {kind}, as {limit}: {_names(others)}."
 
 
 def _names(listed: Sequence[Agent] | Sequence[Skill]) -> str:

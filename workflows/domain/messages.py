@@ -197,9 +197,10 @@ class AnswerMetadata(Value):
 
 
 class UserMessage(Value):
-    """A taken prompt; `steered` when it came during its turn. `system`, `tools`: of the turn, as it says. `format`: of
-    the turn's result. `shown`: how many characters a model reads of it, if not all; `without_files`:
-    words stand for the files that it holds. `mentions`: the subagents that it names. `task_end`: whose result it is."""
+    """A taken prompt; `steered` when it came during its turn. `system`, `tools`: what it says for its turn. `format`:
+    the form of the turn's result. `shown`: how many characters models read of it, if not all; `without_files`: notes
+    replace the files that it contains. `mentions`: the subagents that it names. `task_end`: the task whose result it
+    is."""
 
     role: Literal["user"] = "user"
     id: MessageId
@@ -220,14 +221,14 @@ class UserMessage(Value):
         return join_texts(self.parts)
 
     @property
-    def held_files(self) -> list[FilePart]:
-        """That it does not only name."""
+    def embedded_files(self) -> list[FilePart]:
+        """Files that it contains, not only names."""
         return [part for part in self.parts if isinstance(part, FilePart) and part.url.startswith(DATA_URL)]
 
     @property
     def read_files(self) -> list[FilePart]:
         """Its files that are sent to models."""
-        return [] if self.without_files else self.held_files
+        return [] if self.without_files else self.embedded_files
 
     @property
     def shown_length(self) -> int:

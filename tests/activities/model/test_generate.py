@@ -231,7 +231,7 @@ async def test_no_more_than_five_answers_of_a_step_are_begun_and_paid(open_model
             await model.rested()
         last = await model.failure(request, attempt=5)
     assert (last.type, last.non_retryable) == ("ModelFailed", True)
-    assert "began 5 answers and finished none, the last time: " in last.message
+    assert "began 5 answers" in last.message
     assert len(model.server.ledger.entries) == 5
 
 

@@ -192,8 +192,8 @@ def test_a_file_that_a_variable_names_must_exist(project_home: ProjectHome, vari
         ("code/project/opencode.json", "it is a link to what is not there"),
         ("code/project/.opencode", "it is a link to what is not there"),
         (".config/opencode", "it is a link to what is not there"),
-        (".opencode/agent", "this folder of agents cannot be read, or links to nothing"),
-        (".opencode/agent/team/all", "this folder of agents cannot be read, or links to nothing"),
+        (".opencode/agent", "this folder of agents cannot be read"),
+        (".opencode/agent/team/all", "this folder of agents cannot be read"),
     ],
 )
 def test_a_link_to_nothing_is_named(project_home: ProjectHome, link: str, words: str) -> None:

@@ -80,11 +80,11 @@ async def test_subagents_that_no_model_is_told_of_are_named(tmp_path: Path) -> N
         (agents / f"a{number:02}.md").write_text(f"---\ndescription: {'x' * 1025}\n---\n")
 
     turn_config = await load_project_config(settings, tmp_path / "project")
-    long, untold = config_remarks.find_config_remarks(settings, turn_config)
+    long, unlisted = config_remarks.find_config_remarks(settings, turn_config)
     description = TaskTool().description_values(turn_config)
 
-    assert long.startswith("Warning: models are told only the first 1,024 characters of what these subagents are for")
-    assert untold.startswith("Warning: no model is told of these subagents") and "65,536" in untold and "a82" in untold
+    assert "only the first 1,024 characters" in long
+    assert all(each in unlisted for each in ("no model", "subagents", "65,536", "a82"))
     assert description is not None and 64_000 < len(description["agents"]) < 67_000
     assert "- explore: " in description["agents"] and "a82" not in description["agents"]
 
@@ -117,7 +117,7 @@ async def test_what_the_worker_lacks_is_named(tmp_path: Path, monkeypatch: pytes
     found = await run_checks(settings_of(tmp_path / "home", **own))
 
     (warning,) = [each for each in found if each.check == "configuration" and each.level is Level.WARNING]
-    assert "the worker lacks what the configuration refers to: {env:CORP_KEY}." in warning.message
+    assert "the worker lacks" in warning.message and "{env:CORP_KEY}" in warning.message
     (key,) = [each for each in found if each.check == "model key"]
     assert (
         key.level is Level.FAILURE

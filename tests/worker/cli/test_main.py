@@ -67,7 +67,7 @@ async def test_help_and_version_need_no_stack(bare: CommandRunner) -> None:
             "holdfast: No such option '--detached'. Did you mean '--detach'?\n`holdfast run --help",
         ),
         (("sesions",), "'sessions', 'version'?)\n`holdfast --help` shows"),
-        (("answer", "per_1"), "An answer is missing: once, always, project or reject"),
+        (("answer", "per_1"), "An answer is missing"),
         (("run",), "Say what to do"),
         (("run", "-m", "one/model", " \t"), "The prompt is empty"),
         (("send", "last", ""), "The prompt is empty"),

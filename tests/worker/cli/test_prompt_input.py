@@ -24,10 +24,7 @@ UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]")
 @pytest.mark.parametrize(
     ("megabytes", "said"),
     [
-        (
-            10,
-            "The prompt has 10,000,000 characters; at most 1,000,000 are allowed: write it into a file of the project",
-        ),
+        (10, "The prompt has 10,000,000 characters; at most 1,000,000 are allowed"),
         (70, "Standard input has more than 64 MB: write it into a file"),
     ],
 )

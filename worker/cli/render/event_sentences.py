@@ -83,7 +83,7 @@ def _session_sentence(event: Event, seen: EventWithContents) -> Sentence | None:
             return f"Resumed by {actor_of(seen)}.", None
         case SessionRefreshed():
             why = "did not go on" if event.run else "had work and no run"
-            return f"The session {why}: it was told to look at its work again.", None
+            return f"The session {why}: it was refreshed.", None
         case SessionRestarted():
             return f"The session still did not continue: it was restarted ({event.restarts}).", "yellow"
         case SessionEnded():

@@ -47,9 +47,7 @@ async def test_a_suspended_session_asks_in_every_command_and_can_be_resumed(open
 
     assert f"{session}  suspended  " in listed.out and json.loads(resumed.out)["session"] == session
     for text in (asked.out, shown.out, sent.err, watched.out):
-        assert (
-            "It was at work when the stack stopped. May it continue?" in text and f"holdfast resume {session}" in text
-        )
+        assert "when the stack stopped" in text and f"holdfast resume {session}" in text
     assert "Resumed by " in watched.out and (resumed.code, watched.code) == (0, 0)
     assert again.code == 6 and "is not suspended" in again.err
 
@@ -120,9 +118,9 @@ async def test_a_session_that_was_restarted_in_vain_says_so_and_goes_on_when_it_
         types = [event.type for event in await harness.events(session)]
 
     for text in (shown.out, asked.out, watched.out):
-        assert "It makes no progress, although it was restarted 5 times. May it be tried again?" in text
+        assert "restarted 5 times" in text
         assert f"holdfast resume {session}" in text
-    assert "The session still did not continue: it was restarted (5)." in watched.out
+    assert "it was restarted (5)" in watched.out
     assert resumed.code == 0 and isinstance(ended, TurnEnded) and ended.reason == "done"
     assert types[: types.index("session.suspended")].count("session.restarted") == 5
     assert len(harness.model.ledger.entries) == 1

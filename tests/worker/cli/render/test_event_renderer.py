@@ -113,8 +113,8 @@ def test_repairs_of_a_session_are_shown(renderer: EventRenderer, capsys: Capture
         renderer.on_event(seen(event))
 
     lines = printed(capsys)
-    assert "had work and no run: it was told to look at its work again" in lines
-    assert "did not go on: it was told to look at its work again" in lines
+    assert "had work and no run: it was refreshed" in lines
+    assert "did not go on: it was refreshed" in lines
     assert "restarted (1)" in lines and "restarted 5 times: its workflow task has failed." in lines
 
 

@@ -131,5 +131,5 @@ def test_a_request_is_named_by_its_step_its_purpose_or_its_id(text: str, choice:
 
 @pytest.mark.parametrize("text", ["2.", ".4", "-1", "step", "gen_1", "٣", "99999999999"])
 def test_what_names_no_request_is_refused_with_what_does(text: str) -> None:
-    with pytest.raises(UsageError, match=r"--prompt takes a step of the newest turn \(4\)"):
+    with pytest.raises(UsageError, match=r"--prompt takes a step"):
         parse_request_choice(text)

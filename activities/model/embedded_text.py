@@ -1,4 +1,4 @@
-"""The text of a file that a prompt holds, as a read would show it: within the limits of one, which never change."""
+"""The text of a file that a prompt contains, as `read` would show it: within its limits, which never change."""
 
 from typing import Final
 
@@ -9,7 +9,7 @@ from workflows.domain.messages import FilePart
 _LIMITS: Final = OutputLimits()
 
 
-def held_text(part: FilePart) -> str:
+def embedded_text(part: FilePart) -> str:
     text = part.content.decode("utf-8", "replace")
     cut = truncate(text, _LIMITS)
     shown = text if cut is None else cut.with_message(render_prompt("reminders/held_cut"))

@@ -1,4 +1,4 @@
-"""Schedules in Temporal: when, and whose row is to be looked at, and nothing else."""
+"""Schedules in Temporal: they hold only the times and the id of a row."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -156,8 +156,8 @@ class SchedulesClient:
             schedules.resume(batch, row, next_at)
 
     async def trigger(self, schedule: ScheduleId, *, prompt: MessageId | None = None) -> TriggeredPrompt:
-        """Prompt now, as this person, whatever runs; its times stay. Idempotent with the caller's id. Raises NotFound,
-        Conflict, and UsageError for an id that sorts too late."""
+        """Prompt now, as this person, even while an earlier run works; its times stay. Idempotent with the caller's id.
+        Raises NotFound, Conflict, and UsageError for an id that sorts too late."""
         from activities.session import scheduled_prompts  # few commands need it
 
         if prompt is not None:

@@ -11,7 +11,7 @@ def is_stale(error: FailureError) -> bool:
 
 
 def has_type(error: FailureError, kind: type[HoldfastError]) -> bool:
-    """A local activity's error is not wrapped on replay."""
+    """Whether the failure is of this type. A local activity's error is not wrapped on replay."""
     cause = error.cause if isinstance(error, ActivityError) else error
     return isinstance(cause, ApplicationError) and cause.type == kind.__name__
 

@@ -128,7 +128,7 @@ class SessionRuntime:
         return ids.mint(prefix, milliseconds, self.state.minted % 4096, workflow.random())
 
     def summary(self, *words: str) -> str:
-        """For Temporal's UI; the server takes 400 bytes."""
+        """A summary for Temporal's UI; the server takes 400 bytes."""
         return " ".join(words)[:100].encode(errors="replace")[:300].decode(errors="ignore")
 
     async def load(self) -> bool:
@@ -191,7 +191,7 @@ def _child_search_attributes(own: TypedSearchAttributes, child: SessionId, agent
 
 
 async def _signal_if_running(child: SessionId) -> bool:
-    """False: no run."""
+    """False if no run is open."""
     try:
         await workflow.get_external_workflow_handle(ids.workflow_id(child)).signal(WAKE, Wake(kind=WakeKind.WORK))
     except ApplicationError:

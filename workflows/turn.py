@@ -140,7 +140,7 @@ class Turn:
             await self.wait_for_choice(step.ask, "its budget is spent", day)
 
     async def wait_for_choice(self, asked: ids.AskId, why: str, day: float | None = None) -> None:
-        """Without a timeout, or for the rest of a `day` in seconds."""
+        """Wait for a person without a timeout, or for the rest of a `day` in seconds."""
         workflow.set_current_details(f"Turn {self.turn.number}: {why}: holdfast asks {asked}")
         with suppress(TimeoutError):
             await workflow.wait_condition(
@@ -228,6 +228,6 @@ class Turn:
             await workflow.sleep(2 ** (self.turn.empty_answers - 1))
 
     def show_progress(self, move: Move) -> None:
-        """Shown in Temporal's UI."""
+        """Show the turn's progress in Temporal's UI."""
         doing = _DOING[type(move)]
         workflow.set_current_details(f"Turn {self.turn.number}, step {self.turn.step}: {doing}")

@@ -73,7 +73,7 @@ Decision: TypeAlias = Allowed | Refused | Undecided
 
 @dataclass(frozen=True)
 class ClaimEvidence:
-    """What decides a prepared call."""
+    """All that the decision on a prepared call depends on."""
 
     call: CallRow
     turn_config: TurnConfigId
@@ -117,21 +117,21 @@ class ClaimEvidence:
         return any(evaluate_request(each, self.rules, self.live).action is not Action.ALLOW for each in new)
 
     def after_drift(self, plan: Plan) -> "ClaimEvidence":
-        """For the call's new revision: only the loop guard's answer still holds."""
+        """The evidence for the call's new revision: only the loop guard's answer still holds."""
         revised = self.call.revised(plan)
         return replace(self, call=revised, asks=asks.relevant_to(self.asks, revised))
 
     def decisions(self) -> tuple[RecordedDecision, ...] | None:
-        """None while one is undecided."""
+        """One decision for each finding; None while one is undecided."""
         due = dict(enumerate(self.findings))
         if self.loop_guarded:
             due[GUARD_REQUEST] = evaluate_request(loop_guard_request(self.call), self.rules, self.live)
         answers = {ask.request: ask for ask in self.asks if ask.allowed}
-        made = [self._decision_on(index, finding, answers.get(index)) for index, finding in sorted(due.items())]
+        made = [self._decision(index, finding, answers.get(index)) for index, finding in sorted(due.items())]
         found = tuple(decision for decision in made if decision is not None)
         return found if len(found) == len(made) else None
 
-    def _decision_on(self, index: int, finding: Finding, answer: AskRow | None) -> RecordedDecision | None:
+    def _decision(self, index: int, finding: Finding, answer: AskRow | None) -> RecordedDecision | None:
         prompt = self.call.asked_by
         if prompt is None or index == GUARD_REQUEST:
             return _decision_on(finding, answer)
@@ -157,7 +157,7 @@ class CallClaim:
         return await self._take_by_rows(journal)
 
     async def _take_by_rows(self, journal: Journal) -> Claimed | CallResult:
-        call, turn_status, known, live = await asyncio.gather(
+        call, turn_status, found, live = await asyncio.gather(
             calls.lock(journal, self.request.call),
             turns.turn_status(journal, self.request.turn),
             asks.of_call(journal, self.request.call),
@@ -175,11 +175,11 @@ class CallClaim:
         if over or self.plan is None:
             return _TURN_OVER
         rules = (await turns.turn_config(journal, turn_status.turn_config)).rules
-        known, author = asks.relevant_to(known, call), await _who_ordered(journal, call)
+        author = await _ordering_author(journal, call)
         if call.asked_by is not None and author is None:  # the row alone proves nothing
             call = call.model_copy(update={"ordered_by": None, "mentioned_by": None})
-        guarded = self.request.loop_guarded
-        evidence = ClaimEvidence(call, turn_status.turn_config, rules, live, known, guarded, author)
+        relevant, guarded = asks.relevant_to(found, call), self.request.loop_guarded
+        evidence = ClaimEvidence(call, turn_status.turn_config, rules, live, relevant, guarded, author)
         return self._write(journal, evidence, decide(evidence, self.plan))
 
     async def _take_as_prepared(self, journal: Journal, prepared: PreparedCall | None) -> Claimed | CallResult:
@@ -233,7 +233,7 @@ class CallClaim:
 
 
 def decide(evidence: ClaimEvidence, plan: Plan | ToolError) -> Decision:
-    """`plan`: what the call would do now."""
+    """What becomes of a prepared call. `plan`: what it would do now, or why it cannot be planned."""
     call = evidence.call
     if evidence.rejection is not None:
         feedback = evidence.rejection.feedback
@@ -263,8 +263,9 @@ def _decide_current(evidence: ClaimEvidence) -> Decision:
     return Undecided(call, evidence.findings) if decisions is None else Allowed(call, decisions)
 
 
-async def _who_ordered(journal: Journal, call: CallRow) -> str | None:
-    """Who has asked for just this call by a prompt, or for its agent, as the prompt's content and the log say."""
+async def _ordering_author(journal: Journal, call: CallRow) -> str | None:
+    """The author of the prompt that asks for exactly this call, or for its agent. None unless the prompt's content and
+    the log confirm it."""
     if call.mentioned_by is not None:
         author, names = await asyncio.gather(
             prompts.author(journal, call.mentioned_by, call.turn), prompts.names(journal, call.mentioned_by)

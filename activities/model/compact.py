@@ -121,7 +121,7 @@ class Compactor:
                     return await self.fail(attempt, NewFailure(tried=tried, reason=_NO_ANSWER, final=True))
 
     async def begin(self, request: CompactRequest, attempt: Attempt) -> _View | CompactResult:
-        """Register the attempt and read the view; a result if nothing is to be done."""
+        """Register the attempt and read the view; a result if there is nothing to do."""
         async with attempt.registration() as journal:
             turn, transcript, found, limits = await asyncio.gather(
                 turns.turn_status(journal, request.turn),

@@ -46,10 +46,10 @@ class _Block(NamedTuple):
 
 
 def compaction_request(head: Transcript, room: int, focus: str = "") -> str:
-    """Asks for a summary of `head`, which brings an earlier one up to date. `room`: characters of the whole request.
-    `focus`: what is to be kept above all.
+    """The request for a summary of `head`, which updates the summary before it. `room`: characters of the whole
+    request. `focus`: what to keep above all.
 
-    Of a conversation that is longer, what the person has said goes first, then the newest.
+    A conversation that does not fit is shortened: the person's words take precedence, then the newest messages.
     """
     first = head[0]
     known = (

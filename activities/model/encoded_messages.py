@@ -85,8 +85,8 @@ class MessageEncoder:
         open_turns: int = 1,
         open_from: int = sys.maxsize,
     ) -> tuple[tuple[bytes, ...], list[EncodedTurn]]:
-        """The same, with the last few turns, and those from a position on, as they are to be joined: the next request
-        may add to the last one, and marks of caches move on."""
+        """The same, with the last few turns, and those from a position on, before they are joined: the next request may
+        add to the last one, and moves the cache's marks."""
         known = self._prefix
         count = len(known.messages)
         if known.form != form or count > open_from or messages[:count] != known.messages:

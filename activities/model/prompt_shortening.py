@@ -20,8 +20,8 @@ def unanswered_prompts(transcript: Transcript) -> list[UserMessage]:
 
 
 def shorten_prompts(transcript: Transcript, most: int | None, *, last: bool) -> dict[MessageId, ShownPrompt]:
-    """What is to be shown of unanswered prompts: half of their characters as they are now, `most` at most, or all but
-    the files that they hold, whichever are more; both at the `last` try. Empty: they are short."""
+    """How much to show of unanswered prompts: half of their characters as they are now, at most `most`, or all without
+    the files that they contain, if those are the larger part; both at the `last` try. Empty: they are short."""
     prompts = unanswered_prompts(transcript)
     texts = _shorter_texts(prompts, most)
     without = {prompt.id for prompt in prompts if prompt.read_files}

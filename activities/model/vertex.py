@@ -46,10 +46,10 @@ def vertex_wire(id: str, name: str) -> Wire:
 def place_on_vertex(
     endpoint: Endpoint, id: str, options: ProviderOptions, written: ProviderOptions, environment: Mapping[str, str]
 ) -> Endpoint:
-    """`endpoint` with the model's address in the user's project, and the credentials that its tokens come from.
+    """`endpoint` with the model's address in the user's project, and the credentials for its tokens.
     `written`: the options with their references.
 
-    An API key reaches Gemini without a project ("express mode"), or whatever is at an address of the user's own.
+    An API key reaches Gemini without a project ("express mode"), or a server at an address of the user's own.
     Raises UsageError without a project, if the path of the credentials is relative, and as `vertex_wire` does.
     """
     publisher = _publisher(id, endpoint.name)

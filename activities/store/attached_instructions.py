@@ -1,4 +1,5 @@
-"""Which call's result carries a file of instructions: one of a context, whatever dies or runs at the same time."""
+"""Which call's result carries a file of instructions: exactly one in a context, even after crashes and among parallel
+calls."""
 
 import json
 from collections.abc import Sequence

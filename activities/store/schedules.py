@@ -1,4 +1,4 @@
-"""Schedules: what is to be prompted at which times."""
+"""Schedules: which prompts come at which times."""
 
 from collections.abc import Sequence
 from datetime import datetime

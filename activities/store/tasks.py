@@ -101,7 +101,7 @@ async def unsettled(reader: RowReader, session: SessionId) -> list[SubagentTask]
 async def ended(
     reader: RowReader, *, child: SessionId | None = None, session: SessionId | None = None
 ) -> list[EndedTask]:
-    """Tasks whose results are undelivered: of this subagent, of this session, or all that are late."""
+    """Ended tasks with undelivered results: of this subagent, of this session, or all that are late."""
     return [EndedTask(**row) for row in await reader.rows(_QUERIES.ended, child=child, session=session)]
 
 

@@ -66,7 +66,7 @@ async def decide(
     *,
     accept: bool,
 ) -> TrustRecordRow:
-    """A second, same decision is one record more."""
+    """Record a person's decision; the same decision again is another record."""
     kind = TrustKind.ACCEPTED if accept else TrustKind.DECLINED
     return await _add(database, host, worktree, kind, directory, content, actor)
 
@@ -79,7 +79,7 @@ async def revoke(database: Database, host: str | None, worktree: str, directory:
 
 
 async def decision(reader: RowReader, host: str | None, worktree: str, digest: str) -> TrustRecordRow | None:
-    """None: nobody has decided, or what they had accepted was revoked."""
+    """The last decision about this content; None if there is none, or it was revoked."""
     rows = await reader.rows(_QUERIES.decision, trust=trust_id(host, worktree), digest=digest)
     found = TrustRecordRow(**rows[0]) if rows else None
     return None if found is None or found.kind is TrustKind.REVOKED else found

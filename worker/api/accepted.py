@@ -1,4 +1,4 @@
-"""What a door gets back for what it has sent: committed, whatever happens to the process."""
+"""What a door gets back for what it has sent, once it is committed."""
 
 from datetime import datetime
 

@@ -17,5 +17,5 @@ def answer_text(messages: Sequence[Message]) -> str:
 
 
 def join_pieces(pieces: Sequence[Sequence[str]]) -> str:
-    """By the texts of each answer: the last one of the first, and all that continue it."""
+    """Join the last text of the first answer with all texts of the answers that continue it."""
     return "".join((*(pieces[0][-1:] if pieces else ()), *(text for texts in pieces[1:] for text in texts)))

@@ -23,7 +23,7 @@ _NAMES: Final = {
 
 
 def scope_name(scope: Scope) -> str:
-    """For people."""
+    """The scope's name for people."""
     return _NAMES[scope]
 
 

@@ -56,7 +56,7 @@ class CopiedPart(Value):
 
 
 class CopiedCall(Value):
-    """Settled. `ordered_by`: the copy of the prompt whose subtask it is."""
+    """A settled call. `ordered_by`: the copy of the prompt whose subtask it is."""
 
     id: PartId
     position: int

@@ -80,7 +80,7 @@ class Plan(Value):
 
 
 def input_digest(tool: str, arguments: dict[str, Any]) -> str:
-    """Equal for equal tool and arguments."""
+    """A digest that is equal for equal tool and arguments."""
     return hashlib.sha256(canonical_json({"tool": tool, "input": _floats_as_text(arguments)})).hexdigest()[:16]
 
 

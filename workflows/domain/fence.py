@@ -15,7 +15,7 @@ class Fence(NamedTuple):
     execution: int
 
     def supersedes(self, holder: "Fence") -> bool:
-        """An equal attempt of another execution does not."""
+        """Whether it is newer than the other; an equal attempt of another execution is not."""
         return self[:3] > holder[:3]
 
     def may_take(self, holder: "Fence | None") -> bool:

@@ -28,7 +28,7 @@ class LineRange(Value):
 
 
 def find_references(text: str) -> list[FileReference]:
-    """All of a text, in order."""
+    """All references in a text, in order."""
     found = (FileReference(path=hit[1], start=hit.start(), end=hit.end()) for hit in _REFERENCE.finditer(text))
     return [reference for reference in found if reference.path]
 

@@ -74,7 +74,7 @@ def aside_id(session: SessionId, generation: GenerationId) -> str:
 
 
 def scheduled_id(schedule: ScheduleId) -> str:
-    """Temporal appends the moment to it."""
+    """The id of a schedule's workflows, to which Temporal appends the moment."""
     return f"schedule/{schedule}"
 
 
@@ -95,7 +95,7 @@ def session_id_for(prompt: MessageId) -> SessionId:
 
 
 def answer_id(generation: GenerationId) -> MessageId:
-    """With the generation's time and tail."""
+    """The id of a generation's answer, with the same time and tail."""
     return MessageId(f"{Prefix.MESSAGE}{generation[3:]}")
 
 

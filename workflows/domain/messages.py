@@ -59,7 +59,7 @@ class TextPart(Value):
 
 
 class FilePart(Value):
-    """A file or directory: `url` names it (`file:`, with `?start=10&end=20` for lines) or holds it (`data:`)."""
+    """A file or directory: `url` names it (`file:`, with `?start=10&end=20` for lines) or contains it (`data:`)."""
 
     type: Literal["file"] = "file"
     mime: str
@@ -143,7 +143,7 @@ class ReasoningPart(Value):
 
 @dataclass(frozen=True, slots=True)
 class RequestedCall:
-    """As the model wrote it; `arguments` may be anything. `id` is unique within the answer."""
+    """A call as the model wrote it; `arguments` may be anything. `id` is unique within the answer."""
 
     id: str
     name: str
@@ -266,7 +266,7 @@ class AssistantMessage(Value):
         return self.structured is None and any(self._results())
 
     def _results(self) -> Iterator[ToolPart]:
-        """The newest first."""
+        """Calls that give a result, the newest first."""
         calls = (part for part in reversed(self.parts) if isinstance(part, ToolPart))
         return (call for call in calls if call.tool == STRUCTURED_OUTPUT and call.state is CallState.DONE)
 

@@ -36,7 +36,7 @@ Move: TypeAlias = Generate | Compact | Outgrow | Settle
 
 
 def next_move(turn: TurnState) -> Move | None:
-    """None: the turn is over."""
+    """The next move; None if the turn is over."""
     if turn.is_aborted:
         return None
     if turn.open_calls():

@@ -88,7 +88,7 @@ class OpenCall(BaseModel):
 
     @model_serializer(mode="wrap")
     def _omit_defaults(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Each field costs history."""
+        """Omit default values: each field costs history."""
         fields = type(self).model_fields
         return {name: value for name, value in handler(self).items() if getattr(self, name) != fields[name].default}
 
@@ -114,7 +114,7 @@ class OpenCall(BaseModel):
         self.phase, self.request = CallPhase.NEW, None
 
     def end_delegation(self) -> None:
-        """Its rows say how it has gone on."""
+        """Its subagent or wait has ended: its rows say how."""
         self.phase, self.due = CallPhase.NEW, None
 
     def apply_result(self, result: CallResult, now: float = 0.0) -> None:

@@ -71,7 +71,7 @@ class PromptContent(Value):
 
     @property
     def by_person(self) -> Self:
-        """What a person has asked for by it: the words of a project's command are not theirs. Places stay."""
+        """What the person has asked for: the words of a project's command are left out. Places stay."""
         if self.command is None or self.command.trusted:
             return self
         return self.model_copy(update={"parts": (TextPart(text=""), *self.parts[1:])})
@@ -83,7 +83,7 @@ class PromptContent(Value):
 
     @property
     def subagents(self) -> tuple[str, ...]:
-        """That its parts name."""
+        """The subagents that its parts name."""
         named = (part for part in self.parts if isinstance(part, SubtaskPart | AgentPart))
         return tuple(part.agent if isinstance(part, SubtaskPart) else part.name for part in named)
 
@@ -94,8 +94,8 @@ class PromptContent(Value):
 
     @property
     def references(self) -> dict[int, FilePart | AgentPart | FileReference]:
-        """What it names and does not hold: files and agents, by their places among the parts, and what its texts may
-        refer to, numbered after all parts. What a subagent has said refers to nothing."""
+        """Files and agents that it names without containing them, by their places among the parts, and what its texts
+        may refer to, numbered after all parts. A subagent's words refer to nothing."""
         if self.task_end is not None:
             return {}
         found = (
@@ -159,7 +159,8 @@ class Prompt(PromptContent):
         return given.with_text(text, subtask=subtask)
 
     def with_text(self, text: str, *, subtask: str | None = None) -> Self:
-        """Before its other parts, or as the work of a subagent alone: raises UsageError if it has others."""
+        """The prompt with a text before its other parts, or as a subagent's work, alone: raises UsageError if there are
+        other parts."""
         parts: tuple[PromptPart, ...] = (TextPart(text=text), *self.parts)
         if subtask is not None:
             if self.parts:

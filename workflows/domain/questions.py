@@ -93,7 +93,7 @@ def _answer_problem(question: Question, answer: tuple[str, ...]) -> str | None:
 
 
 def parse_amount(text: str) -> Decimal | None:
-    """A positive number; None: it is none."""
+    """A positive number, or None."""
     try:
         amount = Decimal(text.strip().removeprefix("$"))
     except InvalidOperation:

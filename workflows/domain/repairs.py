@@ -8,8 +8,8 @@ MAX_RESTARTS: Final = 5  # before a person is asked
 
 
 class Repair(StrEnum):
-    """REFRESH: the session's run loads the rows again; RESTART: it is terminated, another one begins; SUSPEND: until a
-    person resumes it."""
+    """REFRESH: the session's run loads its rows again. RESTART: it is terminated, and another one begins. SUSPEND: the
+    session waits until a person resumes it."""
 
     REFRESH = "refresh"
     RESTART = "restart"
@@ -17,8 +17,8 @@ class Repair(StrEnum):
 
 
 def next_repair(run: str | None, watched: str | None, refreshes: int, restarts: int) -> Repair:
-    """After `refreshes` of the `watched` run and `restarts` had no effect. `run`: the open one now, if any; a newer one
-    is refreshed first."""
+    """The next repair, after `refreshes` of the `watched` run and `restarts` without effect. `run`: the open one, if
+    any; a run that was not watched is refreshed first."""
     if refreshes < MAX_REFRESHES or run not in (None, watched):
         return Repair.REFRESH
     return Repair.RESTART if restarts < MAX_RESTARTS else Repair.SUSPEND

@@ -24,7 +24,7 @@ class ListedState(StrEnum):
 
 
 class SessionFilter(Value):
-    """All must hold; an empty field asks for nothing. `below`: that directory and those in it. `worktree`: of the
+    """All fields must match; an empty one matches anything. `below`: that directory and those in it. `worktree`: of the
     project. `text` is a part of the title, in any case. `since` and `before`: of the last change."""
 
     directory: str | None = None

@@ -56,11 +56,11 @@ class SessionState(BaseModel):
     stops: list[TurnId] = []
 
     def with_all_fields_set(self) -> "SessionState":
-        """The payload converter omits lists that were only appended to."""
+        """Marks all fields as set: the payload converter would omit lists that were only appended to."""
         return SessionState.model_validate(self.model_dump())
 
     def wake(self, wake: Wake) -> None:
-        """Idempotent."""
+        """Apply a signal; idempotent."""
         match wake.kind:
             case WakeKind.WORK:
                 self.load_due = True

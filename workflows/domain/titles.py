@@ -16,7 +16,7 @@ _CUT_WORD: Final = re.compile(r"[!-~]{8,}$")  # a shorter rest of a secret revea
 
 
 def default_title(at: datetime) -> str:
-    """For a session without a title."""
+    """The title of a session without one."""
     return f"New session - {at.astimezone(UTC):%Y-%m-%dT%H:%M:%S}.{at.microsecond // 1000:03}Z"
 
 
@@ -39,7 +39,7 @@ def first_line(prompt: str) -> str:
 
 
 def title_of_answer(answer: str) -> str | None:
-    """None: the model gave none."""
+    """The title in a model's answer; None if it gave none."""
     lines = (replace_unprintable(line).strip() for line in without_thoughts(answer).splitlines())
     title = next((line for line in lines if line), None)
     if title is None or len(title) <= MAX_TITLE_CHARS:
@@ -48,7 +48,7 @@ def title_of_answer(answer: str) -> str | None:
 
 
 def without_thoughts(answer: str) -> str:
-    """Some models write them into the text."""
+    """The text without the thoughts that some models write into it."""
     return _THOUGHTS.sub("", answer)
 
 

@@ -117,7 +117,7 @@ class Cost(Value):
 
     @property
     def known(self) -> bool:
-        """Zero dollars is not an amount where answers are unpriced."""
+        """Whether the amount means something: zero dollars with unpriced answers does not."""
         return bool(self.dollars) or not self.unpriced
 
 

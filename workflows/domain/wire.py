@@ -40,7 +40,7 @@ class Request(WireValue):
 
     @property
     def caller(self) -> Caller:
-        """The only one that may send it."""
+        """The only workflow that may send it."""
         return Caller(WORKFLOW_TYPE, workflow_id(self.session))
 
 
@@ -84,7 +84,7 @@ class OpenTurn(WireValue):
 
     @property
     def asks_models(self) -> bool:
-        """False: it is being stopped, or was opened for something else."""
+        """Whether models are asked: not if the turn is being stopped, or was opened for something else."""
         return not self.stopped and not self.only_compacts and self.error is None
 
 

@@ -133,7 +133,7 @@ def arguments_text(arguments: Any) -> str:
 
 
 def first_choice(choices: Any) -> JsonDict | None:
-    """The first one by its index, whichever it stands behind: we ask for one. Some events have none."""
+    """The choice with the lowest index, in any position: we ask for only one. Some events have none."""
     for choice in choices or ():
         if not choice.get("index"):
             found: JsonDict = choice

@@ -42,7 +42,7 @@ class Agent(Value):
 
     @property
     def selectable(self) -> bool:
-        """By people."""
+        """Whether people can choose it."""
         return self.mode is not AgentMode.SUBAGENT
 
     def names_permission(self, permission: str) -> bool:

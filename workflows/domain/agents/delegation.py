@@ -28,7 +28,7 @@ class Delegation(Value):
         return next((agent for agent in self.agents if agent.name == name), None)
 
     def open_to(self, name: str) -> "Delegation":
-        """For work that a person gives to an agent that works for people only."""
+        """The same with agent `name` as a subagent: a person may give it work even if it works for people only."""
         opened = {"mode": AgentMode.ALL}
         agents = (each.model_copy(update=opened) if each.name == name else each for each in self.agents)
         return self.model_copy(update={"agents": tuple(agents)})
@@ -41,8 +41,8 @@ class Delegation(Value):
 
 
 def subagent_rules(agent: Agent, parent: Ruleset, primary_tools: Iterable[str] = ()) -> Ruleset:
-    """Its parent's denies, and of the `primary_tools`; no task list or subagents unless its agent names those
-    permissions."""
+    """A subagent's rules: its parent's denials, and denials of `primary_tools`, and of task list and subagents unless
+    its agent names those permissions."""
     bounded = (permission_keys.TODOWRITE, permission_keys.TASK)
     return (
         *(_denial(permission) for permission in bounded if not agent.names_permission(permission)),

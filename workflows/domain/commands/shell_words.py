@@ -1,4 +1,4 @@
-"""Arguments in the shell references of a template: each stays one word, whatever it holds (opencode.md 11)."""
+"""Arguments in the shell references of a template, quoted so that each stays one word (opencode.md 11)."""
 
 import re
 import shlex
@@ -21,7 +21,8 @@ _SPECIAL_IN_QUOTES: Final = re.compile(r'[\\"$`]')
 
 
 def insert_arguments(command: str, value_of: Callable[[str], str]) -> str:
-    """`value_of` a placeholder's name. An argument that is missing is no word at all.
+    """The text with arguments in place of placeholders; `value_of` gives that of a name. A missing argument leaves no
+    word.
 
     Raises UsageError for a placeholder in a place where no quoting holds.
     """

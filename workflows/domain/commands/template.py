@@ -30,7 +30,7 @@ class ExpandedTemplate(Value):
 
 
 def split_arguments(text: str) -> list[str]:
-    """Words, and what is quoted as one without its quotes."""
+    """Split at blanks; a quoted text is one argument, without its quotes."""
     return [_QUOTES.sub("", hit[0]) for hit in _ARGUMENT.finditer(text)]
 
 
@@ -69,7 +69,7 @@ def render_references(text: str, references: Sequence[ShellReference], outputs: 
 
 
 class _Writer:
-    """In one pass: what an argument holds is not read again."""
+    """Fills a template in one pass: placeholders within arguments stay."""
 
     def __init__(self, template: str, arguments: str) -> None:
         names = _PLACEHOLDER.findall(template)

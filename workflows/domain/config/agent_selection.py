@@ -12,8 +12,8 @@ from workflows.domain.errors import UnknownAgent
 def available_agents(
     config: Config, own: Config | None = None, refused: Iterable[RefusedAgent] = ()
 ) -> Mapping[str, Agent]:
-    """By name, without reserved and `refused` names. `own`: the part from the user's own files (None: all), which alone
-    may lift a subagent's bounds."""
+    """The agents by name, without reserved and `refused` names. `own`: the configuration of the user's own files (None:
+    all of it), which alone may lift a subagent's bounds."""
     trusted, plain = config if own is None else own, AgentSettings()
     unusable = RESERVED.union(*(each.names for each in refused))
     return {
@@ -24,7 +24,7 @@ def available_agents(
 
 
 def hidden_agent(agent: Agent, config: Config) -> Agent:
-    """One that Holdfast asks itself, with its settings."""
+    """An agent that only Holdfast uses, with its settings."""
     return _with_settings(agent, config.agent.get(agent.name, AgentSettings()), AgentSettings())
 
 

@@ -1,4 +1,4 @@
-"""Limits of the user's own configuration: a project's file may tighten them only, whatever value it gives."""
+"""Limits of the user's own configuration: a project's file may only tighten them."""
 
 import math
 from collections.abc import Iterator
@@ -28,8 +28,8 @@ Extent = tuple[float, ...]  # how much is possible, in each respect
 
 
 def loosened_limits(own: JsonObject, project: JsonObject) -> Iterator[tuple[FieldPath, str]]:
-    """Fields of a project's file with which more is possible than with the user's own files alone, and why they do not
-    count: the results are compared, so that `null`, which takes a value back, is one value of many."""
+    """Fields of a project's file that would allow more than the user's own files, and why they are ignored. The merged
+    results are compared, so `null`, which resets a value, is no special case."""
     agents, named = own.get("agent"), project.get("agent")
     known = named.keys() & agents.keys() if isinstance(agents, dict) and isinstance(named, dict) else ()
     before: JsonObject = {key: own[key] for key in ("experimental", "tool_output") if key in own}

@@ -49,7 +49,7 @@ def _plain(name: str) -> str:
 
 
 def _is_rule(value: JsonValue) -> bool:
-    """Nothing but actions, at any depth."""
+    """Whether a value has nothing but actions, at any depth."""
     if isinstance(value, dict):
         return bool(value) and all(map(_is_rule, value.values()))
     return isinstance(value, str) and value in tuple(Action)

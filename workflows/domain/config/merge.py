@@ -34,17 +34,17 @@ class ConfigLayer(Value):
 
     @property
     def is_of_project(self) -> bool:
-        """Else the user's own, or an organisation's."""
+        """Whether it is a project's, not the user's own or an organisation's."""
         return not self.trusted and is_local(self.file)
 
 
 def is_local(file: str) -> bool:
-    """Else it is an organisation's, named by its address."""
+    """Whether it is a file here; an organisation's is named by its address."""
     return "://" not in file
 
 
 def merge_files(trees: Iterable[JsonObject]) -> JsonObject:
-    """Later over earlier; some lists are joined, others narrowed."""
+    """Merge files, later over earlier; some lists are joined, others narrowed."""
     return reduce(_merge_two, trees, {})
 
 

@@ -9,7 +9,7 @@ from workflows.domain.config.section import Section
 
 
 def _check_milliseconds(value: object) -> object:
-    """Words for what is no time: JSON's `true` would be 1."""
+    """Refuses what is no time with a message of its own: JSON's `true` would count as 1."""
     if value is None or value is False:
         return value
     if isinstance(value, int | float) and value is not True and value > 0:

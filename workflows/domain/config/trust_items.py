@@ -93,7 +93,7 @@ class TrustLeaf(NamedTuple):
 
     @property
     def effect(self) -> str:
-        """In plain words; not escaped."""
+        """What it allows, in plain words; not escaped."""
         shown = self.value if isinstance(self.value, str) else json.dumps(self.value, ensure_ascii=False)
         shown = "the default" if self.value is None else shown
         shown = replace_references(shown, lambda kind, name: "(hidden)" if kind == "config" else f"{{{kind}:{name}}}")
@@ -147,7 +147,7 @@ class TrustContent(Value):
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
     def find(self, item: TrustItem) -> TrustItem | None:
-        """The same one, with the contents of its files."""
+        """The same item with the same contents of its files, if it is here."""
         same = (each for each in self.items if (each.file, each.path, each.value) == (item.file, item.path, item.value))
         return next(same, None)
 
@@ -169,7 +169,7 @@ class TrustChange(NamedTuple):
 
 
 def find_changes(before: TrustContent, now: TrustContent) -> Iterator[TrustChange]:
-    """What is new, other, or gone."""
+    """What is new, changed, or gone."""
     known, found = (dict(_by_place(content)) for content in (before, now))
     for place, (leaf, contents) in found.items():
         if place not in known:

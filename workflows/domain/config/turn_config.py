@@ -18,7 +18,7 @@ from workflows.domain.value import Value
 
 
 class Instruction(Value):
-    """Only a file's start, if not `complete`."""
+    """A file of instructions; only its start, if not `complete`."""
 
     path: str
     text: str

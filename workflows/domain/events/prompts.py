@@ -42,7 +42,7 @@ class PromptWithdrawn(Value):
 
 class PromptShortened(Value):
     """The prompt alone was too long for its model, which from now on reads only `shown` of its characters (None: all),
-    and not the files that it holds if `without_files`."""
+    and if `without_files` not the files that it contains."""
 
     type: Literal["prompt.shortened"] = "prompt.shortened"
     prompt: MessageId

@@ -37,6 +37,6 @@ _ARITY: Final[dict[tuple[str, ...], int]] = {
 
 
 def command_prefix(words: Sequence[str]) -> tuple[str, ...]:
-    """Options count as words, an unknown program has one."""
+    """The words that name a command. Options count as words; an unknown program is named by one."""
     length = _ARITY.get(tuple(words[:2])) or _ARITY.get(tuple(words[:1])) or 1
     return tuple(words[:length])

@@ -34,7 +34,8 @@ class Finding(Value):
 
 
 def evaluate_request(request: AskBody, rules: Ruleset, grants: Iterable[Grant] = ()) -> Finding:
-    """The strictest form counts, a grant answers a question but lifts no deny. Questions always go to a person."""
+    """The finding on a request: its strictest form counts, and a grant answers a question but lifts no deny. Questions
+    always go to a person."""
     if isinstance(request, QuestionRequest):
         found = evaluate(request.permission, "*", rules)
         action = Action.DENY if found.action is Action.DENY else Action.ASK

@@ -23,7 +23,7 @@ def covers(wide: str, narrow: str) -> bool:
 
 
 def _forms(pattern: str) -> tuple[str, ...]:
-    """A final space and star are optional."""
+    """A pattern's forms: a final space and star are optional."""
     pattern = pattern.replace("\\", "/")
     return (pattern[:-2], pattern) if pattern.endswith(" *") else (pattern,)
 

@@ -25,7 +25,7 @@ _PROTECTED_SYSTEM: Final = ("/etc/cron*", "/etc/profile*", "/etc/bash*", "/etc/z
 
 
 def is_outside(path: Path, directory: Path, worktree: Path | None) -> bool:
-    """A work tree of `/` does not count."""
+    """Whether a path is outside the project; a work tree of `/` does not count."""
     roots = [directory] if worktree is None or worktree == Path("/") else [directory, worktree]
     return not any(path.is_relative_to(root) for root in roots)
 
@@ -38,7 +38,7 @@ def external_pattern(directory: Path) -> str:
 def external_request(
     path: Path, *, is_directory: bool, directory: Path, worktree: Path | None, home: Path
 ) -> PermissionRequest | None:
-    """For a resolved path outside the project; None inside (opencode.md 2.7)."""
+    """The request for a resolved path outside the project; None inside (opencode.md 2.7)."""
     if not is_outside(path, directory, worktree):
         return None
     parent = path if is_directory else path.parent

@@ -10,7 +10,7 @@ DISMISSED: Final = "The user dismissed this question"
 
 
 def denial_text(permission: str, rules: Ruleset) -> str:
-    """For a call that a rule denies, with all rules about its permission."""
+    """The text for a call that a rule denies, with all rules about its permission."""
     listed = json.dumps([rule.model_dump() for rule in rules_about(permission, rules)], separators=(",", ":"))
     return (
         "The user has specified a rule which prevents you from using this specific tool call. "

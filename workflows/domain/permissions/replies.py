@@ -26,7 +26,8 @@ class Reply(StrEnum):
 
 
 class AskDecision(Value):
-    """With the digest of the effect that the person saw. `answers`: to questions; their reject dismisses them."""
+    """A person's decision, with the digest of the effect that they saw. `answers`: to questions; a reject dismisses
+    these."""
 
     reply: Reply
     digest: str | None = None
@@ -50,7 +51,7 @@ def decision_problem(body: AskBody, decision: AskDecision) -> str | None:
 
 @dataclass(frozen=True)
 class OpenAsk:
-    """With the rules of its turn."""
+    """An open ask, with the rules of its turn."""
 
     id: AskId
     request: PermissionRequest

@@ -98,7 +98,7 @@ def evaluate(permission: str, pattern: str, rules: Ruleset) -> Decision:
 
 
 def rules_about(permission: str, rules: Ruleset) -> Ruleset:
-    """A refusal shows them (opencode.md 2.5)."""
+    """The rules about a permission: a refusal shows them (opencode.md 2.5)."""
     return tuple(rule for rule in rules if matches(permission, rule.permission))
 
 

@@ -11,7 +11,7 @@ _CACHED: Final = 4096  # compiled patterns: every call matches the rules
 
 
 def matches(value: str, pattern: str) -> bool:
-    """A final space and star are optional: `ls *` matches `ls`."""
+    """Whether a pattern matches. A final space and star are optional: `ls *` matches `ls`."""
     return _compiled(pattern).fullmatch(value.replace("\\", "/")) is not None
 
 

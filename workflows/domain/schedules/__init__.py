@@ -1,1 +1,1 @@
-"""Schedules: when something is to be prompted, and what is done at a moment that has come."""
+"""Schedules: when prompts come, and what is done at a moment that has come."""

@@ -48,7 +48,7 @@ def _values(field: _Field, text: str) -> tuple[int, ...]:
 
 
 def _range(field: _Field, text: str) -> range:
-    """`*`, `5`, `1-5`, each with `/2` after it."""
+    """The values of `*`, `5` or `1-5`, each perhaps with `/2` after it."""
     base, slash, step = text.partition("/")
     if base == "*":
         first, last = field.first, field.last

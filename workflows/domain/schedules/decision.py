@@ -19,7 +19,7 @@ class ScheduleState(StrEnum):
 
 
 class Overlap(StrEnum):
-    """What happens at a moment at which the run before is still at work: nothing, or a run after it; one at most."""
+    """What happens at a moment while the run before is at work: nothing, or a run after it; one at most."""
 
     SKIP = "skip"
     QUEUE = "queue"
@@ -64,7 +64,7 @@ class FiringDecision(Value):
 
 
 def decide(timetable: Timetable, now: datetime, zone: tzinfo, *, busy: bool) -> FiringDecision | None:
-    """None: nothing is due. Of several moments that have passed the last one counts, so each runs once at most.
+    """What to do now; None if nothing is due. Of several moments that have passed, only the last one counts.
 
     `busy`: the run before is at work.
     """

@@ -95,7 +95,7 @@ def _time(text: str) -> tuple[int, int]:
 
 
 def _weekdays(text: str) -> tuple[int, ...] | None:
-    """None: these are no days."""
+    """The numbers of weekdays; None if these are no days."""
     if text in _SETS:
         return _SETS[text]
     found: set[int] = set()

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 
+DIRECTORY_GONE: Final = "The current directory no longer exists: it was moved or deleted. Change to one that exists."
+
 thinking_option: Final = click.option("--thinking", is_flag=True, help="Show what the model thinks, too.")
 
 
@@ -118,9 +120,7 @@ def current_directory() -> Path:
     try:
         return Path.cwd()
     except FileNotFoundError:
-        raise UsageError(
-            "The current directory no longer exists: it was moved or deleted. Change to one that exists."
-        ) from None
+        raise UsageError(DIRECTORY_GONE) from None
 
 
 def require_text(typed: str) -> str:

@@ -11,7 +11,7 @@ class ExitCode(IntEnum):
 
     DONE = 0
     FAILED = 1  # the task or a check failed
-    USAGE = 2  # wrong input or configuration, unknown id
+    USAGE = 2  # wrong input or configuration, unknown id, a refused file or output
     UNREACHABLE = 3  # the stack cannot be reached or started
     WAITING = 4  # the task waits for an answer (`run --no-wait`)
     STOPPED = 5  # the task was stopped, one of its calls rejected, or its session ended

@@ -7,15 +7,15 @@ import os
 import sys
 import traceback
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, NoReturn, TextIO, cast
 
 import click
 
-from worker.cli.command_support import print_note, thinking_option
+from worker.cli.command_support import DIRECTORY_GONE, print_note, thinking_option
 from worker.cli.exit_codes import ExitCode, exit_code_of_error
 from worker.cli.render.escaping import escape_prose
 from worker.settings import Settings
-from workflows.domain.errors import HoldfastError
+from workflows.domain.errors import HoldfastError, UsageError
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -87,6 +87,10 @@ COMMAND_SECTIONS: Final = {
         "version": CommandEntry("version", "Show the version."),
     },
 }
+# What the system says of files that a person has named, and of output that is redirected to them.
+_REFUSALS: Final = frozenset(
+    {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF}
+)
 COMMANDS: Final = {name: entry for section in COMMAND_SECTIONS.values() for name, entry in section.items()}
 
 
@@ -183,6 +187,7 @@ def commands(context: click.Context, again: bool, thinking: bool) -> None:
 def main() -> NoReturn:
     """Run one command. Ends by `os._exit`: a Temporal connection may abort a normal exit."""
     logging.disable(logging.WARNING)  # libraries log reconnects; what a person must know is raised
+    _reopen_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # both are text streams of ours
     code = _run_command()
@@ -190,6 +195,17 @@ def main() -> NoReturn:
         with suppress(OSError):
             stream.flush()
     os._exit(code)
+
+
+def _reopen_closed_streams() -> None:
+    """Python has None for those; and their numbers would go to our sockets, which a child then inherits."""
+    sys.stdin = sys.stdin or _open_null("r")  # in this order: each takes the lowest number that is free
+    sys.stdout = sys.stdout or _open_null("w")
+    sys.stderr = sys.stderr or _open_null("w")
+
+
+def _open_null(mode: Literal["r", "w"]) -> TextIO:
+    return cast("TextIO", os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
 
 
 def _run_command() -> int:
@@ -203,31 +219,49 @@ def _run_command() -> int:
     except HoldfastError as error:
         return _print_error(error)
     except Exception as error:
-        if isinstance(error, OSError) and (known := _explain_home_error(error)) is not None:
+        if isinstance(error, OSError) and (known := _explain_os_error(error)) is not None:
             return _print_error(known)
-        traceback.print_exc()  # a bug of ours
+        with suppress(OSError):
+            traceback.print_exc()  # a bug of ours
         return ExitCode.BUG
 
 
 def _print_click_error(error: click.ClickException) -> int:
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
-        error.show()
+        with suppress(OSError):
+            error.show()
         return error.exit_code
-    print_note(f"holdfast: {escape_prose(error.format_message())}")
+    _print_reason(error.format_message())
     if isinstance(error, click.UsageError) and error.ctx is not None:
-        print_note(f"`{error.ctx.command_path} --help` shows what can be typed.")
+        with suppress(OSError):
+            print_note(f"`{error.ctx.command_path} --help` shows what can be typed.")
     return error.exit_code
 
 
 def _print_error(error: HoldfastError) -> ExitCode:
-    print_note(f"holdfast: {escape_prose(str(error))}")
+    _print_reason(str(error))
     return exit_code_of_error(error)
 
 
-def _explain_home_error(error: OSError) -> HoldfastError | None:
+def _print_reason(text: str) -> None:
+    """The exit code counts where standard error cannot be written."""
+    with suppress(OSError):
+        print_note(f"holdfast: {escape_prose(text)}")
+
+
+def _explain_os_error(error: OSError) -> HoldfastError | None:
+    """As trouble of the home, or of another place that the system refuses; None for a bug of ours."""
+    if isinstance(error, FileNotFoundError) and error.filename is None:  # of `getcwd`: all others name a file
+        return UsageError(DIRECTORY_GONE)
     from worker.stack import home  # start-up time: only for errors
 
-    return home.as_home_error(Settings.read().home, error)
+    if (known := home.as_home_error(Settings.read().home, error)) is not None:
+        return known
+    if error.errno not in _REFUSALS:
+        return None
+    if isinstance(error.filename, str):
+        return UsageError(f"{error.filename!r} cannot be used: {error.strerror}.")
+    return UsageError(f"The output cannot be written: {error.strerror}.")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import sys
+from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -45,6 +46,27 @@ async def test_every_command_that_takes_a_session_refuses_an_unknown_one(open_ha
     assert [each.code for each in ended] == [2] * len(TAKES_A_SESSION)
     wrong = [each.err for each in ended if f"There is no session '{SESSION}'. `holdfast sessions`" not in each.err]
     assert not wrong
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "said"),
+    [
+        ('"$0" version >&-', 0, ""),
+        ('"$0" fly 2>&-', 2, ""),
+        ('"$0" run -m one/ "mend it" <&- >&-', 2, "names no model after"),
+        ('"$0" --help >/dev/full', 2, "holdfast: The output cannot be written: No space left on device.\n"),
+        ('"$0" fly 2>/dev/full', 2, ""),
+        (f'"$0" run -m a/b --file {"a" * 300} "mend it"', 2, "cannot be used: File name too long.\n"),
+        ('rmdir "$PWD" && "$0" backup x.tar', 2, "The current directory no longer exists"),
+    ],
+)
+async def test_what_the_system_refuses_is_no_bug(bare: CommandRunner, line: str, code: int, said: str) -> None:
+    process = await asyncio.create_subprocess_exec(
+        "/bin/sh", "-c", line, PROGRAM, cwd=bare.directory, env=bare.environment, stdout=DEVNULL, stderr=PIPE
+    )
+    _, err = await process.communicate()
+
+    assert (process.returncode, said in err.decode()) == (code, True) and b"Traceback" not in err, err
 
 
 async def test_a_deleted_working_directory_is_an_error_with_its_reason(bare: CommandRunner) -> None:

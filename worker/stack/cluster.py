@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import shutil
 import signal
 from collections.abc import Callable, Mapping
@@ -22,6 +23,8 @@ from workflows.domain.value import Value
 ROLE: Final = "holdfast"  # the application's role, no superuser, and its database
 SUPERUSER: Final = "postgres"
 _MAX_SOCKET_PATH: Final = 100  # bytes, accepted by every system
+_MAX_ROOT_PATH: Final = 900  # bytes: PostgreSQL has room for 1,024 with its own names
+_PLAIN_PATH: Final = re.compile(r"[^,\"]*")  # PostgreSQL's settings and addresses take lists of directories
 
 
 class ProcessIdentity(TypedDict, total=False):
@@ -88,6 +91,8 @@ def data_version(root: Path) -> int | None:
 
 async def create(cluster: Cluster, settings: Settings, report: Callable[[str], None]) -> None:
     """Make the directories and, if missing, the data: completely, or not at all."""
+    if not cluster.data.exists():
+        _check_path(cluster.root)
     for directory in (cluster.root, cluster.sockets):
         _make_private(directory, cluster.account)
     if cluster.data.exists():
@@ -107,6 +112,15 @@ async def create(cluster: Cluster, settings: Settings, report: Callable[[str], N
     scratch.rename(cluster.data)
 
 
+def _check_path(root: Path) -> None:
+    """Raises UsageError for what PostgreSQL's own programs refuse less clearly."""
+    if len(bytes(root)) > _MAX_ROOT_PATH or "\n" in str(root) or "\r" in str(root):
+        raise UsageError(
+            f"PostgreSQL takes no path of more than {_MAX_ROOT_PATH} bytes or with a line break: {str(root)!r}. "
+            "Name another home in HOLDFAST_HOME."
+        )
+
+
 def environment_of(environment: Mapping[str, str]) -> dict[str, str]:
     """No client configuration, no secrets."""
     inherited = {name: environment[name] for name in ("PATH", "LD_LIBRARY_PATH", "TMPDIR") if name in environment}
@@ -119,9 +133,9 @@ def _ident_map(cluster: Cluster) -> str:
 
 
 def sockets_of(settings: Settings, root: Path) -> Path:
-    """Beside the data, or in a shorter path if that is too long."""
+    """Beside the data, or in a plain path if that is too long, or has what separates directories in settings."""
     socket_dir = root / "run"
-    if len(bytes(socket_dir / ".s.PGSQL.5432")) <= _MAX_SOCKET_PATH:
+    if len(bytes(socket_dir / ".s.PGSQL.5432")) <= _MAX_SOCKET_PATH and _PLAIN_PATH.fullmatch(str(socket_dir)):
         return socket_dir
     return Path(f"/tmp/holdfast-{os.geteuid()}-{Layout(home=settings.home).key}")
 

@@ -87,11 +87,12 @@ class TemporalService:
         self._data.version_file.write_text(f"{self._binary.version}\n")
 
     def _arguments(self) -> list[str]:
+        """The file is named without its directory, where it runs: in an address, `%`, `?` and `#` would count."""
         dynamic = (*DYNAMIC, *self._settings.temporal_dynamic.split())
         return [
             *("server", "start-dev", "--ip", LOOPBACK, "--log-level", "warn"),
             *("--port", str(self._ports.temporal), "--ui-port", str(self._ports.ui)),
-            *("--db-filename", str(self._data.file), "--namespace", self._settings.namespace),
+            *("--db-filename", self._data.file.name, "--namespace", self._settings.namespace),
             *(word for name in KEYWORD_ATTRIBUTES for word in ("--search-attribute", f"{name}=Keyword")),
             *(word for setting in dynamic for word in ("--dynamic-config-value", setting)),
         ]

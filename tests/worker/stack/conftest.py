@@ -14,8 +14,9 @@ from worker.stack.up import up
 
 @pytest.fixture
 async def home(tmp_path: Path) -> AsyncIterator[Settings]:
-    """Settings of a stack that does not run yet; removed after the test."""
-    settings = settings_of(tmp_path / "home")
+    """Settings of a stack that does not run yet; removed after the test. Its path has all that addresses and lists of
+    directories take for their own."""
+    settings = settings_of(tmp_path / "a home, 50%20 ?x=y #1")
     yield settings
     print(*(f"--- {log.name}\n{log.read_text()[-4000:]}" for log in sorted((settings.home / "logs").glob("*.log"))))
     await remove(settings)

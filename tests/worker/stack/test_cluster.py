@@ -34,6 +34,24 @@ async def test_a_directory_that_others_may_enter_is_refused(home: Settings) -> N
         await cluster.create(found, home, print)
 
 
+@pytest.mark.parametrize("name", ["a\nb", f"{'a' * 200}/{'b' * 200}/{'c' * 200}/{'d' * 200}/{'e' * 100}"])
+async def test_a_path_that_postgres_does_not_take_is_refused_before_anything_is_made(home: Settings, name: str) -> None:
+    root = home.home / name
+    root.parent.mkdir(parents=True)
+    odd = (await cluster.locate(home)).model_copy(update={"root": root, "sockets": root / "run"})
+
+    with pytest.raises(UsageError, match="HOLDFAST_HOME"):
+        await cluster.create(odd, home, print)
+
+    assert not root.exists()
+
+
+@pytest.mark.parametrize("name", ["a,b", 'a"b', "a" * 100])
+def test_sockets_lie_where_settings_and_addresses_can_name_them(home: Settings, name: str) -> None:
+    assert cluster.sockets_of(home, Path("/home") / name).parent == Path("/tmp")
+    assert cluster.sockets_of(home, Path("/home/a b%20?#c")) == Path("/home/a b%20?#c/run")
+
+
 async def test_a_half_made_cluster_is_made_anew(home: Settings) -> None:
     Layout(home=home.home).create()
     found = await cluster.locate(home)

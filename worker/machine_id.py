@@ -4,6 +4,8 @@ import uuid
 from contextlib import suppress
 from pathlib import Path
 
+from worker.stack.layout import make_directory
+
 
 def existing_machine_id(home: Path) -> str | None:
     """This data directory's name, if a worker has given one."""
@@ -16,9 +18,10 @@ def machine_id(home: Path) -> str:
     """Claims under another cannot be inspected here."""
     file = home / "machine"
     if not file.exists():
-        home.mkdir(parents=True, exist_ok=True)
+        make_directory(home, 0o700)
         name = uuid.uuid4().hex
         draft = file.with_name(f".machine.{name}")
+        draft.touch(0o600)
         draft.write_text(name)
         with suppress(FileExistsError):  # another process was first
             file.hardlink_to(draft)

@@ -1,6 +1,7 @@
 """Checks what prevents a working stack, with remedies."""
 
 import asyncio
+import shlex
 import shutil
 import time
 from collections.abc import Awaitable, Callable
@@ -112,6 +113,9 @@ async def _disk(settings: Settings) -> Diagnosis:
 async def _home(settings: Settings) -> Diagnosis:
     if (why := home.home_problem(settings.home)) is not None:
         return Level.FAILURE, f"{settings.home} cannot be used: {why}", home.REMEDY
+    if settings.home.exists() and settings.home.stat().st_mode & 0o022:
+        remedy = f"`chmod 700 {shlex.quote(str(settings.home))}`: they could replace keys, addresses and outputs."
+        return Level.WARNING, f"other users of this machine may write to {settings.home}", remedy
     return Level.OK, f"{settings.home} can be written to", ""
 
 

@@ -50,6 +50,12 @@ class Layout(Value):
         return self.logs / f"{name}.log"
 
     def create(self) -> None:
-        self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for directory in (self.temporal, self.logs):
-            directory.mkdir(mode=0o700, exist_ok=True)
+        for directory in (self.home, self.temporal, self.logs):
+            make_directory(directory, 0o700)
+
+
+def make_directory(directory: Path, mode: int = 0o755) -> None:
+    """With its parents, which others cannot write to whatever the umask: who could would replace what is below."""
+    for each in (*reversed(directory.parents), directory):
+        if not each.exists():
+            each.mkdir(mode=mode if each == directory else 0o755, exist_ok=True)

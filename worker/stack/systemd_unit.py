@@ -8,7 +8,8 @@ from typing import Final
 
 from worker.settings import Settings
 from worker.stack import child_programs
-from worker.stack.layout import Layout
+from worker.stack.layout import Layout, make_directory
+from worker.stack.state_file import write_private
 from workflows.domain.errors import Unavailable
 
 Report = Callable[[str], None]
@@ -49,8 +50,8 @@ def unit_path(settings: Settings) -> Path:
 async def enable(settings: Settings, report: Report) -> None:
     """Write and enable the unit; reports what is left to do by hand."""
     file = unit_path(settings)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(unit_text(settings))
+    make_directory(file.parent)
+    write_private(file, unit_text(settings).encode())
     report(f"Written: {file}")
     for name in sorted(_variables(settings).keys() - _plain_variables(settings).keys()):
         report(f"{name} is left out: it may hold a password; `systemctl --user edit {file.name}` takes it.")

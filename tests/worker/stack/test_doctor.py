@@ -69,6 +69,14 @@ async def test_a_stack_that_never_ran_has_nothing_that_keeps_it_from_running(tmp
     assert found["stack"].remedy == "`holdfast up` starts it."
 
 
+async def test_a_home_that_others_may_write_to_is_a_warning(tmp_path: Path) -> None:
+    tmp_path.chmod(0o770)
+
+    found = await _by_name(settings_of(tmp_path))
+
+    assert found["home"].level is Level.WARNING and f"chmod 700 {tmp_path}" in found["home"].remedy
+
+
 async def test_programs_that_cannot_be_used_are_found_out(tmp_path: Path) -> None:
     nowhere = {"HOLDFAST_POSTGRES_BIN": "/nowhere", "HOLDFAST_TEMPORAL_BIN": "/nowhere/temporal"}
 

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from worker.settings import Settings
 from worker.stack import child_programs, locks
 from worker.stack.binaries import download, golang
+from worker.stack.layout import make_directory
 from workflows.domain.errors import Unavailable, UsageError
 from workflows.domain.value import Value
 
@@ -59,7 +60,7 @@ async def obtain(settings: Settings, wanted: str | None, report: Callable[[str],
     if found := await find(settings, wanted):
         return found
     lock = cache_path(settings).with_name("lock")
-    lock.parent.mkdir(parents=True, exist_ok=True)  # a cache may be shared
+    make_directory(lock.parent)  # a cache may be shared
     async with locks.hold(lock, lambda: report("Another process fetches the Temporal server: waiting for it.")):
         return await find(settings, wanted) or await _fetch(settings, wanted, report)
 

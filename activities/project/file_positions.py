@@ -57,7 +57,7 @@ def _names(field: str, file: str) -> Iterator[str]:
     """Under which it may be written, from the nearest on."""
     while field:
         for name in (field, *_older(field)):
-            yield name if file.endswith(".json") or file.endswith(".jsonc") else _below_agent(name)
+            yield name if file.endswith(".json") or file.endswith(".jsonc") else _below_name(name)
             yield f"mode.{name.removeprefix('agent.')}"
         field = field.rpartition(".")[0]
 
@@ -68,9 +68,9 @@ def _older(field: str) -> Iterator[str]:
             yield hit.expand(older)
 
 
-def _below_agent(field: str) -> str:
-    """Its file holds one agent."""
-    return field.removeprefix("agent.").partition(".")[2]
+def _below_name(field: str) -> str:
+    """Its file holds one agent, or one command."""
+    return field.partition(".")[2].partition(".")[2]
 
 
 def _read(file: str) -> _File:

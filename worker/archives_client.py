@@ -26,7 +26,7 @@ class ArchivesClient:
         return await self._archiver().archive_one((await self.sessions.require_unarchived(session)).id)
 
     async def restore(self, archive: Path) -> SessionId:
-        """Returns the first session. Raises UsageError, Conflict."""
+        """Restore an archive; returns its first session. Raises UsageError, Conflict."""
         return (await self._archiver().restore(archive)).session
 
     def _archiver(self) -> "Archiver":

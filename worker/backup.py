@@ -140,7 +140,7 @@ async def restore(settings: Settings, file: Path, report: Report) -> BackupManif
 
 
 def is_backup(file: Path) -> bool:
-    """Raises UsageError without a file."""
+    """Whether the file is a backup. Raises UsageError if there is no file."""
     if not file.is_file():
         raise UsageError(f"There is no file {str(file)!r}.")
     with file.open("rb") as stream:
@@ -181,7 +181,7 @@ def _existing_directory(path: Path) -> Path:
 
 
 def _trees(settings: Settings, directories: Collection[Path], *own: Path) -> Iterator[BackupTree]:
-    """Outer directories first; nested ones are separate trees."""
+    """The directories' trees, outer ones first; nested ones are separate."""
     excluded = frozenset({settings.home, settings.cache, accounts.SYSTEM_STATE, *own})
     for each in sorted(directories):
         yield BackupTree(each, excluded, frozenset(directories) - {each})
@@ -241,7 +241,7 @@ def _unpack(file: Path, scratch: Path) -> BackupManifest:
 
 
 def _restore_files(file: Path, manifest: BackupManifest, settings: Settings, report: Report) -> None:
-    """Existing files stay."""
+    """Restore files; existing ones stay."""
     targets = {f"home/{name}": settings.home / name for name in _HOME_DIRECTORIES}
     for index, each in enumerate(manifest.workspaces):
         if _is_protected(Path(each), settings):

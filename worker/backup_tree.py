@@ -66,7 +66,7 @@ class BackupTree:
                 report(f"Not in the backup: {str(entry.path)!r} ({trouble}).")
 
     def members(self) -> Iterator[ArchiveMember]:
-        """Parents first, without following links."""
+        """The entries, parents first, without following links."""
         pending = [self._root]
         while pending:
             directory = pending.pop()
@@ -143,7 +143,7 @@ class _Packer:
         self._first: dict[tuple[int, int], str] = {}
 
     def add(self, entry: ArchiveMember) -> str | None:
-        """Returns what is wrong with it. Raises OSError if the tar cannot be written."""
+        """Add an entry; returns what is wrong with it. Raises OSError if the tar cannot be written."""
         name = "/".join((self._prefix, *entry.path.relative_to(self._directory).parts))
         try:
             if entry.status is None or not stat.S_ISREG(entry.status.st_mode):

@@ -76,7 +76,7 @@ class Attempts:
             except UsageError as error:
                 raise model_failed(str(error)) from error
             finally:
-                await attempt.give_way()
+                await attempt.yield_turn()
 
 
 class Attempt:
@@ -161,11 +161,11 @@ class Attempt:
             with suppress(Unavailable):
                 await model_limits.lift(self.database, self.generation)
 
-    async def give_way(self) -> None:
+    async def yield_turn(self) -> None:
         """Let others try the model, if it was this attempt's turn and it has not asked, as when its context is full."""
         if self.status.limited:
             with suppress(Unavailable):
-                await model_limits.give_way(self.database, self.generation)
+                await model_limits.yield_turn(self.database, self.generation)
 
     async def store(self, new: NewAnswer) -> StoredAnswer | TurnOver:
         """Store the answer, once, however long the database is away; detects its own unacknowledged commit."""

@@ -29,7 +29,7 @@ _FILES: Final = ("credentials_file", "config_file")
 _Stamps: TypeAlias = tuple[int, ...]
 
 
-class _Who(NamedTuple):
+class _CredentialKey(NamedTuple):
     """Whose credentials to find; without a region, only AWS's files are read."""
 
     profile: str | None
@@ -77,15 +77,15 @@ class AwsProfiles:
     def __init__(self, environment: Mapping[str, str], timeout: float = _TIMEOUT) -> None:
         self._timeout = timeout
         self._routes = AwsRoutes(environment)
-        self._sessions: dict[_Who, tuple[tuple[Path, ...], _Stamps, Any]] = {}
-        self._look_ups: dict[_Who, Future[_Credentials]] = {}  # the newest ones
-        self._credentials: dict[_Who, _Credentials] = {}  # those that requests were signed with last
+        self._sessions: dict[_CredentialKey, tuple[tuple[Path, ...], _Stamps, Any]] = {}
+        self._look_ups: dict[_CredentialKey, Future[_Credentials]] = {}  # the newest ones
+        self._credentials: dict[_CredentialKey, _Credentials] = {}  # those that requests were signed with last
 
     async def region(self, profile: str | None) -> str:
         """The profile's region in AWS's files. Raises UsageError for a profile that is not there."""
 
         def configured() -> str:
-            return self._session(_Who(profile)).get_config_variable("region") or DEFAULT_REGION
+            return self._session(_CredentialKey(profile)).get_config_variable("region") or DEFAULT_REGION
 
         try:
             return await read_in_time("AWS's configuration", configured, self._timeout)
@@ -121,13 +121,13 @@ class AwsProfiles:
 
         One that hangs is not started a second time, and delays only those of its own profile.
         """
-        who = _Who(sign_in.profile, sign_in.region, route)
+        who = _CredentialKey(sign_in.profile, sign_in.region, route)
         if who not in self._look_ups or self._look_ups[who].done():
             self._look_ups[who] = on_own_thread(lambda: self._look_up(who))
         async with asyncio.timeout(self._timeout):
             return await asyncio.wrap_future(self._look_ups[who])
 
-    def _look_up(self, who: _Who) -> _Credentials:
+    def _look_up(self, who: _CredentialKey) -> _Credentials:
         found = self._session(who).get_credentials()
         if found is None:
             raise import_extra(EXTRA, "botocore.exceptions").NoCredentialsError
@@ -135,7 +135,7 @@ class AwsProfiles:
         self._credentials[who] = _Credentials(frozen.access_key, frozen.secret_key, frozen.token)
         return self._credentials[who]
 
-    def _session(self, who: _Who) -> Any:
+    def _session(self, who: _CredentialKey) -> Any:
         """botocore's session, which keeps what it has read: a new one once a file has changed."""
         files, stamps, session = self._sessions.get(who, ((), (), None))
         if session is None or stamps != _stamps(files):

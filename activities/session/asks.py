@@ -58,7 +58,7 @@ class AskActivities:
 
 
 def _answer_by_grant(journal: Journal, row: AskRow, evaluator: PermissionEvaluator) -> AskState:
-    """A grant that came after the call was judged answers the ask."""
+    """Answer the ask by a grant that came after the call was judged."""
     found = evaluate_request(row.body, evaluator.rules, evaluator.live)
     grant = next((grant for grant in evaluator.live if grant.id == found.grant), None)
     if grant is None:

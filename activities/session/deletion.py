@@ -82,7 +82,7 @@ class Deletion:
         return DeletionReport(deleted=tuple(deleted), failures=tuple(self._failures), host=elsewhere)
 
     async def _bring_back(self, session: SessionId, archive: Path) -> None:
-        """The log stays in the database, so an archive that has it must be here."""
+        """Restore an archived session, because its log must stay in the database."""
         if not archive.is_file():
             raise Conflict(
                 f"Session {session!r} is archived, and its archive is not here: put it at {str(archive)!r}, and delete "
@@ -91,7 +91,7 @@ class Deletion:
         await self._archiver.restore(archive)
 
     async def _remove_archives(self, files: set[Path]) -> None:
-        """The session may have been restored: that leaves the file."""
+        """Remove archive files, which restoring a session leaves."""
         for file in files:
             await self._attempt(str(file), partial(asyncio.to_thread, file.unlink, missing_ok=True))
 

@@ -11,8 +11,8 @@ _QUERIES: Final = Queries("aside_requests")
 
 
 async def turn_to_ask_about(journal: Journal, nothing: str, instead: str = "") -> TurnId:
-    """The newest one, whose configuration and model count. Raises Conflict for a session that has had none (`nothing`
-    is there to be asked about), or takes none now; `instead`: what a person can do."""
+    """The session's newest turn, whose configuration and model count. Raises Conflict for a session that has had none
+    (`nothing` is there to be asked about), or takes none now; `instead`: what a person can do."""
     newest = await journal.row(_QUERIES.newest_turn, session=journal.session)
     if journal.ended:
         raise Conflict(f"Session {journal.session!r} has ended: no model is asked any more. {instead}".rstrip())

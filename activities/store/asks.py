@@ -110,7 +110,7 @@ async def of_call(journal: Journal, call: PartId) -> list[AskRow]:
 
 
 def relevant_to(known: list[AskRow], call: "CallRow") -> list[AskRow]:
-    """Those of the call's present revision, and its loop guard's."""
+    """The asks of the call's present revision, and those of the loop guard."""
     return [
         ask for ask in known if ask.revision == call.revision or (ask.request == GUARD_REQUEST and ask.by_grant is None)
     ]
@@ -181,7 +181,7 @@ def _checked_against_log(journal: Journal, row: dict[str, Any]) -> AskRow:
 
 
 def _is_forged(journal: Journal, row: dict[str, Any], ask: AskRow) -> bool:
-    """Only the row says that it was answered; a claimed call is decided in any case."""
+    """Whether only the row, and not the log, says that it was answered. A claimed call is decided in any case."""
     answered = ask.state is AskState.ANSWERED and row["call_state"] in (CallState.PREPARED, None)
     return answered and not _is_logged(journal, row, ask)
 
@@ -197,7 +197,7 @@ def _is_logged(journal: Journal, row: dict[str, Any], ask: AskRow) -> bool:
 
 
 def _logged_answer(row: dict[str, Any]) -> "tuple[Event, str]":
-    """The event and its author."""
+    """The event of an ask's answer, and its author."""
     from activities.store.events import parse_record  # start-up time of commands: it reads all events
 
     record = parse_record(bytes(row["answer"]))

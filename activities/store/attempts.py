@@ -89,18 +89,18 @@ def store(journal: Journal, generation: GenerationId, fence: Fence, digest: byte
 
 
 def remove(journal: Journal, generation: GenerationId, fence: Fence) -> None:
-    """It sends nothing: a budget holds it up, and it may be looked at any number of times."""
+    """Remove an attempt that sends nothing, because a budget holds it up: it may be tried any number of times."""
     journal.write(_QUERIES.remove, generation=generation, fence=list(fence))
 
 
 async def find(reader: RowReader, session: SessionId, choice: RequestChoice) -> AskedGeneration | None:
-    """The newest one that is meant."""
+    """The newest attempt of the chosen request."""
     rows = await reader.rows(_QUERIES.find, session=session, **choice.model_dump())
     return AskedGeneration(**rows[0]) if rows else None
 
 
 async def of_generation(reader: RowReader, generation: GenerationId) -> list[AttemptRow]:
-    """In order."""
+    """A generation's attempts, in order."""
     rows = await reader.rows(_QUERIES.of_generation, generation=generation)
     return [AttemptRow(**(row | {"digest": bytes(row["digest"])})) for row in rows]
 

@@ -93,13 +93,13 @@ class CallRow(Value):
 
     @property
     def claimed_plan(self) -> Plan:
-        """No claim exists without a plan."""
+        """The plan of a claimed call: no claim exists without one."""
         if self.plan is None:
             raise RuntimeError(f"Call {self.id!r} has a claim and no plan.")
         return self.plan
 
     def revised(self, plan: Plan | None) -> "CallRow":
-        """With another plan, for which earlier answers do not hold."""
+        """The call with another plan: earlier answers do not hold for it."""
         digest = plan.effect.digest if plan else None
         return self.model_copy(update=dict(plan=plan, digest=digest, revision=self.revision + 1))
 

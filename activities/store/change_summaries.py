@@ -38,7 +38,7 @@ async def ask(journal: Journal, generation: GenerationId) -> None:
 
 
 async def requested_for(journal: Journal, generation: GenerationId) -> TurnId | None:
-    """The turn whose configuration and model count; None: no one has asked for it."""
+    """The turn whose configuration and model count; None if there is no request."""
     found = await journal.row(_QUERIES.requested_for, session=journal.session, generation=generation)
     return found["turn"] if found else None
 

@@ -41,7 +41,7 @@ async def finish_despite_cancel(work: Coroutine[Any, Any, None], grace: float | 
 
 
 async def finish_within_grace(work: Coroutine[Any, Any, None]) -> None:
-    """The same after a cancellation: no second one comes."""
+    """Finish work after a cancellation, within the grace: no second cancellation comes."""
     await _await_within(asyncio.create_task(work), GRACE)
 
 

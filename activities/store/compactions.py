@@ -19,7 +19,7 @@ _GROWTH: Final = 8  # a context that has grown by this part (1/8) counts as anot
 
 
 class CompactionRow(Value):
-    """Its answer stands for all up to and including the answer of this turn's step. `newest`: the newest answer then;
+    """A summary: it replaces all up to and including the answer of this turn's step. `newest`: the newest answer then;
     `media`: whether models still see the pictures and documents up to it."""
 
     generation: GenerationId
@@ -90,7 +90,7 @@ class NewFailure(Value):
 
 
 def store(journal: Journal, generation: GenerationId, new: NewCompaction, cost: str | None) -> None:
-    """In the transaction that stores the summary: an interruption leaves the context before or the one after.
+    """Store a compaction in the summary's transaction: an interruption leaves the old context or the new one.
 
     The waiting step's request begins anew: its reminders go, and its answer's id will be younger than the summary's.
     """
@@ -128,7 +128,7 @@ def store_failure(journal: Journal, generation: GenerationId, new: NewFailure) -
 def shorten_prompts(
     journal: Journal, generation: GenerationId, tried: CompactionTry, shown: Mapping[MessageId, ShownPrompt]
 ) -> None:
-    """From now on models read no more of these prompts."""
+    """Record how much models read of these prompts from now on."""
     _insert_try(journal, generation, tried, CompactionOutcome.SHORTENED)
     for prompt, state in shown.items():
         journal.write(_QUERIES.shorten_prompt, prompt=prompt, **state.model_dump())

@@ -17,17 +17,17 @@ class CompletionRow(Value):
 
 
 async def complete_sessions(database: Database, prefix: str) -> list[CompletionRow]:
-    """The last changed first."""
+    """Sessions, the last changed first."""
     return [CompletionRow(**row) for row in await database.rows(_QUERIES.sessions, prefix=prefix)]
 
 
 async def complete_asks(database: Database, prefix: str) -> list[CompletionRow]:
-    """Open ones, the oldest first."""
+    """Open asks, the oldest first."""
     return [CompletionRow(**row) for row in await database.rows(_QUERIES.asks, prefix=prefix)]
 
 
 async def complete_grants(database: Database, prefix: str) -> list[CompletionRow]:
-    """Live ones, the newest first."""
+    """Live grants, the newest first."""
     rows = await database.rows(_QUERIES.grants, prefix=prefix)
     return [CompletionRow(id=row["id"], title=f"{row['body']['permission']}, {row['title']}") for row in rows]
 

@@ -45,12 +45,12 @@ async def turns(reader: RowReader, session: SessionId) -> dict[TurnId, dict[str,
 
 
 async def lock_turn_configs(batch: Statements, session: SessionId) -> None:
-    """Before its turns are copied: each copy would lock its own, in the order of the turns."""
+    """Lock all configurations before turns are copied: each copy would lock its own, in the order of the turns."""
     await batch.rows(_QUERIES.lock_turn_configs, session=session)
 
 
 async def prompts(reader: RowReader, session: SessionId) -> dict[MessageId, dict[str, Any]]:
-    """Mode, author, and what each taken prompt names for its turn."""
+    """Mode and author of each taken prompt, and what it names for its turn."""
     return {row.pop("id"): row for row in await reader.rows(_QUERIES.prompts, session=session)}
 
 
@@ -69,17 +69,17 @@ async def reminders(reader: RowReader, session: SessionId) -> dict[GenerationId,
 
 
 async def summaries(reader: RowReader, session: SessionId) -> list[SummaryRow]:
-    """The oldest first."""
+    """A session's summaries, the oldest first."""
     return [SummaryRow(**row) for row in await reader.rows(_QUERIES.summaries, session=session)]
 
 
 async def parts(reader: RowReader, message: MessageId) -> list[dict[str, Any]]:
-    """Positions and bodies."""
+    """Positions and bodies of an answer's parts."""
     return await reader.rows(_QUERIES.parts, message=message)
 
 
 async def count(reader: RowReader, session: SessionId) -> int:
-    """Messages that the session has copied."""
+    """How many messages the session has copied."""
     (row,) = await reader.rows(_QUERIES.count, session=session)
     return int(row["copied"])
 
@@ -199,7 +199,7 @@ def write_imported_message(journal: Journal, id: MessageId, position: int, messa
 
 
 def record_unseen(journal: Journal, id: MessageId, origin: str, whole: PartSeal, *, user: bool) -> None:
-    """An imported message that has nothing for a model."""
+    """Record an imported message that no model sees."""
     role: Literal["user", "assistant"] = "user" if user else "assistant"
     journal.record(MessageCopied(message=id, origin=origin, role=role, contents=(whole,)))
 
@@ -219,7 +219,7 @@ async def imported_session(reader: RowReader, session: SessionId) -> ImportedSes
 async def imported_messages(
     reader: RowReader, session: SessionId
 ) -> AsyncIterator[tuple[MessageId, dict[str, JsonValue]]]:
-    """In order, a page at a time."""
+    """An import's messages in order, a page at a time."""
     after = -1
     while rows := await reader.rows(_QUERIES.imported_messages, session=session, after=after, limit=_PAGE):
         for row in rows:

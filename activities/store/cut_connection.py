@@ -1,4 +1,4 @@
-"""Cuts a connection below the driver: a failpoint's doing."""
+"""Cuts a connection below the driver, as failpoints do."""
 
 from typing import Any
 

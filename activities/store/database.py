@@ -134,14 +134,14 @@ class Database:
             await connection.rows(_QUERIES.send, channel=CHANNEL, sessions=sessions)
 
     async def _drain_pool(self) -> None:
-        """If one is broken, or its server has become a replica, the others may be too."""
+        """Close all connections: if one is broken, or its server has become a replica, the others may be too."""
         now = asyncio.get_running_loop().time()
         if now - self._drained_at > _DRAIN_INTERVAL:
             self._drained_at = now
             await self._pool.drain()
 
     async def _raise_connect_error(self) -> None:
-        """The pool only logs it."""
+        """Raise the reason why no connection opens, which the pool only logs."""
         async with await connect(self.url, **network_options(self.url, connect_timeout=self._connect_timeout)):
             pass
 

@@ -17,7 +17,7 @@ _ERASED: Final = {table: rows for table, rows in CONTENT_ROWS.items() if table !
 
 
 async def is_left(reader: RowReader, session: SessionId) -> bool:
-    """False: it was deleted. Raises Conflict for a session at work."""
+    """Whether the session is not deleted yet. Raises Conflict for a session at work."""
     (row,) = await reader.rows(_QUERIES.obstacle, session=session)
     if row["obstacle"] is not None:
         raise Conflict(

@@ -55,7 +55,7 @@ async def since(database: Database, session: SessionId, after_id: int) -> list[D
 
 
 async def newest_id(database: Database, session: SessionId) -> int:
-    """0 if there is none."""
+    """The id of the newest delta; 0 if there is none."""
     (row,) = await database.rows(_QUERIES.newest, session=session)
     return int(row["newest"])
 
@@ -70,7 +70,7 @@ async def publish(
 
 
 def delete(journal: Journal, source: str) -> None:
-    """The event of a finished part replaces its pieces."""
+    """Delete the pieces of a finished part, which its event replaces."""
     journal.write(_QUERIES.delete, source=source)
 
 

@@ -105,7 +105,7 @@ async def verify(database: Database, session: SessionId) -> ChainVerification:
 
 
 async def _add_events(database: Database, reader: RowReader, session: SessionId, check: "ChainCheck") -> None:
-    """All after those that were checked, up to the first problem."""
+    """Check all further events, up to the first problem."""
     while rows := await _page(reader, _QUERIES.hash_chain, session, check.seq, _VERIFY_BATCH):
         contents = await _recomputed_seals(database, rows)
         for row in rows:
@@ -174,7 +174,7 @@ class ChainCheck:
         return None
 
     def _remember(self, record: EventRecord) -> None:
-        """What later events and rows are compared with."""
+        """Keep what later events and rows are compared with."""
         match record.event:
             case AskAnswered(ask=ask):
                 self._answers[ask] = record

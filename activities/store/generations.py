@@ -93,9 +93,9 @@ async def begin(
         turns.record_step(journal, generation.turn, generation.step)
     if found.limited and found.turn_status is not None:
         model, failures = found.turn_status.model, found.failures
-        held = await model_limits.hold(journal, registered, fence, model, failures)
-        if held is not None:
-            return BackoffPending(seconds=held, failures=failures)
+        pause = await model_limits.admit(journal, registered, fence, model, failures)
+        if pause is not None:
+            return BackoffPending(seconds=pause, failures=failures)
     return found.model_copy(update={"id": registered.id})
 
 
@@ -153,7 +153,7 @@ async def commit(journal: Journal, generation: Generation, fence: Fence, new: Ne
 
 
 async def _comes_late(journal: Journal, new: NewCompaction | NewFailure) -> bool:
-    """Whether the turn that has asked for it has ended, or another summary has come since: it is only paid."""
+    """Whether its turn has ended, or another summary has come since: then it only counts as paid."""
     turn, newest = await asyncio.gather(
         turns.turn_status(journal, new.tried.turn), compactions.newest(journal, journal.session)
     )

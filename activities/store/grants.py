@@ -53,7 +53,7 @@ async def list_live(journal: Journal) -> tuple[Grant, ...]:
 
 
 def live_later(journal: Journal) -> Callable[[], tuple[Grant, ...]]:
-    """Read with the other statements; call the result after the transaction."""
+    """The live grants, read with the other statements: call the result after the transaction."""
     pending = journal.submit(_QUERIES.live, session=journal.session)
     return lambda: _grants(pending.result())
 

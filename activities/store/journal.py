@@ -114,7 +114,7 @@ class Journal:
 
     @property
     def version_after(self) -> SessionVersion:
-        """After the commit."""
+        """The session's version after the commit."""
         return replace(self.version, seq=self.next_seq - 1, head=self._heads()[-1])
 
     @property
@@ -308,7 +308,7 @@ async def write_optimistically(
 
 
 def announce(database: Database, journal: Journal) -> None:
-    """After the commit of what a journal has appended."""
+    """Notify watchers after the commit of what a journal has appended."""
     database.notifications.add(journal.followed)
     if database.on_commit is not None:
         for each in journal.recorded:

@@ -27,8 +27,8 @@ _KEPT_INFO: Final = (
 
 
 async def erase(journal: Journal, message: MessageId) -> tuple[PartId, ...]:
-    """A prompt, or an answer with what its calls hold; returns these. Raises NotFound, and Conflict for a message that
-    an open turn needs."""
+    """Erase a prompt, or an answer with the contents of its calls; returns these calls. Raises NotFound, and Conflict
+    for a message that an open turn needs."""
     row = await journal.row(_QUERIES.find, session=journal.session, message=message)
     _check(journal, message, row)
     role = row["role"] if row else ""
@@ -65,14 +65,14 @@ def _check(journal: Journal, message: MessageId, row: dict[str, Any] | None) -> 
 
 
 async def _erase_todos(journal: Journal, outcomes: Sequence[Mapping[str, Any] | None]) -> None:
-    """If one of these calls has made the list as it is."""
+    """Erase the to-do list if one of these calls has made it as it is."""
     listed = await todos(journal, journal.session)
     if listed and any(outcome is not None and outcome["metadata"].get("todos") == listed for outcome in outcomes):
         journal.write(_QUERIES.delete_todos, session=journal.session)
 
 
 async def _erase_answer(journal: Journal, message: MessageId, calls: tuple[PartId, ...]) -> None:
-    """A provider wants a result for each call, and words where there is none."""
+    """Erase an answer. Providers need a result for each call, and a text where there is no call."""
     journal.write(_QUERIES.erase_answer, message=message)
     journal.write(_QUERIES.delete_parts, message=message)
     if not calls:

@@ -57,7 +57,7 @@ async def drop_empty_schema(postgres_url: str) -> None:
 
 
 async def current_version(postgres_url: str) -> int:
-    """0 for an empty database. Raises DatabaseForeign."""
+    """The number of the newest migration; 0 for an empty database. Raises DatabaseForeign."""
     with translate_errors():
         async with await connect(postgres_url) as connection:
             return await _applied_version(connection, scripts())

@@ -23,18 +23,18 @@ def note_failure(journal: Journal, model: str, kind: str, pause: float) -> None:
         journal.write(_QUERIES.note, model=model, pause=pause)
 
 
-async def hold(journal: Journal, generation: Generation, fence: Fence, model: str, failures: int) -> float | None:
-    """Pause a registered generation behind the limit, in seconds; None: it may ask, as the first behind the limit.
+async def admit(journal: Journal, generation: Generation, fence: Fence, model: str, failures: int) -> float | None:
+    """How many seconds a registered generation waits, as its model is over a limit; None: it may ask.
 
-    Until the end of the limit, or for 5 s while another one tries, and a second longer for each that came before it.
-    One that tries and is lost, or begins again and again, is followed after a minute. One that has waited for a day is
-    held no more.
+    It waits until the limit ends, or 5 s while another generation tries, and a second more for each that came before
+    it. One that tries and is lost, or begins again and again, delays the others for a minute at most. After a day it
+    waits no more.
     """
     asked = {"generation": generation.id, "model": model}
     (row,) = await journal.rows(_QUERIES.admit, **asked, over_limit=list(_OVER_LIMIT), longest=_LONGEST_HOLD)
     if row["pause"] is None:
         return None
-    (held,) = await journal.rows(_QUERIES.hold, generation=generation.id, kind=BEHIND_LIMIT, pause=row["pause"])
+    (paused,) = await journal.rows(_QUERIES.pause, generation=generation.id, kind=BEHIND_LIMIT, pause=row["pause"])
     if row["announced"]:
         note = NoteId(f"{generation.id}/held/{fence.epoch}-{fence.sequence}-{fence.attempt}")
         journal.record(
@@ -45,17 +45,17 @@ async def hold(journal: Journal, generation: Generation, fence: Fence, model: st
                 kind=BEHIND_LIMIT,
                 note=note,
                 seal=notes.store(journal, note, _REASON),
-                next_at=held["next_at"].isoformat(timespec="milliseconds"),
+                next_at=paused["next_at"].isoformat(timespec="milliseconds"),
             )
         )
     return float(row["pause"])
 
 
 async def lift(reader: RowReader, generation: Generation) -> None:
-    """The provider has accepted the request that tried again."""
+    """Lift the limit: the provider has accepted the request that tried again."""
     await reader.rows(_QUERIES.lift, generation=generation.id)
 
 
-async def give_way(reader: RowReader, generation: Generation) -> None:
-    """The generation has ended its attempt; if it tried the model and did not ask it, another one may."""
-    await reader.rows(_QUERIES.give_way, generation=generation.id)
+async def yield_turn(reader: RowReader, generation: Generation) -> None:
+    """Let another generation try the model, if it was this one's turn and it has ended without asking."""
+    await reader.rows(_QUERIES.yield_turn, generation=generation.id)

@@ -31,7 +31,7 @@ def translate_errors() -> Iterator[None]:
 
 
 def _translate(error: Exception) -> Exception | None:
-    """None for a bug of ours."""
+    """Our error for the driver's; None for a bug of ours."""
     code = error.sqlstate if isinstance(error, psycopg.Error) else None
     why = _driver_message(error)
     if isinstance(error, psycopg.errors.SerializationFailure) and why.endswith(_MOVED_ON):

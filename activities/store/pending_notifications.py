@@ -55,7 +55,7 @@ PendingNotification = BudgetNotification | AskNotification | TurnEndNotification
 
 
 async def take_due(database: Database) -> list[PendingNotification]:
-    """The oldest first; marks them as sent."""
+    """The notifications that are due, the oldest first; marks them as sent."""
     waiting = await database.rows(_QUERIES.take_asks, limit=_BATCH)
     asks = [_ask(row.pop("body"), row.pop("tool"), row) for row in waiting]
     ends = [TurnEndNotification(**row) for row in await database.rows(_QUERIES.take_turn_ends, limit=_BATCH)]

@@ -49,7 +49,7 @@ class PipelinedConnection(AsyncConnection[TupleRow]):
         self._adapter: abc.Transformer | None = None
 
     async def wait(self, gen: PQGen[T], *given: Any, **named: Any) -> T:
-        """With our limit, except for notifications (`timeout`), which may never come."""
+        """Wait for the server with our limit, except for notifications (`timeout`), which may never come."""
         if named.get("timeout") is not None:
             return await super().wait(gen, *given, **named)
         loop = asyncio.get_running_loop()
@@ -65,7 +65,7 @@ class PipelinedConnection(AsyncConnection[TupleRow]):
 
     @contextmanager
     def response_timeout(self, seconds: float | None) -> Iterator[None]:
-        """Another limit within the block, if any."""
+        """Use another limit, if any, within the block."""
         before = self.limit
         self.limit = before if seconds is None else seconds
         try:

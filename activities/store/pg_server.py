@@ -32,13 +32,13 @@ async def inspect_server(url: str) -> Server:
 
 
 async def server_time(url: str) -> float:
-    """In seconds since 1970."""
+    """The server's time, in seconds since 1970."""
     (now,) = await query_row(url, "SELECT extract(epoch FROM clock_timestamp())::float8")
     return float(now)
 
 
 async def database_size(url: str) -> int:
-    """In bytes."""
+    """The database's size in bytes."""
     (taken,) = await query_row(url, "SELECT pg_database_size(current_database())")
     return int(taken)
 

@@ -24,12 +24,12 @@ class ProjectRow(Value):
 
 
 def add(batch: Statements, host: str | None, worktree: str, vcs: str | None) -> None:
-    """An existing one stays."""
+    """Add a project; an existing one stays."""
     batch.write(_QUERIES.add, host=host, worktree=worktree, vcs=vcs)
 
 
 async def list_all(database: Database) -> list[ProjectRow]:
-    """The last changed first."""
+    """All projects, the last changed first."""
     return [ProjectRow(**row) for row in await database.rows(_QUERIES.list)]
 
 

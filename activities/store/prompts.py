@@ -71,14 +71,14 @@ async def steered(journal: Journal) -> list[MessageId]:
 
 
 def take(journal: Journal, prompt: MessageId, turn: TurnId, step: int) -> None:
-    """The model reads it at this step."""
+    """Take a prompt: the model reads it at this step."""
     seq = journal.record(PromptTaken(prompt=prompt, turn=turn, step=step))
     work.take(journal, _item(prompt), turn)
     journal.write(_QUERIES.take, id=prompt, step=step, taken_seq=seq)
 
 
 async def referring(reader: RowReader, session: SessionId) -> dict[MessageId, PromptContent]:
-    """The taken ones whose references no step has looked for, in the order of taking."""
+    """Taken prompts whose references no step has looked for, in the order of taking."""
     rows = await reader.rows(_QUERIES.referring, session=session)
     return {row["id"]: PromptContent.model_validate(row["body"]) for row in rows}
 
@@ -95,19 +95,19 @@ async def texts(reader: RowReader, session: SessionId) -> list[str]:
 
 
 async def read(reader: RowReader, prompt: MessageId | None) -> PromptContent | None:
-    """Unless it is deleted; None for none."""
+    """A prompt's content; None if it is deleted or there is none."""
     rows = await reader.rows(_QUERIES.body, id=prompt)
     return PromptContent.model_validate(rows[0]["body"]) if rows else None
 
 
 async def system(reader: RowReader, prompt: MessageId | None) -> str | None:
-    """The instructions of a prompt, unless it is deleted; None for none."""
+    """The instructions of a prompt; None if it is deleted or has none."""
     content = await read(reader, prompt)
     return content.system if content else None
 
 
 async def subtask(reader: RowReader, prompt: MessageId, place: int) -> SubtaskPart | None:
-    """The one that a person has asked for at this place among the parts of a prompt, unless that is deleted."""
+    """The subtask that a person has put at this place among the parts of a prompt; None if the prompt is deleted."""
     content = await filled(reader, prompt)
     return content.by_person.subtasks.get(place) if content else None
 
@@ -119,7 +119,7 @@ async def filled(reader: RowReader, prompt: MessageId) -> PromptContent | None:
 
 
 async def names(reader: RowReader, prompt: MessageId) -> tuple[str, ...]:
-    """That may be those of agents which a person mentions in a prompt."""
+    """The names in a prompt by which a person may mention agents."""
     content = await read(reader, prompt)
     return mentioned_names(content.by_person) if content else ()
 

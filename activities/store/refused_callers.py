@@ -25,7 +25,7 @@ class RefusalReason(StrEnum):
 
 
 class RefusalTotals(Value):
-    """In all sessions."""
+    """Counts of refusals in all sessions."""
 
     foreign: int
     epoch: int

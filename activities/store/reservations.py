@@ -39,7 +39,7 @@ class ReservationRow(Value):
 
 
 class AsideReservation(Value):
-    """For a request apart from the turns of a session."""
+    """What a request apart from a session's turns has reserved."""
 
     generation: GenerationId
     session: SessionId

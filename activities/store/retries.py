@@ -68,7 +68,7 @@ async def _find(journal: Journal, retry: RetryId) -> RetryRequest:
 
 
 def _why_not(turn: dict[str, Any]) -> str | None:
-    """None if the turn failed and nothing follows."""
+    """Why the turn cannot be retried; None if it failed and nothing follows."""
     if turn["parent"] is not None:
         return f"it is a subagent's: {turn['parent']!r} has its failure, and decides how to go on."
     if turn["state"] == "open":

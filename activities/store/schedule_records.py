@@ -116,7 +116,7 @@ def record(
 
 
 async def newest(reader: RowReader, schedule: ScheduleId) -> list[ScheduleRecordRow]:
-    """The newest first."""
+    """A schedule's newest records, the newest first."""
     return [ScheduleRecordRow(**row) for row in await reader.rows(_QUERIES.newest, schedule=schedule, limit=_LISTED)]
 
 
@@ -172,7 +172,7 @@ class _RecordsCheck:
             self.problem = f"its row says that it is {self.owner['state']}, and its records do not"
 
     def _is_sealed(self, found: ScheduleRecordRow, salt: bytes | None) -> bool:
-        """Nothing is left of a deleted one's contents."""
+        """Whether the contents match the seal; nothing is left of a deleted schedule's contents."""
         if self.owner["state"] == "deleted":
             return salt is None and found.note is None
         content = definition(self.owner) if found.kind is RecordKind.CREATED else found.note

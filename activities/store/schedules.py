@@ -65,7 +65,7 @@ class ScheduleRow(NewSchedule):
 
     @property
     def last_record(self) -> LastRecord:
-        """Under its lock."""
+        """The end of its records, as of its lock."""
         return LastRecord(self.id, self.seq, self.head, self.now)
 
     @property
@@ -102,7 +102,7 @@ class ScheduleTroubles(Value):
 
 
 async def create(database: Database, new: NewSchedule, actor: Actor) -> ScheduleRow:
-    """An existing one stays. Raises UsageError for one that is never due."""
+    """Create a schedule; an existing one stays. Raises UsageError for one that is never due."""
     async with database.statements() as batch:
         (clock,) = await batch.rows(b"SELECT now() AS now")
         next_at = next_after(new.recurrence, clock["now"], ZoneInfo(new.zone))
@@ -136,7 +136,7 @@ def not_found(schedule: ScheduleId) -> NotFound:
 async def list_all(
     reader: RowReader, *, schedule: ScheduleId | None = None, include_over: bool = False
 ) -> list[ScheduleRow]:
-    """The next due first; `include_over`: those that are done or deleted, too."""
+    """All schedules, the next due first; `include_over`: those that are done or deleted, too."""
     rows = await reader.rows(_QUERIES.list_all, id=schedule, all=include_over)
     return [ScheduleRow(**row) for row in rows]
 
@@ -192,7 +192,7 @@ async def wanted(reader: RowReader) -> list[EngineSchedule]:
 
 
 async def mark_sent(database: Database, schedule: EngineSchedule, trouble: str | None = None) -> None:
-    """Temporal has it as it was at that version, or refuses it."""
+    """Record that Temporal has the schedule as of that version, or refuses it."""
     await database.rows(_QUERIES.sent, id=schedule.id, version=schedule.version, trouble=trouble)
 
 
@@ -202,7 +202,7 @@ async def overdue(reader: RowReader, seconds: float) -> list[ScheduleId]:
 
 
 async def pause_all(database: Database, note: str, actor: Actor) -> Sequence[ScheduleId]:
-    """Returns those that were active."""
+    """Pause all schedules; returns those that were active."""
     async with database.statements() as batch:
         active = [each.id for each in await wanted(batch)]
         for schedule in active:

@@ -100,7 +100,7 @@ class TotalsRow(Value):
 
 
 async def create(database: Database, new: NewSession, actor: Actor) -> None:
-    """An existing session stays."""
+    """Create a session; an existing one stays."""
     async with database.statements() as batch:
         if journal := await create_in(batch, database.turn_configs, new, actor):
             add_project(batch, new)
@@ -164,7 +164,7 @@ def _created_event(new: NewSession) -> SessionCreated:
 
 
 async def ids(database: Database) -> list[SessionId]:
-    """The last changed first."""
+    """The sessions' ids, the last changed first."""
     return [row["id"] for row in await database.rows(_QUERIES.ids)]
 
 
@@ -200,12 +200,12 @@ async def configure(journal: Journal, sources: ConfigSources) -> tuple[str, ...]
 
 
 def switch_agent(journal: Journal, agent: str) -> None:
-    """A prompt that names no agent is for this one from now on."""
+    """From now on, prompts that name no agent are for this one."""
     journal.write(_QUERIES.switch_agent, session=journal.session, agent=agent)
 
 
 def save_directory_identity(journal: Journal, directory_identity: DirectoryIdentity | None) -> None:
-    """None, if it was not found, keeps the last one: the next turn is checked against it."""
+    """Save the directory's identity for the next turn's check; None (it was not found) keeps the last one."""
     if directory_identity is not None:
         found = Json(directory_identity.model_dump())
         journal.write(_QUERIES.save_directory_identity, session=journal.session, directory_identity=found)
@@ -217,7 +217,7 @@ async def tree(reader: RowReader, session: SessionId) -> list[SessionId]:
 
 
 async def compacting_since(reader: RowReader, session: SessionId) -> datetime | None:
-    """None: its context is not being summarised."""
+    """Since when its context is being summarised; None if it is not."""
     rows = await reader.rows(_QUERIES.compacting, session=session)
     return rows[0]["begun_at"] if rows else None
 
@@ -241,7 +241,7 @@ def add_rules(journal: Journal, known: Ruleset, more: Ruleset) -> None:
 
 
 async def end(journal: Journal, reason: str) -> None:
-    """Doors then refuse prompts, and a waiting run closes its turn."""
+    """End a session: doors then refuse prompts, and a waiting run closes its turn."""
     ended = await journal.row(_QUERIES.end, session=journal.session)
     if ended is not None:
         journal.record(SessionEnded(reason=reason))

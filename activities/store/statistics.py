@@ -26,8 +26,8 @@ async def read(
     offset: timedelta,
     limit: int,
 ) -> Statistics:
-    """Days are those of local time, at `offset` from UTC. `limit`: at most so many names of each kind, the most
-    expensive, and so many days, the last."""
+    """Days are those of local time, at `offset` from UTC. `limit`: how many names of each kind at most, the most
+    expensive, and how many days, the last."""
     values = {
         **wanted.model_dump(include={"directory", "worktree", "since", "before"}),
         "below": None if wanted.below is None else wanted.below.rstrip("/") + "/",

@@ -25,7 +25,7 @@ class StepFailureRow(Value):
 
 
 async def of_session(reader: RowReader, session: SessionId) -> list[StepFailureRow]:
-    """The oldest first."""
+    """A session's failed attempts, the oldest first."""
     records = [parse_record(bytes(row["canonical"])) for row in await reader.rows(_QUERIES.of_session, session=session)]
     failed = [(record.at, record.event) for record in records if isinstance(record.event, ModelRetry)]
     ids = [event.note for _, event in failed]

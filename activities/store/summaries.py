@@ -42,7 +42,7 @@ class SummaryAnswerRow(Value):
 
 
 async def of_session(reader: RowReader, session: SessionId) -> list[SummaryAnswerRow]:
-    """The oldest first."""
+    """A session's summaries, the oldest first."""
     rows, parts = await asyncio.gather(
         reader.rows(_QUERIES.answers, session=session), reader.rows(_QUERIES.parts, session=session)
     )

@@ -70,14 +70,15 @@ class SubagentTask(Value):
 def start(
     journal: Journal, call: PartId, child: SessionId, prompt: MessageId, agent: str, *, background: bool = False
 ) -> None:
-    """Another session's prompt works for a call of this one; in the `background`, the call does not wait for it."""
+    """Start a task: another session's prompt works for a call of this one. In the `background`, the call does not wait
+    for it."""
     delivery = Delivery.DUE if background else None
     journal.write(_QUERIES.insert, call=call, session=journal.session, child=child, prompt=prompt, delivery=delivery)
     journal.record(TaskStarted(call=call, child=child, prompt=prompt, agent=agent, background=background))
 
 
 async def count_at_work(journal: Journal) -> int:
-    """The session's subagents, also in the background."""
+    """How many subagents of the session are at work, also in the background."""
     (row,) = await journal.rows(_QUERIES.count_at_work, session=journal.session)
     return int(row["tasks"])
 
@@ -106,7 +107,7 @@ async def ended(
 
 
 async def undelivered(journal: Journal, call: PartId) -> UndeliveredResult | None:
-    """None: its result was delivered meanwhile, or is held."""
+    """A task's undelivered result; None if it was delivered meanwhile, or is held."""
     row = await journal.row(_QUERIES.undelivered, call=call)
     return UndeliveredResult(withdrawn=row["result"]) if row is not None else None
 

@@ -23,7 +23,7 @@ def give(journal: Journal, title: str, generation: GenerationId | None = None) -
 
 
 def settle(journal: Journal, generation: GenerationId, title: str | None) -> None:
-    """The model has answered; None: without a title."""
+    """Store the model's title; None if its answer has none."""
     if title is not None:
         give(journal, title, generation)
     else:
@@ -31,7 +31,8 @@ def settle(journal: Journal, generation: GenerationId, title: str | None) -> Non
 
 
 async def ask(journal: Journal, generation: GenerationId) -> None:
-    """A person wants a title of the model. Raises Conflict for a session that has had no turn, or takes none now."""
+    """Request a title from the model, as a person wants. Raises Conflict for a session that has had no turn, or takes
+    none now."""
     name_it = f"`holdfast title {journal.session} TEXT` names it."
     _request(journal, generation, await turn_to_ask_about(journal, "there is nothing to name yet", name_it))
     journal.record(TitleRequested(generation=generation))
@@ -39,7 +40,7 @@ async def ask(journal: Journal, generation: GenerationId) -> None:
 
 
 async def request_if_due(journal: Journal, turn: TurnId) -> GenerationId | None:
-    """For a turn that opens."""
+    """Request a title if the turn that opens is due one."""
     facts = await journal.row(_QUERIES.facts, session=journal.session)
     if facts is None or not wants_title(**facts):
         return None
@@ -48,13 +49,13 @@ async def request_if_due(journal: Journal, turn: TurnId) -> GenerationId | None:
 
 
 async def requested_at(journal: Journal, turn: TurnId) -> GenerationId | None:
-    """What is still to be asked for an open turn."""
+    """The title that an open turn still has to ask for."""
     found = await journal.row(_QUERIES.of_turn, session=journal.session, turn=turn)
     return found["generation"] if found else None
 
 
 async def requested_for(journal: Journal, generation: GenerationId) -> TurnId | None:
-    """The turn whose configuration and model count; None: no title is wanted any more."""
+    """The turn whose configuration and model count; None if no title is wanted any more."""
     found = await journal.row(_QUERIES.requested_for, session=journal.session, generation=generation)
     return found["turn"] if found else None
 

@@ -66,7 +66,7 @@ class TranscriptCache(Generic[T]):
     async def _continued(
         self, reader: RowReader, session: SessionId, cached: _CachedTranscript[T] | None
     ) -> Transcript | None:
-        """None if newer messages do not follow the cached ones."""
+        """The cached transcript with newer messages; None if these do not follow it."""
         if cached is None:
             return None
         last = cached.messages[-1]
@@ -146,7 +146,7 @@ def _calls(message: Entry) -> list[ToolPart]:
 
 
 def _size(message: Entry) -> int:
-    """With the contents of files that a prompt holds."""
+    """A message's size in characters, with the files that a prompt contains."""
     if isinstance(message, UserMessage):
         held = (value for part in message.parts for _, value in part if isinstance(value, str))
         return _OBJECT_BYTES + sum(map(len, (message.system or "", *held)))
@@ -157,7 +157,7 @@ def _size(message: Entry) -> int:
 
 
 def _call_size(call: ToolPart) -> int:
-    """In characters."""
+    """A call's size in characters."""
     outcome = call.outcome
     arguments = len(str(call.arguments))
     if outcome is None:

@@ -21,7 +21,7 @@ _RULES: Final[TypeAdapter[Ruleset]] = TypeAdapter(Ruleset, config=ConfigDict(def
 
 
 class TurnConfigCache:
-    """The ones used last."""
+    """The configurations that were used last."""
 
     def __init__(self) -> None:
         self._cached: LruCache[TurnConfigId, TurnConfig] = LruCache(_MAX_ENTRIES)
@@ -41,7 +41,7 @@ class TurnConfigCache:
 
 
 async def rules(reader: RowReader, ids: Collection[TurnConfigId]) -> dict[TurnConfigId, Ruleset]:
-    """Only the rules of each: commands need not load what a configuration is."""
+    """The rules of each configuration alone, so that commands need not load the whole model."""
     rows = await reader.rows(_QUERIES.get, ids=sorted(ids)) if ids else []
     # not in SQL: PostgreSQL cannot look into a body with NUL, as instructions may have
     return {row["id"]: _RULES.validate_python(row["body"]["rules"]) for row in rows}

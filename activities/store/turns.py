@@ -116,7 +116,7 @@ async def open_new(
     instructed_by: MessageId | None = None,
     retry: RetryId | None = None,
 ) -> TurnRow:
-    """With `error`, the turn can only be ended. `instructed_by`: the prompt whose `system` is for it."""
+    """Open a turn. With `error`, it can only be ended. `instructed_by`: the prompt whose `system` is for it."""
     frozen = turn_config.id
     journal.write(_TURN_CONFIGS.insert, id=frozen, body=Json(turn_config.model_dump(mode="json")))
     named = {"turn_config": frozen, "agent": agent, "model": model, "variant": variant}
@@ -127,7 +127,7 @@ async def open_new(
 
 
 def record_change(journal: Journal, turn: TurnRow, before: TurnConfigId, changes: str) -> None:
-    """Its configuration differs from the one `before`."""
+    """Record that the turn's configuration differs from the one `before`."""
     note = NoteId(f"{turn.id}/configuration")
     seal = notes.store(journal, note, changes)
     journal.record(ConfigurationChanged(turn=turn.id, before=before, after=turn.turn_config, note=note, seal=seal))
@@ -150,7 +150,7 @@ def record_step(journal: Journal, turn: TurnId, step: int) -> None:
 
 
 def change_model(journal: Journal, turn: TurnId, model: str, change: str, *, reason: str | None = None) -> None:
-    """Another model takes over from the next request on, without a variant. `change` names it in the turn."""
+    """Have another model take over from the next request on, without a variant. `change` names it in the turn."""
     journal.write(_QUERIES.change_model, turn=turn, model=model)
     note = _change_note(turn, change) if reason else None
     words = notes.store(journal, note, reason) if note and reason else None
@@ -167,7 +167,7 @@ def _change_note(turn: TurnId, change: str) -> NoteId:
 
 
 async def close(journal: Journal, turn: TurnId, reason: str, error: str | None) -> None:
-    """An ended turn stays as it is."""
+    """Close a turn; one that has ended stays as it is."""
     if await journal.row(_QUERIES.close, turn=turn, reason=reason, error=error):
         note = NoteId(f"{turn}/error") if error else None
         words = notes.store(journal, note, error) if note and error else None

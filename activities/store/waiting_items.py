@@ -75,7 +75,7 @@ async def pending_asks(
 
 
 async def pending_ask_ids(database: Database) -> list[AskId]:
-    """The oldest first."""
+    """The ids of open asks, the oldest first."""
     return [row["id"] for row in await database.rows(_ASKS.open_ids)]
 
 

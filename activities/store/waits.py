@@ -50,7 +50,7 @@ class OpenFileWait(Value):
 
 
 async def begin(journal: Journal, call: PartId, subject: WaitSubject, until: timedelta | datetime | None) -> None:
-    """A duration counts from now, by the database's clock."""
+    """Begin a wait; a duration counts from now, by the database's clock."""
     after = until.total_seconds() if isinstance(until, timedelta) else None
     moment = until if isinstance(until, datetime) else None
     (row,) = await journal.rows(
@@ -89,7 +89,7 @@ async def end(journal: Journal, call: PartId, ending: WaitEnd, text: str | None 
 
 
 async def end_and_notify(journal: Journal, call: PartId, ending: WaitEnd, text: str | None = None) -> bool:
-    """And have the session's run go on."""
+    """End a wait, and have the session's run go on."""
     if not await end(journal, call, ending, text):
         return False
     journal.notify(WakeKind.SETTLED, call)

@@ -1,4 +1,4 @@
-"""A new kind of work is a module and a line here."""
+"""The kinds of work and their actions: a new kind is a module and a line here."""
 
 from collections.abc import Awaitable, Callable, Container, Mapping
 from dataclasses import dataclass

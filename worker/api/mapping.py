@@ -12,7 +12,7 @@ V = TypeVar("V", bound=Value)
 
 
 def from_row(kind: type[V], row: Value) -> V:
-    """A field that is named otherwise in the row has an alias."""
+    """A value made from a row; a field with another name in the row has an alias."""
     return kind.model_validate(row, from_attributes=True)
 
 

@@ -83,7 +83,7 @@ class Overview(Value):
 
     @property
     def working(self) -> bool:
-        """Or will be, without a person: a task in the background wakes it."""
+        """Whether it works, or will without a person: a task in the background wakes it."""
         return self.turn_state == "open" or self.untaken > 0 or self.background > 0
 
 

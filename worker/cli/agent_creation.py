@@ -105,7 +105,7 @@ def _ask_mode() -> str:
 
 
 def _ask_tools() -> str | None:
-    """None: all."""
+    """The tools that the person wants; None: all."""
     question = f"Which tools may it use, with commas between: {', '.join(OF_TOOLS)}"
     while True:
         typed: str = click.prompt(question, default="all", err=True)

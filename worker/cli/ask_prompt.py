@@ -38,7 +38,7 @@ class AskPrompt:
 
     @property
     def prompt(self) -> str:
-        """Empty while no ask is shown."""
+        """The prompt's text; empty while no ask is shown."""
         return f"{self._dialog.prompt}{self._follower.keyboard.typed}" if self._dialog is not None else ""
 
     async def on_raised(self, entry: InboxEntry) -> None:
@@ -55,7 +55,7 @@ class AskPrompt:
             await self._next()
 
     async def on_line(self, text: str | None, ask: AskId) -> None:
-        """None, the end of the input, leaves the asks open."""
+        """Take a typed line. None, the end of the input, leaves the asks open."""
         if self._dialog is None or self._dialog.entry.id != ask:  # settled elsewhere meanwhile
             return
         if text is None:

@@ -92,7 +92,7 @@ def budget_options(command: Callable[..., int]) -> Callable[..., int]:
 
 
 def check_priced(settings: Settings, config: "Config", model: str, limits: ChosenLimits) -> None:
-    """Under a limit of cost, by flags or configured. Raises UsageError for a model whose price is not known."""
+    """Raises UsageError for a model of unknown price under a limit of cost, by flags or configured."""
     if limits.of_cost or config.holdfast.budget.of_cost:
         from worker.cli import model_choices  # start-up time: the tables of models
 
@@ -100,5 +100,5 @@ def check_priced(settings: Settings, config: "Config", model: str, limits: Chose
 
 
 def _limits(options: dict[str, Any], prefix: str) -> BudgetLimits:
-    """Takes them out of the options."""
+    """Take the limits out of the options."""
     return BudgetLimits(**{str(unit): options.pop(f"{prefix}{unit}") for unit in Unit})

@@ -43,7 +43,7 @@ def async_command(work: Callable[Concatenate[Settings, P], Coroutine[Any, Any, i
 
 
 class ListingGroup(click.Group):
-    """Without a command it runs its `list`, whose options it takes, too."""
+    """A group of commands that without one runs its `list`, and takes the options of that, too."""
 
     def add_command(self, cmd: click.Command, name: str | None = None) -> None:
         @click.pass_context
@@ -124,7 +124,7 @@ def current_directory() -> Path:
 
 
 def require_text(typed: str) -> str:
-    """`typed`. Raises UsageError for what no record can hold."""
+    """Returns `typed`. Raises UsageError for text that no record can contain."""
     if any("\ud800" <= each <= "\udfff" for each in typed):
         raise UsageError(f"{typed!r} is no UTF-8 text: nothing is recorded under it.")
     return typed

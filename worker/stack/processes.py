@@ -42,7 +42,7 @@ def ref(pid: int) -> ProcessRef:
 def born(pid: int) -> str | None:
     """None if gone or a zombie."""
     if sys.platform != "linux":
-        return _born_elsewhere(pid)
+        return _born_by_psutil(pid)
     state, ticks = _state_and_ticks(pid)
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     return None if state in "ZX" else f"{boot}/{ticks}"
@@ -97,7 +97,7 @@ def _state_and_ticks(pid: int) -> tuple[str, str]:
     return fields[0], fields[19]
 
 
-def _born_elsewhere(pid: int) -> str | None:
+def _born_by_psutil(pid: int) -> str | None:
     import psutil  # Linux need not load it
 
     try:

@@ -27,7 +27,7 @@ FROM (SELECT) AS one LEFT JOIN LATERAL (
     SELECT model, until, now() BETWEEN noted_at AND until AS announced FROM model_limit WHERE model = %(model)s
 ) l ON true
 
--- name: hold
+-- name: pause
 -- Pause a generation without counting a failure.
 UPDATE generation SET kind = %(kind)s, paused_at = now(), next_at = now() + make_interval(secs => %(pause)s)
 WHERE id = %(generation)s RETURNING next_at
@@ -36,6 +36,6 @@ WHERE id = %(generation)s RETURNING next_at
 -- The limit of a model is over for the generation that tried it again.
 DELETE FROM model_limit WHERE probe = %(generation)s
 
--- name: give_way
--- A generation that was to try a model has not asked it.
+-- name: yield_turn
+-- A generation whose turn it was to try a model has not asked it.
 UPDATE model_limit SET probe = NULL, probe_at = NULL WHERE probe = %(generation)s

@@ -132,7 +132,7 @@ async def test_one_that_has_not_asked_gives_way_at_once(database: Database, tmp_
     first, second, _ = await three(database, tmp_path)
     await pass_time(database, limit=True)
     assert await begin(first, 2) is None
-    await model_limits.give_way(database, generation(first))
+    await model_limits.yield_turn(database, generation(first))
     assert await begin(second) is None
 
 

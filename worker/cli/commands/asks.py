@@ -161,7 +161,7 @@ def _print_ask(entry: InboxEntry, *, whole: bool) -> None:
 
 
 def _print_heading(text: str) -> None:
-    """Its id is bold."""
+    """Print the ask's heading, its id in bold."""
     first, *others = wrap_text(text, terminal_columns(), 2)
     id, blank, rest = first.partition(" ")
     print_rows([joined(styled(id, "bold"), blank, rest), *others])

@@ -106,7 +106,7 @@ async def _refresh(settings: Settings, address: str) -> None:
 
 
 def _rows(found: Sequence[ModelChoice], missing: Collection[str], room: int | None, *, verbose: bool) -> list[Row]:
-    """With a column for keys, if one is missing."""
+    """The rows, with a column for keys if any is missing."""
     if not found or (room is None and not verbose):
         return [escape_exact(each.model) for each in found]
     headings = (*([_KEY] if missing else []), *_HEADINGS, *(_MORE_HEADINGS if verbose else ()))
@@ -171,7 +171,7 @@ def _json(choice: ModelChoice, missing: Collection[str]) -> dict[str, Any]:
 
 
 def _price(price: Price | None) -> dict[str, Any] | None:
-    """US dollars per million tokens."""
+    """The price in US dollars per million tokens."""
     if price is None:
         return None
     tiers = [{"above": tier.above, **_json_rates(tier)} for tier in price.tiers]

@@ -14,7 +14,7 @@ _NOTE = 300
 
 
 def describe_created(entry: ScheduleEntry, now: datetime) -> Iterator[str]:
-    yield f"It prompts {_whom(entry)}: {describe_timing(entry)}; {describe_state(entry, now)}."
+    yield f"It prompts {_prompted_sessions(entry)}: {describe_timing(entry)}; {describe_state(entry, now)}."
     yield (
         "It runs while the stack does. `holdfast schedules` lists it; its subcommands pause it, run it now, or "
         "delete it."
@@ -85,7 +85,7 @@ def describe_verified(verified: ScheduleVerification) -> str:
 def render_schedule(entry: ScheduleEntry, events: list[ScheduleEvent], now: datetime) -> Iterator[str]:
     """All of one."""
     yield describe_prompt(entry)
-    yield f"  {entry.id}, of {escape_exact(entry.author)}, prompts {_whom(entry)}"
+    yield f"  {entry.id}, of {escape_exact(entry.author)}, prompts {_prompted_sessions(entry)}"
     yield f"  {describe_timing(entry)}; {describe_state(entry, now)}"
     queue = "waits for it" if entry.overlap is Overlap.QUEUE else "is left out"
     late = "runs once, late" if entry.missed is Missed.RUN else "is left out"
@@ -105,7 +105,7 @@ def _lines(text: str) -> list[str]:
     return [*shown, "…"] if len(lines) > len(shown) else shown
 
 
-def _whom(entry: ScheduleEntry) -> str:
+def _prompted_sessions(entry: ScheduleEntry) -> str:
     if entry.session is not None:
         return f"session {entry.session}"
     return f"a new session in {escape_exact(entry.directory)}" if entry.directory else "new sessions"

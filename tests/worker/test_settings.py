@@ -33,6 +33,7 @@ def test_a_file_counts_from_the_shells_directory_in_the_worker_too(name: str) ->
 
 def test_a_relative_home_is_made_absolute() -> None:
     assert Settings.read(_HOME | {"HOLDFAST_HOME": "here"}).home == Path.cwd() / "here"
+    assert Settings.read({"HOME": "here"}).home == Path.cwd() / "here/.local/share/holdfast"
 
 
 def test_an_empty_variable_counts_as_unset() -> None:

@@ -30,12 +30,12 @@ def wrap_for_stdout(text: str, indent: int = 0) -> str:
 
 
 def wrap_chars(line: str, columns: int) -> list[str]:
-    """Rows of at most `columns` columns; the text is unchanged, but for tabs."""
+    """Rows of at most `columns` columns, at least a character each; the text is unchanged, but for tabs."""
     from rich.cells import chop_cells  # start-up time
 
     text = line.expandtabs()
     apart = _apart(text)
-    return _parts(text, apart, chop_cells(apart, columns) or [apart])
+    return _parts(text, apart, chop_cells(apart, max(columns, 1)) or [apart])
 
 
 def wrap_words(text: str, columns: int | None, indent: int = 0) -> str:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rich.text import Text
 
 from worker.cli.render.styles import Row
-from worker.cli.render.wrap import add_bar, clip_start, display_width, wrap_chars, wrap_text, wrap_words
+from worker.cli.render.wrap import add_bar, clip, clip_start, display_width, wrap_chars, wrap_text, wrap_words
 
 
 def shown(rows: Sequence[Row]) -> list[str]:
@@ -52,6 +52,12 @@ def test_nothing_is_lost_and_no_row_is_wider(text: str, columns: int) -> None:
     rows = wrap_chars(text, columns)
 
     assert "".join(rows) == text and all(display_width(row) <= columns for row in rows)
+
+
+@pytest.mark.parametrize("columns", [0, 1])
+def test_a_terminal_without_room_gets_a_character_in_each_row(columns: int) -> None:
+    assert [row for row in wrap_chars("a世b", columns) if row] == ["a", "世", "b"]
+    assert str(clip("ab", columns)) == "a"
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,13 @@ from workflows.domain.events.budgets import BudgetSpent, UsageEstimated
 from workflows.domain.events.calls import CallClaimed, CallDrifted, CallFinished, WriteRefused
 from workflows.domain.events.copies import MessageCopied, SessionForked, SessionImported
 from workflows.domain.events.event import Event
-from workflows.domain.events.generations import BEHIND_LIMIT, MessageCompleted, ModelRetry
+from workflows.domain.events.generations import (
+    BEHIND_LIMIT,
+    ContextCompacted,
+    ContextPruned,
+    MessageCompleted,
+    ModelRetry,
+)
 from workflows.domain.events.grants import GrantMade
 from workflows.domain.events.prompts import PromptAccepted, PromptTaken
 from workflows.domain.events.sessions import SessionSuspended, SuspensionEnded
@@ -111,8 +117,8 @@ class SessionSummary:
                 _add_reply(event, asked, seen)
             case ModelRetry() if event.purpose.delays_turn and event.kind != BEHIND_LIMIT:
                 turn.add_failure(at, escape_exact(event.kind), one_line(note_of(seen, event.note), 200))
-            case _ if trouble := self._trouble(event, seen):
-                turn.troubles.append((at, trouble))
+            case _:
+                self._add_trouble(event, turn, seen)
 
     def _add_message(self, event: MessageCompleted, turn: TurnSummary, seen: EventWithContents) -> None:
         turn.tokens += event.tokens
@@ -148,6 +154,13 @@ class SessionSummary:
         if state is CallState.UNKNOWN:
             what = f"{self._label(seen, event.call)}: it is not known whether it happened"
             turn.troubles.append((time_of(seen), what))
+
+    def _add_trouble(self, event: Event, turn: TurnSummary, seen: EventWithContents) -> None:
+        """A context that became shorter is none, and may do so a hundred times."""
+        if (text := self._trouble(event, seen)) is not None:
+            usual = isinstance(event, ContextCompacted | ContextPruned)
+            whose = self._name if usual and not self._is_own(seen) else ""
+            (turn.context if usual else turn.troubles).append((time_of(seen), whose + text))
 
     def _trouble(self, event: Event, seen: EventWithContents) -> str | None:
         match event:

@@ -19,6 +19,7 @@ _COMMANDS: Final = 8  # commands of a turn; the others are counted
 _FILES: Final = 8
 _QUESTIONS: Final = 12
 _TROUBLES: Final = 8
+_CONTEXT: Final = 3
 _LABEL: Final = 9  # columns
 _FURTHER: Final = 2  # blanks before continuation rows
 _NOT_DONE: Final = (CallState.FAILED, CallState.UNKNOWN, CallState.CANCELLED, CallState.REFUSED)
@@ -61,6 +62,7 @@ class TurnSummary:
     asked: dict[str, AskSummary] = field(default_factory=dict)
     outages: list[Outage] = field(default_factory=list)
     troubles: list[tuple[datetime, str]] = field(default_factory=list)
+    context: list[tuple[datetime, str]] = field(default_factory=list)  # how it became shorter
     result: str = ""  # by its schema, as JSON
     text: str = ""
     pieces: list[list[str]] = field(default_factory=list)  # of that text, each with its texts
@@ -106,6 +108,7 @@ def render_turn(turn: TurnSummary, columns: int) -> Iterator[Row]:
     yield from _render_section("did", _activity_rows(turn, max_columns), max_columns)
     yield from _render_section("asked", _ask_rows(turn, max_columns), max_columns)
     yield from _render_section("trouble", _trouble_rows(turn, max_columns), max_columns)
+    yield from _render_section("context", _context_rows(turn), max_columns)
     yield from _render_section("said", [one_line(turn.text, max_columns * 2)] if turn.text else [], max_columns)
     yield from _render_section("gave", [one_line(turn.result, max_columns * 2)] if turn.result else [], max_columns)
     yield from _render_section("used", [describe_usage(turn.steps, turn.tokens, turn.cost)], max_columns)
@@ -159,6 +162,13 @@ def _trouble_rows(turn: TurnSummary, max_columns: int) -> Iterator[str]:
     for at, what in sorted(content)[:_TROUBLES]:
         yield f"{format_past(at, turn.started_at)} {one_line(what, max(max_columns - 8, 20) * 2)}"
     yield from _overflow_row(len(content) - _TROUBLES, "trouble")
+
+
+def _context_rows(turn: TurnSummary) -> Iterator[str]:
+    for at, what in turn.context[-_CONTEXT:]:
+        yield f"{format_past(at, turn.started_at)} {what}"
+    if (before := len(turn.context) - _CONTEXT) > 0:
+        yield f"… and {pluralize(before, 'time')} before"
 
 
 def _describe_outage(outage: Outage, started_at: datetime) -> str:

@@ -14,7 +14,7 @@ from workflows.domain.actor import Actor
 from workflows.domain.events.asks import AskAnswered, AskRaised
 from workflows.domain.events.calls import CallClaimed, CallFinished
 from workflows.domain.events.event import Event, EventRecord
-from workflows.domain.events.generations import MessageCompleted, ModelRetry, PartSeal
+from workflows.domain.events.generations import ContextCompacted, MessageCompleted, ModelRetry, PartSeal
 from workflows.domain.events.grants import GrantMade
 from workflows.domain.events.prompts import PromptAccepted, PromptTaken
 from workflows.domain.events.stops import StopAccepted
@@ -217,6 +217,21 @@ def test_interruptions_unknown_ends_and_stops_are_troubles(log: WrittenLog) -> N
     assert "bash deploy: resumed after an interruption" in page and "task look" not in page
     assert "bash deploy: it is not known whether it happened" in page
     assert "stopped by ada@here" in page and "ran deploy (unknown)" in page and "1 min · stopped" in page
+
+
+def test_compactions_hide_no_failure(log: WrittenLog) -> None:
+    log.opens()
+    compacted = ContextCompacted(
+        generation=GENERATION, turn=TURN, step=1, newest=MessageId("msg_2"), before=9_000, after=80, cost="0.01"
+    )
+    for _ in range(10):
+        log.happens(compacted)
+    log.happens(TurnEnded(turn=TURN, reason="failed", note=NoteId("not_1"), seal=""), not_1="Out of credit.")
+
+    page, at = log.page(), f"{log.at.astimezone():%H:%M}"
+    assert f"  trouble  {at} the turn failed: Out of credit." in page
+    assert f"  context  {at} compacted: 9,000 → 80 tokens, $0.0100" in page
+    assert "           … and 7 times before" in page
 
 
 def test_a_subagents_work_belongs_to_the_turn_that_it_works_for(log: WrittenLog) -> None:

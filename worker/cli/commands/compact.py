@@ -1,5 +1,7 @@
 """`holdfast compact`: a summary in place of the beginning of a conversation."""
 
+from contextlib import aclosing
+
 import click
 
 from worker.cli import completers, id_lookup
@@ -8,7 +10,11 @@ from worker.cli.exit_codes import ExitCode
 from worker.cli.interrupt_guard import InterruptGuard
 from worker.cli.render.escaping import escape_exact
 from worker.cli.run_loop import FollowOptions, follow_session
+from worker.session_client import SessionClient
 from worker.settings import Settings
+from workflows.domain.events.compactions import CompactionTaken
+from workflows.domain.events.generations import CompactionFailed, ContextCompacted
+from workflows.domain.ids import CompactionId, SessionId
 
 
 @click.command()
@@ -21,7 +27,7 @@ async def compact(settings: Settings, session: str, message: str | None, detach:
     """Replace the beginning of a session's conversation with a summary.
 
     SESSION is an id, its beginning, or `last` (of this directory), which is the default. A turn that is at work does it
-    before its next step. The log and `export` keep everything.
+    before its next step. The log and `export` keep everything. Where there is no summary, it ends with code 1.
 
     \b
     Examples:
@@ -41,4 +47,20 @@ async def compact(settings: Settings, session: str, message: str | None, detach:
                 click.echo(accepted.model_dump_json() if as_json else accepted.session)
                 return ExitCode.DONE
             options = FollowOptions(seq=overview.seq, stay_open=False, as_json=as_json)
-            return await follow_session(client, overview.id, accepted.compaction, guard, options)
+            end = await follow_session(client, overview.id, accepted.compaction, guard, options)
+            if end is ExitCode.DONE and await _has_failed(client, overview.id, overview.seq, accepted.compaction):
+                return ExitCode.FAILED
+            return end
+
+
+async def _has_failed(client: SessionClient, session: SessionId, seq: int, compaction: CompactionId) -> bool:
+    """Whether the first thing that came of it, behind event `seq`, was a failure: the turn goes on all the same."""
+    taken = False
+    async with aclosing(client.records.log(session, seq)) as log:
+        async for seen in log:
+            match seen.record.event:
+                case CompactionTaken(compaction=found):
+                    taken = taken or found == compaction
+                case ContextCompacted() | CompactionFailed() as outcome if taken:
+                    return isinstance(outcome, CompactionFailed)
+    return False

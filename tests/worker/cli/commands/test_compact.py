@@ -45,7 +45,7 @@ async def test_a_conversation_is_compacted_and_the_log_says_so(open_harness: Ope
     assert_compaction_is_opencodes(json.loads(exported)["messages"])
     assert in_order(json.loads(again_exported)["messages"]) == in_order(json.loads(exported)["messages"])
     lines = [json.loads(line)["type"] for line in again.out.splitlines()]
-    assert again.code == 0 and lines == ["turn_start", "compaction_failed", "turn_end"]
+    assert again.code == 1 and lines == ["turn_start", "compaction_failed", "turn_end"]
 
 
 def assert_compaction_is_opencodes(messages: list[Any]) -> None:

@@ -4,12 +4,13 @@ It is recorded with the step and sent again with all later requests: each reques
 provider's prefix cache is used.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 
 from pydantic import JsonValue
 
 from activities.store.database import dumps
+from activities.store.tasks import BackgroundChild
 from prompts import render_prompt
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.ids import TurnId
@@ -62,13 +63,17 @@ def mode_reminder(transcript: Transcript, config: TurnConfig) -> Iterator[Remind
         yield Reminder(name=ReminderName.PLAN_LEFT, text=text)
 
 
-def reminders_of_summary(transcript: Transcript, todos: Sequence[JsonValue], *, prompted: bool) -> Iterator[Reminder]:
-    """What the first request after a summary tells besides: to go on, unless a prompt follows, and the list of things
-    to do, word for word."""
+def reminders_of_summary(
+    transcript: Transcript, todos: Sequence[JsonValue], background: Iterable[BackgroundChild], *, prompted: bool
+) -> Iterator[Reminder]:
+    """What the first request after a summary tells besides: to go on, unless a prompt follows, the list of things to
+    do, word for word, and which tasks are at work in the `background`."""
     if not prompted and all(isinstance(entry, ContextSummary | StepReminders) for entry in transcript):
         yield Reminder(name=ReminderName.CONTINUE, text=render_prompt("reminders/continue"))
     if todos:
         yield Reminder(name=ReminderName.TODOS, text=render_prompt("reminders/todos", todos=dumps(todos)))
+    if tasks := [f"- {each.child}: {' '.join(each.title.split())}" for each in background]:
+        yield Reminder(name=ReminderName.TASKS, text=render_prompt("reminders/tasks", tasks="\n".join(tasks)))
 
 
 def _has(entry: Entry, name: ReminderName) -> bool:

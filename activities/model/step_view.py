@@ -11,7 +11,7 @@ from activities.model.attempt import Attempt
 from activities.model.context_fill import answers_of, begins_anew
 from activities.model.reminders import due_reminders, mode_reminder, reminders_of_summary
 from activities.model.request_memory import RequestMemory
-from activities.store import calls, generations, prompts, prunings, step_rows, turn_calls, turns
+from activities.store import calls, generations, prompts, prunings, step_rows, tasks, turn_calls, turns
 from activities.store.generations import BackoffPending, Suspended, TurnOver
 from activities.store.journal import Journal
 from activities.store.model_answers import StoredAnswer
@@ -189,8 +189,8 @@ class StepViews:
         )
         if not anew:
             return due
-        todos = await calls.todos(journal, request.session)
-        return (*reminders_of_summary(transcript, todos, prompted=prompted), *due)
+        todos, background = await asyncio.gather(calls.todos(journal, request.session), tasks.in_background(journal))
+        return (*reminders_of_summary(transcript, todos, background, prompted=prompted), *due)
 
 
 async def _begins_turn(journal: Journal, request: GenerateRequest, transcript: Transcript) -> bool:

@@ -41,10 +41,11 @@ class UndeliveredResult(Value):
 
 
 class BackgroundChild(Value):
-    """A subagent at work in the background."""
+    """A subagent at work in the background; `title`: of its session."""
 
     call: PartId
     child: SessionId
+    title: str
 
 
 class SubagentTask(Value):

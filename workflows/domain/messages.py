@@ -276,6 +276,7 @@ class ReminderName(StrEnum):
 
     CONTINUE = "continue"
     TODOS = "todos"
+    TASKS = "tasks"
     CUT = "cut"
     DATE = "date"
     SUBTASK_DONE = "subtask_done"

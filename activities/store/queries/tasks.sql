@@ -59,8 +59,9 @@ SELECT result FROM ended_task WHERE call = %(call)s
 UPDATE task SET delivery = 'done', result = %(prompt)s WHERE call = %(call)s
 
 -- name: in_background
--- The background tasks of a session that are at work, and whose results are to wake it.
-SELECT call, child FROM task WHERE session = %(session)s AND delivery = 'due' AND settled_at IS NULL ORDER BY call
+-- The background tasks of a session that are at work, and whose results are to wake it, with the titles of their sessions.
+SELECT k.call, k.child, s.title FROM task k JOIN session s ON s.id = k.child
+WHERE k.session = %(session)s AND k.delivery = 'due' AND k.settled_at IS NULL ORDER BY k.call
 
 -- name: hold
 -- Have the results of a session's background tasks wait for its next turn.

@@ -5,11 +5,12 @@ from datetime import UTC, date, datetime
 from pydantic import JsonValue
 
 from activities.model.reminders import due_reminders, mode_reminder, reminders_of_summary
+from activities.store.tasks import BackgroundChild
 from workflows.domain.agents.agent import Agent
 from workflows.domain.agents.built_in import BUILD, PLAN
 from workflows.domain.config.config import Config
 from workflows.domain.config.turn_config import TurnConfig
-from workflows.domain.ids import GenerationId, MessageId, TurnId
+from workflows.domain.ids import GenerationId, MessageId, PartId, SessionId, TurnId
 from workflows.domain.messages import (
     AnswerMetadata,
     AssistantMessage,
@@ -69,12 +70,15 @@ def test_behind_a_summary_the_model_is_told_to_go_on_unless_somebody_says_how() 
     summary = ContextSummary(id=GenerationId("gen_0"), turn=TURN, step=1, newest=MessageId("msg_1"), text="")
     todos: list[JsonValue] = [{"content": "count", "status": "pending"}]
 
-    alone = list(reminders_of_summary((summary, step(2)), todos, prompted=False))
-    prompted = list(reminders_of_summary((summary,), todos, prompted=True))
+    works = BackgroundChild(call=PartId("prt_1"), child=SessionId("ses_2"), title="look\nfor it (@explore subagent)")
 
-    assert [each.name for each in alone] == [ReminderName.CONTINUE, ReminderName.TODOS]
+    alone = list(reminders_of_summary((summary, step(2)), todos, [works], prompted=False))
+    prompted = list(reminders_of_summary((summary,), todos, [], prompted=True))
+
+    assert [each.name for each in alone] == [ReminderName.CONTINUE, ReminderName.TODOS, ReminderName.TASKS]
+    assert "\n- ses_2: look for it (@explore subagent)\n" in alone[-1].text
     assert [each.name for each in prompted] == [ReminderName.TODOS] and '"content":"count"' in prompted[0].text
-    assert list(reminders_of_summary((summary,), [], prompted=True)) == []
+    assert list(reminders_of_summary((summary,), [], [], prompted=True)) == []
 
 
 def test_plan_mode_is_told_once_and_its_end_once_to_an_agent_that_may_edit() -> None:

@@ -9,6 +9,7 @@ from typing import Final
 from activities.files.real_paths import broken_link, is_directory
 
 MAX_ENTRIES: Final = 10_000  # read in all folders of one scan
+_EMACS_LOCK: Final = ".#"  # begins the name of a link to nothing, beside a file that is being edited
 
 
 class FolderScan:
@@ -56,6 +57,7 @@ class FolderScan:
             self.first_unread = self.first_unread or folder
         entries = entries[: self.remaining]
         self.remaining -= len(entries)
+        entries = [entry for entry in entries if not entry.name.startswith(_EMACS_LOCK)]
         return sorted(entries, key=lambda entry: (entry.is_symlink(), entry.name))
 
 

@@ -113,6 +113,16 @@ async def test_a_folder_behind_a_link_to_nothing_is_named(project_home: ProjectH
         await found(project_home)
 
 
+async def test_a_file_that_emacs_edits_is_read_without_its_lock(project_home: ProjectHome) -> None:
+    folder = project_home.write(".opencode/command/a.md", "A").parent
+    for name in (".#a.md", ".#notes"):
+        (folder / name).symlink_to("me@here.4711:1")
+
+    known = await found(project_home)
+
+    assert known.commands.keys() == {"a", *BUILT_IN} and known.refused == ()
+
+
 async def test_skills_are_commands_unless_one_has_their_name_or_a_rule_denies_them(project_home: ProjectHome) -> None:
     for name in ("deploy", "init", "secret"):
         project_home.write(f".claude/skills/{name}/SKILL.md", f"---\nname: {name}\ndescription: D\n---\nHow to {name}.")

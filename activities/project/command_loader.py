@@ -28,7 +28,7 @@ _BUILT_IN: Final = {  # what for, and whether a subagent does it
 
 @dataclass(frozen=True)
 class FoundCommands:
-    """By name: built-in and configured ones, and skills where none of these has the name."""
+    """Commands by name: built-in and configured ones, and skills whose name none of these has."""
 
     commands: Mapping[str, SlashCommand]
     refused: tuple[RefusedCommand, ...]

@@ -9,17 +9,17 @@ from workflows.domain.permissions.rules import Rule, Ruleset
 
 @dataclass(frozen=True)
 class ConfigOrigins:
-    """Each file with its own fields, from the weakest to the strongest. `home`: of the person."""
+    """The files of a configuration with their own fields, from the weakest to the strongest. `home`: the person's."""
 
     files: tuple[tuple[str, Config], ...]
     home: str
 
     def files_of(self, agent: str) -> tuple[str, ...]:
-        """Those that set something of an agent."""
+        """The files that set something of an agent."""
         return tuple(file for file, config in self.files if agent in config.agent)
 
     def file_of(self, rule: Rule, agent: str) -> str | None:
-        """The strongest that holds a rule in effect for an agent; None for a built-in one."""
+        """The strongest file with a rule in effect for an agent; None for a built-in rule."""
         for of_agent in (True, False):
             for file, config in reversed(self.files):
                 if any(_is_same(each, rule) for each in self._rules(config, agent if of_agent else None)):

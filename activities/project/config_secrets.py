@@ -22,7 +22,7 @@ def find_secrets(tree: JsonObject) -> Iterator[FieldPath]:
 
 
 def holds_secret(text: str, at: FieldPath) -> bool:
-    """By its field or its form. A scheme before a reference is none."""
+    """Whether a text is a secret, by its field or its form. A scheme before a reference is none."""
     if _REDACTOR.text(text) != text or (_may_hold_login(text, at) and not references.has_reference(text)):
         return True
     plain = references.replace_references(text, lambda kind, name: "").strip()

@@ -71,7 +71,7 @@ class MergedConfig:
 
 
 def to_tree(values: Sequence[PlacedValue]) -> JsonObject:
-    """In the shape of OpenCode's files."""
+    """The values in the shape of OpenCode's files."""
     tree: JsonObject = {}
     for each in values:
         inner: JsonObject = tree
@@ -87,7 +87,7 @@ def to_tree(values: Sequence[PlacedValue]) -> JsonObject:
 
 
 def mask_secrets(value: JsonValue, at: FieldPath, redactor: Redactor) -> JsonValue:
-    """References stay as they are written, but for ours, which stand for a secret of a file."""
+    """Mask secrets. References stay as they are written, except ours, which stand for a secret of a file."""
     match value:
         case dict():
             return {redactor.text(key): mask_secrets(item, (*at, key), redactor) for key, item in value.items()}
@@ -140,7 +140,7 @@ def _items(value: JsonValue) -> list[JsonValue]:
 
 
 def _paths_named(tree: JsonObject, field: str, at: FieldPath = ()) -> Iterator[FieldPath]:
-    """Keys may hold dots, too."""
+    """The paths that a name with dots may mean: keys may contain dots, too."""
     for key, value in tree.items():
         if field == key:
             yield (*at, key)

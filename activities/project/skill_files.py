@@ -43,7 +43,8 @@ class SkillFolder(NamedTuple):
 
 
 class ConfiguredFolders(NamedTuple):
-    """Of `skills.paths`. `items`: entries of a project's files that lead out of it, and are not accepted."""
+    """The folders of `skills.paths`. `items`: entries of a project's files that lead out of it, and are not
+    accepted."""
 
     folders: tuple[SkillFolder, ...]
     items: tuple[TrustItem, ...]
@@ -52,7 +53,7 @@ class ConfiguredFolders(NamedTuple):
 
 @dataclass
 class FoundSkills:
-    """By name; which files are left out, and why; what a worker is to fetch."""
+    """Skills by name; the files that are left out, and why; what a worker has to fetch."""
 
     skills: dict[str, Skill] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
@@ -69,7 +70,7 @@ def find_skills(
     sources: ConfigSources,
     may_fetch: Callable[[str], bool],
 ) -> FoundSkills:
-    """Of two with one name, that of the later folder is used. `layers` name addresses."""
+    """The skills of a directory. Of two with one name, that of the later folder is used. `layers` name addresses."""
     found = FoundSkills(warnings=[*configured.warnings])
     scans = {trusted: FolderScan() for trusted in (True, False)}  # a project's folders do not use up the user's
     known: dict[Path, bool] = {}
@@ -132,7 +133,7 @@ def _add(path: Path, trusted: bool, workspace: Workspace, found: FoundSkills) ->
 
 
 def _folders(workspace: Workspace, sources: ConfigSources) -> Iterator[SkillFolder]:
-    """The later ones win."""
+    """The folders of skills; later ones win."""
     claude = not (sources.disable_claude_code or sources.disable_claude_code_skills)
     others = () if sources.disable_external_skills else (*((".claude",) if claude else ()), ".agents")
     above = () if sources.disable_project_config else directories_to_root(workspace)
@@ -182,7 +183,7 @@ def _candidates(entry: str, workspace: Workspace) -> list[Path]:
 def _remote_folders(
     workspace: Workspace, layers: Iterable[ConfigLayer], may_fetch: Callable[[str], bool], found: FoundSkills
 ) -> Iterator[SkillFolder]:
-    """Of the copies that are there."""
+    """The folders of skills from the net that have been fetched."""
     for layer in layers:
         for url in _settings(layer).urls if layer.trusted else ():
             if not may_fetch(url):

@@ -36,12 +36,12 @@ def find_workspace(directory: Path, *, data: Path, home: Path, temporary: Path) 
 
 
 def find_root(directory: Path) -> Path | None:
-    """The nearest directory upwards with a `.git` directory or pointer."""
+    """The nearest directory upwards with a `.git` directory or file."""
     return next((folder for folder in (directory, *directory.parents) if (folder / ".git").exists()), None)
 
 
 def current_branch(worktree: Path) -> str | None:
-    """None for a detached head or a broken repository."""
+    """The current branch; None for a detached head or a broken repository."""
     try:
         head = _read(_git_directory(worktree) / "HEAD")
     except (ToolError, OSError, ValueError, RuntimeError):
@@ -64,7 +64,7 @@ async def find_identity(directory: str) -> DirectoryIdentity | None:
 
 
 def identify_directory(directory: Path) -> DirectoryIdentity | None:
-    """None if it is gone."""
+    """The directory's identity; None if it is gone."""
     try:
         found = directory.stat()
     except OSError:

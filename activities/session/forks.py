@@ -87,7 +87,7 @@ class _Copy:
         self._tasks_elsewhere: set[PartId] = set()  # calls whose results come to the origin only
 
     async def run(self) -> str | None:
-        """Page by page: a long session never fills memory. Returns the agent of the last turn."""
+        """Copy page by page, so that a long session never fills memory. Returns the agent of the last turn."""
         await copies.lock_turn_configs(self._batch, self._origin)
         turns = await copies.turns(self._batch, self._origin)
         named = await copies.prompts(self._batch, self._origin)

@@ -15,8 +15,8 @@ _LIMIT: Final = 600.0  # seconds for one statement
 async def import_session(
     database: Database, new: NewSession, ids: Sequence[str], make: Callable[[bool], ImportedSession], actor: Actor
 ) -> ImportedSession:
-    """In one transaction. `new`: the session but for id and title. `ids`: all of the file; `make` gets whether one of
-    them is taken."""
+    """Import a session in one transaction. `new`: the session without id and title. `ids`: all ids in the file; `make`
+    gets whether one of them is taken."""
     async with database.statements(limit=_LIMIT) as batch:
         imported = make(bool(await copies.taken_ids(batch, ids)))
         row = new.model_copy(update={"id": imported.id, "title": imported.title})

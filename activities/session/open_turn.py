@@ -109,7 +109,7 @@ class ProjectActivities:
 
 
 async def still_accepted(journal: Journal, origin: Origin, turn_config: TurnConfig) -> bool:
-    """False: it was revoked while the files were read."""
+    """Whether what was accepted still is: it may have been revoked while the files were read."""
     if (accepted := turn_config.accepted) is None:
         return True
     root = turn_config.worktree or turn_config.directory
@@ -232,7 +232,7 @@ async def step_limit(journal: Journal, turn: TurnRow, turn_config: TurnConfig, s
 async def read_answer(
     journal: Journal, found: GenerationStatus, open_calls: Sequence[OpenCall], *, text_only: bool, ordered: bool
 ) -> StepResult | None:
-    """The step's, if it is stored."""
+    """The step's answer, if it is stored."""
     if not found.id or not found.answer:
         return None
     finish, text = found.answer.finish, bool((await model_answers.read_text(journal, found.id)).strip())

@@ -97,7 +97,8 @@ class TurnActivities:
         return closed
 
     async def notify_callers(self, session: SessionId) -> None:
-        """Signal the sessions that this one worked for, or give them its result; the sweeper repeats it if need be."""
+        """Signal the sessions that this one worked for, or give them its result; the sweeper repeats it if
+        necessary."""
         callers, ended = await asyncio.gather(
             outbox.callers(self.database, session), tasks.ended(self.database, child=session)
         )

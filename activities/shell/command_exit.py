@@ -12,7 +12,8 @@ POLL_INTERVAL: Final = 0.25  # seconds between calls of `on_poll`
 
 
 async def wait_for_exit(directory: CallDirectory, on_poll: Callable[[], Awaitable[None]]) -> CommandEnd | None:
-    """None if the supervisor died without recording the end. Meanwhile, renews the lease and calls `on_poll`."""
+    """Wait for the command's end; None if the supervisor died without recording it. Meanwhile, renews the lease and
+    calls `on_poll`."""
     async with _watch_exit(directory) as exited:
         while not exited.done():
             await asyncio.wait({exited}, timeout=POLL_INTERVAL)

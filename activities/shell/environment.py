@@ -42,7 +42,7 @@ READ_ONLY_GIT: Final = git_settings({**_EVERY_GIT, "core.hooksPath": "/dev/null"
 
 
 def tool_environment(shell: Mapping[str, str], workspace: Workspace, call: str) -> dict[str, str]:
-    """From the recorded environment of the shell that started the session."""
+    """The environment of a command, from that of the shell that started the session."""
     path = _search_path(shell, str(workspace.root))
     return {**session_environment(shell), **own_variables(workspace), "PATH": path, **_FIXED, CALL_VARIABLE: call}
 
@@ -59,7 +59,7 @@ def session_environment(shell: Mapping[str, str]) -> dict[str, str]:
 
 
 def _search_path(shell: Mapping[str, str], workspace: str) -> str:
-    """Without directories in the workspace, except an active virtual environment."""
+    """The PATH without directories in the workspace, except an active virtual environment."""
     active = [_plain(shell[name]) + "/bin" for name in _ENVIRONMENTS if posixpath.isabs(shell.get(name, ""))]
     entries = [_plain(entry) for entry in shell.get("PATH", "").split(":") if posixpath.isabs(entry)]
     kept = [entry for entry in entries if entry in active or not _reaches_into(workspace, entry)]
@@ -67,7 +67,7 @@ def _search_path(shell: Mapping[str, str], workspace: str) -> str:
 
 
 def _reaches_into(workspace: str, entry: str) -> bool:
-    """By name or through links."""
+    """Whether a path leads into a directory, by name or through links."""
     places = (entry, posixpath.realpath(entry))
     roots = (_plain(workspace), posixpath.realpath(workspace))
     return any(posixpath.commonpath((place, root)) == root for place in places for root in roots)

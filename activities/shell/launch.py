@@ -19,8 +19,8 @@ _PROGRAM: Final = (
 
 
 async def launch(directory: CallDirectory, command_spec: CommandSpec) -> None:
-    """Afterwards there is a lease: this supervisor's, or an earlier one's. Raises ToolError if none could start: the
-    command has not run."""
+    """Start a supervisor. Afterwards there is a lease: this supervisor's, or an earlier one's. Raises ToolError if none
+    could start: the command has not run."""
     await asyncio.to_thread(_start, directory, command_spec)
 
 

@@ -18,13 +18,13 @@ R = TypeVar("R", bound=Value)
 
 
 class Process(Value):
-    """By pid and start time (None where the system reports none)."""
+    """A process, by pid and start time (None where the system reports none)."""
 
     pid: int
     start: str | None = None
 
     def alive(self) -> bool:
-        """A zombie or a reused pid does not count."""
+        """Whether the process is alive; a zombie or a reused pid is not."""
         import psutil  # start-up time, here and below: only commands need it
 
         try:

@@ -36,7 +36,7 @@ _INVISIBLE: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs", "Co", "Cn"})  # wha
 
 
 class ShellRequests(Value):
-    """In order, with extra environment variables and the scripts to run."""
+    """The requests in order, with extra environment variables and the scripts to run."""
 
     requests: tuple[PermissionRequest, ...]
     environment: dict[str, str] = {}

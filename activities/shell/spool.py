@@ -40,7 +40,7 @@ def preserve(spool: Path, path: Path) -> None:
 
 
 def _end(spool: Path, count: int) -> str:
-    """Invalid UTF-8 becomes U+FFFD, so the text is no shorter than the bytes."""
+    """The end of the output as text. Invalid UTF-8 becomes U+FFFD, so the text is no shorter than the bytes."""
     try:
         with spool.open("rb") as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - count))

@@ -38,7 +38,7 @@ def stop_command(directory: CallDirectory, call: str) -> Lease:
 
 
 def kill_command(lease: Lease, call: str) -> None:
-    """In rounds, until none is left or the rest hangs in the kernel."""
+    """Kill the processes in rounds, until none is left or the rest hangs in the kernel."""
     for _ in range(_ROUNDS):
         found = remaining_processes(lease, call)
         if not found:

@@ -84,7 +84,7 @@ def _cause(end: CommandEnd) -> str:
 
 
 def _exit_code(status: int) -> str:
-    """With the signal that the shell encodes in it."""
+    """The exit code, with the signal that the shell encodes in it."""
     known = status - 128 in set(signal.Signals)
     return f"exit code {status} ({_name(status - 128)})" if known else f"exit code {status}"
 

@@ -33,7 +33,7 @@ _MAX_SMALL_BYTES: Final = 64 * 1024  # bytes of a file: diffed within millisecon
 
 @dataclass(frozen=True)
 class FilePreview:
-    """Now and after the call, or the call's error."""
+    """A file now and after the call, or the call's error."""
 
     located: LocatedPath
     before: bytes | None

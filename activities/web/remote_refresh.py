@@ -79,7 +79,7 @@ class RemoteRefresh:
     slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_PARALLEL))
 
     async def renew(self, sources: Sequence[RemoteSource]) -> bool:
-        """Whether there was something to do. Failures are part of the copies."""
+        """Renew the copies; returns whether there was something to do. Failures are recorded in the copies."""
         known = await asyncio.to_thread(lambda: [read_copy(self.data, each.url) for each in sources])
         now = time.time()
         due = [(source, copy) for source, copy in zip(sources, known, strict=True) if copy is None or copy.is_due(now)]
@@ -105,7 +105,7 @@ class RemoteRefresh:
             _LOG.warning("the copy of %s cannot be written: %s", source.url, error)
 
     async def _text(self, source: RemoteSource, copy: RemoteCopy) -> RemoteCopy:
-        """An unchanged one stays."""
+        """Fetch a text; an unchanged one stays."""
         address = _index_of(source.url) if source.skills else source.url
         found = await self._fetch(source, address, copy.etag, copy.modified)
         if found.content is None and copy.text is not None:
@@ -123,14 +123,14 @@ class RemoteRefresh:
         return self.data / FOLDER / folder_name(parse_address(source.url).host, source.url)
 
     def _check(self, text: str, url: str) -> None:
-        """A copy that can be used is not given up for one that cannot."""
+        """Raises FetchError for a text that cannot be used: it must not replace a copy that can."""
         try:
             self.check(text, url)
         except ConfigError as error:
             raise FetchError(str(error).partition("\n")[0].removesuffix(".")) from None
 
     async def _skills(self, source: RemoteSource, copy: RemoteCopy) -> RemoteCopy:
-        """The skills that fail stay as they were."""
+        """Fetch a folder's skills; those that fail stay as they were."""
         renewed = await self._text(source, copy)
         listed = await asyncio.to_thread(_parse_index, renewed.text or "", _index_of(source.url))
         known = {each.name: each for each in copy.skills}

@@ -31,7 +31,7 @@ class WebAddress(Value):
 
     @property
     def authority(self) -> str:
-        """As in a header `Host`."""
+        """Host and port, as in a header `Host`."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
 

@@ -85,7 +85,7 @@ class WebFetcher:
     may_fetch: Callable[[str], bool] = lambda url: True
 
     async def fetch(self, request: FetchRequest) -> Fetched:
-        """Sends no cookies and no credentials. Raises FetchError."""
+        """Fetch an address, without cookies and credentials. Raises FetchError."""
         try:
             async with asyncio.timeout(request.seconds):
                 return await self._follow(request)
@@ -201,7 +201,7 @@ async def _read(address: WebAddress, response: httpx.Response, request: FetchReq
 
 
 def _validator(written: str | None) -> str | None:
-    """None: it could not be sent back."""
+    """The header's value; None if it could not be sent back."""
     usable = written is not None and len(written) <= _MAX_VALIDATOR and written.isascii() and written.isprintable()
     return written if usable else None
 

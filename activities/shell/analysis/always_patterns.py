@@ -16,7 +16,7 @@ _NAME: Final = re.compile(r"[A-Za-z0-9_./:@+=,-]+", re.ASCII)
 
 
 def always_patterns(program: ShellProgram) -> tuple[str, ...]:
-    """In order; none when a part of the text must never be saved."""
+    """The patterns in order; none when a part of the text must never be saved."""
     commands = [command for command in program.commands if not command.needs_no_rule]
     if any(redirect.writes and redirect.target.text != "/dev/null" for redirect, _ in program.redirects):
         return ()

@@ -25,12 +25,12 @@ def unchanged_directories(directories: tuple[Path, ...]) -> DirectoriesAfter:
 
 
 def union(one: tuple[Path, ...], other: tuple[Path, ...]) -> tuple[Path, ...]:
-    """Cut just above MAX_DIRECTORIES."""
+    """The directories of both, cut just above MAX_DIRECTORIES."""
     return tuple(islice(dict.fromkeys((*one, *other)), MAX_DIRECTORIES + 1))
 
 
 def cd_target(command: Command, home: str | None) -> tuple[Path, ...] | None:
-    """None if the text does not spell it out."""
+    """The target of a `cd`; None if the text does not spell it out."""
     operands = [word for word in command.words[1:] if word.known not in _OPTIONS]
     if not operands and command.name != "pushd":
         return None if home is None else (real_path(Path(home)),)

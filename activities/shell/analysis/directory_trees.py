@@ -32,7 +32,7 @@ class WithheldFiles:
 def withheld_in_tree(
     tree: Path, turn: TurnContext, parsed_arguments: ParsedArguments, budget: WorkBudget
 ) -> WithheldFiles:
-    """And the tree itself if a rule asks before reading it. Raises TreeTooLarge."""
+    """The withheld files of a tree, and the tree itself if a rule asks before reading it. Raises TreeTooLarge."""
     found = withheld_among(_entries(tree, parsed_arguments, budget), tree, turn)
     return WithheldFiles((tree, *found.asked), found.denied) if turn.asks_before_read(tree) else found
 
@@ -49,7 +49,7 @@ def _is_within(path: Path, paths: list[Path]) -> bool:
 
 
 def _entries(tree: Path, parsed_arguments: ParsedArguments, budget: WorkBudget) -> Iterator[Path]:
-    """With `follows`, also the targets of links. MAX_ENTRIES ends circles."""
+    """The entries of a tree; with `follows`, also the targets of links. MAX_ENTRIES ends circles."""
     count = 0
     for folder, folders, files in os.walk(tree, followlinks=parsed_arguments.follows):
         if not parsed_arguments.hidden:

@@ -19,7 +19,7 @@ _INTERPRETER: Final = re.compile(r"(?:python|node|ruby|perl|php|lua|bash|sh|dash
 
 
 def executed_scripts(program: ShellProgram) -> tuple[Target, ...]:
-    """Each once, with a digest of content (large files: of `stat`)."""
+    """Each script once, with a digest of its content (large files: of `stat`)."""
     found: dict[Path, Target | None] = {}
     with program.within_budget():
         for command in program.commands:
@@ -32,7 +32,7 @@ def executed_scripts(program: ShellProgram) -> tuple[Target, ...]:
 
 
 def _script_paths(command: Command) -> Iterator[Path]:
-    """Itself, or an interpreter's script."""
+    """The command's program, if it is a script, or its interpreter's script."""
     named = command.name if "/" in command.name else None
     if _INTERPRETER.fullmatch(command.name):
         named = next((word.text for word in command.words[1:] if not word.known.startswith("-")), None)

@@ -18,7 +18,7 @@ _ENTRIES: Final = 10  # directory entries compared with a pattern for one unit o
 
 
 class WildcardExpander:
-    """Each word once per directory; calls `guard` for a partial result. Raises WorkBudgetExceeded."""
+    """Expands each word once per directory; calls `guard` for a partial result. Raises WorkBudgetExceeded."""
 
     def __init__(self, budget: WorkBudget, guard: Callable[[str], None]) -> None:
         self.budget = budget

@@ -16,7 +16,7 @@ _ELSEWHERE: Final = (b"link", b"sdir")  # extensions that move names to another 
 
 
 def read_tracked_names(index: Path, id_bytes: int) -> list[str]:
-    """Relative to the work tree; none without an index. Raises UnreadableIndex.
+    """Tracked names, relative to the work tree; none without an index. Raises UnreadableIndex.
 
     `id_bytes`: length of object ids, by the repository's configuration: an index can be made that either length fits.
     """
@@ -45,7 +45,7 @@ def _read(index: Path) -> bytes:
 
 
 def _parse(content: bytes, id_bytes: int) -> list[tuple[bytes, str]]:
-    """Modes and names. Raises UnreadableIndex."""
+    """The modes and names of an index. Raises UnreadableIndex."""
     try:
         return list(_entries(content, id_bytes))
     except (ValueError, IndexError, struct.error) as error:

@@ -39,7 +39,8 @@ class ImplicitReadFinder:
         self.indexes: dict[Path, WithheldFiles] = {}
 
     def withheld_reads(self, command: Command, directory: Path) -> Iterator[WithheldFiles]:
-        """A rule that names the command's program replaces the questions of others."""
+        """The withheld files that a command reads. A rule that names the command's program replaces the questions of
+        others."""
         parsed_arguments = command.parsed_arguments
         if parsed_arguments is None or not (parsed_arguments.recursive or parsed_arguments.tracked):
             return
@@ -78,7 +79,7 @@ class ImplicitReadFinder:
         return self.trees[key]
 
     def within(self, named: list[Path], directory: Path) -> WithheldFiles:
-        """Those that git tracks at or below `named`; without paths, all."""
+        """The files that git tracks at or below `named`; without paths, all."""
         root = find_repository(directory)
         if root is None:
             return WithheldFiles()
@@ -105,7 +106,7 @@ class _Search:
 
     @property
     def root(self) -> Path:
-        """A directory above all that uncertain paths can reach."""
+        """A directory that contains all that uncertain paths can reach."""
         return (self.git and find_repository(self.directory)) or self.directory
 
 
@@ -132,11 +133,11 @@ def _paths(command: Command, name: str, operands: list[str]) -> list[Word]:
 
 
 def _gives_pattern(option: str) -> bool:
-    """Such an option makes all operands paths."""
+    """Whether an option gives the pattern, so that all operands are paths."""
     return option in ("-e", "-f") or (len(option) > 2 and any(each.startswith(option) for each in _PATTERNS))
 
 
 def _is_named(command: Command, name: str, rules: Ruleset) -> bool:
-    """By naming its program or git's sub-command, not by `*`."""
+    """Whether a rule names the program or git's sub-command itself, not by `*`."""
     decided = evaluate(permission_keys.BASH, command.source, rules)
     return decided.action is Action.ALLOW and decided.rule is not None and contains_word(decided.rule.pattern, name)

@@ -51,7 +51,7 @@ class PathAccess:
 
 
 def path_access(program: ShellProgram, turn: TurnContext) -> PathAccess:
-    """The program gets the reasons to ask that its files give."""
+    """The paths that a program accesses. Reasons to ask about them are added to the program."""
     collector = _PathCollector(turn, program)
     with program.within_budget():
         for directory in dict.fromkeys(program.directories):
@@ -161,7 +161,7 @@ class _PathCollector:
                 yield directory / behind[1]
 
     def add_name(self, path: Path) -> None:
-        """If rules restrict it. The file need not exist: git may have it under that name."""
+        """Add a name if rules restrict it. The file need not exist: git may have it under that name."""
         path = Path(os.path.normpath(path))
         if may_hold_secrets(path) or not self.turn.may_read(path):
             self.found.reads[path] = None
@@ -177,7 +177,7 @@ class _PathCollector:
                 self.add_name(start / written)
 
     def add_path(self, path: Path, *, writes: bool, matched: bool = False) -> None:
-        """Resolved and as named. A `matched` one lies in the searched directory."""
+        """Add a path, resolved and as named. A `matched` one lies in the searched directory."""
         if (path, writes, matched) in self.noted:
             return
         self.noted.add((path, writes, matched))

@@ -113,7 +113,7 @@ class Command:
 
     @cached_property
     def parsed_arguments(self) -> ParsedArguments | None:
-        """None for a program without rules."""
+        """The parsed arguments; None for a program without rules."""
         return parsed_arguments.parse_arguments(self.name, self.arguments)
 
     @cached_property
@@ -137,14 +137,14 @@ class Command:
 
     @property
     def may_change_directory(self) -> bool:
-        """The shell's, to one only known at run time."""
+        """Whether it may change the shell's directory, to one only known at run time."""
         if self.words[0].text is None or self.name == "popd":
             return True
         return self.name in _MOVING and _MOVES.search(self.canonical) is not None
 
     @property
     def needs_no_rule(self) -> bool:
-        """Its target directory is judged instead, or it has no effect."""
+        """Whether no rule has to allow it: its target directory is judged instead, or it has no effect."""
         return (self.name in CHANGES_DIRECTORY or self.only_restricts) and not self.assignments
 
     @property
@@ -186,7 +186,7 @@ class ShellProgram:
 
     @contextmanager
     def within_budget(self) -> Iterator[None]:
-        """Beyond the budget, ask about the whole text."""
+        """Run a part of the analysis; beyond the budget, ask about the whole text."""
         try:
             yield
         except WorkBudgetExceeded:
@@ -201,7 +201,7 @@ def _is_stricter(option: str | None, behind: Iterator[str | None]) -> bool:
 
 
 def program_name(written: str) -> str:
-    """`/usr/bin/../bin/rm` is `rm`, `bin/ls` is not `ls`."""
+    """The program without a system directory: `/usr/bin/../bin/rm` is `rm`, `bin/ls` is not `ls`."""
     if not written.startswith("/"):
         return written
     path = Path(os.path.normpath(written))

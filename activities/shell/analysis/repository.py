@@ -45,7 +45,7 @@ def unsafe_setting(root: Path) -> str | None:
 
 
 def tracked_names(root: Path) -> list[str]:
-    """Relative to the work tree. Raises OSError or ValueError."""
+    """Tracked names, relative to the work tree. Raises OSError or ValueError."""
     git, common = _git(root)
     return read_tracked_names(git / "index", _id_bytes(common))
 
@@ -66,7 +66,7 @@ def _is_bare(directory: Path) -> bool:
 
 
 def _git(root: Path) -> tuple[Path, Path]:
-    """Its own and common directory; a linked work tree's or submodule's `.git` file points to it."""
+    """A repository's own and common directory; the `.git` file of a linked work tree or submodule points to it."""
     git = root / ".git" if _has_git(root) else root
     if not git.is_dir():
         git = git.parent / _read(git).removeprefix("gitdir:").strip()

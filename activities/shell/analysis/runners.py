@@ -86,7 +86,7 @@ _LOADER: Final = re.compile(r"(?:.*/)?ld(?:-linux.*|-musl.*)?\.so[.0-9]*")
 
 
 def inner_commands(command: Command) -> InnerCommands | None:
-    """What `command` would run; None if it is no runner."""
+    """What a `command` runs; None if it runs no other command."""
     name, words = command.name, command.words[1:]
     if name == "command" and any(word.text in ("-v", "-V") for word in words[:1]):
         return None
@@ -161,7 +161,7 @@ def _joined(words: tuple[Word, ...]) -> str:
 
 
 def _find_actions(words: tuple[Word, ...]) -> InnerCommands | None:
-    """`find … -exec … ;`"""
+    """The commands in `find … -exec … ;`."""
     starts = [at for at, word in enumerate(words) if word.text in _FIND_ACTIONS]
     if not starts:
         return None
@@ -170,7 +170,7 @@ def _find_actions(words: tuple[Word, ...]) -> InnerCommands | None:
 
 
 def _runs_inline_code(name: str, words: tuple[Word, ...]) -> bool:
-    """As an argument or on standard input."""
+    """Whether it runs code from an argument or standard input."""
     language = re.sub(r"(?:js)?[0-9.]*$", "", program_name(name).rpartition("/")[2])
     if language not in _INLINE:
         return False

@@ -16,7 +16,7 @@ _ELSEWHERE: Final = re.compile(rb"CDPATH|cdable_vars")  # these may lead `cd` el
 
 
 class SourceText:
-    """What is wrong is a reason to ask about the `program`."""
+    """Compares the source with its tree: a difference is a reason to ask about the `program`."""
 
     def __init__(self, text: str, program: ShellProgram) -> None:
         self.content = text.encode()

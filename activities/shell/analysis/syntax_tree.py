@@ -19,7 +19,7 @@ def node_text(node: Node) -> str:
 
 
 def find_nodes(node: Node, kinds: Collection[str]) -> Iterator[Node]:
-    """The topmost ones of these kinds at or below a node, in order."""
+    """The topmost nodes of these kinds at or below a node, in order."""
     todo = [node]
     while todo:
         each = todo.pop()

@@ -47,8 +47,8 @@ class WordDecoder:
     home: str | None
 
     def words(self, node: Node) -> tuple[list[Word], str | None]:
-        """Several for a brace list. And which piece is not understood, if any: the words have the known parts around
-        it."""
+        """The decoded words: several for a brace list; and the piece that is not understood, if any. The words then
+        have the known parts around it."""
         source = node_text(node)
         if node.type in ("word", "number", "command_name") and _SIMPLE.fullmatch(source):
             return [Word(source, source)], None
@@ -202,7 +202,7 @@ def _expand_braces(letters: list[Letter]) -> list[list[Letter]]:
 
 
 def _first_brace_list(letters: Sequence[Letter]) -> tuple[int, list[list[Letter]], int] | None:
-    """Its start, parts and end."""
+    """The start, parts and end of the first brace list."""
     for start in (at for at, letter in enumerate(letters) if letter == ("{", False)):
         depth, parts = 0, [list[Letter]()]
         for at in range(start + 1, len(letters)):

@@ -41,7 +41,7 @@ class ParsedArguments:
 
 
 def parse_arguments(program: str, words: Iterable[str]) -> ParsedArguments | None:
-    """None for a program without rules."""
+    """The arguments parsed by the program's rules; None without rules."""
     entry = program_rules().get(program)
     if entry is None:
         return None
@@ -65,7 +65,7 @@ def _with_subcommand(program: str, entry: ProgramRule, words: list[str]) -> Pars
 
 
 def _before_subcommand(entry: ProgramRule, words: list[str]) -> tuple[list[str], list[str]]:
-    """The options that a rule must name, and the rest."""
+    """The options before a sub-command that a rule must name, and the rest."""
     required_words, rest = list[str](), list(words)
     while rest and rest[0].startswith("-"):
         name, attached, _ = rest.pop(0).partition("=")

@@ -60,7 +60,7 @@ class ProgramRule(Value):
 
 @cache
 def program_rules() -> dict[str, ProgramRule]:
-    """A sub-command has its own entry, as `git log`."""
+    """The rules of a program; a sub-command has its own entry, as `git log`."""
     with Path(__file__).with_name("tables.toml").open("rb") as file:
         entries = {name: ProgramRule.model_validate(fields) for name, fields in tomllib.load(file).items()}
     return {each: entry for name, entry in entries.items() for each in (name, *entry.also)}

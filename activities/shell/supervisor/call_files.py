@@ -47,7 +47,7 @@ def create_durably(directory: int, name: str, record: Mapping[str, object]) -> b
 
 
 def publish(directory: int, draft: str, name: str) -> None:
-    """Atomically and durably."""
+    """Replace a record atomically and durably."""
     os.replace(draft, name, src_dir_fd=directory, dst_dir_fd=directory)
     os.fsync(directory)
 

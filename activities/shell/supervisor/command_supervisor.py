@@ -22,7 +22,7 @@ _WHOLE_PIPE = 1 << 20  # the largest size of a pipe
 
 
 class SpoolWriter:
-    """Limited in bytes, and by the disk's space."""
+    """Writes the output, limited in bytes and by the disk's space."""
 
     def __init__(self, directory: int, remaining_bytes: int) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW

@@ -39,7 +39,7 @@ def die_with_parent() -> None:
 
 
 def send_signal(function: Callable[[int, int], None], target: int, number: int) -> None:
-    """The process or group may be gone or not ours."""
+    """Send a signal; the process or group may be gone, or not ours."""
     try:
         function(target, number)
     except (ProcessLookupError, PermissionError):
@@ -55,7 +55,7 @@ def _pids() -> list[int]:
 
 
 def _stat(pid: int) -> list[str]:
-    """From the third field on (state, parent …): the name before may hold any character."""
+    """The fields of `stat` from the third on (state, parent …): the name before them may hold any character."""
     return _text(f"/proc/{pid}/stat").rpartition(")")[2].split()
 
 

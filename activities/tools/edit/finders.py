@@ -35,7 +35,7 @@ class _Lines:
         return list(accumulate((len(line) + 1 for line in self.raw), initial=0))
 
     def span(self, first: int, count: int) -> Span:
-        """Without the last line ending."""
+        """The span of lines without the last line ending."""
         last = first + count - 1
         return self._starts[first], self._starts[last] + len(self.raw[last].removesuffix("\r"))
 
@@ -47,7 +47,7 @@ class _Lines:
 
 
 def exact(text: str, quote: str) -> Iterator[Span]:
-    """Also overlapping matches."""
+    """Exact matches, also overlapping ones."""
     at = text.find(quote)
     while at >= 0:
         yield at, at + len(quote)

@@ -22,6 +22,7 @@ MAX_FILE_BYTES: Final = 256 * 1024 * 1024  # bytes of a searched file: ripgrep h
 
 _EXIT_BAD_PATTERN: Final = 2  # exit status
 _STDIN: Final = b"<stdin>"  # what ripgrep calls its input
+_TIMEOUT: Final = 120.0  # seconds, as a command has
 _CHUNK: Final = 64 * 1024
 _COMMON_OPTIONS: Final = ("--no-config", "--no-messages", "--no-ignore-messages", "--color=never", "--null")
 _SEARCH_OPTIONS: Final = (
@@ -48,13 +49,13 @@ class Match:
     text: str
 
 
-async def list_files(root: Path, pattern: str, limit: int) -> list[Path]:
+async def list_files(root: Path, pattern: str, limit: int, *, timeout: float = _TIMEOUT) -> list[Path]:
     """Up to `limit` files below a real directory that match a gitignore-style pattern, unordered, without hidden and
-    ignored ones; follows no links."""
+    ignored ones; follows no links. Raises ToolError, also after `timeout` seconds."""
     found: list[Path] = []
     with open_directory(root) as descriptor:
         arguments = (*_COMMON_OPTIONS, "--files", f"--glob={pattern}", "./")
-        async with _run(arguments, descriptor_path(descriptor, root)) as process:
+        async with _run(arguments, descriptor_path(descriptor, root), timeout=timeout) as process:
             async for name in _read_records(process, b"\0"):
                 found.append(root / _decode_name(name))
                 if len(found) == limit:
@@ -103,13 +104,19 @@ async def _open_search(where: Path, arguments: Sequence[str]) -> AsyncIterator[P
 
 
 @asynccontextmanager
-async def _run(arguments: Sequence[str], folder: Path, stdin: BufferedReader | int = DEVNULL) -> AsyncIterator[Process]:
-    """Without our environment, until the block ends. Raises ToolError for a bad pattern."""
+async def _run(
+    arguments: Sequence[str], folder: Path, stdin: BufferedReader | int = DEVNULL, *, timeout: float = _TIMEOUT
+) -> AsyncIterator[Process]:
+    """Without our environment, until the block ends. Raises ToolError for a bad pattern, and after `timeout` seconds: a
+    tree may be huge, or hold a pipe where ripgrep expects a file."""
     process = await asyncio.create_subprocess_exec(
         _find_ripgrep(), *arguments, cwd=folder, env={}, stdin=stdin, stdout=PIPE, stderr=PIPE
     )
     try:
-        yield process
+        async with asyncio.timeout(timeout):
+            yield process
+    except TimeoutError as error:
+        raise ToolError(f"The search did not end within {timeout:g} s: search a smaller directory.") from error
     finally:
         if process.returncode is None and not _output(process).at_eof():
             process.kill()

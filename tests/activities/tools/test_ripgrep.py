@@ -1,5 +1,6 @@
 """ripgrep is asked with what was judged, and understood whatever names and files hold."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,12 @@ async def test_names_with_line_breaks_and_other_bytes_are_understood(tmp_path: P
     (tmp_path / name).write_text("needle\n")
     assert await list_files(tmp_path, "*.txt", 10) == [tmp_path / name]
     assert await found(tmp_path, "needle") == [Match(tmp_path / name, 1, "needle")]
+
+
+async def test_a_search_that_does_not_end_is_ended(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / ".ignore")
+    with pytest.raises(ToolError, match="did not end within 0.2 s"):
+        await list_files(tmp_path, "*", 10, timeout=0.2)
 
 
 async def test_the_notice_of_a_binary_file_is_no_match(tmp_path: Path) -> None:

@@ -31,7 +31,20 @@ SHARED_MODULES: Final = {  # one noun, seen by several rooms
 PRIVATE_WORDS: Final = {
     *("beside", "chapter", "chores", "docket", "doubt", "errand", "handover", "heard"),
     *("interview", "judge", "keeper", "leaving", "neighbour", "neighbours", "parked", "parking", "posture", "presence"),
-    *("rang", "relay", "said", "stance", "standing", "standings", "surroundings", "surveyor", "told", "unheard"),
+    *(
+        "rang",
+        "relay",
+        "ring",
+        "said",
+        "stance",
+        "standing",
+        "standings",
+        "surroundings",
+        "surveyor",
+        "tell",
+        "told",
+        "unheard",
+    ),
     *("unparked", "whereabouts"),
 }
 

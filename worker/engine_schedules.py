@@ -41,7 +41,7 @@ class EngineSchedules:
         self.task_queue = task_queue
 
     async def create(self, wanted: EngineSchedule) -> None:
-        """One that exists stays. Raises Unavailable."""
+        """Create a schedule; one that exists stays. Raises Unavailable."""
         start = ScheduleActionStartWorkflow(
             ids.SCHEDULED_TYPE,
             FiringRequest(schedule=wanted.id),
@@ -59,7 +59,7 @@ class EngineSchedules:
                 return
 
     async def delete(self, schedule: ScheduleId) -> None:
-        """One that is not there is deleted. Raises Unavailable."""
+        """Delete a schedule, if it is there. Raises Unavailable."""
         with _described(f"delete schedule {schedule}"):
             try:
                 await self.client.get_schedule_handle(schedule).delete()
@@ -68,7 +68,7 @@ class EngineSchedules:
                     raise
 
     async def list_own(self) -> set[ScheduleId]:
-        """A new one appears with some delay. Raises Unavailable."""
+        """This Holdfast's schedules; a new one appears with some delay. Raises Unavailable."""
         with _described("list its schedules"):
             listed = await self.client.list_schedules()
             return {

@@ -15,7 +15,7 @@ def existing_machine_id(home: Path) -> str | None:
 
 
 def machine_id(home: Path) -> str:
-    """Claims under another cannot be inspected here."""
+    """The data directory's name; claims under another name cannot be inspected here."""
     file = home / "machine"
     if not file.exists():
         make_directory(home, 0o700)

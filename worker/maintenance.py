@@ -41,7 +41,7 @@ class MaintenanceJob:
     interval: float = HOURLY
 
     def run(self) -> Coroutine[Any, Any, None]:
-        """Until cancelled."""
+        """Run the job regularly until cancelled."""
         return every(self.interval, self.work, _LOG.getChild(self.id))
 
 
@@ -77,7 +77,7 @@ async def _delete_calls(database: Database, data: Path) -> None:
 
 
 async def _remove_deleted(database: Database, data: Path, host: str | None) -> None:
-    """What sessions that were deleted on another host, or whose deletion was cut short, have left here."""
+    """Remove what is left here of sessions that were deleted on another host, or whose deletion was cut short."""
     failures = await deleted_files.remove_deleted_calls(database, data, host)
     archives = await deleted_files.remove_deleted_archives(database, data)
     for failure in failures:

@@ -85,7 +85,7 @@ async def load_commands(
 
 
 def _loader_of_worker(settings: Settings) -> ProjectLoader:
-    """It reads what the worker does."""
+    """A loader that reads what the worker reads."""
     found = project_loader(settings, settings.environment)
     note = state_file.read_worker_note(Layout(home=settings.home).worker)
     if note is not None and note.temporary is not None and note.managed is not None:

@@ -110,8 +110,8 @@ class RecordReader:
             yield id, body
 
     async def result(self, session: SessionId, prompt: MessageId) -> dict[str, JsonValue] | None:
-        """What the prompt's turn has given in the form that the prompt asked for; None: nothing yet. Raises Conflict
-        where it was deleted."""
+        """The result of the prompt's turn, in the form that the prompt asked for; None if there is none yet. Raises
+        Conflict where it was deleted."""
         turn: TurnId | None = None
         found = None
         deleted: MessageId | None = None

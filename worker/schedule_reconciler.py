@@ -55,7 +55,7 @@ class ScheduleReconciler:
             _LOG.exception("schedule %s does not fire", schedule)
 
     async def send(self, schedule: EngineSchedule) -> None:
-        """Have Temporal take or delete it; its row says if it refuses."""
+        """Have Temporal take or delete a schedule; its row says if Temporal refuses."""
         try:
             if schedule.wanted:
                 await self.engine.create(schedule)

@@ -114,7 +114,7 @@ class SchedulesClient:
         return _entry(await schedules.create(self.database, new, self.actor))
 
     async def list_all(self, *, include_over: bool = False) -> list[ScheduleEntry]:
-        """The next due first; `include_over`: those that are done or deleted, too."""
+        """All schedules, the next due first; `include_over`: those that are done or deleted, too."""
         return [_entry(row) for row in await schedules.list_all(self.database, include_over=include_over)]
 
     async def get(self, schedule: ScheduleId) -> ScheduleEntry:
@@ -125,7 +125,7 @@ class SchedulesClient:
         return _entry(found[0])
 
     async def events(self, schedule: ScheduleId) -> list[ScheduleEvent]:
-        """The newest first."""
+        """What was done with a schedule, the newest first."""
         return [_event(row) for row in await schedule_records.newest(self.database, schedule)]
 
     async def verify(self, schedule: ScheduleId) -> ScheduleVerification:
@@ -136,7 +136,7 @@ class SchedulesClient:
         return ScheduleVerification(**dict(found))
 
     async def pause(self, schedule: ScheduleId, note: str | None = None) -> None:
-        """What falls into the pause does not run. Raises NotFound, Conflict, UsageError."""
+        """Pause a schedule: what falls into the pause does not run. Raises NotFound, Conflict, UsageError."""
         check_length("The note", note or "")
         note = note.replace("\0", "").encode(errors="replace").decode() if note else None
         async with self._change(schedule, RecordKind.PAUSED, note) as (batch, row):
@@ -166,7 +166,7 @@ class SchedulesClient:
         return TriggeredPrompt(schedule=schedule, **fired._asdict(), delivered=await self.deliver(fired.session))
 
     async def delete(self, schedule: ScheduleId) -> None:
-        """Erase what it prompts; that it was there, and who deleted it, stays. Its sessions stay, too. Raises NotFound,
+        """Erase what a schedule prompts; its record and who deleted it stay, as do its sessions. Raises NotFound,
         Conflict."""
         async with self._change(schedule, RecordKind.DELETED) as (batch, row):
             if row.state is ScheduleState.DELETED:
@@ -177,7 +177,7 @@ class SchedulesClient:
     async def _change(
         self, schedule: ScheduleId, kind: RecordKind, note: str | None = None
     ) -> AsyncIterator[tuple[Statements, ScheduleRow]]:
-        """Under the schedule's lock, and recorded."""
+        """Change a schedule under its lock, and record it."""
         async with self.database.statements() as batch:
             row = await schedules.lock(batch, schedule)
             yield batch, row

@@ -42,7 +42,7 @@ def _ignored_fields(turn_config: TurnConfig) -> Iterator[str]:
 
 
 def find_other_remarks(settings: Settings, turn_config: TurnConfig) -> Iterator[str]:
-    """But for those on single fields of files. Raises UsageError like `find_config_remarks`."""
+    """All remarks except those on single fields of files. Raises UsageError like `find_config_remarks`."""
     for files in turn_config.ignored:
         yield from _describe_ignored_files(files)
     yield from _refused_agents(turn_config)
@@ -116,7 +116,8 @@ def choose_model(settings: Settings, turn_config: TurnConfig, named: str | None)
 
 
 def warn_of_unknown_model(settings: Settings, turn_config: TurnConfig, model: str) -> None:
-    """For a model that a person has named. It may be newer than the tables: the provider decides."""
+    """Warn of a model that a person has named and no table knows. It may be newer than the tables: the provider
+    decides."""
     from worker.cli import model_choices  # start-up time: the tables of models
 
     if (near := model_choices.nearest_model(settings, turn_config.config, model)) is not None:

@@ -48,7 +48,7 @@ async def run_checks(settings: Settings) -> list[CheckResult]:
 
 
 def _files_of_claude_code(turn_config: TurnConfig) -> Iterator[str]:
-    """Which OpenCode does not read either: only people who come from there look for them."""
+    """Claude Code's files, which OpenCode does not read either: only people who come from there look for them."""
     root, home = Path(turn_config.worktree or turn_config.directory), Path(turn_config.home or "~").expanduser()
     for above in (root / ".claude", home / ".claude"):
         for kind, fields in (
@@ -87,7 +87,7 @@ async def check_model_answer(settings: Settings, named: str | None) -> CheckResu
 
 
 def _measured(probed: "ProbeResult") -> str:
-    """What came, how long it took, what it cost."""
+    """The answer, how long it took, and what it cost."""
     taken = f"after {probed.seconds:.1f} s" if probed.seconds is not None else ""
     if not probed.answered and not probed.tokens.reported and probed.cost is None:
         return " · ".join(filter(None, (probed.message, taken)))

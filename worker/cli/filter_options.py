@@ -60,7 +60,7 @@ def place_options(command: F) -> F:
 
 
 def listing_options(command: F) -> F:
-    """All of a `SessionFilter`."""
+    """All options of a `SessionFilter`."""
     for option in (
         click.option(
             "--state",

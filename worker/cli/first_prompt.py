@@ -79,7 +79,7 @@ async def _parsed(
     parse: Callable[[str, str | None], Awaitable[P]],
     agents: AgentCycle,
 ) -> P | None:
-    """None: it was a command of the loop's, or was refused and stays in the line."""
+    """The parsed prompt; None if it was a command of the loop's, or was refused and stays in the line."""
     if (command := parse_run_command(text)) is not None:
         print_note(_ANSWERS[command])
         return None

@@ -55,7 +55,8 @@ async def find_provider_key(settings: Settings, config: Config, id: str) -> Secr
 
 
 def needs_key(config: Config, id: str) -> bool:
-    """Not at an own address, with an own authorization, or by a sign-in of AWS's or Google's."""
+    """Whether a key is needed: not at an own address, with an own authorization, or with a sign-in of AWS's or
+    Google's."""
     options = (config.provider.get(id) or Provider()).options
     authorized = any(name.lower() == "authorization" for name in options.headers)
     return options.api_key is not None or not (options.base_url or authorized or not provider_named(id).needs_key)

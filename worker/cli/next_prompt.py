@@ -13,8 +13,8 @@ from workflows.domain.prompt import Prompt
 
 
 class NextPrompt:
-    """None names the session's. A model that was named is for the agent that begins with it. `current`: the agent of
-    the next turn, as the person knows."""
+    """What the next prompt names; None stands for the session's. A named model is for the agent that begins with it.
+    `current`: the agent of the next turn, as the person knows."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class NextPrompt:
 
     @property
     def shown_agent(self) -> str | None:
-        """Whom it is for: chosen by Tab, or switched to."""
+        """The agent that it is for: chosen by Tab, or switched to."""
         return self._cycle.chosen or self._switched
 
     async def choose_next_agent(self) -> None:
@@ -47,7 +47,7 @@ class NextPrompt:
         self.agent, self.model, self.variant = await self._cycle.advance(), None, None
 
     def note(self, event: Event) -> None:
-        """An agent that has begun a turn is the session's."""
+        """Note an agent that has begun a turn: it is the session's now."""
         if not isinstance(event, TurnOpened):
             return
         if event.agent == self._cycle.chosen:

@@ -73,7 +73,7 @@ def read_typed(words: tuple[str, ...], command: str | None, subtask: str | None,
 
 
 def read_arguments(words: tuple[str, ...], *, edit: bool) -> str:
-    """None, or the words with standard input for `-`. Raises UsageError."""
+    """The words with standard input for `-`, or None. Raises UsageError."""
     text = join_arguments([_read_stdin() if word == "-" else word for word in words])
     if edit:
         text = click.edit(text) or text

@@ -42,7 +42,7 @@ _INVITATION: Final = "Type the next prompt; Ctrl-D leaves, /help says more."
 
 
 class _StopEnd(NamedTuple):
-    """What came of recording a stop. `leaves`: the next Ctrl-C leaves, as a turn is at work or ends by it."""
+    """The result of recording a stop. `leaves`: the next Ctrl-C leaves, as a turn is at work or ends by the stop."""
 
     recorded: bool
     leaves: bool

@@ -201,7 +201,7 @@ async def _send_prompt(
 
 
 async def _open_without_prompt(client: SessionClient, overview: Overview, prepared: PreparedSession) -> StartedRun:
-    """For a person who will type the prompt."""
+    """Open a session whose first prompt the person will type."""
     if overview.status == "ended":
         raise Conflict(f"Session {overview.id} ({one_line(overview.title)}) has ended: it takes no prompt any more.")
     if prepared.sources is not None:

@@ -144,12 +144,12 @@ async def prepare_session(
 
 
 def known_id(turn_config: TurnConfig) -> TurnConfigId | None:
-    """None: the turn works with another one, as some of it is fetched first."""
+    """The configuration's id; None if the turn works with another one, because some of it is fetched first."""
     return None if any(TO_BE_FETCHED in each for each in turn_config.warnings) else turn_config.id
 
 
 def report_joined_turn(overview: Overview, agent: str | None) -> None:
-    """A prompt for this agent may join a turn of another one."""
+    """Report that a prompt for this agent joins a turn of another one."""
     if overview.turn_state == "open" and agent not in (None, overview.agent):
         print_note(
             f"Turn {overview.number} is at work as {escape_exact(overview.agent)}, and the prompt joins it. "
@@ -163,7 +163,7 @@ def configuration_suffix(turn_config: TurnConfigId | None) -> str:
 
 
 def _warn_about_differences(settings: Settings, sources: ConfigSources) -> None:
-    """The session keeps its own sources."""
+    """Warn if this shell's sources differ: the session keeps its own."""
     try:
         differing = sources.differences(sources_of(settings))
     except ConfigError as error:

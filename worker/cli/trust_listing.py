@@ -40,7 +40,7 @@ class TrustListing:
 
     @property
     def changes(self) -> list[TrustChange]:
-        """Since what was accepted last; none where nothing was, or where this is."""
+        """The changes since what was accepted last; none if nothing was, or if this is it."""
         return [] if self.before is None or self.accepted else [*find_changes(self.before, self.content)]
 
     def place(self, leaf: TrustLeaf, *, gone: bool = False) -> str:

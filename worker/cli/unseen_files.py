@@ -12,7 +12,8 @@ from workflows.domain.prompt import Prompt
 
 
 def warn_of_unseen_files(settings: Settings, turn_config: TurnConfig, model: str | None, prompt: Prompt | None) -> None:
-    """As far as is known, of pictures and PDF files: of those that a step of the prompt would read."""
+    """Warn of pictures and PDF files that a step of the prompt would read and the model cannot see, as far as is
+    known."""
     if model is None or prompt is None or not prompt.references:
         return
     # Start-up time: most prompts have no files.

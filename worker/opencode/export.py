@@ -176,7 +176,7 @@ class Exporter:
         return self._assistant(details.message, details)
 
     def _user(self, message: UserMessage, details: MessageDetails) -> ExportedMessage:
-        """Agent and model are those that answer the prompt."""
+        """A prompt's message: agent and model are those that answer it."""
         info = UserInfo(
             id=message.id,
             session_id=self.overview.id,
@@ -231,7 +231,7 @@ class Exporter:
             yield shapes.retry_shape(self.overview.id, message.id, place, each.attempt, each.kind, each.message, at)
 
     def _failure(self, turn: UnfinishedTurn) -> Iterator[ExportedMessage]:
-        """No row, but a stable id."""
+        """A failed attempt as a part: it has no row, but a stable id."""
         at = shapes.milliseconds(turn.ended_at)
         failed = turn.reason is CloseReason.FAILED
         error = ErrorShape(
@@ -265,7 +265,7 @@ class Exporter:
         )
 
     def _time(self, message: AssistantMessage, details: MessageDetails) -> TimesShape:
-        """From the previous step's end, or the turn's start, to its calls' end."""
+        """A step's time: from the previous step's end, or the turn's start, to its calls' end."""
         started_at = max(self._since or details.opened, details.opened)
         settled = [timing.settled for timing in details.call_times.values()]
         ended = [at for at in settled if at is not None]

@@ -94,7 +94,7 @@ class ForeignState(Foreign):
 
 
 class ForeignPart(Foreign):
-    """Of any type."""
+    """A part of any type."""
 
     id: ForeignId
     session_id: ForeignId
@@ -151,7 +151,7 @@ class ImportFile:
 
     @property
     def ids(self) -> list[str]:
-        """All that need a place of their own."""
+        """All ids that the import needs, and that must be free here."""
         parts = (each.part.id for message in self.messages for each in message.parts)
         return [self.info.id, *(message.info.id for message in self.messages), *parts]
 

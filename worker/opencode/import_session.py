@@ -134,7 +134,7 @@ class SessionImport:
         return None if self._turn is None else self._messages[self._turn].turn
 
     def _prompt(self, message: FileMessage) -> CopiedPrompt | None:
-        """None: there is no text for a model in it."""
+        """The copied prompt; None if it has no text for a model."""
         texts = [
             TextPart(text=each.content.text)
             for each in message.parts
@@ -153,7 +153,7 @@ class SessionImport:
         )
 
     def _answer(self, message: FileMessage) -> CopiedAnswer | None:
-        """None: there are neither texts nor calls in it."""
+        """The copied answer; None if it has neither texts nor calls."""
         info, id = message.info, self._ids[message.info.id]
         parts, calls = tuple(self._texts(message)), tuple(self._calls(message))
         turn = self._open_turn

@@ -174,7 +174,7 @@ class ErrorShape(Shape):
 
 
 def milliseconds(at: datetime) -> int:
-    """Since 1970."""
+    """Milliseconds since 1970."""
     return int(at.timestamp() * 1000)
 
 
@@ -220,7 +220,7 @@ def step_finish_shape(
 
 
 def _id_behind(part: PartId, distance: int = 1) -> PartId:
-    """Stable, as its part has no row; clients sort by ids."""
+    """An id that sorts behind another one; stable, because its part has no row."""
     return PartId(f"prt_{int(part[4:16], 16) + distance:012x}{part[16:]}")
 
 

@@ -50,7 +50,7 @@ def hides_part(entry: InboxEntry) -> bool:
 
 
 def _preview_questions(entry: InboxEntry, questions: tuple[Question, ...], columns: int | None) -> AskPreview:
-    """All of them: nothing runs by an answer."""
+    """All questions: an answer runs nothing, so none is hidden."""
     asked = "a question" if len(questions) == 1 else pluralize(len(questions), "question")
     headline = _heading_rows(entry, f"{one_line(entry.agent)} has {asked} for you", columns)
     rows = (row for question in questions for row in question_rows(question, columns))
@@ -68,7 +68,7 @@ def describe_saved_rule(entry: InboxEntry) -> str | None:
 
 
 def strip_diff_header(diff: str) -> str:
-    """Empty if no line differs."""
+    """The diff without its header; empty if no line differs."""
     _, at, lines = diff.partition("\n@@ -")
     return f"{at[1:]}{lines}".rstrip("\n")
 
@@ -79,7 +79,7 @@ def find_diff(entry: InboxEntry) -> str | None:
 
 
 def _requests(entry: InboxEntry) -> tuple[PermissionRequest, ...]:
-    """The answer allows all requests of the call."""
+    """All requests of the call, which the answer allows together."""
     asked = (entry.request,) if isinstance(entry.request, PermissionRequest) else ()
     return (*asked, *(entry.plan.requests if entry.plan else ()))
 

@@ -50,7 +50,7 @@ def _typed(command: SlashCommand) -> str:
 
 
 def _worker(command: SlashCommand) -> str:
-    """Who does it, with which model."""
+    """The agent that does it, and with which model."""
     names = [each for each in (command.agent, command.model, command.variant) if each]
     return escape_exact(" ".join([*names, *(["as a subtask"] if command.subtask else [])]) or "-")
 

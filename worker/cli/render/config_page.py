@@ -24,7 +24,7 @@ _NOT_ACTED_ON: Final = "Holdfast does not act on it"
 
 @dataclass(frozen=True)
 class IgnoredField:
-    """One that has no effect, and why. `field`: with its path joined."""
+    """A field without effect, and why. `field`: with its path joined."""
 
     field: str
     value: JsonValue

@@ -35,7 +35,7 @@ def print_json_list(values: Iterable["BaseModel"]) -> None:
 
 
 def with_styles(rows: Iterable[Row]) -> str:
-    """As a terminal gets them."""
+    """Rows as a terminal gets them, with styles."""
     console = open_console()
     with console.capture() as captured:
         for row in rows:

@@ -13,7 +13,7 @@ from workflows.domain.usage import Cost
 
 
 def context_sentence(event: Event, seen: EventWithContents) -> str | None:
-    """Begins in lower case."""
+    """The sentence, which begins in lower case."""
     match event:
         case ContextCompacted():
             return f"compacted: {event.before:,} → {event.after:,} tokens, {format_price(Cost.of(event.cost))}"

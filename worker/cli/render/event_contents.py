@@ -53,7 +53,7 @@ class CallContent(StoredCall):
 
     @property
     def asked(self) -> str:
-        """What a person is asked: of a question, not what came of it."""
+        """What a person is asked; for a question without what came of it."""
         return self.subject if self.display.kind is DisplayKind.QUESTION else self.label
 
     @property
@@ -88,7 +88,7 @@ def describe_schedule_prompt(event: PromptAccepted, seen: EventWithContents) -> 
 
 
 def describe_trust(opened: TurnOpened) -> str | None:
-    """None: nothing of the project's configuration had to be accepted, or nothing was."""
+    """Who accepted the project's configuration; None if nothing had to be accepted, or nothing was."""
     if opened.trust_record is None:
         return None
     by, at = escape_exact(opened.accepted_by or ""), format_past(datetime.fromisoformat(opened.accepted_at or ""))
@@ -143,6 +143,6 @@ def describe_task_end(end: TaskEnd) -> str:
 
 
 def instructions_of(seen: EventWithContents, name: str) -> str | None:
-    """The prompt's own for its turn."""
+    """The prompt's own instructions for its turn."""
     found = seen.contents.get(name)
     return None if found is None else PromptContent.model_validate(found).system

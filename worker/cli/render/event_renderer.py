@@ -167,7 +167,7 @@ class EventRenderer:
         self._print(f"? {label} needs an answer ({event.ask})", "yellow")
 
     def _show_trust(self, event: TurnOpened) -> None:
-        """Once, unless something else is accepted."""
+        """Show who accepted the configuration: once, until something else is accepted."""
         if event.trust_record != self._trust_record and not self._is_subagent:
             self._trust_record = event.trust_record
             if (trust := describe_trust(event)) is not None:
@@ -197,7 +197,7 @@ class EventRenderer:
         self._print(f"{when}{attempt}: {message}", "yellow")
 
     def _show_cut(self, continued: str = "") -> None:
-        """The turn continues after an answer that was cut."""
+        """Show that the turn continues after an answer that was cut."""
         if self._cut is not None:
             self._print(f"… cut at {self._cut}{continued}", DIM)
         self._cut = None

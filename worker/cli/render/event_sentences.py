@@ -47,7 +47,7 @@ Sentence: TypeAlias = tuple[str, str | None]  # and its style
 
 
 def find_sentence(event: Event, seen: EventWithContents) -> Sentence | None:
-    """None: the event is shown otherwise, or only to auditors."""
+    """The sentence for an event; None if it is shown in another way, or only to auditors."""
     return (
         budget_sentence(event)
         or _context_sentence(event, seen)
@@ -134,7 +134,7 @@ def _turn_sentence(event: Event, seen: EventWithContents) -> Sentence | None:
 
 
 def _changes(text: str) -> str:
-    """The first ones, each on its line."""
+    """The first changes, each on its line."""
     lines = text.splitlines()
     named = [escape_prose(each) for each in lines[:_MOST_CHANGES]]
     more = [f"… `holdfast log --events` has all {len(lines)}"] if len(lines) > len(named) else []

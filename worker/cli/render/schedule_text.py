@@ -83,7 +83,7 @@ def describe_verified(verified: ScheduleVerification) -> str:
 
 
 def render_schedule(entry: ScheduleEntry, events: list[ScheduleEvent], now: datetime) -> Iterator[str]:
-    """All of one."""
+    """One schedule with all its details."""
     yield describe_prompt(entry)
     yield f"  {entry.id}, of {escape_exact(entry.author)}, prompts {_prompted_sessions(entry)}"
     yield f"  {describe_timing(entry)}; {describe_state(entry, now)}"

@@ -112,7 +112,7 @@ def _status_details(overview: Overview, now: datetime, ask: AskId | None) -> Ite
 
 
 def _quote(text: str) -> str:
-    """No line of it begins as one of ours."""
+    """Quote a text, so that no line of it begins like one of ours."""
     return escape_prose(text).replace("\n", "\n      ")
 
 

@@ -57,7 +57,7 @@ def _title(overview: Overview) -> str:
 
 
 def _where(overview: Overview) -> str:
-    """A subagent works in its parent's directory."""
+    """The session's directory; empty for a subagent, which works in its parent's."""
     return "" if overview.depth else escape_exact(overview.directory)
 
 

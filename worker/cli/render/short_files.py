@@ -6,7 +6,7 @@ from worker.cli.render.escaping import escape_exact
 
 
 def short_file(file: str) -> str:
-    """Below the current directory, or the home."""
+    """A file's path below the current directory, or the home."""
     path = Path(file)
     for base, prefix in ((Path.cwd(), ""), (Path.home(), "~/")):
         if path.is_relative_to(base):

@@ -72,7 +72,7 @@ class TerminalWriter:
         self._draw(rows)
 
     def retract(self, note: str = _AGAIN_NOTE) -> None:
-        """The last block vanishes; a note declares void what was written of the answer before."""
+        """Remove the last block; a note says that what was written of the answer before does not count."""
         void = self._has_rows
         self._begin()
         if void:

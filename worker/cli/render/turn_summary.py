@@ -82,7 +82,7 @@ class TurnSummary:
         self.outages[-1].times += 1
 
     def end_outage(self, at: datetime) -> None:
-        """The provider has answered."""
+        """End the outage: the provider has answered."""
         if self.outages and self.outages[-1].until is None:
             self.outages[-1].until = at
 
@@ -99,7 +99,7 @@ def render_turn_line(turn: TurnSummary, columns: int) -> str:
 
 
 def render_turn(turn: TurnSummary, columns: int) -> Iterator[Row]:
-    """Only a name may be wider than `columns`."""
+    """The rows of a turn; only a name may be wider than `columns`."""
     yield styled(_headline(turn), "bold")
     max_columns = columns - _LABEL - 2
     for each in turn.prompts:

@@ -54,11 +54,11 @@ class WaitTracker:
 
     @property
     def wait(self) -> BegunWait | None:
-        """The one that began first, if all that runs waits."""
+        """The wait that began first, if everything that runs waits."""
         return next(iter(self._waits.values()), None) if self._only_waits(self._session) else None
 
     def _only_waits(self, session: SessionId) -> bool:
-        """A session without a running call asks its model."""
+        """Whether a session only waits: without a running call it asks its model."""
         running = self._running[session]
         return bool(running) and all(self._is_wait(call) for call in running)
 

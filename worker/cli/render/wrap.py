@@ -19,7 +19,7 @@ _COLOUR: Final = "\N{VARIATION SELECTOR-16}"  # rich knows what it widens
 
 
 def display_width(row: Row) -> int:
-    """The most columns that it takes on any terminal."""
+    """The most columns that a text takes on any terminal."""
     from rich.cells import cell_len  # start-up time
 
     return cell_len(_apart(str(row)))

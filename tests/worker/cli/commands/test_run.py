@@ -36,10 +36,17 @@ async def test_a_task_from_words_and_standard_input_is_followed_and_ends_with_0(
     read = ScriptedAnswer(text="Let me look.", tools=(ScriptedCall(name="read", arguments={"filePath": "a.txt"}),))
     async with open_harness(read, HELLO) as harness, harness.running_worker():
         harness.file("a.txt", "hello\n")
-        ended = await shell(harness).run("run", *MODEL, "say", "-", typed="hello")
+        ended = await shell(harness).run("run", *MODEL, "say", "-", typed="hello, without @a.txt")
 
     assert ended.code == 0, ended.err
-    expected = ["> say hello", "Let me look.", "✓ read  a.txt", "Hello to you.", "Done in ", " · 2 steps · "]
+    expected = [
+        "> say hello, without @a.txt",
+        "Let me look.",
+        "✓ read  a.txt",
+        "Hello to you.",
+        "Done in ",
+        " · 2 steps · ",
+    ]
     assert [line for line in expected if line in ended.out] == expected
     assert "\x1b" not in ended.out
 

@@ -55,6 +55,7 @@ class Harness:
     endpoints: Endpoints
     database: Database
     temporal: Client
+    holdfast: Holdfast
     client: SessionClient
     port: ModelPort
     model: ModelServer
@@ -119,8 +120,9 @@ class Harness:
         return calls(await self.client.records.transcript(session))
 
     def use_settings(self, settings: Settings) -> None:
-        """Make the client use other settings."""
-        self.client = SessionClient(settings, self.client.database, self.client.actor, self.client.deliver)
+        """Make the client use other settings, also for the signals that it sends."""
+        self.holdfast.settings = settings
+        self.client = self.holdfast.as_(self.client.actor)
 
     async def signal(self, session: SessionId, kind: WakeKind, subject: str = "", turn: TurnId | None = None) -> None:
         """Signal the session's workflow, with or without a row behind it; starts a run where none is open."""
@@ -221,4 +223,4 @@ async def harness(
         )
         async with Holdfast(own, endpoints) as holdfast:
             client = holdfast.as_(ACTOR)
-            yield Harness(own, endpoints, database, temporal, client, port, model, project)
+            yield Harness(own, endpoints, database, temporal, holdfast, client, port, model, project)

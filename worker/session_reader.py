@@ -126,7 +126,7 @@ class SessionReader:
         ]
 
     async def compacting_since(self, session: SessionId) -> datetime | None:
-        """None: its context is not being summarised."""
+        """Since when its context is being summarised; None if it is not."""
         return await sessions.compacting_since(self.database, session)
 
     async def totals(self, session: SessionId) -> Totals:

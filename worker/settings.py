@@ -175,7 +175,7 @@ class Settings(Value):
 
     @property
     def archive_after(self) -> timedelta | None:
-        """None: for ever."""
+        """How long sessions may be idle before they are archived; None: for ever."""
         return None if self.archive_after_days is None else timedelta(days=self.archive_after_days)
 
     @property

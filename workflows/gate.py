@@ -21,7 +21,7 @@ class Gate:
         self.turn = turn
 
     async def passes(self, call: OpenCall) -> bool:
-        """True: `ToolActivities.run` may have the call; False: a rule denies it."""
+        """Whether `ToolActivities.run` may have the call; False if a rule denies it."""
         while True:
             if call.phase is CallPhase.ASKED:
                 await self.wait_for_answer(call)
@@ -32,7 +32,7 @@ class Gate:
                 return True
 
     async def ask(self, call: OpenCall, request: int) -> bool:
-        """False: an earlier answer has settled the call."""
+        """Open an ask; False if an earlier answer has settled the call."""
         ask = ids.AskId(self.runtime.mint(ids.Prefix.ASK))
         call.wait_for_ask(ask, request)  # first: the answer's signal may outrun the activity
         opened: AskResult = await self.runtime.run_activity(

@@ -97,7 +97,7 @@ async def resume_call(
 
 
 def request_at(call: CallRow, index: int) -> AskBody | None:
-    """None: the call no longer has it."""
+    """A call's request by its index; None if the call no longer has it."""
     if index == GUARD_REQUEST:
         return loop_guard_request(call)
     return call.asks[index] if 0 <= index < len(call.asks) else None

@@ -23,7 +23,7 @@ class FileStamp(NamedTuple):
 
 
 def file_stamp(path: Path) -> FileStamp | None:
-    """None: there is no file. Raises OSError."""
+    """A file's stamp; None if there is no file. Raises OSError."""
     try:
         found = os.lstat(path)
     except FileNotFoundError:

@@ -90,7 +90,7 @@ def _truncate_line(line: str) -> str:
 
 
 def _count_remaining_lines(file: BufferedReader) -> int | None:
-    """None: beyond MAX_SCANNED_BYTES."""
+    """How many lines remain; None beyond MAX_SCANNED_BYTES."""
     count, ended = 0, True
     while file.tell() <= MAX_SCANNED_BYTES:
         chunk = file.read(_CHUNK)

@@ -229,7 +229,7 @@ class Attempt:
                 reservations.charge(journal, ended, answers=answers)
 
     async def _unreachable_text(self, model: ResolvedModel, failure: ProviderFailure) -> str | None:
-        """None: wait, as during an outage."""
+        """Why the address is given up; None: wait, as during an outage."""
         provider, _ = split_model_id(model.name)
         address, reached = (provider, model.endpoint.base_url), self.shared.reached_addresses
         if failure.connect_error is None or address in reached:

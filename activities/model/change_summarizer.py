@@ -74,7 +74,8 @@ class ChangeSummarizer:
             await attempt.store(await self.answers.get(attempt, model, question, agent.name))
 
     async def begin(self, request: AsideRequest, attempt: Attempt) -> _View | None:
-        """None: there is nothing to ask any more. Raises as `Attempt.begin`."""
+        """Register the attempt and read what it asks about; None if there is nothing to ask any more. Raises as
+        `Attempt.begin`."""
         async with attempt.registration() as journal:
             turn = await change_summaries.requested_for(journal, request.generation)
             if turn is None:

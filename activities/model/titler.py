@@ -70,7 +70,8 @@ class Titler:
             await attempt.store(answer.model_copy(update={"title": title_of_answer(answer.text)}))
 
     async def begin(self, request: AsideRequest, attempt: Attempt) -> _View | None:
-        """None: there is nothing to ask any more. Raises as `Attempt.begin`."""
+        """Register the attempt and read what it asks about; None if there is nothing to ask any more. Raises as
+        `Attempt.begin`."""
         async with attempt.registration() as journal:
             turn = await titles.requested_for(journal, request.generation)
             if turn is None:

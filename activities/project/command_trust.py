@@ -45,7 +45,7 @@ def agent_items(commands: Sequence[ConfigLayer], bolder: Collection[str]) -> Ite
 
 
 def _texts(layers: Sequence[ConfigLayer], field: str) -> Iterator[tuple[ConfigLayer, FieldPath, str]]:
-    """Of each command that has the field."""
+    """The field's text of each command that has it."""
     for layer in layers:
         table = layer.tree.get("command")
         for name in table if isinstance(table, dict) else ():

@@ -114,7 +114,7 @@ def read_reference(kind: references.ReferenceKind, name: str) -> str:
 
 
 def referenced_file(kind: references.ReferenceKind, name: str) -> Path | None:
-    """None: it is no file."""
+    """The file of a reference; None if it is not to a file."""
     return None if kind == "env" else Path(unquote(name.partition("#")[0]) if kind == "config" else name)
 
 

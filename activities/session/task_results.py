@@ -69,7 +69,7 @@ async def _accept_or_give_up(database: Database, task: EndedTask) -> None:
 
 
 async def _read(database: Database, task: EndedTask) -> _Result | None:
-    """None: it was deleted."""
+    """A task's result; None if it was deleted."""
     found = await read_status(database, task.call)
     if found is None:
         return None

@@ -50,7 +50,7 @@ class CommandLimits(Value):
 
 
 class BashTool(BuiltInTool[BashParams]):
-    """Of several supervisors, only the one with the lease runs the command."""
+    """Runs shell commands. Of several supervisors, only the one with the lease runs the command."""
 
     name = "bash"
     recovery = Recovery.REATTACHABLE
@@ -100,7 +100,7 @@ class BashTool(BuiltInTool[BashParams]):
         return await _follow_to_end(params, directory, context)
 
     async def stop(self, params: BashParams, claimed: Plan, context: ToolContext) -> Output | None:
-        """None: the command had not begun and never will."""
+        """Stop the command and return its partial output; None if it had not begun and never will."""
         from activities.shell import termination  # start-up time: psutil
 
         directory = CallDirectory.of(context.workspace, context.call)

@@ -173,7 +173,7 @@ class Tool(ABC, Generic[P]):
 
     @abstractmethod
     def offer(self, turn_config: TurnConfig) -> ToolOffer | None:
-        """None: not offered in this turn."""
+        """The tool as a model sees it; None if it is not offered in this turn."""
 
     @abstractmethod
     def parse(self, arguments: Mapping[str, JsonValue]) -> P:

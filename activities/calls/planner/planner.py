@@ -128,7 +128,7 @@ async def _kill(process: Process) -> None:
 
 
 async def _exit_code(process: Process) -> int | None:
-    """None: the process closed its output, but still runs."""
+    """The process's exit code; None if it has closed its output but still runs."""
     with suppress(TimeoutError):
         async with asyncio.timeout(_EXIT_TIMEOUT):
             return await process.wait()

@@ -83,9 +83,9 @@ class AgentSettings(Section):
     variant: PrintableName | None = None
     """The variant of its model."""
     temperature: float | None = None
-    """Of its requests, to models that take one."""
+    """For its requests, to models that take one."""
     top_p: float | None = None
-    """Of its requests, to models that take one."""
+    """For its requests, to models that take one."""
     options: dict[str, JsonValue] = {}
     """More for each request of it, over the options of the model; each unknown field of an agent is one."""
     permission: PermissionSettings = {}

@@ -80,6 +80,7 @@ class _Copy:
         self._journal = journal
         self._origin = origin
         self._before = before
+        self._exported = False  # whether `before` is a message of exports only, between those that are copied
         self._turns: dict[TurnId, TurnId] = {}
         self._prompts: dict[MessageId, MessageId] = {}
         self._answers: dict[MessageId, MessageId] = {}
@@ -117,11 +118,14 @@ class _Copy:
         if self._before is None:
             return None, taken
         copied: set[MessageId] = set()
+        self._exported = await copies.is_exported(self._batch, self._origin, self._before)
         async for row in transcript.iter_messages(self._batch, self._origin):
-            if row.message.id == self._before:
+            if self._is_end(row.message.id):
                 return row.message.turn, copied
             if row.message.id in taken:
                 copied.add(row.message.id)
+        if self._exported:
+            return None, copied
         raise NotFound(
             f"Session {self._origin!r} has no message {self._before!r}: `holdfast export {self._origin}` lists its "
             "messages with their ids."
@@ -129,9 +133,13 @@ class _Copy:
 
     async def _messages(self) -> AsyncIterator[MessageRow]:
         async for row in transcript.iter_messages(self._batch, self._origin):
-            if row.message.id == self._before:
+            if self._is_end(row.message.id):
                 return
             yield row
+
+    def _is_end(self, message: MessageId) -> bool:
+        """Whether this and what follows is left out."""
+        return message == self._before or (self._exported and message >= (self._before or ""))
 
     def _copy_turn(self, row: dict[str, Any], *, cut: bool) -> None:
         copied = {name: row[name] for name in CopiedTurn.model_fields} | {"id": self._turns[row["id"]]}
@@ -205,7 +213,7 @@ class _Copy:
     async def _copy_summaries(self) -> None:
         """Copy the summaries whose messages were all copied, with ids in the order of the messages."""
         for row in await copies.summaries(self._batch, self._origin):
-            if row.newest not in self._answers:
+            if row.newest not in self._answers or self._is_end(row.id):
                 continue
             parts = await copies.parts(self._batch, row.id)
             answer = CopiedAnswer(

@@ -17,7 +17,7 @@ from workflows.domain.events.copies import MessageCopied, SessionImported
 from workflows.domain.events.generations import PartSeal
 from workflows.domain.events.prompts import PromptShortened
 from workflows.domain.generation import Purpose
-from workflows.domain.ids import GenerationId, MessageId, PartId, Prefix, SessionId, TurnId
+from workflows.domain.ids import GenerationId, MessageId, PartId, Prefix, SessionId, TurnId, is_id, shifted_message_id
 from workflows.domain.messages import AnswerMetadata, CallState
 from workflows.domain.value import Value
 
@@ -71,6 +71,15 @@ async def reminders(reader: RowReader, session: SessionId) -> dict[GenerationId,
 async def summaries(reader: RowReader, session: SessionId) -> list[SummaryRow]:
     """A session's summaries, the oldest first."""
     return [SummaryRow(**row) for row in await reader.rows(_QUERIES.summaries, session=session)]
+
+
+async def is_exported(reader: RowReader, session: SessionId, message: MessageId) -> bool:
+    """Whether exports have this message, and transcripts do not: of an import, a summary, or the two around it."""
+    around = (
+        [shifted_message_id(message, distance) for distance in (-1, 0, 1)] if is_id(Prefix.MESSAGE, message) else []
+    )
+    (row,) = await reader.rows(_QUERIES.is_exported, session=session, message=message, summaries=around)
+    return bool(row["exported"])
 
 
 async def parts(reader: RowReader, message: MessageId) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ from worker.api.messages import MessageDetails, SummaryDetails
 from worker.opencode import shapes
 from worker.opencode.exported_shapes import ExportedMessage, UserInfo
 from worker.opencode.shapes import PromptPartShape, TimesShape
-from workflows.domain.ids import MessageId, PartId, SessionId
+from workflows.domain.ids import MessageId, PartId, SessionId, shifted_message_id
 from workflows.domain.messages import AssistantMessage
 
 
@@ -36,12 +36,12 @@ def request(session: SessionId, summary: SummaryDetails, tail: MessageId | None)
         part["overflow"] = True
     if tail is not None:
         part["tail_start_id"] = tail
-    return _message(session, summary, _shifted(summary.id, -1), shapes.milliseconds(summary.begun_at), part)
+    return _message(session, summary, shifted_message_id(summary.id, -1), shapes.milliseconds(summary.begun_at), part)
 
 
 def continuation(session: SessionId, summary: SummaryDetails, text: str) -> ExportedMessage:
     part = {"type": "text", "synthetic": True, "text": text, "metadata": {"compaction_continue": True}}
-    return _message(session, summary, _shifted(summary.id, 1), shapes.milliseconds(summary.at), part)
+    return _message(session, summary, shifted_message_id(summary.id, 1), shapes.milliseconds(summary.at), part)
 
 
 def _message(
@@ -56,8 +56,3 @@ def _message(
     )
     shape = PromptPartShape(id=PartId(f"prt_{id[4:]}"), session_id=session, message_id=id, **part)
     return ExportedMessage(info=info, parts=(shape,))
-
-
-def _shifted(message: MessageId, distance: int) -> MessageId:
-    """Stable, and in order with the message's id; the message has no row."""
-    return MessageId(f"{message[:4]}{int(message[4:16], 16) + distance:012x}{message[16:]}")

@@ -99,5 +99,10 @@ def answer_id(generation: GenerationId) -> MessageId:
     return MessageId(f"{Prefix.MESSAGE}{generation[3:]}")
 
 
+def shifted_message_id(message: MessageId, distance: int) -> MessageId:
+    """Stable, and in order with the message's id: of one without a row."""
+    return MessageId(f"{message[:4]}{int(message[4:16], 16) + distance:012x}{message[16:]}")
+
+
 def is_id(prefix: Prefix, text: str) -> bool:
     return text.startswith(f"{prefix}_") and _FORM.fullmatch(text) is not None

@@ -31,6 +31,13 @@ SELECT id, reminders FROM generation WHERE session = %(session)s AND reminders I
 SELECT c.generation, c.turn, c.step, c.newest, c.media, m.id, m.body, m.created_at
 FROM compaction c JOIN message m ON m.generation = c.generation WHERE c.session = %(session)s ORDER BY c.number
 
+-- name: is_exported
+-- Whether an import has a message that no model sees, or one of these is a session's summary.
+SELECT EXISTS (SELECT FROM imported_message i WHERE i.session = %(session)s AND i.id = %(message)s
+               AND NOT EXISTS (SELECT FROM work WHERE id = i.id) AND NOT EXISTS (SELECT FROM message WHERE id = i.id))
+    OR EXISTS (SELECT FROM compaction c JOIN message m ON m.generation = c.generation
+               WHERE c.session = %(session)s AND m.id = ANY(%(summaries)s)) AS exported
+
 -- name: parts
 -- The text and reasoning parts of a message.
 SELECT position, body FROM part WHERE message = %(message)s ORDER BY position

@@ -12,6 +12,7 @@ from activities.session.forks import ForkedSession, fork_session
 from activities.store import (
     calls,
     compactions,
+    copies,
     events,
     grants,
     overviews,
@@ -34,7 +35,7 @@ from tests.activities.rig import BODY, PERSON, ActivityRig, open_rig, wait_for_l
 from workflows.domain.budgets import BudgetLimits
 from workflows.domain.errors import Conflict, NotFound
 from workflows.domain.generation import Generation, Purpose
-from workflows.domain.ids import GenerationId, MessageId, PartId, SessionId
+from workflows.domain.ids import GenerationId, MessageId, PartId, SessionId, shifted_message_id
 from workflows.domain.messages import (
     AssistantMessage,
     CallState,
@@ -188,6 +189,28 @@ async def test_a_fork_goes_on_from_the_summary_of_what_it_has_copied(rig: Activi
     assert isinstance(early[0], UserMessage) and len(early) == 2
     await rig.database.rows(b"UPDATE compaction SET media = true WHERE session = %(session)s", session=FORK)
     assert (await events.verify(rig.database, FORK)).problem == "the marks of its summaries are not those in its log"
+
+
+@pytest.mark.parametrize(("distance", "summaries"), [(-1, 0), (0, 0), (1, 1)])
+async def test_a_fork_ends_before_what_only_exports_have(rig: ActivityRig, distance: int, summaries: int) -> None:
+    """A summary, the message that asked for it, and the one that told the model to go on."""
+    await rig.open_turn()
+    for step, id in ((1, "a"), (2, "b"), (3, "d")):
+        part = NewPart(id=PartId(f"prt_{step}"), position=0, body=TextPart(text=f"answer {step}"))
+        await rig.store_answer(rig.generation(step, f"gen_{id * 12}{'A' * 14}"), NewAnswer(body=BODY, parts=(part,)))
+        if step == 2:
+            tried = CompactionTry(turn=rig.turn, step=3, model="scripted/model", tokens=9)
+            mark = {"turn": rig.turn, "step": 1, "newest": MessageId(f"msg_{'b' * 12}{'A' * 14}")}
+            text = NewPart(id=PartId("prt_s"), position=0, body=TextPart(text="in short"))
+            await rig.store_answer(
+                Generation(id=GenerationId(f"gen_{'c' * 12}{'A' * 14}"), purpose=Purpose.COMPACTION),
+                NewAnswer(body=BODY, parts=(text,), compaction=NewCompaction(tried=tried, after=1, **mark)),
+            )
+    await forked(rig, shifted_message_id(MessageId(f"msg_{'c' * 12}{'A' * 14}"), distance))
+
+    assert len(await messages(rig, FORK)) == 3
+    assert len(await copies.summaries(rig.database, FORK)) == summaries
+    assert (await events.verify(rig.database, FORK)).problem is None
 
 
 async def test_a_fork_locks_configurations_in_the_order_of_a_deletion(rig: ActivityRig) -> None:

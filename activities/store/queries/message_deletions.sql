@@ -1,5 +1,5 @@
 -- name: find
--- What a message of a session is, whether it is deleted, and whether a turn needs it that is open or to begin: its own, or a retry's.
+-- What a message of a session is, whether it is deleted, and whether a turn needs it that is open or to begin: its own, a retry's, or any a summary.
 WITH RECURSIVE work_on AS (
     SELECT turn, state FROM work WHERE id = %(message)s AND session = %(session)s
     UNION
@@ -10,8 +10,9 @@ SELECT 'user' AS role, p.salt = '' AS deleted,
 FROM work w JOIN prompt p ON p.id = w.id
 WHERE w.id = %(message)s AND w.session = %(session)s
 UNION ALL
-SELECT 'assistant', m.deleted, t.state = 'open' FROM message m JOIN turn t ON t.id = m.turn
-WHERE m.id = %(message)s AND m.session = %(session)s
+SELECT 'assistant', m.deleted,
+       EXISTS (SELECT FROM turn t WHERE t.state = 'open' AND CASE WHEN m.turn IS NULL THEN t.session = m.session ELSE t.id = m.turn END)
+FROM message m WHERE m.id = %(message)s AND m.session = %(session)s
 UNION ALL
 SELECT 'imported', i.salt = '', false FROM imported_message i
 WHERE i.id = %(message)s AND i.session = %(session)s AND NOT EXISTS (SELECT FROM work WHERE id = %(message)s)

@@ -6,12 +6,16 @@ from activities.archive.archiver import Archiver
 from activities.session.deletion import Deletion, DeletionReport
 from activities.session.forks import fork_session
 from activities.store import events, overviews, retries, transcript
-from tests.activities.rig import PERSON, ActivityRig
+from activities.store.compactions import CompactionTry, NewCompaction
+from activities.store.model_answers import NewAnswer, NewPart
+from activities.store.transcript_cache import TranscriptCache
+from tests.activities.rig import BODY, PERSON, ActivityRig
 from tests.activities.session.test_deletion import data_of, filled, worked
 from workflows.domain.errors import Conflict, NotFound
 from workflows.domain.events.sessions import MessageDeleted
-from workflows.domain.ids import MessageId, RetryId, SessionId
-from workflows.domain.messages import AssistantMessage, Message, ToolPart, UserMessage
+from workflows.domain.generation import Generation, Purpose
+from workflows.domain.ids import GenerationId, MessageId, PartId, RetryId, SessionId
+from workflows.domain.messages import AssistantMessage, ContextSummary, Message, TextPart, ToolPart, UserMessage
 from workflows.domain.permissions.grants import GrantScope
 from workflows.domain.wire import CloseReason
 
@@ -51,6 +55,29 @@ async def test_an_answer_is_erased_with_what_its_calls_hold(rig: ActivityRig) ->
     archiver = Archiver(rig.database, data_of(rig))
     await archiver.restore(await archiver.archive_one(rig.session))
     assert (await overviews.get(rig.database, rig.session)).deleted_messages == 1
+
+
+async def test_a_summary_is_erased_but_not_while_a_turn_may_send_it(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    await rig.store_answer(rig.generation(1, "gen_1"), NewAnswer(body=BODY))
+    mark = {"turn": rig.turn, "step": 1, "newest": MessageId("msg_1")}
+    tried = CompactionTry(turn=rig.turn, step=2, model="scripted/model", tokens=9)
+    part = NewPart(id=PartId("prt_s"), position=0, body=TextPart(text="secret words"))
+    await rig.store_answer(
+        Generation(id=GenerationId("gen_s"), purpose=Purpose.COMPACTION),
+        NewAnswer(body=BODY, parts=(part,), compaction=NewCompaction(tried=tried, after=1, **mark)),
+    )
+    cache: TranscriptCache[object] = TranscriptCache(object)
+    await cache.read(rig.database, rig.session)
+    with pytest.raises(Conflict, match="needed by a turn"):
+        await delete(rig, MessageId("msg_s"))
+    await rig.close()
+    await delete(rig, MessageId("msg_s"))
+
+    (summary, *_) = await cache.read(rig.database, rig.session)
+    assert isinstance(summary, ContextSummary) and "was deleted" in summary.text
+    assert "secret words" not in "".join((await filled(rig, [rig.session])).values())
+    assert (await events.verify(rig.database, rig.session)).problem is None
 
 
 async def test_the_list_of_things_to_do_goes_with_the_call_that_has_made_it(rig: ActivityRig) -> None:

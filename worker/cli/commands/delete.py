@@ -18,7 +18,7 @@ from workflows.domain.ids import MessageId, Prefix, SessionId, is_id
 
 @click.command()
 @click.argument("session", shell_complete=completers.session)
-@click.option("--message", metavar="MESSAGE", help="Only what this prompt or answer holds, with its calls.")
+@click.option("--message", metavar="MESSAGE", help="Only what this prompt, answer or summary holds.")
 @confirmation.yes_option
 @click.option("--json", "as_json", is_flag=True, help="Print what was deleted as JSON.")
 @person_command
@@ -29,8 +29,8 @@ async def delete(settings: Settings, session: str, message: str | None, yes: boo
     contents, which still verifies and names you. A session at work must be stopped first. On a terminal it asks;
     without one, `delete last` needs --yes. Backups, other copies of its archive, and forks still hold what they hold.
 
-    With --message only one prompt or answer is erased, and models read that it was deleted. A summary or a title that
-    was made of it, and a subagent's session, keep what they say.
+    With --message only one prompt, answer or summary is erased, and models read that it was deleted. A summary or a
+    title that was made of it, and a subagent's session, keep what they say.
 
     \b
     Examples:

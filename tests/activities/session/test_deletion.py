@@ -9,7 +9,7 @@ import pytest
 from activities.archive.archiver import Archiver
 from activities.session.deletion import Deletion, DeletionReport
 from activities.session.forks import fork_session
-from activities.store import archives, deletions, events, grants, overviews, projects, sessions, turns
+from activities.store import archives, deletions, deltas, events, grants, overviews, projects, sessions, turns
 from activities.store.journal import session_journal
 from activities.store.sessions import NewSession
 from tests.activities.archive.test_families import Family
@@ -57,6 +57,7 @@ async def test_a_deletion_erases_all_contents_and_its_chain_still_verifies(rig: 
     file = data_of(rig) / "tool-output" / f"tool_{call}"
     file.parent.mkdir(parents=True)
     file.write_text("all of it")
+    await deltas.publish(rig.database, rig.session, "msg_1", "1", [{"text": "secret words"}])
     await fork_session(rig.database, rig.session, FORK, None, PERSON)
     head = (await events.verify(rig.database, rig.session)).events
     report = await delete(rig)
@@ -64,6 +65,7 @@ async def test_a_deletion_erases_all_contents_and_its_chain_still_verifies(rig: 
 
     assert (report.deleted, report.failures, file.exists()) == ((rig.session,), (), False)
     assert set(left) == REMAINS and "secret words" not in "".join(left.values())
+    assert await deltas.since(rig.database, rig.session, 0) == []
     assert "A session" not in left["session"] and str(rig.project) not in left["session"]
     assert (checked.events, checked.problem) == (head + 1, None)
     record = [each async for each in events.after(rig.database, rig.session, head)][-1]

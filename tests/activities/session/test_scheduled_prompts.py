@@ -3,7 +3,7 @@
 import asyncio
 import random
 import time
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import pytest
@@ -61,7 +61,10 @@ async def finish(rig: ActivityRig, session: SessionId) -> None:
 
 async def test_a_moment_is_prompted_once_however_many_look_at_it(rig: ActivityRig) -> None:
     await made(rig)
-    assert await fire(rig.database, SCHEDULE) is None
+    await let_pass(rig, -timedelta(minutes=10))
+    assert (
+        await fire(rig.database, SCHEDULE, datetime.now(UTC) + timedelta(hours=2)) is None
+    )  # by a clock that is ahead
     await let_pass(rig)
     fired = [each for each in await asyncio.gather(*(fire(rig.database, SCHEDULE) for _ in range(5))) if each]
     (one,) = fired

@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 from temporalio import activity
 
 from activities.model.answer import AnswerStream
+from activities.model.aside_failures import record_failure
 from activities.model.attempt import Attempt, Attempts
 from activities.model.compaction_plan import UNKNOWN_WINDOW, summary_room
 from activities.model.compaction_prompt import change_request
@@ -57,7 +58,7 @@ class ChangeSummarizer:
     async def summarize(self, request: AsideRequest) -> None:
         """Raises as `AnswerStream.get` and `reserve_aside`."""
         generation = Generation(id=request.generation, purpose=Purpose.SUMMARY)
-        async with self.attempts.start(request, generation) as attempt:
+        async with self.attempts.start(request, generation) as attempt, record_failure(attempt):
             view = await self.begin(request, attempt)
             if view is None:
                 return

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 from temporalio import activity
 
 from activities.model.answer import AnswerStream
+from activities.model.aside_failures import record_failure
 from activities.model.attempt import Attempt, Attempts
 from activities.model.compaction_prompt import escape_tags
 from activities.model.context_split import estimate_text
@@ -54,7 +55,7 @@ class Titler:
     async def title(self, request: AsideRequest) -> None:
         """Raises as `AnswerStream.get` and `reserve_aside`."""
         generation = Generation(id=request.generation, purpose=Purpose.TITLE)
-        async with self.attempts.start(request, generation) as attempt:
+        async with self.attempts.start(request, generation) as attempt, record_failure(attempt):
             view = await self.begin(request, attempt)
             if view is None:
                 return

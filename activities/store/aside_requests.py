@@ -1,11 +1,14 @@
-"""Whether a person may have a model asked apart from a session's turns."""
+"""Whether a person may have a model asked apart from a session's turns, and why it was asked in vain."""
 
 from typing import Final
 
+from activities.store import notes
 from activities.store.journal import Journal
 from activities.store.queries import Queries
 from workflows.domain.errors import Conflict
-from workflows.domain.ids import TurnId
+from workflows.domain.events.sessions import AsideFailed
+from workflows.domain.generation import Generation
+from workflows.domain.ids import NoteId, TurnId
 
 _QUERIES: Final = Queries("aside_requests")
 
@@ -22,3 +25,10 @@ async def turn_to_ask_about(journal: Journal, nothing: str, instead: str = "") -
     if newest is None:
         raise Conflict(f"Session {journal.session!r} has not begun: {nothing}. {instead}".rstrip())
     return TurnId(newest["id"])
+
+
+def fail(journal: Journal, generation: Generation, reason: str) -> None:
+    """`reason`: for people."""
+    note = NoteId(f"{journal.session}/{journal.next_seq}")
+    words = notes.store(journal, note, reason)
+    journal.record(AsideFailed(generation=generation.id, purpose=generation.purpose, note=note, seal=words))

@@ -20,7 +20,7 @@ from workflows.domain.events.copies import MessageCopied, SessionImported
 from workflows.domain.events.event import EVENT_RECORD_ADAPTER, EventRecord
 from workflows.domain.events.generations import CompactionFailed, ContextCompacted, MessageCompleted, ModelRetry
 from workflows.domain.events.prompts import PromptAccepted, PromptShortened
-from workflows.domain.events.sessions import SessionDeleted, SessionTitled
+from workflows.domain.events.sessions import AsideFailed, SessionDeleted, SessionTitled
 from workflows.domain.events.tasks import TaskSettled
 from workflows.domain.events.turns import ConfigurationChanged, TurnEnded, TurnModelChanged
 from workflows.domain.events.waits import WaitEnded
@@ -227,6 +227,7 @@ def _seals(record: EventRecord) -> Iterator[tuple[str, str]]:
             | TurnModelChanged(note=str(name), seal=str(seal))
             | TurnEnded(note=str(name), seal=str(seal))
             | SessionTitled(note=name, seal=seal)
+            | AsideFailed(note=name, seal=seal)
             | WaitEnded(note=str(name), seal=str(seal))
         ):
             yield name, seal

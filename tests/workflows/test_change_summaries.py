@@ -54,19 +54,22 @@ async def test_a_person_has_the_changes_summed_up_and_everything_shows_it(open_h
     assert (totals.steps, totals.tokens.output) == (3, 35)
 
 
-async def test_a_summary_that_its_provider_refuses_is_given_up_and_nothing_else_fails(
+async def test_what_a_provider_refuses_is_given_up_with_its_words_and_nothing_else_fails(
     open_harness: OpenHarness,
 ) -> None:
-    failing = SAID.model_copy(update={"faults": dict.fromkeys(range(1, 9), Refuse(status=400))})
+    refused = Refuse(status=400, body={"error": {"message": "Not that."}})
+    failing = SAID.model_copy(update={"faults": dict.fromkeys(range(1, 9), refused)})
     scripts = {"default": Script(answers=(DONE, DONE), auxiliary_answer=failing)}
     async with open_harness(scripts=scripts) as harness, harness.running_worker():
         session = await harness.start_session("Say hello.")
         await harness.ended(session)
-        asked = await harness.client.summaries.ask(session)
-        beside = harness.temporal.get_workflow_handle(f"aside/{session}/{asked.generation}")
-        await harness.until(session, lambda event: event.type == "summary.requested")
+        asked = [await shell(harness).run(command, session) for command in ("summary", "title")]
         await harness.client.prompt(session, "Again.")
         ended = await harness.ended(session, 2)
-        await beside.result()
-        found = await harness.client.records.change_summary(session)
-    assert found is None and ended.model_dump()["reason"] == "done"
+        found, verified = (
+            await harness.client.records.change_summary(session),
+            await harness.client.records.verify(session),
+        )
+        left = await harness.database.rows(b"SELECT FROM title_request")
+    assert all(each.code == 1 and "scripted/model: refused the request (400)" in each.err for each in asked)
+    assert found is None and ended.model_dump()["reason"] == "done" and verified.problem is None and left == []

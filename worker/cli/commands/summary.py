@@ -8,12 +8,12 @@ import click
 
 from worker.api.events import EventWithContents
 from worker.cli import completers, id_lookup
+from worker.cli.aside_answers import is_answered, print_failure
 from worker.cli.command_support import async_command, open_client, print_note
 from worker.cli.exit_codes import ExitCode
 from worker.cli.render.escaping import escape_prose
 from worker.session_client import SessionClient
 from worker.settings import Settings
-from workflows.domain.events.generations import MessageCompleted
 from workflows.domain.ids import SessionId
 
 _ANSWER_TIMEOUT: Final = 120.0  # seconds for the model
@@ -46,8 +46,8 @@ async def _ask(client: SessionClient, session: SessionId) -> str | None:
     try:
         async with asyncio.timeout(_ANSWER_TIMEOUT), aclosing(client.records.watch(session, seq)) as watched:
             async for seen in watched:
-                event = seen.record.event if isinstance(seen, EventWithContents) else None
-                if isinstance(event, MessageCompleted) and event.generation == accepted.generation:
+                if isinstance(seen, EventWithContents) and is_answered(seen.record.event, accepted.generation):
+                    print_failure(seen)
                     break
     except TimeoutError:
         print_note(f"The model has not answered yet. If it does, `holdfast sessions show {session}` shows it.")

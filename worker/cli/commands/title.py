@@ -8,6 +8,7 @@ import click
 
 from worker.api.events import EventWithContents
 from worker.cli import completers, id_lookup
+from worker.cli.aside_answers import is_answered, print_failure
 from worker.cli.command_support import async_command, open_client, print_note
 from worker.cli.exit_codes import ExitCode
 from worker.cli.render.escaping import one_line
@@ -15,7 +16,6 @@ from worker.session_client import SessionClient
 from worker.settings import Settings
 from worker.stored_contents import note_of
 from workflows.domain.events.event import Event
-from workflows.domain.events.generations import MessageCompleted
 from workflows.domain.events.sessions import SessionTitled
 from workflows.domain.ids import GenerationId, SessionId
 
@@ -63,6 +63,7 @@ async def _answer(client: SessionClient, session: SessionId, seq: int, generatio
     async with aclosing(client.records.watch(session, seq)) as watched:
         async for seen in watched:
             if isinstance(seen, EventWithContents) and _ends(seen.record.event, generation):
+                print_failure(seen)
                 break
     log = [seen async for seen in client.records.log(session, seq)]
     titles = [note_of(seen, seen.record.event.note) for seen in log if isinstance(seen.record.event, SessionTitled)]
@@ -70,5 +71,5 @@ async def _answer(client: SessionClient, session: SessionId, seq: int, generatio
 
 
 def _ends(event: Event, generation: GenerationId) -> bool:
-    """Whether the model has answered, or another title has come first."""
-    return isinstance(event, SessionTitled) or isinstance(event, MessageCompleted) and event.generation == generation
+    """Or another title has come first."""
+    return is_answered(event, generation) or isinstance(event, SessionTitled)

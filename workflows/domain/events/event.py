@@ -35,6 +35,7 @@ from workflows.domain.events.generations import (
 from workflows.domain.events.grants import GrantMade, GrantRevoked
 from workflows.domain.events.prompts import PromptAccepted, PromptShortened, PromptTaken, PromptWithdrawn
 from workflows.domain.events.sessions import (
+    AsideFailed,
     CallerRefused,
     MessageDeleted,
     SessionConfigured,
@@ -72,6 +73,7 @@ Event: TypeAlias = Annotated[
     | MessageCopied
     | TitleRequested
     | SummaryRequested
+    | AsideFailed
     | SessionEnded
     | SessionDeleted
     | MessageDeleted

@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from workflows.domain.generation import Purpose
 from workflows.domain.ids import GenerationId, MessageId, NoteId, PartId, ScheduleId, SessionId, SuspensionId
 from workflows.domain.suspension import SuspendReason
 from workflows.domain.value import Value
@@ -49,6 +50,16 @@ class SummaryRequested(Value):
 
     type: Literal["summary.requested"] = "summary.requested"
     generation: GenerationId
+
+
+class AsideFailed(Value):
+    """No model can be asked for a title or a summary (`generation`), and no other attempt is made; `note`: why."""
+
+    type: Literal["aside.failed"] = "aside.failed"
+    generation: GenerationId
+    purpose: Purpose
+    note: NoteId
+    seal: str
 
 
 class SessionEnded(Value):

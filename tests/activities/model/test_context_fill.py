@@ -69,6 +69,11 @@ def test_an_answer_from_before_a_summary_does_not_count() -> None:
     assert not is_full(compacted, 1000) and context_tokens(compacted) == 11
 
 
+def test_a_context_that_nothing_was_asked_with_since_its_summary_is_not_summed_up_again() -> None:
+    """However long what stays beside it is: the provider says so, if it does not fit."""
+    assert not is_full((summary("notes"), answered(10, name="msg_0"), said(9_000)), 1000)
+
+
 @pytest.mark.parametrize(("prompted", "full"), [(40, False), (4000, True)])
 def test_no_further_summary_helps_where_instructions_fill_the_context(prompted: int, full: bool) -> None:
     """It does where the first prompt behind the summary was long."""

@@ -74,8 +74,11 @@ def missing_references(settings: Settings, config: Config) -> tuple[str, ...]:
 
 
 async def hand_off(settings: Settings, wanted: Iterable[str]) -> tuple[str, ...]:
-    """Give the worker the wanted variables set here; returns their names."""
+    """Give the worker the wanted variables set here; returns their names. Raises UsageError for what is no text."""
     given = {name: settings.environment[name] for name in sorted(wanted) if settings.environment.get(name)}
+    for name, value in given.items():
+        if any("\ud800" <= each <= "\udfff" for each in value):
+            raise UsageError(f"The value of {name} is no UTF-8 text: set it anew, or unset it.")
     known = _read(settings.credentials_file)
     if _over(known, given) == known:
         return tuple(given)

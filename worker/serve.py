@@ -169,7 +169,7 @@ def write_worker_note(settings: Settings, installed: Release) -> None:
     note = WorkerNote(
         process=processes.current_process(),
         release=installed,
-        variables=tuple(name for name, value in settings.environment.items() if value),
+        variables=tuple(name for name, value in settings.environment.items() if value and name.isprintable()),
         temporary=Path(tempfile.gettempdir()),
         managed=settings.managed_config,
         settings=settings.digests(),

@@ -42,6 +42,14 @@ async def test_settings_of_a_provider_are_handed_over_and_are_no_secrets(tmp_pat
     assert worker["GOOGLE_CLOUD_PROJECT"] == "team" and worker.credentials() == {"OPENAI_API_KEY": SECRET}
 
 
+async def test_what_is_no_text_is_refused_by_its_name_and_noted_nowhere(tmp_path: Path) -> None:
+    odd = settings(tmp_path, **{"OPENAI_API_KEY": "sk-\udcff", "ODD_\udcff": "x"})
+    with pytest.raises(UsageError, match="The value of OPENAI_API_KEY is no UTF-8 text"):
+        await credential_handoff.hand_off(odd, ("OPENAI_API_KEY",))
+
+    write_worker_note(odd, release.installed_release())
+
+
 async def test_a_newer_key_counts_and_another_shell_takes_none_away(tmp_path: Path) -> None:
     wanted = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
     for variables in ({"ANTHROPIC_API_KEY": "old"}, {"OPENAI_API_KEY": "other"}, {"ANTHROPIC_API_KEY": "new"}):

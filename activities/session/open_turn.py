@@ -163,8 +163,10 @@ async def open_requested_turn(
     if problem is None and not is_disabled(TITLE, turn_config.config):
         title = await titles.request_if_due(journal, turn.id)
     opened = await read_open_turn(journal, turn)
-    if origin.ancestors == 0:  # last: its locks are the last ones
+    if origin.ancestors == 0 and directory_config.problem is None:  # last: its locks are the last ones
         await budgets.configure(journal, turn.id, turn_config.config.holdfast.budget, requested.limits)
+    elif origin.ancestors == 0:
+        budgets.keep(journal, turn.id, requested.limits)
     return LoadResult(epoch=journal.give_out_epoch(), turn=opened, title=title)
 
 

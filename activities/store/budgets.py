@@ -105,6 +105,7 @@ async def set_limits(journal: Journal, limits: BudgetLimits) -> None:
     else:
         journal.write(_QUERIES.set_rule, **values)
     _record(journal, Scope.SESSION, limits)
+    journal.write(_QUERIES.wake_waiting, budget=journal.session)
 
 
 async def require_top(journal: Journal) -> None:
@@ -120,31 +121,47 @@ async def configure(journal: Journal, turn: TurnId, configured: "Budgets", limit
     of_tree, of_days = _limits(configured.session), _limits_of_days(configured)
     new = [scope for scope, wanted in ((Scope.SESSION, of_tree), *of_days.items()) if wanted.any and scope not in known]
     used = await _used_before(journal, *new)
-    of_turn = limits or _limits(configured.turn)
-    if of_turn.any:
-        named = {"turn": turn, "session": journal.session, "by_person": limits is not None}
-        journal.write(_QUERIES.open_turn, limits=_json(of_turn), **named)
-        _record(journal, Scope.TURN, of_turn)
+    _limit_turn(journal, turn, limits or _limits(configured.turn), by_person=limits is not None)
     row = known.get(Scope.SESSION)
     if not (row and row.by_person) and of_tree != ((row and row.configured) or BudgetLimits()):
         values = used.get(Scope.SESSION, _counts(Usage()))
         journal.write(_QUERIES.configure, session=journal.session, limits=_json(of_tree), **values)
         _record(journal, Scope.SESSION, of_tree)
-    await _limit_days(journal, turn, of_days)
+        journal.write(_QUERIES.wake_waiting, budget=journal.session)
+    await _limit_days(journal, turn, of_days, known)
     for scope in filter(used.get, of_days):
         place = {"scope": scope, "place": _PLACES[scope]}
         journal.write(_QUERIES.count_day, session=journal.session, **place, **used[scope])
 
 
-async def _limit_days(journal: Journal, turn: TurnId, limits: Mapping[Scope, BudgetLimits]) -> None:
-    """A day's budget counts for all; its limits are each turn's own."""
+def keep(journal: Journal, turn: TurnId, limits: BudgetLimits | None) -> None:
+    """As `configure`, for a turn whose configuration cannot be read: that of the turn before holds."""
+    if limits is not None:
+        _limit_turn(journal, turn, limits, by_person=True)
+    journal.write(_QUERIES.keep_day_limits, session=journal.session, turn=turn)
+
+
+def _limit_turn(journal: Journal, turn: TurnId, limits: BudgetLimits, *, by_person: bool) -> None:
+    if limits.any:
+        named = {"turn": turn, "session": journal.session, "by_person": by_person}
+        journal.write(_QUERIES.open_turn, limits=_json(limits), **named)
+        _record(journal, Scope.TURN, limits)
+
+
+async def _limit_days(
+    journal: Journal, turn: TurnId, limits: Mapping[Scope, BudgetLimits], known: Mapping[Scope, BudgetRow]
+) -> None:
+    """A day's budget counts for all; its limits are each turn's own, and hold for the subagents at work, too."""
     before = await journal.row(_QUERIES.day_limits_before, session=journal.session, turn=turn) or {}
-    for scope, wanted in limits.items():
-        if wanted != BudgetLimits.model_validate(before.get(scope) or {}):
-            _record(journal, scope, wanted)
-    if any(wanted.any for wanted in limits.values()):
-        own = {str(scope): _json(wanted) if wanted.any else None for scope, wanted in limits.items()}
+    own = {str(scope): _json(wanted) if wanted != BudgetLimits() else None for scope, wanted in limits.items()}
+    if any(own.values()):
         journal.write(_QUERIES.limit_days, turn=turn, **own)
+    changed = [scope for scope in limits if limits[scope] != BudgetLimits.model_validate(before.get(scope) or {})]
+    for scope in changed:
+        _record(journal, scope, limits[scope])
+    if waited_for := [known[scope].id for scope in changed if scope in known]:
+        tree = await sessions.tree(journal, journal.session)
+        journal.write(_QUERIES.wake_waiting_in, budgets=waited_for, sessions=tree)
 
 
 async def limits_of_turn(journal: Journal, turn: TurnId) -> BudgetLimits | None:
@@ -154,11 +171,11 @@ async def limits_of_turn(journal: Journal, turn: TurnId) -> BudgetLimits | None:
 
 
 def extend(journal: Journal, known: BudgetRow, unit: Unit, amount: Decimal) -> None:
-    """Raise a limit, and have the other sessions that wait at it look again."""
+    """Raise a limit, and have the sessions that wait at it look again."""
     more = Raise(unit=unit, limit=known.as_set.of(unit) or Decimal(0), by=amount)
     raised = [each.model_dump(mode="json") for each in (*known.raised, more)]
     journal.write(_QUERIES.extend, budget=known.id, raised=dumps(raised))
-    journal.write(_QUERIES.wake_waiting, budget=known.id, session=journal.session)
+    journal.write(_QUERIES.wake_waiting, budget=known.id)
     journal.record(BudgetRaised(budget=known.id, scope=known.scope, unit=unit, by=decimal_text(amount)))
 
 

@@ -65,6 +65,13 @@ ORDER BY number DESC LIMIT 1
 -- Write down what a turn's configuration allows on a day.
 UPDATE turn SET project_limits = %(project)s, day_limits = %(day)s WHERE id = %(turn)s
 
+-- name: keep_day_limits
+-- Give a turn what the configuration of the turn before has allowed on a day.
+UPDATE turn SET project_limits = before.project_limits, day_limits = before.day_limits
+FROM (SELECT project_limits, day_limits FROM turn WHERE session = %(session)s AND id <> %(turn)s
+      ORDER BY number DESC LIMIT 1) before
+WHERE turn.id = %(turn)s
+
 -- name: configure
 -- Give a session's tree the limits of a configuration that has others than before.
 INSERT INTO budget (id, scope, session, limits, configured, cost, tokens, steps)
@@ -120,9 +127,15 @@ UPDATE budget SET warned = %(warned)s, warned_at = now(), warned_in = %(session)
 WHERE id = %(budget)s
 
 -- name: wake_waiting
--- Have the other sessions that ask at a limit look at their rows again.
+-- Have the sessions that ask at a limit look at their rows again.
 INSERT INTO outbox (session, kind, subject)
-SELECT session, 'resume', id FROM ask WHERE budget = %(budget)s AND state = 'open' AND session <> %(session)s
+SELECT session, 'resume', id FROM ask WHERE budget = %(budget)s AND state = 'open'
+ON CONFLICT (session, kind, subject) DO NOTHING
+
+-- name: wake_waiting_in
+-- Have those of these sessions that ask at a limit look at their rows again.
+INSERT INTO outbox (session, kind, subject)
+SELECT session, 'resume', id FROM ask WHERE budget = ANY(%(budgets)s) AND state = 'open' AND session = ANY(%(sessions)s)
 ON CONFLICT (session, kind, subject) DO NOTHING
 
 -- name: finish

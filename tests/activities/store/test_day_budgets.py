@@ -8,16 +8,19 @@ from typing import Any
 import pytest
 
 from activities.new_ids import new_id
-from activities.store import budgets, generations, reservations, sessions
+from activities.store import asks, budgets, generations, reservations, sessions
 from activities.store.budgets import BudgetRow
 from activities.store.model_answers import NewAnswer
 from activities.store.sessions import NewSession
 from tests.activities.rig import BODY, PERSON, ActivityRig
 from tests.polling import attempts
+from workflows.domain.budget_question import GO_ON, limit_question, question_digest
 from workflows.domain.budgets import BudgetLimits, Scope, Unit, estimate
 from workflows.domain.events.budgets import BudgetSet
-from workflows.domain.ids import Prefix, SessionId
+from workflows.domain.ids import AskId, Prefix, SessionId
+from workflows.domain.permissions.replies import Reply
 from workflows.domain.usage import Tokens
+from workflows.domain.wake_signal import WakeKind
 from workflows.domain.wire import CloseReason
 
 ANSWER = NewAnswer(body=BODY.model_copy(update={"tokens": Tokens(input=1000, output=100), "cost": "0.5"}))
@@ -171,3 +174,60 @@ async def test_what_a_turn_leaves_is_counted_under_locks_in_one_order(rig: Activ
         await journal.rows(b"SELECT FROM budget WHERE id = %(id)s FOR UPDATE NOWAIT", id=day.id)
     await closed
     assert [row.tokens for row in await budgets.of_session(rig.database, rig.session)] == [1000, 2000]
+
+
+async def test_a_rule_without_limits_is_said_once(rig: ActivityRig) -> None:
+    for _ in range(2):
+        await begin(rig, day={"on_limit": "finish"})
+        await rig.close()
+    assert [event.on_limit for event in await rig.events() if isinstance(event, BudgetSet)] == ["finish"]
+
+
+async def test_a_configuration_that_cannot_be_read_changes_no_limit(rig: ActivityRig) -> None:
+    await begin(rig, day={"cost": 5}, session={"cost": 3})
+    await raise_limit(rig, 2)
+    await rig.close()
+    (rig.config / "opencode.json").write_text("{")
+    await rig.open_turn()
+    assert [row.limits.cost for row in await budgets.of_session(rig.database, rig.session)] == [5, 7]
+    await rig.close()
+    await begin(rig, day={"cost": 5}, session={"cost": 3})
+    assert [row.limits.cost for row in await budgets.of_session(rig.database, rig.session)] == [5, 7]
+    assert len([event for event in await rig.events() if isinstance(event, BudgetSet)]) == 2
+
+
+async def wait_at_limit(rig: ActivityRig, scope: Scope, rest: float | None = None) -> AskId:
+    """Ask as a turn does that has reached a limit of five dollars."""
+    row, ask = await found(rig, scope), AskId(new_id(Prefix.ASK))
+    question = limit_question(row.id, scope, Unit.COST, BudgetLimits(cost=Decimal(5)), row.used, 1)
+    async with rig.journal() as journal:
+        asks.create_of_turn(journal, rig.turn, ask, question, question_digest(question), rest)
+    return ask
+
+
+@pytest.mark.parametrize(("scope", "by_person"), [(Scope.SESSION, True), (Scope.SESSION, False), (Scope.DAY, False)])
+async def test_subagents_that_wait_at_a_limit_look_again_when_it_changes(
+    rig: ActivityRig, scope: Scope, by_person: bool
+) -> None:
+    child = await beside(rig)
+    await begin(rig, **{str(scope): {"cost": 5}})
+    await rig.close()
+    await child.open_turn()
+    below = b"UPDATE session SET parent = %(top)s WHERE id = %(id)s"
+    await rig.database.rows(below, top=rig.session, id=child.session)
+    ask = await wait_at_limit(child, scope)
+    if by_person:
+        async with rig.journal() as journal:
+            await budgets.set_limits(journal, BudgetLimits(cost=Decimal(20)))
+    else:
+        await begin(rig, **{str(scope): {"cost": 20}})
+    assert (WakeKind.RESUME, ask) in await child.signals()
+
+
+@pytest.mark.parametrize(("rest", "limit"), [(60.0, 10), (-1.0, 5)])
+async def test_an_answer_raises_the_limit_of_the_day_that_it_was_asked_for(
+    rig: ActivityRig, rest: float, limit: int
+) -> None:
+    await begin(rig, day={"cost": 5})
+    await rig.answer(await wait_at_limit(rig, Scope.DAY, rest), Reply.ANSWER, answers=((GO_ON,),))
+    assert (await found(rig)).limits.cost == limit

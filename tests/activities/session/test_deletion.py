@@ -92,6 +92,26 @@ async def test_a_deleted_session_is_listed_nowhere_and_takes_nothing(rig: Activi
         await delete(rig)
 
 
+async def test_a_prompt_that_came_just_before_the_deletion_is_not_lost(rig: ActivityRig) -> None:
+    await rig.prompt("More.")
+    with pytest.raises(Conflict, match="is at work"):
+        async with session_journal(rig.database, rig.session, PERSON) as journal:
+            await deletions.erase(journal, None)
+
+
+async def test_a_session_is_at_work_until_its_background_tasks_are_told_to_it(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    given = {"description": "look", "prompt": "Where?", "subagent_type": "explore", "background": True}
+    await rig.run(await rig.called("task", **given))
+    await rig.close()
+    await rig.database.rows(b"UPDATE work SET state = 'withdrawn' WHERE session <> %(session)s", session=rig.session)
+    await rig.database.rows(b"UPDATE task SET settled_at = now()")
+    with pytest.raises(Conflict, match="is at work"):
+        await delete(rig)
+    await rig.database.rows(b"UPDATE task SET delivery = 'done'")
+    assert len((await delete(rig)).deleted) == 2
+
+
 async def test_a_projects_grant_outlives_its_session_and_can_still_be_revoked(rig: ActivityRig) -> None:
     await worked(rig)
     await delete(rig)

@@ -198,7 +198,7 @@ class Attempt:
             return model_failed(text)
         match action:
             case Overflow(message=message):
-                text = f"The conversation is too long for {model.name}: {message}"
+                text = f"The conversation is too long for {model.name}: {message.rstrip('. ')}."
                 return ApplicationError(text, type="ContextOverflow", non_retryable=True)
             case Stop():
                 return model_failed(refusal_text(model.name, action, failure.status))

@@ -313,7 +313,7 @@ async def test_an_attempt_that_comes_before_the_end_of_the_pause_waits_for_the_r
         (
             Refuse(status=400, body={"error": {"message": "too long", "code": "context_length_exceeded"}}),
             "ContextOverflow",
-            "The conversation is too long for scripted/model",
+            "The conversation is too long for scripted/model: too long.",
         ),
     ],
 )

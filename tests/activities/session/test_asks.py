@@ -74,10 +74,12 @@ async def test_a_grant_given_meanwhile_answers_immediately(rig: ActivityRig) -> 
     await rig.open_turn(**ASK_EDITS)
     first, second = await rig.answered(("write", WRITE), ("write", {**WRITE, "filePath": "sub/b.txt"}))
     settled = await rig.answer(await rig.asked(first), Reply.ALWAYS)
+    pending = await rig.signals()
     ask, journal = await rig.ask(second)
     row = await rig.ask_row(ask)
     assert journal.state is AskState.ANSWERED and settled.grant is not None
     assert (row.reply, row.by_grant, row.author) == (Reply.ALWAYS, settled.grant.id, "tester@here")
+    assert await rig.signals() == pending  # the result has told the workflow
 
 
 async def test_the_loop_guards_question_is_about_the_tool_and_its_input(rig: ActivityRig) -> None:

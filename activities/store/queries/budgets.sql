@@ -130,13 +130,13 @@ WHERE id = %(budget)s
 -- Have the sessions that ask at a limit look at their rows again.
 INSERT INTO outbox (session, kind, subject)
 SELECT session, 'resume', id FROM ask WHERE budget = %(budget)s AND state = 'open'
-ON CONFLICT (session, kind, subject) DO NOTHING
+ON CONFLICT (session, kind, subject) DO UPDATE SET id = DEFAULT, created_at = now() -- one may be on its way
 
 -- name: wake_waiting_in
 -- Have those of these sessions that ask at a limit look at their rows again.
 INSERT INTO outbox (session, kind, subject)
 SELECT session, 'resume', id FROM ask WHERE budget = ANY(%(budgets)s) AND state = 'open' AND session = ANY(%(sessions)s)
-ON CONFLICT (session, kind, subject) DO NOTHING
+ON CONFLICT (session, kind, subject) DO UPDATE SET id = DEFAULT, created_at = now() -- one may be on its way
 
 -- name: finish
 -- Make the newest step of a turn its last.

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from activities.new_ids import new_id
-from activities.store import asks, budgets, generations, reservations, sessions
+from activities.store import asks, budgets, generations, outbox, reservations, sessions
 from activities.store.budgets import BudgetRow
 from activities.store.model_answers import NewAnswer
 from activities.store.sessions import NewSession
@@ -231,3 +231,15 @@ async def test_an_answer_raises_the_limit_of_the_day_that_it_was_asked_for(
     await begin(rig, day={"cost": 5})
     await rig.answer(await wait_at_limit(rig, Scope.DAY, rest), Reply.ANSWER, answers=((GO_ON,),))
     assert (await found(rig)).limits.cost == limit
+
+
+async def test_a_limit_that_is_raised_while_an_earlier_raise_is_signalled_wakes_again(rig: ActivityRig) -> None:
+    waiting = await beside(rig)
+    for each in (rig, waiting):
+        await begin(each, day={"cost": 5})
+    ask = await wait_at_limit(waiting, Scope.DAY)
+    await raise_limit(rig, 1)
+    (sent,) = [signal for signal in await outbox.pending(rig.database, waiting.session) if signal.subject == ask]
+    await raise_limit(rig, 1)
+    await outbox.delete(rig.database, sent)
+    assert (WakeKind.RESUME, ask) in await waiting.signals()

@@ -75,7 +75,7 @@ def _check_form(schema: Schema) -> None:
 
 def find_problems(schema: Schema, value: JsonValue) -> list[str]:
     """What the value violates, each with its place; none: it is valid. Raises RecursionError for a schema that refers
-    to itself without end."""
+    to itself without end, and OverflowError for a number too large to be divided."""
     found = []
     for error in _validator(schema).iter_errors(value):
         at = "/".join(map(str, error.absolute_path)) or "the whole"
@@ -99,7 +99,10 @@ def _validator(schema: Schema) -> "Validator":
 
     chosen: Any = Draft202012Validator
     if "$schema" in schema:
-        chosen = validator_for(schema, default=_UNKNOWN)
+        try:
+            chosen = validator_for(schema, default=_UNKNOWN)
+        except ValueError:  # no address
+            chosen = _UNKNOWN
     if chosen is _UNKNOWN:
         raise UsageError(f"The schema is of an unknown draft, `$schema`: {schema['$schema']!r:.100}; leave it out.")
     validator: Validator = chosen(schema, registry=Registry())  # the default one fetches references over HTTP

@@ -48,6 +48,8 @@ class StructuredOutputTool(Tool[Arguments]):
             problems = await asyncio.to_thread(find_problems, _format_of(turn).json_schema, dict(params))
         except RecursionError as error:
             raise ToolError("The result cannot be checked: its schema refers to itself without end.") from error
+        except OverflowError as error:
+            raise ToolError("The result has a number that is too large to be checked by its schema.") from error
         if problems:
             raise ToolError(render_prompt("tools/structured_output_invalid", problems="\n".join(problems)))
         effect = Effect(tool=self.name, arguments=dict(params), directory=str(turn.workspace.directory))

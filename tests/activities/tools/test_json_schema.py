@@ -39,6 +39,7 @@ def deep(levels: int) -> dict[str, Any]:
         (of({"$dynamicRef": "#x"}), "write a `$ref`"),
         (of({"$id": "https://example.com/x"}), "only its top"),
         ({"type": "object", "$schema": "https://example.com/draft"}, "unknown draft"),
+        ({"type": "object", "$schema": "http://[x"}, "unknown draft"),
         ({"type": "object", "allOf": [{"$ref": "#"}]}, "refers to itself without end"),
         (deep(40), "nested deeper than 32 levels"),
         (of({"description": "\ud800"}), "half of a character"),

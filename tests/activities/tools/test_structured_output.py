@@ -14,6 +14,7 @@ from workflows.domain.output_format import OutputFormat
 
 SLOW = {"type": "object", "properties": {"city": {"type": "string", "pattern": "^(a|a)+$"}}}
 FAST = {"type": "object", "properties": {"city": {"type": "string"}}}
+PRICE = {"type": "object", "properties": {"price": {"multipleOf": 0.01}}}
 
 
 @pytest.mark.parametrize(
@@ -22,6 +23,7 @@ FAST = {"type": "object", "properties": {"city": {"type": "string"}}}
         (SLOW, {"city": "a" * 40 + "b"}, "could not be checked by its schema: that took more than 0.3 s"),
         (SLOW, {"city": 7}, "city: 7 is not of type 'string'"),
         (FAST, {"city": 7}, "city: 7 is not of type 'string'"),
+        (PRICE, {"price": 10**400}, "has a number that is too large to be checked"),
         (None, {"city": "Ulm"}, "owes no result"),
     ],
 )

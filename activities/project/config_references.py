@@ -15,7 +15,7 @@ from workflows.domain.config import fields, references
 from workflows.domain.config.fields import FieldPath, JsonObject
 from workflows.domain.errors import ConfigError
 
-_TEXTS: Final = ("prompt", "template")  # only their {file:…} references are looked up
+_TEXTS: Final = fields.field_paths("agent.*.prompt mode.*.prompt command.*.template")  # only {file:…} is looked up
 
 
 async def resolve(text: str, environ: Mapping[str, str]) -> str:
@@ -59,7 +59,7 @@ def _detach(value: JsonValue, at: FieldPath, file: Path, home: Path) -> JsonValu
 
 
 def _check_forms(text: str, at: FieldPath, file: Path) -> None:
-    for kind, _ in references.references_of(text) if at[-1] not in _TEXTS else ():
+    for kind, _ in references.references_of(text) if not fields.is_within(at, _TEXTS) else ():
         if kind in ("config", "accepted"):
             raise ConfigError(
                 f"{file}: the field {'.'.join(at)!r} holds a reference {{{kind}:…}}, a form that only Holdfast itself "

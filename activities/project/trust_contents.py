@@ -15,7 +15,7 @@ from activities.project.config_references import (
     referenced_file,
     written_reference,
 )
-from workflows.domain.config.fields import FieldPath, JsonObject, is_within, value_at, with_value_at
+from workflows.domain.config.fields import FieldPath, JsonObject, field_paths, is_within, value_at, with_value_at
 from workflows.domain.config.merge import ConfigLayer
 from workflows.domain.config.references import (
     FILE_OPTIONS,
@@ -29,6 +29,7 @@ from workflows.domain.config.references import (
 from workflows.domain.config.trust_items import ReferencedContent, TrustItem
 from workflows.domain.errors import ConfigError
 
+_PROMPTS: Final = field_paths("agent.*.prompt")  # they are read already
 _VARIABLE: Final = re.compile(r"\{env:[^}]*\}")
 Pinned = Callable[[FieldPath, str], str]  # a text in place of that at the path
 
@@ -44,7 +45,7 @@ def pin_contents(layers: Sequence[ConfigLayer], items: Iterable[TrustItem], home
     for item in items:
         digests = {each.reference: each.digest for each in item.contents}
         for number, layer in enumerate(layers):
-            if digests and layer.file == item.file and item.path[-1] != "prompt":  # prompts are read already
+            if digests and layer.file == item.file and not is_within(item.path, _PROMPTS):
                 trees[number] = _pinned_tree(trees[number], item, digests, home)
     return tuple(layer.model_copy(update={"tree": tree}) for layer, tree in zip(layers, trees, strict=True))
 
@@ -68,7 +69,7 @@ def _named_file(text: str, workspace: Workspace) -> Iterator[ReferencedContent]:
 
 
 def _expanded(text: str, home: Path) -> Path:
-    return home / text[2:] if text.startswith("~/") else Path(text)
+    return home / text[2:].lstrip("/") if text.startswith("~/") else Path(text)
 
 
 def _is_of_project(file: Path | None, root: Path) -> bool:

@@ -11,6 +11,7 @@ from activities.project.config_references import resolve
 from activities.project.project_loader import ProjectLoader
 from tests.activities.project.project_home import ProjectHome
 from workflows.domain.config.accepted_trust import AcceptedTrust
+from workflows.domain.config.provider_settings import ProviderOptions
 from workflows.domain.config.trust_items import TrustContent
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import ConfigError
@@ -104,19 +105,22 @@ async def test_what_is_accepted_counts_until_any_of_it_changes(person: Person) -
 
 async def test_a_file_that_changes_after_the_turn_began_is_not_used(person: Person) -> None:
     key = person.home.write("key", "k1")
-    person.home.write("opencode.json", json.dumps({"provider": {"x": PROVIDER}}))
+    agents = {"build": {"options": {"prompt": "{file:key}"}}}
+    person.home.write("opencode.json", json.dumps({"provider": {"x": PROVIDER}, "agent": agents}))
     await person.accept()
-    options = (await person.load()).config.provider["x"].options
-    assert options.api_key is not None
+    config = (await person.load()).config
+    options, option = config.provider["x"].options, config.agent["build"].options["prompt"]
+    assert options.api_key is not None and isinstance(option, str)
 
-    assert await resolve(options.api_key, {}) == "k1"
+    assert await resolve(options.api_key, {}) == await resolve(option, {}) == "k1"
     assert await resolve(options.headers["A"], {}) == "plain"
     key.write_text("k2")
-    with pytest.raises(ConfigError, match="key: its content is not what was accepted: `holdfast trust`"):
-        await resolve(options.api_key, {})
+    for each in (options.api_key, option):
+        with pytest.raises(ConfigError, match="key: its content is not what was accepted: `holdfast trust`"):
+            await resolve(each, {})
 
 
-@pytest.mark.parametrize("folder", ["{project}", "~/code/project", "~"])
+@pytest.mark.parametrize("folder", ["{project}", "~/code/project", "~//code/project", "~"])
 async def test_a_file_of_certificates_or_credentials_is_accepted_with_its_content(person: Person, folder: str) -> None:
     """Unless it lies outside of the project."""
     named = folder.format(project=person.home.project)
@@ -156,6 +160,14 @@ async def test_a_path_of_a_file_that_is_made_of_references_is_not_read(
     else:
         with pytest.raises(ConfigError, match=r"\{env:HOME\}/code/project/ca.pem: there is no such file"):
             await resolve(text, environ)
+
+
+async def test_an_option_has_only_the_name_under_which_it_is_judged(person: Person) -> None:
+    named = {"ca_file": "~/ca.pem", "google_auth_options": {"key_filename": "~/key"}, "base_url": "http://e.test"}
+    person.home.write("opencode.json", json.dumps({"provider": {"x": {"options": named}}}))
+    await person.accept()
+
+    assert (await person.load()).config.provider["x"].options == ProviderOptions()
 
 
 async def test_a_link_out_of_the_project_is_accepted_with_where_it_leads(person: Person) -> None:

@@ -47,8 +47,12 @@ async def test_a_plain_key_leaves_its_file_only_when_it_is_used(tmp_path: Path) 
 @pytest.mark.parametrize("written", ["{accepted:x}", "a {accepted:d:file:/p/k}", "{config:/home/u/o.json#a/apiKey}"])
 def test_a_form_that_only_we_make_is_refused_where_it_would_be_looked_up(written: str) -> None:
     """A person would be shown a key of their own as the project's."""
-    with pytest.raises(ConfigError, match=r"^/p/o.json: the field 'model' holds a reference \{(accepted|config):…\}"):
-        detach_from_file({"model": written}, Path("/p/o.json"), Path("/home/u"))
+    option: JsonObject = {"agent": {"a": {"options": {"template": written}}}}
+    header: JsonObject = {"provider": {"x": {"options": {"headers": {"prompt": written}}}}}
+    model: JsonObject = {"model": written}
+    for tree in (model, option, header):
+        with pytest.raises(ConfigError, match=r"^/p/o.json: the field '.*' holds a reference \{(accepted|config):…\}"):
+            detach_from_file(tree, Path("/p/o.json"), Path("/home/u"))
 
     prompt: JsonObject = {"agent": {"a": {"prompt": written}}}
     assert detach_from_file(prompt, Path("/p/o.json"), Path("/home/u")) == prompt

@@ -100,7 +100,8 @@ def apply_trust(layers: Sequence[ConfigLayer], rules_of: RulesOf, *, accepted: C
     if accepted:
         rules = (each for each in items if each.file in accepted and is_within(each.path, _PERMISSION_FIELDS))
         own = reduce(_with_rule, rules, own)
-    return AppliedTrust(Config.model_validate(tree), Config.model_validate(own), items)
+    found, known = (Config.model_validate(each, by_name=False) for each in (tree, own))  # OpenCode's names alone
+    return AppliedTrust(found, known, items)
 
 
 def _with_rule(tree: JsonObject, item: TrustItem) -> JsonObject:

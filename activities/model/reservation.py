@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Final, NamedTuple
 
 from temporalio.exceptions import ApplicationError
@@ -194,8 +194,7 @@ async def _at_limit(
 def _why_closed(asked: AskRow) -> str:
     if asked.budget is None:
         return "the budget is spent"
-    lapsed = asked.lapses_at is not None and asked.lapses_at <= datetime.now(UTC)
-    return "a new day has begun" if lapsed else "the limit was raised or removed"
+    return "a new day has begun" if asked.lapsed else "the limit was raised or removed"
 
 
 def _ids(rows: Sequence[BudgetRow]) -> list[str]:

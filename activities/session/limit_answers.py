@@ -1,7 +1,5 @@
 """How a turn goes on that has asked itself: at a limit of its budget, or as its conversation does not fit its model."""
 
-from datetime import UTC, datetime
-
 from activities.new_ids import new_id
 from activities.store import budgets, stops, turns
 from activities.store.asks import AskRow
@@ -23,11 +21,9 @@ async def apply(journal: Journal, row: AskRow, asked: QuestionRequest, decision:
 
 async def _apply_choice(journal: Journal, row: AskRow, choice: More | str) -> None:
     """How a turn goes on at the limit of its budget."""
-    if isinstance(choice, More) and row.lapses_at is not None and row.lapses_at <= datetime.now(UTC):
-        return  # that day is over, and its limit with it
     if isinstance(choice, More):
         for locked in await budgets.lock(journal):
-            if locked.id == row.budget:
+            if locked.id == row.budget and not row.lapsed:  # else that day is over, and its limit with it
                 budgets.extend(journal, locked, choice.unit, choice.amount)
     elif choice == FINISH:
         budgets.finish_turn(journal, row.turn)

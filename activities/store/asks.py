@@ -29,7 +29,8 @@ _QUERIES: Final = Queries("asks")
 
 class AskRow(Value):
     """A permission request or the questions of a call (`request` -1: the loop guard's), and the answer. Without a call,
-    the turn asks how it is to go on; at the limit of a `budget` until `lapses_at`, when its day is over."""
+    the turn asks how it is to go on; at the limit of a `budget` until `lapses_at`, when its day is over. `lapsed`: by
+    the database's clock it is; known of an ask that is read by itself."""
 
     id: AskId
     session: SessionId
@@ -37,6 +38,7 @@ class AskRow(Value):
     call: PartId | None
     budget: str | None = None
     lapses_at: datetime | None = None
+    lapsed: bool = False
     revision: int
     request: int
     kind: AskKind
@@ -254,4 +256,4 @@ def not_found(ask: AskId) -> NotFound:
 
 
 def ask_row(row: dict[str, Any]) -> AskRow:
-    return AskRow.model_validate({name: row[name] for name in AskRow.model_fields})
+    return AskRow.model_validate({name: row[name] for name in AskRow.model_fields.keys() & row.keys()})

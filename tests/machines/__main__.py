@@ -143,7 +143,6 @@ def _as_a_user(report: Report, environment: Path, here: Sequence[Python], parall
                     "as an ordinary user: every Python that is supported lies in a directory of root's"
                 )
                 return
-            ordinary_user.provide_temporal(user)
             tests = [found.root / each for each in AS_A_USER.tests]
             # Nothing is written into the checkout, and names are short for the sockets that tests make.
             options = ("-p", "no:cacheprovider", "--rootdir", found.root, "-c", found.root / "pyproject.toml")

@@ -16,9 +16,7 @@ from typing import Final
 import psutil
 
 from tests.machines.pythons import ROOT, UV, Python
-from worker.settings import Settings
 from worker.stack import accounts, child_programs
-from worker.stack.binaries import temporal
 from workflows.domain.errors import UsageError
 
 _NAME: Final = re.compile(r"holdfast-tests-(\d+)")  # and the process that made the user
@@ -87,15 +85,6 @@ def create_user() -> Iterator[User]:
     finally:
         _remove(user.name, user.uid)
         shutil.rmtree(home, ignore_errors=True)
-
-
-def provide_temporal(user: User) -> None:
-    """Copy the Temporal program into the user's cache: root's home may hide it."""
-    found = asyncio.run(temporal.obtain(Settings.read(), None, print))
-    copy = temporal.cache_path(Settings.read({"HOME": str(user.home)}))
-    copy.parent.mkdir(parents=True)
-    shutil.copy(found.path, copy)
-    _give(user, user.home)
 
 
 def project_for(user: User, environment: Path, pythons: Sequence[Python]) -> UserProject | None:

@@ -34,7 +34,7 @@ async def main() -> int:
     """Run everything; 1 when something does not hold."""
     user = Settings.read()
     built = await build_programs(user)
-    cli = await temporal.obtain(user, None, print)
+    cli = await temporal.find(user, None)
     with tempfile.TemporaryDirectory(prefix="holdfast-production-") as scratch, workers.fork_server() as fork_server:
         directory = Path(scratch)
         directory.chmod(0o711)  # PostgreSQL may run as another user

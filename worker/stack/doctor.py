@@ -81,8 +81,6 @@ async def _temporal(settings: Settings) -> Diagnosis:
         remedy = "Check that it runs, or correct TEMPORAL_ADDRESS and its companions."
         return _external(seen, remedy, Level.WARNING, _UPGRADE_REMEDY)
     found = await temporal.find(settings, TemporalFiles(home=settings.home).version())
-    if found is None:
-        return Level.WARNING, "the program is not here yet", "`holdfast up` downloads or builds it."
     if (served := endpoints(settings)) is not None:
         seen = await external_servers.temporal_status(settings, served.temporal_address)
         if seen.trouble is not None:

@@ -18,7 +18,7 @@ from worker.stack.postgres import PostgresService
 from worker.stack.service import Service, ServiceSupervisor, start_process
 from worker.stack.state_file import RESTART_WORKER, START_WORKER, Endpoints, PartName, StackPart, StackPhase, StackState
 from worker.stack.temporal import TemporalFiles, TemporalService
-from workflows.domain.errors import HoldfastError, Unavailable
+from workflows.domain.errors import HoldfastError
 
 _KILL_MARGIN: Final = 5.0  # seconds beyond its drain before a worker is killed
 _ORPHAN_GRACE: Final = 1.0  # seconds
@@ -153,17 +153,11 @@ async def _servers(settings: Settings) -> tuple[list[Service], Endpoints]:
         postgres_url = found.url()
     if temporal_address is None:
         chosen = ports.load_or_choose(layout.ports)
-        servers.append(TemporalService(settings, await _temporal(settings), chosen))
+        binary = await temporal_binary.find(settings, TemporalFiles(home=settings.home).version())
+        servers.append(TemporalService(settings, binary, chosen))
         temporal_address = f"{ports.LOOPBACK}:{chosen.temporal}"
         ui_url = f"http://{ports.LOOPBACK}:{chosen.ui}"
     return servers, Endpoints(postgres_url=postgres_url, temporal_address=temporal_address, ui_url=ui_url)
-
-
-async def _temporal(settings: Settings) -> temporal_binary.TemporalBinary:
-    found = await temporal_binary.find(settings, TemporalFiles(home=settings.home).version())
-    if found is None:
-        raise Unavailable("The Temporal server's program is gone: `holdfast up` brings it back.")
-    return found
 
 
 def main() -> None:

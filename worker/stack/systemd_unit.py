@@ -23,7 +23,7 @@ RemainAfterExit=yes
 {environment}
 ExecStart=:{program} up
 ExecStop=:{program} down
-# the first start may build Temporal; a stopping worker finishes what it is doing
+# a stopping worker finishes what it is doing
 TimeoutStartSec=15min
 TimeoutStopSec=3min
 

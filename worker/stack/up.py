@@ -117,7 +117,7 @@ async def _prepare(settings: Settings, report: Report) -> None:
     if settings.postgres_url is None:
         await cluster.create(await cluster.locate(settings), settings, report)
     if settings.external_temporal is None:
-        await binaries.obtain(settings, TemporalFiles(home=settings.home).version(), report)
+        await binaries.find(settings, TemporalFiles(home=settings.home).version())
 
 
 def _spawn(settings: Settings, layout: Layout, lock: int) -> ProcessRef:

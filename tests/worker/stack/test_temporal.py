@@ -17,7 +17,6 @@ from temporalio.client import Client
 from tests.worker.stack.conftest import pid
 from worker.settings import Settings
 from worker.stack.binaries import temporal
-from worker.stack.binaries.temporal import TemporalBinary
 from worker.stack.down import down
 from worker.stack.ports import Ports
 from worker.stack.state_file import Endpoints, PartName
@@ -65,7 +64,7 @@ def test_secrets_of_the_shell_do_not_reach_the_server(settings: Settings, stack:
 
 
 async def test_a_second_server_on_one_file_is_not_started(settings: Settings, stack: Endpoints) -> None:
-    second = TemporalService(settings, await _binary(settings), Ports(temporal=1, ui=2))
+    second = TemporalService(settings, await temporal.find(settings, None), Ports(temporal=1, ui=2))
 
     with pytest.raises(Unavailable, match="let go"):
         await second.start()
@@ -94,23 +93,10 @@ async def test_data_of_another_server_version_are_refused_with_a_way_out(running
     data = TemporalFiles(home=running.home)
     data.version_file.write_text("1.2\n")
 
-    with pytest.raises(UsageError, match=r"made by server 1\.2(.|\n)*aside"):
-        await up(_without_ways(running), print, worker=False)
+    with pytest.raises(UsageError, match=r"made by Temporal server 1\.2(.|\n)*aside"):
+        await up(running, print, worker=False)
 
     assert data.file.exists()
-
-
-def _without_ways(settings: Settings) -> Settings:
-    """The same stack without ways to download or build: neither Go nor an installer is on the PATH."""
-    nowhere = "http://127.0.0.1:9"
-    proxies = {"HTTPS_PROXY": nowhere, "https_proxy": nowhere, "PIP_NO_INDEX": "1", "GOPROXY": "off"}
-    return Settings.read({**settings.environment, **proxies, "PATH": "/nowhere"})
-
-
-async def _binary(settings: Settings) -> TemporalBinary:
-    found = await temporal.find(settings, None)
-    assert found is not None
-    return found
 
 
 async def _start(client: Client, task_queue: str) -> None:

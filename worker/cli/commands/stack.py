@@ -34,8 +34,8 @@ _ROOM = {"postgres": "PostgreSQL", "temporal": "Temporal"}
 async def up(settings: Settings, at_login: bool | None, restart_worker: bool, as_json: bool) -> None:
     """Start the stack in the background.
 
-    PostgreSQL, Temporal and a worker, all for this user only. The first start may build for 2 to 5 minutes, and
-    says so. When the stack is already running, nothing is done. Every command that needs it starts it by itself.
+    PostgreSQL, Temporal and a worker, all for this user only. When the stack is already running, nothing is done.
+    Every command that needs it starts it by itself.
 
     \b
     Examples:
@@ -65,8 +65,8 @@ async def down(settings: Settings, purge: bool, yes: bool) -> None:
     """Stop the stack; sessions go on at its next start.
 
     The worker finishes what it can, then the servers stop. Keys that shells have handed over are forgotten. With
-    --purge, everything that this stack has made here is removed then; servers of your own, archives, projects and
-    downloaded programs stay.
+    --purge, everything that this stack has made here is removed then; servers of your own, archives and
+    projects stay.
 
     \b
     Examples:

@@ -40,7 +40,7 @@ def without_thoughts(request: ModelRequest) -> tuple[InputMessage, ...]:
         return messages
     thinking = {id(answer) for answer in answers_of_turn(messages) if _thinks(answer)}
     return tuple(
-        _without(message) if isinstance(message, AssistantInput) and id(message) in thinking else message
+        remove_thoughts(message) if isinstance(message, AssistantInput) and id(message) in thinking else message
         for message in messages
     )
 
@@ -49,5 +49,7 @@ def _thinks(message: InputMessage) -> bool:
     return isinstance(message, AssistantInput) and bool(message.thoughts)
 
 
-def _without(answer: AssistantInput) -> AssistantInput:
+def remove_thoughts(answer: AssistantInput) -> AssistantInput:
+    if not answer.thoughts:
+        return answer
     return answer.model_copy(update={"parts": tuple(p for p in answer.parts if not isinstance(p, ReasoningPart))})

@@ -63,6 +63,7 @@ class _Begun(NamedTuple):
     model: ResolvedModel
     toolset: Toolset
     question: ModelRequest
+    prefix: str | None
 
 
 class _TurnChanged(Exception):
@@ -145,7 +146,10 @@ class Model:
             mentions = newest_mentions(view.transcript, request.turn)
             preparer = CallPreparer(request, attempt.generation.message, begun.toolset, context, self.planner, mentions)
             answer = await self.answers.get(attempt, model, begun.question, agent, preparer.prepare)
-            stored = await attempt.store(answer.model_copy(update={"reminders_seal": view.reminders_seal}))
+            body = answer.body.model_copy(update={"prefix": begun.prefix})
+            stored = await attempt.store(
+                answer.model_copy(update={"reminders_seal": view.reminders_seal, "body": body})
+            )
         if isinstance(stored, TurnOver):
             return StepResult(finish=FINISH_STOPPED)
         return self.step_result(request, stored, config.rules)
@@ -244,7 +248,7 @@ class Model:
             toolset = self.toolsets.of(config)
             built = self.requests.build(request, view, model, toolset)
             attempts.store(journal, attempt.generation.id, attempt.fence, built.digest, built.form)
-            return _Begun(view, model, toolset, built.question)
+            return _Begun(view, model, toolset, built.question, built.prefix)
 
     async def has_to_be_compacted(self, journal: Journal, view: StepView, model: ResolvedModel) -> bool:
         """Whether to compact first: a person wants it, or the context is full. After a failure, only once the context

@@ -5,12 +5,13 @@ from itertools import zip_longest
 from typing import Final
 
 from activities.model import media, port
+from activities.model.bound_thoughts import join_entries
 from activities.model.embedded_text import embedded_text
 from activities.model.prompt_shortening import shown_text
 from activities.model.request_memory import AnswerMessages
 from activities.store.database import dumps
 from prompts import render_prompt
-from workflows.domain.ids import PartId
+from workflows.domain.ids import MessageId, PartId
 from workflows.domain.messages import (
     AssistantMessage,
     ContextSummary,
@@ -46,7 +47,7 @@ def to_input_messages(
     word. `cleared`: calls without their results. `known`: messages of earlier views.
     """
     converted = convert_entries(transcript, model, facts, cleared=cleared, known=known)
-    return port.SystemInput(content=system), *(message for _, messages in converted for message in messages)
+    return join_entries(system, converted)
 
 
 def convert_entries(
@@ -55,20 +56,24 @@ def convert_entries(
     facts: port.ModelFacts = _TEXT_ONLY,
     *,
     cleared: Collection[PartId] = (),
+    thoughtless: MessageId | None = None,
     known: AnswerMessages | None = None,
 ) -> Iterator[tuple[Entry, tuple[port.InputMessage, ...]]]:
-    """The conversation's entries as messages. Reminders that open a turn are in the message of the next entry."""
+    """The conversation's entries as messages. Reminders that open a turn are in the message of the next entry.
+
+    `thoughtless`: the answers up to this one come without the model's thoughts."""
     known = AnswerMessages() if known is None else known
-    opening = ""
+    opening, thinks = "", thoughtless is None
 
     def convert(answer: AssistantMessage) -> tuple[port.InputMessage, ...]:
-        return tuple(_messages_of(answer, model, facts, cleared))
+        return tuple(_messages_of(answer, model, facts, cleared, thinks=thinks))
 
     for entry, following in zip_longest(transcript, transcript[1:]):
         if isinstance(entry, AssistantMessage):
             without = tuple(part.id for part in entry.parts if isinstance(part, ToolPart) and part.id in cleared)
-            form = model, facts.images, facts.documents, without
+            form = model, facts.images, facts.documents, without, thinks
             yield entry, known.get(entry, form, convert)
+            thinks = thinks or entry.id == thoughtless
         elif isinstance(entry, ContextSummary):
             messages = _summary(entry)
             if _answer_follows(transcript[1:]):
@@ -138,23 +143,24 @@ def _text(entry: UserMessage) -> str:
 
 
 def _messages_of(
-    message: AssistantMessage, model: str, facts: port.ModelFacts, cleared: Collection[PartId]
+    message: AssistantMessage, model: str, facts: port.ModelFacts, cleared: Collection[PartId], *, thinks: bool
 ) -> Iterator[port.InputMessage]:
-    parts = tuple(_answer_parts(message, own=message.body.model == model))
+    parts = tuple(_answer_parts(message, own=message.body.model == model, thinks=thinks))
     if all(isinstance(part, ReasoningPart) for part in parts):
         return
     yield port.AssistantInput(parts=parts)
     yield from _results([part for part in message.parts if isinstance(part, ToolPart)], facts, cleared)
 
 
-def _answer_parts(message: AssistantMessage, *, own: bool) -> Iterator[port.AnswerPart]:
+def _answer_parts(message: AssistantMessage, *, own: bool, thinks: bool) -> Iterator[port.AnswerPart]:
     """The parts in order, without blank texts. Another model's thinking becomes plain text."""
     for part in message.parts:
         match part:
             case ToolPart():
                 yield RequestedCall(id=part.provider_id, name=part.tool, arguments=dumps(part.arguments))
             case ReasoningPart() if own:
-                yield part
+                if thinks:
+                    yield part
             case TextPart(text=text) | ReasoningPart(text=text) if text.strip():
                 yield TextPart(text=text)
 

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from pydantic import JsonValue
 
-from activities.model.endpoint import Endpoint
+from activities.model.endpoint import Endpoint, Wire
 
 Options: TypeAlias = Mapping[str, JsonValue]
 Variants: TypeAlias = Mapping[str, Options]
@@ -70,6 +70,9 @@ CLAUDE_ADAPTS: Final = re.compile(
 )
 CLAUDE_TAKES_BUDGET: Final = re.compile(r"claude-\w+-4[-.]6(?!\d)")  # of those that adapt
 CLAUDE_ALWAYS_THINKS: Final = re.compile(r"claude-(fable|mythos)-")
+_GENERATION: Final = re.compile(r"claude\D*(\d+)(?:[-.](\d{1,2})(?!\d))?")
+_BINDS_FROM: Final = 5, 1  # Claude's generation (Anthropic, "Prefix checks on thinking blocks")
+_GPT_BINDS: Final = re.compile(r"(^|[ /])gpt-([6-9]|\d\d)")
 CLAUDE_4: Final = re.compile(r"claude-(opus|sonnet|haiku)-4(?!\d)")  # thinks between calls by a beta only
 GEMINI_SIGNS: Final = re.compile(r"gemini-([3-9]|\d\d)|gemini-(pro|flash|flash-lite)-latest")  # and thinks by levels
 GEMINI_THINKS: Final = re.compile(r"(?!.*(image|tts|audio|live))gemini-(2\.5|[3-9]|\d\d|(pro|flash|flash-lite)-latest)")
@@ -222,6 +225,21 @@ def built_in_variants(endpoint: Endpoint) -> Variants:
     """The variants of a model that thinks."""
     service, model = _names(endpoint)
     return next(row.variants for row in _VARIANTS if _fits(row, service, model))
+
+
+def binds_thoughts(endpoint: Endpoint) -> bool:
+    """Whether the model's provider takes a thought back only after just what it was given after.
+
+    OpenAI withholds others from the model (`input_transformations` of its Responses), and does not say of which model
+    on: we take the generation in which it began to."""
+    names = f"{endpoint.name} {endpoint.behind}".lower()
+    return claude_binds(names) or (endpoint.wire is Wire.RESPONSES and bool(_GPT_BINDS.search(names)))
+
+
+def claude_binds(names: str) -> bool:
+    """The same of a Claude; one that names no generation counts as one of the newest."""
+    found = _GENERATION.search(names)
+    return "claude" in names and (found is None or (int(found[1]), int(found[2] or 0)) >= _BINDS_FROM)
 
 
 def _names(endpoint: Endpoint) -> tuple[str, str]:

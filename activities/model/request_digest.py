@@ -29,10 +29,10 @@ class RequestDigester:
         if messages[:known] != self._messages:
             known, self._state = 0, sha256()
         for message in messages[known:]:
-            self._state.update(_line(message.model_dump()))
+            self._state.update(json_line(message.model_dump()))
         self._messages = messages
         whole = self._state.copy()
-        whole.update(_line({"model": model, "tools": self._encode(request.tools), "choice": request.tool_choice}))
+        whole.update(json_line({"model": model, "tools": self._encode(request.tools), "choice": request.tool_choice}))
         return whole.digest()
 
     def _encode(self, offers: tuple[ToolOffer, ...]) -> str:
@@ -41,7 +41,8 @@ class RequestDigester:
         return self._offers[1]
 
 
-def _line(value: Any) -> bytes:
+def json_line(value: Any) -> bytes:
+    """A line of what is hashed."""
     return f"{_json(value)}\n".encode()
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Hashable
 from typing import TypeAlias
 
+from activities.model.bound_thoughts import ThoughtBinding
 from activities.model.encoded_messages import MessageEncoder
 from activities.model.port import InputMessage
 from activities.model.request_digest import RequestDigester
@@ -40,8 +41,10 @@ class RequestMemory:
         self._model = ""
         self._encoder = MessageEncoder()
         self._digester = RequestDigester()
+        self._binding = ThoughtBinding("")
 
-    def of_model(self, model: str) -> tuple[MessageEncoder, RequestDigester]:
+    def of_model(self, model: str) -> tuple[MessageEncoder, RequestDigester, ThoughtBinding]:
         if model != self._model:
             self._model, self._encoder, self._digester = model, MessageEncoder(), RequestDigester()
-        return self._encoder, self._digester
+            self._binding = ThoughtBinding(model)
+        return self._encoder, self._digester, self._binding

@@ -88,7 +88,7 @@ class SentRequests:
         facts = ModelFacts(images=form.images, documents=form.documents)
         own = await prompts.system(self._reader, self._turns[turn].instructed_by)
         layers = tuple(system_layers(config, form.model, platform=form.platform, of_prompt=own))
-        converted = list(convert_entries(transcript, form.model, facts, cleared=cleared))
+        converted = list(convert_entries(transcript, form.model, facts, cleared=cleared, thoughtless=form.thoughtless))
         messages = [message for _, each in converted for message in each]
         question = ModelRequest(
             endpoint=Endpoint(model=form.model),
@@ -97,11 +97,15 @@ class SentRequests:
             tool_choice=form.choice,
         )
         numbers = {id: each.number for id, each in self._turns.items()}
+        left_out = unsent_contents.of_entries(transcript, facts, cleared, numbers, form.thoughtless)
         return _Rebuilt(
             question,
             sent_pieces.layers_of(layers),
             tuple(sent_pieces.entries_of(converted, transcript, numbers)),
-            (*await self._before(form, last), *unsent_contents.of_entries(transcript, facts, cleared, numbers)),
+            (
+                *await self._before(form, last),
+                *left_out,
+            ),
         )
 
     async def _compaction(self, form: RequestForm, made: CompactionForm) -> _Rebuilt:

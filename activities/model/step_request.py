@@ -2,9 +2,12 @@
 
 import platform
 from dataclasses import dataclass
+from functools import partial
 
+from activities.model.bound_thoughts import join_entries
 from activities.model.endpoints import ResolvedModel
-from activities.model.input_messages import to_input_messages
+from activities.model.input_messages import convert_entries
+from activities.model.model_families import binds_thoughts
 from activities.model.port import ModelRequest
 from activities.model.result_formats import own_format
 from activities.model.step_view import StepView
@@ -18,11 +21,12 @@ from workflows.domain.wire import GenerateRequest
 
 @dataclass(frozen=True)
 class StepRequest:
-    """`digest` of the question, and the `form` that it can be built from again."""
+    """`digest` of the question, and the `form` that it can be built from again. `prefix`: as in `AnswerMetadata`."""
 
     question: ModelRequest
     digest: bytes
     form: RequestForm
+    prefix: str | None = None
 
 
 class StepRequests:
@@ -33,16 +37,21 @@ class StepRequests:
         self._release = release
 
     def build(self, request: GenerateRequest, view: StepView, model: ResolvedModel, toolset: Toolset) -> StepRequest:
-        config = view.turn_config
+        config, transcript = view.turn_config, view.transcript
         system = system_prompt(config, model.name, platform=self._platform, of_prompt=view.system)
-        messages = to_input_messages(
-            system, view.transcript, model.name, model.facts, cleared=view.cleared, known=view.memory.answers
-        )
         named = f"{model.endpoint.model}/{model.endpoint.behind}"
         choice = tool_choice(named, text_only=request.text_only and config.format is None, again=request.again)
-        encoder, digester = view.memory.of_model(model.name)
+        encoder, digester, binding = view.memory.of_model(model.name)
         format = own_format(model.endpoint, config.format)
         tools = encoder.make_once(offer_tools, config, lambda: offer_tools(toolset, config))
+        convert = partial(
+            convert_entries, transcript, model.name, model.facts, cleared=view.cleared, known=view.memory.answers
+        )
+        prefix, thoughtless = None, None
+        if binds_thoughts(model.endpoint):
+            messages, prefix, thoughtless = binding.bind(system, tools, convert)
+        else:
+            messages = join_entries(system, convert())
         question = model.request(messages, tools, choice, request.session, encoder=encoder, format=format)
         form = RequestForm(
             model=model.name,
@@ -51,7 +60,8 @@ class StepRequests:
             choice=choice,
             platform=self._platform,
             release=self._release,
-            summary=next((entry.id for entry in view.transcript[:1] if isinstance(entry, ContextSummary)), None),
+            summary=next((entry.id for entry in transcript[:1] if isinstance(entry, ContextSummary)), None),
             pruned=view.pruned,
+            thoughtless=thoughtless,
         )
-        return StepRequest(question, digester.digest(question, model.name), form)
+        return StepRequest(question, digester.digest(question, model.name), form, prefix)

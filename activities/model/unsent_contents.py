@@ -7,7 +7,7 @@ from activities.model.media import select_attachments, select_embedded
 from activities.model.port import ModelFacts
 from activities.store.attempts import UnansweredStep
 from activities.store.compactions import CompactionRow
-from workflows.domain.ids import PartId, TurnId
+from workflows.domain.ids import MessageId, PartId, TurnId
 from workflows.domain.messages import AssistantMessage, ReasoningPart, ToolPart, Transcript, UserMessage
 from workflows.domain.sent_request import LeftOut
 
@@ -36,9 +36,19 @@ def unanswered_steps(steps: Collection[UnansweredStep]) -> Iterator[LeftOut]:
 
 
 def of_entries(
-    transcript: Transcript, facts: ModelFacts, cleared: Collection[PartId], numbers: Mapping[TurnId, int]
+    transcript: Transcript,
+    facts: ModelFacts,
+    cleared: Collection[PartId],
+    numbers: Mapping[TurnId, int],
+    thoughtless: MessageId | None = None,
 ) -> Iterator[LeftOut]:
     yield from _cleared_results(transcript, cleared)
+    newest = next((entry for entry in transcript if entry.id == thoughtless), None)
+    if newest is not None:
+        yield LeftOut(
+            what=f"the thoughts up to turn {numbers[newest.turn]}, step {newest.step}",
+            why="what is before them has changed, and the provider takes thoughts back after the same only",
+        )
     for entry in transcript:
         where = f"of turn {numbers[entry.turn]}, step {entry.step}"
         match entry:

@@ -33,8 +33,8 @@ class CompactionForm(WireValue):
 
 class RequestForm(WireValue):
     """What shapes a request besides the rows that it is built from: the model's name and what it sees, the summary and
-    the pruning then, and the process that built it. `turn`: whose configuration counts, if not the generation's.
-    `prompts`: how many a title is asked for."""
+    the pruning then, and the process that built it. `thoughtless`: the newest answer whose thoughts were not sent.
+    `turn`: whose configuration counts, if not the generation's. `prompts`: how many a title is asked for."""
 
     model: str
     images: bool = False
@@ -44,6 +44,7 @@ class RequestForm(WireValue):
     release: str = ""
     summary: GenerationId | None = None
     pruned: PartId | None = None
+    thoughtless: MessageId | None = None
     turn: TurnId | None = None
     compaction: CompactionForm | None = None
     prompts: int | None = None

@@ -57,7 +57,7 @@ _BLOCKS: Final[Mapping[str, frozenset[str]]] = {
 _ID: Final = re.compile(r"[a-zA-Z0-9_-]+")
 _MARKS: Final = 4
 _THOUGHTS: Final = ("thinking", "redacted_thinking")
-_ADAPTIVE: Final = re.compile(r"claude-(opus|sonnet|haiku|fable)-([5-9]|4-[7-9])")
+_ADAPTIVE: Final = re.compile(r"claude-(opus|sonnet|haiku|fable|mythos)-([5-9]|4-[7-9])")
 _TAKES_BOTH: Final = re.compile(r"claude-(opus|sonnet)-4-6")  # "Adaptive thinking": a budget works too, deprecated
 _CAPS: Final = {"claude-sonnet-4-5": 64_000}  # of an answer
 USAGE: Final = {
@@ -153,7 +153,7 @@ class Anthropic:
             raise _refused("anthropic_version: Field required")
         if "model" in body:
             raise _refused("model: Extra inputs are not permitted")
-        others = {name: value for name, value in body.items() if name != "anthropic_version"}
+        others = {name: value for name, value in body.items() if name not in ("anthropic_version", "anthropic_beta")}
         return {**others, "model": found[1]}
 
     def _members(self, body: dict[str, Any]) -> None:

@@ -29,7 +29,8 @@ API_KEY: Final = "ABSKQmVkcm9ja0FQSUtleS1sb2NhbA=="  # of Bedrock's own
 CLAUDE: Final = "anthropic.claude-sonnet-4-5-20250929-v1:0"
 LLAMA: Final = "us.meta.llama4-maverick-17b-instruct-v1:0"
 NOVA: Final = "amazon.nova-pro-v1:0"
-MODELS: Final = (CLAUDE, LLAMA, NOVA)
+NEWEST_CLAUDE: Final = "us.anthropic.claude-opus-5-5-v1:0"
+MODELS: Final = (CLAUDE, LLAMA, NOVA, NEWEST_CLAUDE)
 PROFILE: Final = "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/a1b2c3d4e5f6"  # of Claude's
 
 _SHAPES: Final = service_model("bedrock-runtime").operation_model("ConverseStream")
@@ -235,7 +236,7 @@ class Bedrock:
         if marks and model == LLAMA:
             raise _broken("caching model")
         thinks = (body.get("additionalModelRequestFields", {}).get("thinking") or {}).get("type") == "enabled"
-        self._thinking(messages, thinks=thinks)
+        self._thinking(messages, thinks=thinks, free=model == NEWEST_CLAUDE)
         self._reasoning(model, messages)
 
     def _reasoning(self, model: str, messages: list[dict[str, Any]]) -> None:
@@ -245,16 +246,17 @@ class Bedrock:
                     continue
                 if message["role"] == "user":
                     raise _broken("reasoning role")
-                if model != CLAUDE:
+                if model not in (CLAUDE, NEWEST_CLAUDE):
                     raise _broken("reasoning model")
                 mark, text = _mark(block["reasoningContent"])
                 if mark not in self.signed or self.signed[mark] != text:
                     raise _broken("signature", f"messages.{number}.content.{place}")
 
-    def _thinking(self, messages: list[dict[str, Any]], *, thinks: bool) -> None:
-        """A turn thinks as a whole: it begins with a thought, or has none. Its newest answer comes back as it was."""
+    def _thinking(self, messages: list[dict[str, Any]], *, thinks: bool, free: bool) -> None:
+        """A turn thinks as a whole: it begins with a thought, or has none. Its newest answer comes back as it was.
+        `free`: a model that thinks when it finds it right."""
         turn = _turn(messages)
-        if not turn:
+        if not turn or free:
             return
         first, newest = turn[0], turn[-1]
         reasons = [number for number in turn if _blocks([messages[number]], "reasoningContent")]
@@ -319,7 +321,7 @@ def _format(model: str, body: dict[str, Any]) -> None:
     """A schema is text, and closes each object."""
     if (config := body.get("outputConfig", {}).get("textFormat")) is None:
         return
-    if model != CLAUDE:
+    if model not in (CLAUDE, NEWEST_CLAUDE):
         raise _broken("format", "Extra inputs are not permitted")
     try:
         found = list(nodes(json.loads(config["structure"]["jsonSchema"]["schema"])))

@@ -18,6 +18,7 @@ from tests.providers.prompt_cache import Usage
 from tests.providers.provider_double import Disconnect, ProviderDouble, RefusedRequest, StreamPause, StreamPlan, event
 
 KEY: Final = "sk-or-local"
+NEWEST_CLAUDE: Final = "anthropic/claude-opus-5.5"
 MODELS: Final = ("anthropic/claude-sonnet-4.5", "openai/gpt-5.4", "google/gemini-3.1-pro-preview", "z-ai/glm-5")
 PROCESSING: Final = b": OPENROUTER PROCESSING\n\n"
 DONE: Final = b"data: [DONE]\n\n"
@@ -108,7 +109,7 @@ class OpenRouter:
             raise _refused("address", 404)
         if request.headers.get("authorization") != f"Bearer {KEY}":
             raise _refused("key", 401)
-        if body.get("model") not in MODELS:
+        if body.get("model") not in (*MODELS, NEWEST_CLAUDE):
             raise _refused("model", 400, str(body.get("model")))
         _check_types(body)
         author = body["model"].partition("/")[0]
@@ -128,6 +129,8 @@ class OpenRouter:
             sent = self.sent.get(_key(message), [])
             if any("text" in piece for piece in given) and len(merged(given)) < len(given):
                 raise _refused("fragments", 400)
+            if not given and body["model"] == NEWEST_CLAUDE:
+                continue  # which may begin a turn without a thought
             if given and _returned(given, author) != _returned(sent, author):
                 raise _refusal_of(author, "changed" if sent else "signature")
             if author == "anthropic" and message.get("reasoning") and not given:

@@ -129,13 +129,22 @@ async def test_a_step_of_many_calls_keeps_the_mark_of_the_request_before(port: W
 
 BETWEEN_CALLS = "interleaved-thinking-2025-05-14"
 LONG = "context-1m-2025-08-07"
-ADAPTIVE: dict[str, Any] = {"type": "adaptive", "display": "summarized"}
+DROPS = "thinking-binding-controls-2026-08-01"
+BOUND: dict[str, Any] = {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
+ADAPTIVE: dict[str, Any] = {**BOUND, "display": "summarized"}
+UNBOUND: dict[str, Any] = {"type": "adaptive", "display": "summarized"}
+ERROR: dict[str, Any] = {"prefixMismatchBehavior": "error"}
+REFUSES: dict[str, Any] = {**UNBOUND, "block_binding": {"prefix_mismatch_behavior": "error"}}
 OPTIONS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("claude-sonnet-4-5", {"reasoning_effort": "high"}, {"thinking": {"type": "enabled", "budget_tokens": 4096}}),
     ("claude-opus-5-5", {"reasoningEffort": "high"}, {"thinking": ADAPTIVE, "output_config": {"effort": "high"}}),
     ("claude-opus-5-5", THINKING, {"thinking": ADAPTIVE, "output_config": {"effort": "medium"}}),
-    ("claude-opus-5-5", {"effort": "low"}, {"output_config": {"effort": "low"}}),
-    ("claude-opus-5-5", {"temperature": 0.5, "topP": 0.5}, {}),
+    ("claude-opus-5-5", {"effort": "low"}, {"thinking": BOUND, "output_config": {"effort": "low"}}),
+    ("claude-opus-5-5", {"temperature": 0.5, "topP": 0.5}, {"thinking": BOUND}),
+    ("claude-opus-5-5", {"thinking": {"type": "adaptive", "blockBinding": False}}, {"thinking": UNBOUND}),
+    ("claude-opus-5-5", {"thinking": {"type": "adaptive", "blockBinding": ERROR}}, {"thinking": REFUSES}),
+    ("claude-mythos-5-1", {}, {}),  # which takes no such wish
+    ("claude-opus-5", {}, {}),
     ("claude-sonnet-4-5", {"topP": 0.5, "user": "u"}, {"top_p": 0.5, "metadata": {"user_id": "u"}}),
     ("claude-sonnet-4-5", {"temperature": 0.5, **THINKING}, THINKING),
     ("claude-sonnet-4-5", {"stop": "x"}, {"stop_sequences": ["x"]}),
@@ -169,7 +178,7 @@ async def test_options_stand_where_this_api_wants_them(
         ("claude-sonnet-4-5", {**THINKING, "anthropicBeta": [LONG]}, {"Anthropic-Beta": "mine"}, "mine"),
         ("claude-sonnet-4-5", {"anthropicBeta": LONG}, {}, LONG),
         ("claude-sonnet-4-5", {}, {}, None),
-        ("claude-opus-5-5", THINKING, {}, None),  # thinks between calls unasked
+        ("claude-opus-5-5", THINKING, {}, DROPS),  # thinks between calls unasked
         ("glm-5", THINKING, {}, None),
     ],
 )

@@ -128,7 +128,7 @@ async def test_a_model_has_the_variants_of_its_family_and_the_provider_takes_eac
     [
         ("anthropic/claude-sonnet-4-5", "max", ("thinking",), {"type": "enabled", "budget_tokens": 31_999}),
         ("anthropic/claude-3-haiku-20240307", None, ("thinking",), None),
-        ("anthropic/claude-opus-5-5", "max", ("thinking",), {"type": "adaptive", "display": "summarized"}),
+        ("anthropic/claude-opus-5-5", "max", ("thinking", "display"), "summarized"),
         ("anthropic/claude-opus-5-5", "max", ("output_config", "effort"), "max"),
         ("google/gemini-2.5-pro", "max", ("generationConfig", "thinkingConfig", "thinkingBudget"), 32_768),
         ("google/gemini-3.1-pro-preview", "low", ("generationConfig", "thinkingConfig", "thinkingLevel"), "low"),

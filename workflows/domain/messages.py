@@ -178,7 +178,8 @@ FINISH_LENGTH: Final = "length"  # the answer is cut
 
 class AnswerMetadata(Value):
     """`cost`: decimal string in US dollars, None if unknown. `bounded`: its request has named an output limit.
-    `for_prompt`: its calls are the commands of a prompt, whose text holds their outputs: no model is sent it."""
+    `for_prompt`: its calls are the commands of a prompt, whose text holds their outputs: no model is sent it. `prefix`:
+    what its thoughts are bound to, as a digest; None: to nothing."""
 
     finish: str
     agent: str
@@ -188,6 +189,7 @@ class AnswerMetadata(Value):
     cost: str | None
     bounded: bool = False
     for_prompt: bool = False
+    prefix: str | None = Field(default=None, exclude_if=lambda prefix: prefix is None)
 
     @property
     def is_cut(self) -> bool:

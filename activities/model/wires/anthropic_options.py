@@ -1,11 +1,18 @@
 """A model's options as Anthropic's Messages take them, by the family of the model."""
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 from pydantic import JsonValue
 
-from activities.model.model_families import CLAUDE_4, CLAUDE_ADAPTS, CLAUDE_ALWAYS_THINKS, CLAUDE_TAKES_BUDGET
+from activities.model.model_families import (
+    CLAUDE_4,
+    CLAUDE_ADAPTS,
+    CLAUDE_ALWAYS_THINKS,
+    CLAUDE_TAKES_BUDGET,
+    claude_binds,
+)
 from activities.model.output_limit import EFFORT_BUDGETS
 from activities.model.request_json import JsonDict, merge_options
 from activities.model.wires.chat_options import forbids_parallel_calls, translatable
@@ -24,6 +31,10 @@ _UNKNOWN: Final = ("seed", "frequency_penalty", "frequencyPenalty", "presence_pe
 _EFFORTS: Final = ("reasoning_effort", "reasoningEffort")
 _BETAS: Final = "anthropicBeta"  # names of betas, in a header
 _INTERLEAVED: Final = "interleaved-thinking-2025-05-14"
+BINDING_BETA: Final = "thinking-binding-controls-2026-08-01"
+_DROPS: Final = {"prefix_mismatch_behavior": "drop_block"}
+_NOT_DROPPED: Final = re.compile(r"mythos-5[-.]1(?!\d)")
+_SPELLINGS: Final = {"budgetTokens": "budget_tokens", "blockBinding": "block_binding"}
 _SAMPLING: Final = ("temperature", "top_p", "top_k")
 _NOT_WITH_THOUGHTS: Final = ("temperature", "top_k")
 
@@ -50,7 +61,8 @@ def merge_message_options(form: JsonDict, options: Mapping[str, JsonValue], *, b
     thinking, default_effort = _thinking(model, options.get("thinking"), effort)
     if thinking.get("type") == "enabled" and began_without_thought:
         thinking = {}
-    form |= {"thinking": thinking} if thinking else {}
+    if thinking := _with_binding(model, thinking):
+        form["thinking"] = thinking
     if default_effort:
         form["output_config"] = {**form.get("output_config", {}), "effort": default_effort}
     merge_options(form, others, _PATHS)
@@ -60,14 +72,15 @@ def merge_message_options(form: JsonDict, options: Mapping[str, JsonValue], *, b
     return {name: value for name, value in form.items() if name not in refused}
 
 
-def beta_header(form: JsonDict, options: Mapping[str, JsonValue]) -> dict[str, str]:
-    """The betas that a request in `form` asks for: those of the options, and the one that lets Claude 4 think
-    between calls."""
+def beta_names(form: JsonDict, options: Mapping[str, JsonValue]) -> list[str]:
+    """The betas that a request in `form` asks for: those of the options, and those of its thinking."""
     written = options.get(_BETAS) or []
     names = [str(name) for name in (written if isinstance(written, list) else [written])]
     if (form.get("thinking") or {}).get("type") == "enabled" and CLAUDE_4.search(form["model"]):
         names = [_INTERLEAVED, *names]
-    return {"anthropic-beta": ",".join(dict.fromkeys(names))} if names else {}
+    if "block_binding" in (form.get("thinking") or {}):
+        names.append(BINDING_BETA)
+    return list(dict.fromkeys(names))
 
 
 def _one_call(form: JsonDict) -> JsonDict:
@@ -81,7 +94,7 @@ def _one_call(form: JsonDict) -> JsonDict:
 def _thinking(model: str, written: JsonValue, effort: JsonValue) -> tuple[dict[str, Any], str | None]:
     if not isinstance(written, dict | None):
         raise ValueError(f"thinking is {written!r}")
-    thinking = {("budget_tokens" if name == "budgetTokens" else name): value for name, value in (written or {}).items()}
+    thinking = {_SPELLINGS.get(name, name): value for name, value in (written or {}).items()}
     adapts = is_adaptive(model)
     if isinstance(effort, str):
         thinking = {} if effort == "none" else {"type": "enabled", "budget_tokens": EFFORT_BUDGETS[effort]}
@@ -92,6 +105,20 @@ def _thinking(model: str, written: JsonValue, effort: JsonValue) -> tuple[dict[s
         shown = {"type": "adaptive", "display": thinking.get("display", "summarized")}
         return shown, "low" if level == "minimal" else level
     return ({"display": "summarized", **thinking} if thinking.get("type") == "adaptive" else thinking), None
+
+
+def _with_binding(model: str, thinking: dict[str, Any]) -> dict[str, Any]:
+    """A second net: the service is to drop a thought whose prefix has changed instead of refusing the request.
+    `bound_thoughts` is the first. A person's `blockBinding` comes before it; `false` leaves it out."""
+    written = thinking.get("block_binding")
+    others = {name: value for name, value in thinking.items() if name != "block_binding"}
+    if isinstance(written, dict):
+        behavior = written.get("prefixMismatchBehavior", written.get("prefix_mismatch_behavior"))
+        return {**others, "block_binding": {"prefix_mismatch_behavior": behavior}}
+    drops = claude_binds(model) and not _NOT_DROPPED.search(model)
+    if written is False or not drops or others.get("type", "adaptive") not in ("adaptive", "enabled"):
+        return others
+    return {"type": "adaptive", **others, "block_binding": _DROPS}
 
 
 def _effort_of(budget: JsonValue) -> str:

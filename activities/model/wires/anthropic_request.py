@@ -23,7 +23,7 @@ from activities.model.port import (
 )
 from activities.model.request_json import JsonDict, encode_body, encode_json, parse_arguments, sendable_id, utf8_safe
 from activities.model.vertex import VERTEX
-from activities.model.wires.anthropic_options import beta_header, merge_message_options, refuses_thoughts
+from activities.model.wires.anthropic_options import beta_names, merge_message_options, refuses_thoughts
 from activities.model.wires.tool_json import encode_tools
 from activities.model.wires.wire_request import WireRequest
 from workflows.domain.messages import ReasoningPart, RequestedCall, TextPart
@@ -49,15 +49,16 @@ def prepare(request: ModelRequest) -> WireRequest:
     parameters, messages = _parameters(request), request.messages
     if refuses_thoughts(parameters):
         messages = without_thoughts(request)
-    betas = beta_header(parameters, request.options)
+    betas = ",".join(beta_names(parameters, request.options))
     if on_vertex := endpoint.provider == VERTEX:  # the address names the model there
         parameters = {name: value for name, value in parameters.items() if name != "model"}
         parameters["anthropic_version"] = _VERTEX_VERSION
+        parameters |= {"anthropic_beta": betas.split(",")} if betas else {}
     known, last = request.encoder.turns(messages, Wire.ANTHROPIC, _encode, open_turns=OPEN_TURNS)
     _mark_cache_points(last)
     return WireRequest(
         _vertex_url(endpoint) if on_vertex else _url(endpoint),
-        {**key, **({} if on_vertex else _VERSION), **betas, **endpoint.headers},
+        {**key, **({} if on_vertex else _VERSION), **({"anthropic-beta": betas} if betas else {}), **endpoint.headers},
         encode_body("messages", (*known, *(turn.json for turn in last)), parameters),
     )
 

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from pydantic import JsonValue
 
 from activities.model.request_json import JsonDict, merge_options
-from activities.model.wires.anthropic_options import merge_message_options
+from activities.model.wires.anthropic_options import BINDING_BETA, merge_message_options
 from activities.model.wires.chat_options import translatable
 
 OTHERS: Final = "additionalModelRequestFields"  # of the model behind the service, in its own words
@@ -63,7 +63,10 @@ def settle_options(form: JsonDict, options: Mapping[str, JsonValue], *, began_wi
         effort = config.get("maxReasoningEffort")
         named |= {"effort": effort} if effort else {}
         named["thinking"] = {name: value for name, value in config.items() if name != "maxReasoningEffort"}
-    return merge_message_options(form, named, began_without_thought=began_without_thought)
+    settled = merge_message_options(form, named, began_without_thought=began_without_thought)
+    if "block_binding" in settled.get("thinking", {}):
+        settled["anthropic_beta"] = [*settled.get("anthropic_beta", ()), BINDING_BETA]
+    return settled
 
 
 def converse_parameters(form: JsonDict, options: Mapping[str, JsonValue]) -> JsonDict:

@@ -39,6 +39,14 @@ def normalise_address(protocol: str, address: str) -> str:
     return f"{bare}/v1beta" if protocol == "gemini" and not _VERSION.search(bare) else bare
 
 
+def is_openai(address: str | None) -> bool:
+    """Whether it is one of OpenAI's own hosts: those of regions have names of their own."""
+    try:
+        return f".{urlsplit(address or '').hostname}".endswith(".openai.com")
+    except ValueError:  # its wire names what is wrong with it
+        return False
+
+
 def append_path(address: str, path: str) -> str:
     """The path goes before a query."""
     base, query, parameters = address.partition("?")

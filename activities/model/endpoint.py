@@ -5,6 +5,7 @@ from typing import Final
 
 from pydantic import SecretStr
 
+from activities.model.addresses import is_openai
 from activities.model.provider_files import ProviderFile
 from workflows.domain.value import Value
 
@@ -92,6 +93,12 @@ class Endpoint(Value):
     def name(self) -> str:
         """The provider's name of the model."""
         return self.model.partition("/")[2]
+
+    @property
+    def is_own_server(self) -> bool:
+        """Whether it may be a person's own, by its protocol and its address."""
+        own = self.provider == "openai" and not is_openai(self.base_url)
+        return own or self.provider in ("compatible", "ollama_chat")
 
     @property
     def provider(self) -> str:

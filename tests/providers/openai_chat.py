@@ -26,6 +26,7 @@ from tests.providers.provider_double import Disconnect, ProviderDouble, RefusedR
 KEY: Final = "sk-local"
 _NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _LONGEST_ID: Final = 40
+_NO_TOOLS: Final = re.compile(r"gpt-(5\.[4-9]|6)")  # models that get tools by Responses only
 FORMS: Final = ChatForms(
     body=CompletionCreateParamsStreaming,
     messages={
@@ -112,6 +113,11 @@ class OpenAIChat:
                 raise RefusedRequest(400, error_body(f"Missing required parameter: '{name}'.", name))
         for misfit in self.forms.misfits(body):
             raise self.misfit(misfit, body)
+        if body.get("tools") and _NO_TOOLS.match(body["model"]) and body.get("reasoning_effort") != "none":
+            said = (
+                f"Function tools with reasoning_effort are not supported for {body['model']} in /v1/chat/completions."
+            )
+            raise RefusedRequest(400, error_body(f"{said} Please use /v1/responses instead.", "reasoning_effort"))
         _check_tools(body)
         _check_calls(body["messages"])
 

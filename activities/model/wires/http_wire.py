@@ -17,9 +17,6 @@ from activities.model.wires.sse import EventSplitter, Splitter
 from activities.model.wires.timeouts import StreamTimeouts
 from activities.model.wires.wire_request import WireRequest
 
-# A person's own servers: many send their headers with an answer's first piece, once the prompt is read (llama.cpp
-# before its pull request 23884, FastFlowLM, Ollama), and some nothing while they collect a call.
-_OWN_SERVERS: Final = ("compatible", "ollama_chat")
 _JSON: Final = {"content-type": "application/json"}
 
 
@@ -48,7 +45,9 @@ class HttpWire:
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[ModelEvent], None]:
         """See `ModelPort.stream`."""
         endpoint = request.endpoint
-        usual = self._with_pauses if endpoint.provider in _OWN_SERVERS else self.timeouts
+        # A person's own servers: many send their headers with an answer's first piece, once the prompt is read
+        # (llama.cpp before its pull request 23884, FastFlowLM, Ollama), and some nothing while they collect a call.
+        usual = self._with_pauses if endpoint.is_own_server else self.timeouts
         timeouts = usual.configured(endpoint.silence)
         reader = self.reader(endpoint.provider)
         response, splitter = await self._send(request, timeouts), self.splitter(endpoint.provider)

@@ -22,6 +22,7 @@ from activities.model.wires import (
     ollama_request,
     responses,
 )
+from activities.model.wires.advice import advise
 from activities.model.wires.anthropic import AnthropicReader
 from activities.model.wires.bedrock import ConverseReader
 from activities.model.wires.chat import ChatReader
@@ -31,7 +32,6 @@ from activities.model.wires.google_tokens import GoogleTokens
 from activities.model.wires.http_client import Connections
 from activities.model.wires.http_wire import HttpWire
 from activities.model.wires.ollama import OllamaReader
-from activities.model.wires.ollama_advice import advise
 from activities.model.wires.responses_reader import ResponsesReader
 from activities.model.wires.sse import LineSplitter
 from activities.model.wires.timeouts import StreamTimeouts
@@ -97,7 +97,7 @@ class WireRouter:
         except ModelError as error:
             if error.failure.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
                 self._google.forget(endpoint)
-            failure = advise(error.failure) if endpoint.wire is Wire.OLLAMA else error.failure
+            failure = advise(endpoint, error.failure)
             # without its cause, whose text may show them
             raise ModelError(redact_failure(failure, endpoint, self._redactor, self._aws.secrets)) from None
 

@@ -3,10 +3,10 @@
 import re
 from typing import Final
 
-from activities.model.addresses import normalise_address
+from activities.model.addresses import is_openai, normalise_address
 from activities.model.azure import AZURE, operation_address
 from activities.model.endpoint import Endpoint, Wire
-from activities.model.providers import OPENAI_URL, company
+from activities.model.providers import company
 from activities.model.vertex import VERTEX, vertex_wire
 from workflows.domain.errors import UsageError
 
@@ -42,7 +42,7 @@ def select_wire(
     if protocol == VERTEX:
         return endpoint.model_copy(update={"wire": vertex_wire(id, endpoint.name)})
     if protocol == "openai":
-        return endpoint.model_copy(update={"wire": _openai(endpoint, responses, package, id)})
+        return endpoint.model_copy(update={"wire": _openai(endpoint, package, id)})
     if protocol == AZURE and endpoint.base_url:
         by_name = any(map(_NO_TOOLS_IN_CHAT.match, (endpoint.name, behind or "")))
         wire = Wire.RESPONSES if responses or by_name else Wire.CHAT
@@ -63,9 +63,8 @@ def _at(endpoint: Endpoint, wire: Wire, address: str | None) -> Endpoint:
     return endpoint.model_copy(update={"wire": wire, "base_url": address})
 
 
-def _openai(endpoint: Endpoint, responses: bool, package: str | None, id: str) -> Wire:
-    """OpenAI itself is asked by Responses; a person's own endpoint by chat, unless it must be the other."""
-    if endpoint.base_url == OPENAI_URL:
-        return Wire.CHAT if _CHAT_ONLY.match(endpoint.name) else Wire.RESPONSES
-    forced = responses and (package == "@ai-sdk/openai" or (package is None and id == "openai"))
-    return Wire.RESPONSES if forced else Wire.CHAT
+def _openai(endpoint: Endpoint, package: str | None, id: str) -> Wire:
+    """OpenAI is asked by Responses, also through a gateway; servers that only speak its chat protocol by that."""
+    package = package or ("@ai-sdk/openai" if id == "openai" else None)
+    reached = package == "@ai-sdk/openai" or is_openai(endpoint.base_url)
+    return Wire.RESPONSES if reached and not _CHAT_ONLY.match(endpoint.name) else Wire.CHAT

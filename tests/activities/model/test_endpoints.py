@@ -222,8 +222,9 @@ async def test_a_provider_without_a_configured_address_has_its_own(
         ("openai/gpt-4o", {}, Wire.RESPONSES, OPENAI_URL),
         ("openai/gpt-6-sol", {}, Wire.RESPONSES, OPENAI_URL),
         ("openai/gpt-4o-search-preview", {}, Wire.CHAT, OPENAI_URL),
-        ("openai/some-codex", {"openai": LOCAL}, Wire.RESPONSES, "http://127.0.0.1:9/v1"),
-        ("openai/gpt-4o", {"openai": LOCAL}, Wire.CHAT, "http://127.0.0.1:9/v1"),
+        ("openai/gpt-4o", {"openai": LOCAL}, Wire.RESPONSES, "http://127.0.0.1:9/v1"),
+        ("openai/gpt-3.5-turbo", {"openai": LOCAL}, Wire.CHAT, "http://127.0.0.1:9/v1"),
+        ("openai/llama", {"openai": {"npm": "@ai-sdk/openai-compatible", **LOCAL}}, Wire.CHAT, "http://127.0.0.1:9/v1"),
         ("local/some-codex", {"local": LOCAL}, Wire.CHAT, "http://127.0.0.1:9/v1"),
         ("local/some-codex", {"local": {"npm": "@ai-sdk/openai", **LOCAL}}, Wire.RESPONSES, "http://127.0.0.1:9/v1"),
         ("azure/some-codex", {"azure": AZURE}, Wire.RESPONSES, "https://us.openai.azure.com/openai/v1"),
@@ -250,6 +251,30 @@ async def test_a_model_is_asked_in_the_protocol_that_reaches_it(
     endpoint = (await reach(keys, model, provider, environment)).endpoint
 
     assert (endpoint.wire, endpoint.base_url) == (wire, address)
+
+
+@pytest.mark.parametrize("name", ["gpt-6-sol", "gpt-5.6-sol", "gpt-5.3-codex"])
+@pytest.mark.parametrize(
+    ("id", "provider"),
+    [
+        ("openai", {"options": {"apiKey": "k"}}),
+        ("openai", {"options": {"baseURL": "https://eu.api.openai.com/v1"}}),
+        ("eu", {"options": {"baseURL": "https://us.api.openai.com/v1"}}),
+        ("openai", {"options": {"baseURL": "https://gateway.ai.cloudflare.com/v1/me/mine/openai"}}),
+        ("gateway", {"npm": "@ai-sdk/openai", "options": {"baseURL": "https://gateway.example/v1"}}),
+    ],
+)
+async def test_openais_models_are_asked_by_responses_at_every_address(
+    keys: Keys, id: str, provider: dict[str, Any], name: str
+) -> None:
+    resolved = await reach(keys, f"{id}/{name}", {id: provider})
+    assert resolved.endpoint.wire is Wire.RESPONSES
+    assert resolved.options["reasoning_effort"] == "medium"
+
+
+async def test_a_host_that_only_looks_like_openais_is_a_persons_own(keys: Keys) -> None:
+    for url in ("https://api.openai.com.example/v1", "https://notopenai.com/v1", "http://localhost/api.openai.com"):
+        assert (await reach(keys, "mine/gpt-6-sol", {"mine": {"options": {"baseURL": url}}})).endpoint.wire is Wire.CHAT
 
 
 @pytest.mark.parametrize(

@@ -161,6 +161,8 @@ def _answer_parts(message: AssistantMessage, *, own: bool, thinks: bool) -> Iter
             case ReasoningPart() if own:
                 if thinks:
                     yield part
+            case TextPart(phase=str(), text=text) if own and text.strip():
+                yield part
             case TextPart(text=text) | ReasoningPart(text=text) if text.strip():
                 yield TextPart(text=text)
 

@@ -159,7 +159,11 @@ class RequestAccepted:
 
 @dataclass(slots=True)  # not frozen, as the next two: an answer has thousands, and a frozen one takes twice as long
 class TextDelta:
+    """`item`: a text of another one is a message of its own. `phase` as in `TextPart`."""
+
     text: str
+    item: int = 0
+    phase: str | None = None
 
 
 @dataclass(slots=True)

@@ -65,6 +65,8 @@ class _PartBuilder:
     """An unfinished part, its text in pieces: joining once is linear."""
 
     kind: PartKind
+    item: int = 0
+    phase: str | None = None
     id: str = ""
     name: str = ""
     pieces: list[str] = field(default_factory=list)
@@ -90,8 +92,8 @@ class AnswerAssembler:
     def add(self, event: ModelEvent) -> Delta | None:
         """The event's visible addition, if any."""
         match event:
-            case TextDelta(text):
-                return self._append(PartKind.TEXT, text) if text else None
+            case TextDelta(text, item, phase):
+                return self._append(PartKind.TEXT, text, item, phase) if text else None
             case ReasoningDelta():
                 return self._reasoning(event)
             case ToolCallDelta():
@@ -109,9 +111,9 @@ class AnswerAssembler:
         end = self._finished
         return Answer(tuple(self._finish_parts()), end.finish, end.tokens, end.reported_cost)
 
-    def _append(self, kind: PartKind, text: str) -> Delta:
-        if not self._parts or self._parts[-1].kind is not kind:
-            self._parts.append(_PartBuilder(kind))
+    def _append(self, kind: PartKind, text: str, item: int = 0, phase: str | None = None) -> Delta:
+        if not self._parts or self._parts[-1].kind is not kind or self._parts[-1].item != item:
+            self._parts.append(_PartBuilder(kind, item, phase))
         self._parts[-1].pieces.append(text)
         return Delta(len(self._parts) - 1, kind, text)
 
@@ -140,7 +142,7 @@ class AnswerAssembler:
         for position, part in enumerate(self._parts):
             match part.kind:
                 case PartKind.TEXT:
-                    yield TextPart(text=part.text)
+                    yield TextPart(text=part.text, phase=part.phase)
                 case PartKind.REASONING:
                     yield ReasoningPart(text=part.text, details=tuple(part.details))
                 case PartKind.CALL:

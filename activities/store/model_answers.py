@@ -13,11 +13,12 @@ from activities.store.database import dumps
 from activities.store.journal import Journal, seal
 from activities.store.queries import Queries
 from activities.store.statements import RowReader
+from workflows.domain.answer_text import texts_of
 from workflows.domain.budgets import Usage
 from workflows.domain.events.generations import MessageCompleted, PartSeal
 from workflows.domain.generation import Generation, Purpose
 from workflows.domain.ids import GenerationId, MessageId, PartId, TurnId, answer_id
-from workflows.domain.messages import FINISH_LENGTH, AnswerMetadata, StoredPart, TextPart
+from workflows.domain.messages import FINISH_LENGTH, AnswerMetadata, StoredPart
 from workflows.domain.permissions.grants import Grant
 from workflows.domain.turn_state import MAX_CONTINUATIONS
 from workflows.domain.value import Value
@@ -163,4 +164,4 @@ def _store_part(journal: Journal, message: MessageId, part: NewPart) -> PartSeal
 
 
 def _text(parts: Iterable[StoredPart]) -> str:
-    return "".join(part.text for part in parts if isinstance(part, TextPart))
+    return "".join(texts_of(parts))

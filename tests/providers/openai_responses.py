@@ -49,6 +49,7 @@ class Thought:
 class Text:
     text: str
     pieces: int = 3
+    phase: str | None = None
 
 
 @dataclass(frozen=True)
@@ -241,14 +242,14 @@ class OpenAI:
                 parts = [{"type": "summary_text", "text": text} for text in summary]
                 pieces = [each for place, text in enumerate(summary) for each in _summary(place, text)]
                 return {**shared, "summary": parts}, {**shared, "summary": []}, pieces
-            case Text(text, how_many):
+            case Text(text, how_many, phase):
                 part = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
                 deltas = [
                     ("response.output_text.delta", {"content_index": 0, "delta": piece, "logprobs": []})
                     for piece in _cut(text, how_many)
                 ]
                 done = ("response.output_text.done", {"content_index": 0, "text": text, "logprobs": []})
-                return _message(number, part, [*deltas, done])
+                return _message(number, part, [*deltas, done], phase)
             case Refusal(text):
                 part = {"type": "refusal", "refusal": text}
                 delta = ("response.refusal.delta", {"content_index": 0, "delta": text})
@@ -283,9 +284,9 @@ def _summary(place: int, text: str) -> list[tuple[str, dict[str, Any]]]:
 
 
 def _message(
-    number: int, part: dict[str, Any], pieces: list[tuple[str, dict[str, Any]]]
+    number: int, part: dict[str, Any], pieces: list[tuple[str, dict[str, Any]]], phase: str | None = None
 ) -> tuple[dict[str, Any], dict[str, Any], list[tuple[str, dict[str, Any]]]]:
-    message = {"type": "message", "id": f"msg_{number}", "role": "assistant"}
+    message = {"type": "message", "id": f"msg_{number}", "role": "assistant", **({"phase": phase} if phase else {})}
     added = ("response.content_part.added", {"content_index": 0, "part": {**part, **_EMPTY[part["type"]]}})
     return (
         {**message, "status": "completed", "content": [part]},

@@ -80,6 +80,26 @@ async def test_what_the_model_thought_goes_back_where_it_stood(port: WireRouter)
     assert sent == ["reasoning", "function_call"] * 2 + ["function_call_output"] * 2
 
 
+LOOKED = (Text("Looking.", phase="commentary"), Text("Done.", phase="final_answer"))
+
+
+@pytest.mark.parametrize("form", Form)
+async def test_messages_stay_apart_and_go_back_with_their_phases(port: WireRouter, form: Form) -> None:
+    service = OpenAI(Answer(LOOKED, form=form))
+    async with serve_double(service.double):
+        answer = await collect_answer(port, request(service))
+        await collect_answer(port, request(service, (*GO, AssistantInput(parts=answer.parts), *GO)))
+
+    assert answer.parts == (
+        TextPart(text="Looking.", phase="commentary"),
+        TextPart(text="Done.", phase="final_answer"),
+    )
+    assert service.double.asked[1]["input"][1:3] == [
+        {"role": "assistant", "content": "Looking.", "phase": "commentary"},
+        {"role": "assistant", "content": "Done.", "phase": "final_answer"},
+    ]
+
+
 async def test_a_conversation_that_another_model_began_is_taken(port: WireRouter) -> None:
     thought = ReasoningPart(text="Hm.", details=({"type": "thinking", "signature": "of another provider"},))
     call = RequestedCall(id="call_" + "x" * 100, name="read", arguments="{broken \ud800")

@@ -134,6 +134,8 @@ def test_only_a_whole_object_alone_is_a_result() -> None:
     thought = ReasoningPart(text="Hm.", details=({"signature": "x"},))
     kept, call = shape(thought, TextPart(text=ULM))
     assert kept == ReasoningPart(text="Hm.") and (call.name, call.arguments) == (STRUCTURED_OUTPUT, ULM)
+    spoken = TextPart(text="Looking.", phase="commentary")
+    assert [each.arguments for each in shape(spoken, TextPart(text=ULM, phase="final_answer"))] == [ULM]
     other = RequestedCall("c1", "read", "{}")
     for parts in ((TextPart(text=ULM), other), (TextPart(text="I cannot."),), (TextPart(text="[1]"),), (thought,)):
         assert shape(*parts) == parts

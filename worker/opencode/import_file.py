@@ -105,6 +105,16 @@ class ForeignPart(Foreign):
 class ForeignText(Foreign):
     text: str
     ignored: bool | None = None
+    metadata: JsonValue = None
+
+    @property
+    def phase(self) -> str | None:
+        """As in `TextPart`."""
+        match self.metadata:
+            case {"openai": {"phase": str(phase)}}:
+                return phase
+            case _:
+                return None
 
 
 class ForeignTool(Foreign):

@@ -182,7 +182,8 @@ class SessionImport:
         for position, each in enumerate(message.parts):
             if each.part.type == "text" and isinstance(each.content, ForeignText) and each.content.text.strip():
                 id = PartId(self._ids[each.part.id])
-                yield CopiedPart(id=id, position=position, body=TextPart(text=each.content.text))
+                body = TextPart(text=each.content.text, phase=each.content.phase)
+                yield CopiedPart(id=id, position=position, body=body)
 
     def _calls(self, message: FileMessage) -> Iterator[CopiedCall]:
         for position, each in enumerate(message.parts):

@@ -126,6 +126,7 @@ class TextShape(PartShape):
 
     text: str
     time: SpanShape
+    metadata: dict[str, JsonValue] | None = None
 
 
 class ToolShape(PartShape):
@@ -186,8 +187,16 @@ def text_shape(
     session: SessionId, message: MessageId, id: PartId, part: TextPart | ReasoningPart, at: int
 ) -> TextShape:
     """It has no duration: it is stored with its answer."""
-    time = SpanShape(start=at, end=at)
-    return TextShape(id=id, session_id=session, message_id=message, type=part.type, text=part.text, time=time)
+    shape = TextShape(
+        id=id,
+        session_id=session,
+        message_id=message,
+        type=part.type,
+        text=part.text,
+        time=SpanShape(start=at, end=at),
+    )
+    phase = part.phase if isinstance(part, TextPart) else None
+    return shape.model_copy(update={"metadata": {"openai": {"phase": phase}}}) if phase else shape
 
 
 def retry_shape(

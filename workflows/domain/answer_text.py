@@ -1,8 +1,8 @@
 """The text of a turn's answer, which may have been given in pieces."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from workflows.domain.messages import AssistantMessage, Message, TextPart
+from workflows.domain.messages import FINAL_ANSWER, AssistantMessage, Message, TextPart
 
 
 def answer_text(messages: Sequence[Message]) -> str:
@@ -10,10 +10,17 @@ def answer_text(messages: Sequence[Message]) -> str:
     pieces: list[list[str]] = []
     for message in reversed(messages):
         if isinstance(message, AssistantMessage) and (not pieces or message.is_cut):
-            pieces.insert(0, [part.text for part in message.parts if isinstance(part, TextPart)])
+            pieces.insert(0, texts_of(message.parts))
         elif pieces:
             break
     return join_pieces(pieces)
+
+
+def texts_of(parts: Iterable[object]) -> list[str]:
+    """An answer's texts; where its model says which are its final answer, that as one text."""
+    texts = [part for part in parts if isinstance(part, TextPart)]
+    final = [part.text for part in texts if part.phase == FINAL_ANSWER]
+    return ["\n\n".join(final)] if final else [part.text for part in texts]
 
 
 def join_pieces(pieces: Sequence[Sequence[str]]) -> str:

@@ -53,9 +53,15 @@ PLAIN_TEXT: Final = "text/plain"
 DIRECTORY: Final = "application/x-directory"
 
 
+FINAL_ANSWER: Final = "final_answer"
+
+
 class TextPart(Value):
+    """`phase`: what its model calls a message of an answer, `FINAL_ANSWER` or "commentary" on the way there."""
+
     type: Literal["text"] = "text"
     text: str
+    phase: str | None = Field(default=None, exclude_if=lambda phase: phase is None)
 
 
 class FilePart(Value):

@@ -98,8 +98,8 @@ def _answer(message: port.AssistantInput) -> Iterator[JsonDict]:
             case ReasoningPart(details=details):
                 thoughts += [block[ITEM] for block in details if ITEM in block]
                 continue
-            case TextPart(text=text):
-                item: JsonDict = {"role": "assistant", "content": text}
+            case TextPart(text=text, phase=phase):
+                item: JsonDict = {"role": "assistant", "content": text, **({"phase": phase} if phase else {})}
             case RequestedCall():
                 item = _call(part)
         yield from thoughts

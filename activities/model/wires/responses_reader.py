@@ -34,12 +34,16 @@ class _Item:
 
     index: int
     named: bool = False  # a call, whose name has come
+    phase: str | None = None  # of a message
     texts: dict[tuple[str, int], list[str]] = field(default_factory=dict)
 
     def take_name(self) -> bool:
         """Whether a call's name has not come before."""
         first, self.named = not self.named, True
         return first
+
+    def take_phase(self, content: JsonDict) -> None:
+        self.phase = self.phase or require_text(content.get("phase"))
 
     def add(self, kind: str, place: int, text: str) -> str:
         self.texts.setdefault((kind, place), []).append(text)
@@ -115,10 +119,11 @@ class ResponsesReader(AnswerReader):
             return None
         if kind == _CALL:
             return ToolCallDelta(item.index, None, None, text)
-        return ReasoningDelta(text) if kind in _REASONING else TextDelta(text)
+        return ReasoningDelta(text) if kind in _REASONING else TextDelta(text, item.index, item.phase)
 
     def _added(self, item: _Item, content: JsonDict) -> Iterator[PartDelta]:
         """A call may be whole already; all else begins empty."""
+        item.take_phase(content)
         if content["type"] == "function_call":
             yield from self._call(item, content)
 
@@ -131,7 +136,8 @@ class ResponsesReader(AnswerReader):
                 parts = content.get("content") or ()
                 self._refused = self._refused or any("refusal" in part for part in parts)
                 texts = (require_text(part.get("text") or part.get("refusal")) or "" for part in parts)
-                yield TextDelta(item.rest_of_all("".join(texts)))
+                item.take_phase(content)
+                yield TextDelta(item.rest_of_all("".join(texts)), item.index, item.phase)
             case "reasoning":
                 yield from self._reasoning(item, content)
 

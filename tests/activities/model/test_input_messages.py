@@ -109,6 +109,13 @@ def test_signed_thinking_goes_back_to_its_own_model_only() -> None:
     assert other == port.AssistantInput(parts=(TextPart(text="hm"), TextPart(text="y")))
 
 
+def test_the_phase_of_a_text_goes_back_to_its_own_model_only() -> None:
+    parts = (TextPart(text="Looking.", phase="commentary"), TextPart(text="Done.", phase="final_answer"))
+    own, other = (to_input_messages("", (answered(*parts),), model)[-1] for model in ("a/b", "c/d"))
+    assert own == port.AssistantInput(parts=parts)
+    assert other == port.AssistantInput(parts=(TextPart(text="Looking."), TextPart(text="Done.")))
+
+
 def test_parts_stay_in_order_without_blank_texts() -> None:
     thoughts = [ReasoningPart(text="", details=({"signature": name},)) for name in "ab"]
     parts = (thoughts[0], TextPart(text=" \n"), call(Outcome(output="x")), thoughts[1], TextPart(text="y"))

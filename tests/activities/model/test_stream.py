@@ -24,6 +24,21 @@ def test_text_and_reasoning_become_parts_in_the_order_in_which_they_began() -> N
     assert (answer.finish, answer.tokens) == (Finish.STOP, DONE.tokens)
 
 
+def test_a_text_of_another_item_is_a_part_of_its_own() -> None:
+    answer = assembled(
+        TextDelta("Look", 0, "commentary"),
+        TextDelta("ing.", 0, "commentary"),
+        TextDelta("One.", 1),
+        TextDelta("Two.", 2),
+    )
+
+    assert answer.parts == (
+        TextPart(text="Looking.", phase="commentary"),
+        TextPart(text="One."),
+        TextPart(text="Two."),
+    )
+
+
 def test_parallel_calls_whose_chunks_interleave_stay_apart() -> None:
     answer = assembled(
         ToolCallDelta(0, "a", "read", '{"p'),

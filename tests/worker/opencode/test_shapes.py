@@ -1,7 +1,8 @@
 """Prompts in OpenCode's shapes, whatever their parts."""
 
-from worker.opencode.shapes import model_shape, prompt_part_shape
-from workflows.domain.ids import MessageId, SessionId
+from worker.opencode.import_file import ForeignText
+from worker.opencode.shapes import model_shape, prompt_part_shape, text_shape
+from workflows.domain.ids import MessageId, PartId, SessionId
 from workflows.domain.messages import AgentPart, FilePart, PromptPart, SubtaskPart, TextPart
 
 SESSION, MESSAGE = SessionId("ses_1"), MessageId("msg_019abcdef012ABCDEFGHIJKLMN")
@@ -30,6 +31,16 @@ def test_each_part_of_a_prompt_has_opencodes_shape() -> None:
             "model": {"providerID": "scripted", "modelID": "model"},
         },
     ]
+
+
+def test_a_text_names_its_phase_as_opencode_stores_it() -> None:
+    part = TextPart(text="Looking.", phase="commentary")
+    shown = text_shape(SESSION, MESSAGE, PartId("prt_1"), part, 1).dump()
+
+    assert shown["metadata"] == {"openai": {"phase": "commentary"}}
+    assert ForeignText.model_validate(shown).phase == "commentary"
+    assert "metadata" not in text_shape(SESSION, MESSAGE, PartId("prt_1"), TextPart(text="Done."), 1).dump()
+    assert ForeignText.model_validate({"text": "Done.", "metadata": ["odd"]}).phase is None
 
 
 def test_the_ids_of_the_parts_ascend_in_their_order() -> None:

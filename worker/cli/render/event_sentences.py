@@ -16,6 +16,7 @@ from worker.cli.render.event_contents import (
 from worker.cli.render.formatting import format_rule
 from worker.cli.render.wait_sentence import wait_sentence
 from worker.stored_contents import note_of, part_of
+from workflows.domain.answer_text import texts_of
 from workflows.domain.events.asks import AnswerNotRun, AnswerRefused, AskAnswered, AskClosed, AskReopened
 from workflows.domain.events.compactions import CompactionAccepted, CompactionWithdrawn
 from workflows.domain.events.event import Event
@@ -37,7 +38,6 @@ from workflows.domain.events.stops import StopAccepted
 from workflows.domain.events.tasks import TaskStarted
 from workflows.domain.events.turns import ConfigurationChanged, RetryAccepted, RetryWithdrawn
 from workflows.domain.generation import Purpose
-from workflows.domain.messages import TextPart
 from workflows.domain.titles import without_thoughts
 
 DIM: Final = "dim"
@@ -100,8 +100,8 @@ def _aside_sentence(event: Event, seen: EventWithContents) -> Sentence | None:
         case SummaryRequested():
             return f"{actor_of(seen)} wants a summary of what was changed.", None
         case MessageCompleted(purpose=Purpose.SUMMARY):
-            texts = [part_of(seen, sealed.part) for sealed in event.parts if sealed.kind == "text"]
-            text = " ".join(part.text for part in texts if isinstance(part, TextPart))
+            parts = [part_of(seen, sealed.part) for sealed in event.parts if sealed.kind == "text"]
+            text = " ".join(texts_of(parts))
             return f"Changes: {one_line(without_thoughts(text), _SUMMARY)}", DIM
         case SessionTitled(generation=None):
             return f"Named by {actor_of(seen)}: {one_line(note_of(seen, event.note))}", None

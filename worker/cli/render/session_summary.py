@@ -28,6 +28,7 @@ from worker.cli.render.styles import Row, styled
 from worker.cli.render.turn_summary import AskSummary, TurnSummary, describe_usage, render_turn, render_turn_line
 from worker.cli.render.wrap import wrap_text
 from worker.stored_contents import note_of, part_of
+from workflows.domain.answer_text import texts_of
 from workflows.domain.call_display import DisplayKind
 from workflows.domain.events.asks import AnswerNotRun, AnswerRefused, AskAnswered, AskClosed, AskRaised
 from workflows.domain.events.budgets import BudgetSpent, UsageEstimated
@@ -49,7 +50,7 @@ from workflows.domain.events.tasks import TaskStarted
 from workflows.domain.events.turns import RetryAccepted, TurnEnded, TurnOpened
 from workflows.domain.file_changes import ChangedFiles
 from workflows.domain.ids import MessageId, PartId, SessionId
-from workflows.domain.messages import FINISH_LENGTH, CallState, TextPart
+from workflows.domain.messages import FINISH_LENGTH, CallState
 from workflows.domain.output_format import STRUCTURED_OUTPUT
 from workflows.domain.usage import Cost, Tokens
 
@@ -128,7 +129,7 @@ class SessionSummary:
         turn.end_outage(time_of(seen))
         turn.steps += 1
         parts = [part_of(seen, sealed.part) for sealed in event.parts if sealed.kind == "text"]
-        texts = [part.text for part in parts if isinstance(part, TextPart) and part.text.strip()]
+        texts = [text for text in texts_of(parts) if text.strip()]
         if texts and self._is_own(seen):
             turn.add_answer(texts, cut=event.finish == FINISH_LENGTH)
 

@@ -28,7 +28,7 @@ class StreamedAnswer:
             return ""
         gap = ""
         if self._last not in (None, (kind, part)):
-            gap = "\n" if self._last == ("text", self._last[1]) and kind == "text" else "\n\n"
+            gap = "\n\n"
         begins, self._last = self._last != (kind, part), (kind, part)
         if kind == "text":
             return gap + text

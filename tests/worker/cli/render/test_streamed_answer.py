@@ -6,7 +6,7 @@ from worker.cli.render.streamed_answer import AnswerKind, StreamedAnswer, render
 
 PARTS: list[tuple[AnswerKind, str]] = [
     ("reasoning", "One\ntwo\n\nthree"),
-    ("text", "Hello.\n"),
+    ("text", "Hello."),
     ("text", "You."),
     ("reasoning", "four"),
     ("text", "End \x1b 👩\u200d💻❤\ufe0f\u200d🔥 a\u200db \u200d"),
@@ -15,7 +15,7 @@ END = "End \\x1b 👩\u200d💻❤\ufe0f\u200d🔥 a\\u200db "  # what a joiner 
 
 
 def test_without_thinking_there_is_what_the_model_says() -> None:
-    assert render_answer(PARTS, StreamedAnswer(thinking=False, quote="> ")) == f"Hello.\n\nYou.\n{END}"
+    assert render_answer(PARTS, StreamedAnswer(thinking=False, quote="> ")) == f"Hello.\n\nYou.\n\n{END}"
 
 
 def test_thoughts_are_quoted_line_by_line_and_stand_apart() -> None:

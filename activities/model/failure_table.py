@@ -36,8 +36,8 @@ Action: TypeAlias = StopKind | Remedy
 class Row:
     """Fits a failure that has all that the row names. `status`: None is a failure without one, as within a stream.
 
-    `message`: in the provider's message; `anywhere`: there or in the body. `passing`: by the network or the transport.
-    `text`: for people, instead of the provider's.
+    `message`: in the provider's message; `anywhere`: there or in the body. `passing`: by the network or the transport;
+    `reported`: in the provider's own words, or by its code. `text`: for people, instead of the provider's.
     """
 
     action: Action
@@ -47,6 +47,7 @@ class Row:
     anywhere: re.Pattern[str] | None = None
     provider: str = ""
     passing: bool = False
+    reported: bool = False
     text: str = ""
 
     def fits(
@@ -56,6 +57,7 @@ class Row:
             (self.code is None or code in self.code)
             and (self.status is None or status in self.status)
             and (passing or not self.passing)
+            and (bool(body) or not self.reported)
             and provider.startswith(self.provider)
             and (self.message is None or bool(self.message.search(message)))
             and (self.anywhere is None or bool(self.anywhere.search(message) or self.anywhere.search(body)))
@@ -112,7 +114,8 @@ _USED_UP: Final = _phrases(
     credit\ balance\ is\ too\ low | insufficient[ _]balance | regain\ access\ on | Requests?PerDay
     | exceeded_current_quota | (weekly|monthly)\ (usage\ limit|limit\ exhausted)
     | extra\ usage\ is\ required | key\ limit\ exceeded
-    | (used\ all\ available|insufficient|doesn't\ have\ any)\ credits | (reached|exceeded).{0,30}\ spending\ limit
+    | (used\ all\ available|insufficient|doesn't\ have\ any)\ credits | credits\ are\ depleted
+    | (reached|exceeded).{0,30}\ spending\ (limit|cap)
     """
 )
 
@@ -125,7 +128,7 @@ TABLE: Final = (
     # no limit grows by waiting: OpenAI, Groq
     Row(action=Remedy.COMPACT, message=_phrases(r"request\ too\ large\b.*\blimit:?\ [\d,]+,\ requested:?\ [\d,]+")),
     # the account: OpenAI, ChatGPT, Anthropic, Moonshot, DashScope, Bedrock; then by status, and by words, of Anthropic,
-    # DeepSeek, Gemini (a day's requests), Ollama's cloud, OpenRouter, xAI
+    # DeepSeek, Gemini (a day's requests, prepaid credits, a month's cap), Ollama's cloud, OpenRouter, xAI
     Row(
         action=StopKind.QUOTA,
         code={
@@ -145,11 +148,12 @@ TABLE: Final = (
         action=StopKind.CONTENT,
         code={
             *("content_filter", "content_policy_violation", "image_content_policy_violation", "bio_policy"),
+            "misalignment_policy_violation",
             *("data_inspection_failed", "DataInspectionFailed"),  # DashScope
             *("1301", "1026", "1027"),  # Z.ai; MiniMax, of prompts and of answers
         },
     ),
-    Row(action=StopKind.CONTENT, anywhere=_phrases(r"DataInspectionFailed")),
+    Row(action=StopKind.CONTENT, anywhere=_phrases(r"DataInspectionFailed | \bcyber_policy")),
     Row(action=StopKind.CONTENT, status={403}, message=_phrases(r"input\ was\ flagged")),  # OpenRouter
     Row(action=StopKind.NOT_FOUND, code={"model_not_found", "DeploymentNotFound"}),  # OpenAI; Azure
     Row(action=StopKind.NOT_FOUND, status={None}, code={"not_found_error"}),  # Anthropic
@@ -170,7 +174,7 @@ TABLE: Final = (
     # throttling, whose words speak of tokens too
     Row(action=Remedy.WAIT, message=re.compile("Overloaded"), text="Provider is overloaded"),
     Row(action=Remedy.WAIT, status={429, 503, 529}),
-    Row(action=Remedy.WAIT, code={"rate_limit_exceeded", "ThrottlingException"}),
+    Row(action=Remedy.WAIT, code={"rate_limit_exceeded", "rate_limit_error", "ThrottlingException"}),
     Row(action=Remedy.FEW, status=_CLIENT, message=_THROTTLED),
     Row(action=Remedy.WAIT, message=_THROTTLED),
     # too long; but no shorter conversation helps against an output limit that the model does not have: Cohere
@@ -191,9 +195,21 @@ TABLE: Final = (
     Row(action=Remedy.FEW, status={404}, provider="openai"),
     Row(action=Remedy.WAIT, status={408, 409, 424, 425}),  # 424: a model of Bedrock's failed
     Row(action=Remedy.WAIT, status=_SERVER),
-    Row(action=Remedy.WAIT, passing=True),
     Row(action=Remedy.FEW, status=_CLIENT, anywhere=_MAY_PASS),
     Row(action=Remedy.WAIT, anywhere=_MAY_PASS),
+    Row(  # within a stream: OpenAI and gateways, Anthropic, Bedrock
+        action=Remedy.WAIT,
+        status={None},
+        code={
+            *("server_error", "internal_error", "internal_server_error", "slow_down", "flex_unavailable"),
+            *("service_unavailable", "service_unavailable_error", "timeout", "request_timeout"),
+            *("vector_store_timeout", "failed_to_download_image", "api_error", "timeout_error"),
+            *("InternalServerException", "ServiceUnavailableException", "ModelNotReadyException"),
+            *("ModelStreamErrorException", "ModelTimeoutException"),
+        },
+    ),
+    Row(action=Remedy.FEW, status={None}, passing=True, reported=True),  # by a code or in words that nobody knows
+    Row(action=Remedy.WAIT, passing=True),
     Row(action=Remedy.WAIT, status={None}, message=re.compile(r"^\s*\{.*too_many_requests"), text="Too Many Requests"),
     Row(
         action=Remedy.WAIT,

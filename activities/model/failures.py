@@ -170,7 +170,7 @@ def object_message(error_object: Mapping[str, Any]) -> str | None:
     for name in ("message", "Message", "error", "detail"):
         text = error_object.get(name)
         if isinstance(text, str) and text:
-            return text + _upstream_error(error_object)
+            return text + _explanation(error_object) + _upstream_error(error_object)
     return None
 
 
@@ -185,6 +185,14 @@ def reported_error(content: Mapping[str, Any]) -> Any:
     if isinstance(response, dict) and response.get("status_code"):
         return {"message": response.get("status_msg"), "code": str(response["status_code"])}
     return content.get("error")
+
+
+def _explanation(error_object: Mapping[str, Any]) -> str:
+    """OpenAI's, of an answer that it has blocked."""
+    match error_object.get("misalignment"):
+        case {"detailed_explanation": str(explanation)} if explanation:
+            return f" {explanation}"
+    return ""
 
 
 def _upstream_error(error_object: Mapping[str, Any]) -> str:

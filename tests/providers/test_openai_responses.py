@@ -174,6 +174,30 @@ async def test_a_failing_answer_is_classified(
     assert (action.kind if isinstance(action, Stop) else type(action)) == expected
 
 
+def failed_response(code: str, **more: Any) -> bytes:
+    """With what OpenAI's types of this release lack."""
+    error = {"code": code, "message": "Blocked: potentially unintended activity.", **more}
+    return event({"type": "response.failed", "response": {"status": "failed", "error": error}})
+
+
+@pytest.mark.parametrize("begun", [(), (Text("Hi"),)])
+async def test_why_an_answer_was_blocked_reaches_the_person(port: WireRouter, begun: tuple[Text, ...]) -> None:
+    explained = {"detailed_explanation": "It would delete the backups.", "error_type": "other"}
+    failed = failed_response("misalignment_policy_violation", misalignment=explained)
+    service = OpenAI(Answer((*begun, failed)))
+    async with serve_double(service.double):
+        action = classify(await failure(port, request(service)))
+    message = "Blocked: potentially unintended activity. It would delete the backups."
+    assert action == Stop(kind=StopKind.CONTENT, message=message)
+
+
+async def test_a_failure_with_an_unknown_code_is_asked_again_a_few_times(port: WireRouter) -> None:
+    service = OpenAI(Answer((failed_response("code_of_tomorrow"),)))
+    async with serve_double(service.double):
+        action = classify(await failure(port, request(service)))
+    assert isinstance(action, Retry) and action.few
+
+
 async def test_two_calls_of_one_index_stay_two(port: WireRouter) -> None:
     """As some servers count; others send no index (llama.cpp), or an empty event as a sign of life."""
     call = {"type": "function_call", "name": "read", "arguments": ""}

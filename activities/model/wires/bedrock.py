@@ -93,4 +93,4 @@ class ConverseReader(AnswerReader):
         code, status = details["code"], original_status(content)
         message = details["message"] or object_message(content) or code
         retryable = status is None and code not in _LASTING
-        return self.failure(message, retryable=retryable, code=code, status=status)
+        return self.failure(message, retryable=retryable, code=code, status=status, body=f"{code}: {message}")

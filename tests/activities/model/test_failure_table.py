@@ -62,6 +62,12 @@ RESPONSES: list[tuple[str, int, Any, Action]] = [
     ),
     ("deepseek", 402, openai("Insufficient Balance", "invalid_request_error"), StopKind.QUOTA),
     ("gemini", 429, google(429, "RESOURCE_EXHAUSTED", "You exceeded …", {"violations": [_DAY]}), StopKind.QUOTA),
+    ("gemini", 429, google(429, "RESOURCE_EXHAUSTED", "Your prepayment credits are depleted. …"), StopKind.QUOTA),
+    (
+        *("gemini", 429),
+        google(429, "RESOURCE_EXHAUSTED", "Your project has exceeded its monthly spending cap."),
+        StopKind.QUOTA,
+    ),
     ("openrouter", 402, openrouter(402, "Insufficient credits. Add more …"), StopKind.QUOTA),
     ("openrouter", 403, openrouter(403, "Key limit exceeded (total limit)."), StopKind.QUOTA),
     ("xai", 403, {"code": "The caller has no permission", "error": _SPENT}, StopKind.QUOTA),
@@ -76,6 +82,8 @@ RESPONSES: list[tuple[str, int, Any, Action]] = [
     ),
     # the request
     ("openrouter", 403, openrouter(403, "Your input was flagged."), StopKind.CONTENT),
+    ("openai", 403, openai("Stopped for review.", "misalignment_policy_violation"), StopKind.CONTENT),
+    ("openai", 400, openai("It was flagged for cybersecurity.", "cyber_policy_violation"), StopKind.CONTENT),
     ("azure", 400, openai("The response was filtered …", "content_filter", ""), StopKind.CONTENT),
     ("dashscope", 400, openai("<400> InternalError.Algo.DataInspectionFailed: Input …"), StopKind.CONTENT),
     ("openai", 404, openai("The model `x` does not exist", "model_not_found"), StopKind.NOT_FOUND),
@@ -126,6 +134,13 @@ EVENTS: list[tuple[str, dict[str, Any], Action]] = [
     ("openrouter", {"type": "error", **openrouter(400, "Provider returned error", _SCHEMA)}, StopKind.BAD_REQUEST),
     ("openrouter", {"type": "error", **openrouter(502, "Network connection lost.")}, Remedy.WAIT),
     ("openai", {"type": "error", **openai(_BUSY, "rate_limit_exceeded")}, Remedy.WAIT),
+    ("openai", {"type": "error", **openai("It failed.", "server_error")}, Remedy.WAIT),
+    ("openai", {"type": "error", **openai("It failed.", "code_of_tomorrow")}, Remedy.FEW),
+    ("openai", {"type": "error", **openai("We are overloaded.", "code_of_tomorrow")}, Remedy.WAIT),
+    ("openai", {"type": "error", **openai("It was flagged.", "cyber_policy")}, StopKind.CONTENT),
+    ("anthropic", anthropic("timeout_error", "Too slow."), Remedy.WAIT),
+    ("anthropic", anthropic("error_of_tomorrow", "No."), Remedy.FEW),
+    ("own", {"type": "error", "error": "The slot is lost."}, Remedy.FEW),
     ("openai", {"type": "error", **openai("It is no image.", "invalid_image")}, StopKind.BAD_REQUEST),
     ("dashscope", {"type": "error", **openai("It may be inappropriate.", "data_inspection_failed")}, StopKind.CONTENT),
     ("zai", {"type": "error", **openai("It is unsafe.", "1301")}, StopKind.CONTENT),
@@ -171,7 +186,9 @@ def test_what_follows_from_a_failure(failure: ProviderFailure, action: Action) -
 def test_a_code_of_openai_is_asked_again_only_if_it_may_pass(code: str) -> None:
     failure = in_stream("openai", {"type": "error", "error": {"code": code, "message": "No."}})
     assert failure is not None
-    assert isinstance(classify(failure), Retry) == (code in PASSING_CODES)
+    action = classify(failure)
+    assert isinstance(action, Retry) == (code in PASSING_CODES)
+    assert not isinstance(action, Retry) or not action.few
 
 
 def test_each_row_is_tried() -> None:

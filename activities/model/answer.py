@@ -3,9 +3,10 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import asdict
-from typing import TypeAlias
+from dataclasses import asdict, replace
+from typing import Final, TypeAlias
 
+from activities.error_boundary import storable_text
 from activities.failpoints import failpoint
 from activities.model.attempt import Attempt, model_failed
 from activities.model.deltas import DeltaBatch, DeltaBatcher
@@ -27,6 +28,7 @@ from workflows.domain.ids import PartId, Prefix
 from workflows.domain.messages import AnswerMetadata, ReasoningPart, RequestedCall, TextPart
 from workflows.domain.usage import decimal_text
 
+_LONGEST_EXPLANATION: Final = 500  # characters
 PrepareCall: TypeAlias = Callable[[int, RequestedCall, bool], Awaitable[CallRow]]
 
 
@@ -65,6 +67,8 @@ class AnswerStream:
                 await finish_within_grace(attempt.end_reservation(model, sent=True))
             raise
         try:
+            explanation = storable_text(attempt.shared.redactor.text(answer.explanation))[:_LONGEST_EXPLANATION]
+            answer = replace(answer, explanation=explanation)
             new = await self._complete(answer, model, agent, is_bounded(request.max_output, request.options), prepare)
         except (ValueError, TypeError, RecursionError) as error:
             raise model_failed(f"{model.name} gave an answer that cannot be stored: {error}") from error
@@ -119,5 +123,6 @@ class AnswerStream:
             tokens=answer.tokens,
             cost=None if spent is None else decimal_text(spent),
             bounded=bounded,
+            explanation=answer.explanation,
         )
         return NewAnswer(body=body, parts=tuple(parts), calls=tuple(calls))

@@ -1,9 +1,13 @@
-"""Claude's thoughts in the newest turn: its services judge them by the turn, not by the answer."""
+"""Claude's thoughts in the newest turn: its services judge them by the turn, not by the answer.
 
-from collections.abc import Callable, Iterator
+What Anthropic has carried out itself in an answer stands among the details of thoughts, and is none.
+"""
 
-from activities.model.port import AssistantInput, InputMessage, ModelRequest, UserInput
+from collections.abc import Callable, Iterable, Iterator
+
+from activities.model.port import AnswerPart, AssistantInput, InputMessage, ModelRequest, UserInput
 from activities.model.request_json import JsonDict
+from activities.model.served_work import is_served
 from workflows.domain.messages import ReasoningPart
 
 
@@ -46,10 +50,18 @@ def without_thoughts(request: ModelRequest) -> tuple[InputMessage, ...]:
 
 
 def _thinks(message: InputMessage) -> bool:
-    return isinstance(message, AssistantInput) and bool(message.thoughts)
+    thoughts = message.thoughts if isinstance(message, AssistantInput) else ()
+    return any(thought.text or not all(map(is_served, thought.details)) for thought in thoughts)
 
 
 def remove_thoughts(answer: AssistantInput) -> AssistantInput:
-    if not answer.thoughts:
-        return answer
-    return answer.model_copy(update={"parts": tuple(p for p in answer.parts if not isinstance(p, ReasoningPart))})
+    return answer.model_copy(update={"parts": tuple(unthought(answer.parts))}) if answer.thoughts else answer
+
+
+def unthought(parts: Iterable[AnswerPart]) -> Iterator[AnswerPart]:
+    """The parts without thoughts."""
+    for part in parts:
+        if not isinstance(part, ReasoningPart):
+            yield part
+        elif served := tuple(filter(is_served, part.details)):
+            yield ReasoningPart(text="", details=served)

@@ -265,11 +265,13 @@ class Model:
     def step_result(self, request: GenerateRequest, answer: StoredAnswer, rules: Ruleset) -> StepResult:
         """The calls are judged by the turn's rules and the live grants."""
         evaluator, ordered = PermissionEvaluator(rules, answer.live), is_ordered(answer.calls)
+        flaw = find_flaw(answer.body.finish, text=answer.has_text, calls=bool(answer.calls))
         return StepResult(
             finish=answer.body.finish,
             calls=tuple(evaluator.open_call(row, self.describe) for row in answer.calls),
             has_text=answer.has_text if request.text_only and not ordered else None,
-            flaw=find_flaw(answer.body.finish, text=answer.has_text, calls=bool(answer.calls)),
+            flaw=flaw,
+            explanation=answer.body.explanation if flaw else "",
             cut=answer.is_cut,
             ordered=ordered,
         )

@@ -6,6 +6,7 @@ from typing import Final
 
 from activities.model import media, port
 from activities.model.bound_thoughts import join_entries
+from activities.model.claude_thoughts import unthought
 from activities.model.embedded_text import embedded_text
 from activities.model.prompt_shortening import shown_text
 from activities.model.request_memory import AnswerMessages
@@ -13,6 +14,7 @@ from activities.store.database import dumps
 from prompts import render_prompt
 from workflows.domain.ids import MessageId, PartId
 from workflows.domain.messages import (
+    FINISH_PAUSE,
     AssistantMessage,
     ContextSummary,
     Entry,
@@ -145,22 +147,23 @@ def _text(entry: UserMessage) -> str:
 def _messages_of(
     message: AssistantMessage, model: str, facts: port.ModelFacts, cleared: Collection[PartId], *, thinks: bool
 ) -> Iterator[port.InputMessage]:
-    parts = tuple(_answer_parts(message, own=message.body.model == model, thinks=thinks))
-    if all(isinstance(part, ReasoningPart) for part in parts):
+    parts = tuple(_answer_parts(message, own=message.body.model == model))
+    parts = parts if thinks else tuple(unthought(parts))
+    goes_on = bool(parts) and message.body.finish == FINISH_PAUSE
+    if not goes_on and all(isinstance(part, ReasoningPart) for part in parts):
         return
     yield port.AssistantInput(parts=parts)
     yield from _results([part for part in message.parts if isinstance(part, ToolPart)], facts, cleared)
 
 
-def _answer_parts(message: AssistantMessage, *, own: bool, thinks: bool) -> Iterator[port.AnswerPart]:
+def _answer_parts(message: AssistantMessage, *, own: bool) -> Iterator[port.AnswerPart]:
     """The parts in order, without blank texts. Another model's thinking becomes plain text."""
     for part in message.parts:
         match part:
             case ToolPart():
                 yield RequestedCall(id=part.provider_id, name=part.tool, arguments=dumps(part.arguments))
             case ReasoningPart() if own:
-                if thinks:
-                    yield part
+                yield part
             case TextPart(phase=str(), text=text) if own and text.strip():
                 yield part
             case TextPart(text=text) | ReasoningPart(text=text) if text.strip():

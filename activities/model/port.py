@@ -149,6 +149,7 @@ class Finish(StrEnum):
     TOOL_CALLS = "tool-calls"
     LENGTH = "length"
     CONTENT_FILTER = "content-filter"
+    PAUSE = "pause-turn"  # a word of ours: the answer goes back to the provider, and the model goes on
     UNKNOWN = "unknown"
 
 
@@ -186,11 +187,13 @@ class ToolCallDelta:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A complete answer's last event; `reported_cost`: US dollars, by the provider."""
+    """A complete answer's last event; `reported_cost`: US dollars, by the provider. `explanation`: its words for an end
+    that is none of an answer."""
 
     finish: Finish
     tokens: Tokens
     reported_cost: Decimal | None = None
+    explanation: str = ""
 
 
 PartDelta: TypeAlias = TextDelta | ReasoningDelta | ToolCallDelta

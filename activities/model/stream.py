@@ -31,12 +31,13 @@ class PartKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A complete answer, its parts in order of their beginnings; `reported_cost` as in `Finished`."""
+    """A complete answer, its parts in order of their beginnings; `reported_cost`, `explanation` as in `Finished`."""
 
     parts: tuple[AnswerPart, ...]
     finish: Finish
     tokens: Tokens
     reported_cost: Decimal | None = None
+    explanation: str = ""
 
     @property
     def calls(self) -> tuple[RequestedCall, ...]:
@@ -109,7 +110,7 @@ class AnswerAssembler:
         if self._finished is None:
             raise RuntimeError("the answer is not finished: the port ended without `Finished`")
         end = self._finished
-        return Answer(tuple(self._finish_parts()), end.finish, end.tokens, end.reported_cost)
+        return Answer(tuple(self._finish_parts()), end.finish, end.tokens, end.reported_cost, end.explanation)
 
     def _append(self, kind: PartKind, text: str, item: int = 0, phase: str | None = None) -> Delta:
         if not self._parts or self._parts[-1].kind is not kind or self._parts[-1].item != item:

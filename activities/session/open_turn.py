@@ -189,12 +189,12 @@ async def read_open_turn(journal: Journal, turn: TurnRow, describe: CallDescribe
         asks.any_rejected(journal, turn.id),
         turn_calls.recent_loops(journal, turn.id, turn.step),
     )
-    tries, compacting, asked, only_compacts, cut = await asyncio.gather(
+    tries, compacting, asked, only_compacts, before = await asyncio.gather(
         compactions.tries_of_step(journal, turn.id, turn.step),
         compactions.paused(journal, turn.id),
         compaction_requests.undone(journal, journal.session, turn.id),
         compaction_requests.opened(journal, turn.id),
-        model_answers.cut_before(journal, turn.id, turn.step, INVALID),
+        model_answers.unfinished_before(journal, turn.id, turn.step, INVALID),
     )
     prepared = await asyncio.gather(*(resume_call(journal, row, evaluator, describe) for row in rows))
     limit = await step_limit(journal, turn, turn_config, found.turn_status)
@@ -215,8 +215,9 @@ async def read_open_turn(journal: Journal, turn: TurnRow, describe: CallDescribe
         only_compacts=only_compacts,
         compactions=MAX_COMPACTIONS if any(each.final for each in tries) else len(tries),
         compacting=compacting,
-        cuts=cut.number,
-        cut_call=cut.in_call,
+        cuts=before.cuts,
+        cut_call=before.in_call,
+        pauses=before.pauses,
         corrections=turn_config.format.corrections if turn_config.format else None,
         corrected=await turn_calls.count_without_result(journal, turn.id, turn.step) if turn_config.format else 0,
         error=turn.error,
@@ -246,4 +247,5 @@ async def read_answer(
         flaw=flaw,
         ordered=ordered,
         cut=found.answer.is_cut and text and not open_calls,
+        explanation=found.answer.explanation if flaw else "",
     )

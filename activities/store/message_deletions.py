@@ -73,7 +73,9 @@ async def _erase_todos(journal: Journal, outcomes: Sequence[Mapping[str, Any] | 
 
 async def _erase_answer(journal: Journal, message: MessageId, calls: tuple[PartId, ...]) -> None:
     """Erase an answer. Providers need a result for each call, and a text where there is no call."""
-    journal.write(_QUERIES.erase_answer, message=message)
+    for row in await journal.rows(_QUERIES.answer, message=message):
+        kept = {name: value for name, value in row["body"].items() if name != "explanation"}  # it may quote the answer
+        journal.write(_QUERIES.erase_answer, message=message, body=dumps(kept))
     journal.write(_QUERIES.delete_parts, message=message)
     if not calls:
         part = {"id": new_id(Prefix.PART), "message": message, "position": 0, "kind": "text"}

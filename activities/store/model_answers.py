@@ -18,9 +18,9 @@ from workflows.domain.budgets import Usage
 from workflows.domain.events.generations import MessageCompleted, PartSeal
 from workflows.domain.generation import Generation, Purpose
 from workflows.domain.ids import GenerationId, MessageId, PartId, TurnId, answer_id
-from workflows.domain.messages import FINISH_LENGTH, AnswerMetadata, StoredPart
+from workflows.domain.messages import FINISH_LENGTH, FINISH_PAUSE, AnswerMetadata, StoredPart
 from workflows.domain.permissions.grants import Grant
-from workflows.domain.turn_state import MAX_CONTINUATIONS
+from workflows.domain.turn_state import MAX_CONTINUATIONS, MAX_PAUSES
 from workflows.domain.value import Value
 
 _QUERIES: Final = Queries("model_answers")
@@ -90,23 +90,30 @@ async def read_text(reader: RowReader, generation: GenerationId) -> str:
     return _text(transcript.PART.validate_python(row["body"]) for row in rows)
 
 
-class CutAnswers(NamedTuple):
-    """How many answers in a row the output limit has cut, and whether it has cut the newest one in a call."""
+class UnfinishedAnswers(NamedTuple):
+    """How many answers in a row the output limit has cut, whether it has cut the newest one in a call, and how many in
+    a row the provider has paused in."""
 
-    number: int
+    cuts: int
     in_call: bool
+    pauses: int
 
 
-async def cut_before(reader: RowReader, turn: TurnId, step: int, tool: str) -> CutAnswers:
-    """The cut answers directly before this step. `tool` stands for a call that was cut."""
-    rows = await reader.rows(_QUERIES.before, turn=turn, step=step, tool=tool, limit=MAX_CONTINUATIONS)
-    cut = list(takewhile(_was_cut, rows))
-    return CutAnswers(len(cut), bool(cut) and cut[0]["called"])
+async def unfinished_before(reader: RowReader, turn: TurnId, step: int, tool: str) -> UnfinishedAnswers:
+    """Those directly before this step. `tool` stands for a call that was cut."""
+    limit = max(MAX_CONTINUATIONS, MAX_PAUSES)
+    rows = await reader.rows(_QUERIES.before, turn=turn, step=step, tool=tool, limit=limit)
+    cut, paused = list(takewhile(_was_cut, rows)), list(takewhile(_was_paused, rows))
+    return UnfinishedAnswers(min(len(cut), MAX_CONTINUATIONS), bool(cut) and cut[0]["called"], len(paused))
 
 
 def _was_cut(row: dict[str, Any]) -> bool:
     body = AnswerMetadata.model_validate(row["body"])
     return body.finish == FINISH_LENGTH and bool(row["has_tool"] if row["called"] else body.is_cut)
+
+
+def _was_paused(row: dict[str, Any]) -> bool:
+    return bool(row["body"]["finish"] == FINISH_PAUSE and not row["called"])
 
 
 def store(journal: Journal, generation: Generation, new: NewAnswer, live: tuple[Grant, ...] = ()) -> StoredAnswer:

@@ -4,7 +4,13 @@ from workflows.domain.ids import PartId, TurnId
 from workflows.domain.moves import Compact, Generate, Outgrow, Settle, next_move
 from workflows.domain.open_call import CallResult, CallResultState, OpenCall
 from workflows.domain.step_flaw import StepFlaw
-from workflows.domain.turn_state import MAX_COMPACTIONS, MAX_CONTINUATIONS, MAX_EMPTY_ANSWERS, TurnState
+from workflows.domain.turn_state import (
+    MAX_COMPACTIONS,
+    MAX_CONTINUATIONS,
+    MAX_EMPTY_ANSWERS,
+    MAX_PAUSES,
+    TurnState,
+)
 from workflows.domain.wire import CloseReason, OpenTurn, StepResult
 
 CALL = OpenCall(id=PartId("prt_1"), tool="read", loop_digest="d")
@@ -50,6 +56,25 @@ def test_settled_calls_lead_to_the_next_step_with_any_finish() -> None:
 def test_an_answer_without_calls_ends_the_turn() -> None:
     assert next_move(turn(StepResult(finish="stop"))) is None
     assert next_move(turn(StepResult(finish="length"))) is None
+
+
+def test_the_model_goes_on_where_its_provider_has_paused_but_not_for_ever() -> None:
+    paused = StepResult(finish="pause-turn")
+    assert next_move(turn(paused)) == Generate(2)
+    assert next_move(turn(*[paused] * MAX_PAUSES)) == Generate(MAX_PAUSES + 1)
+
+    given_up = turn(*[paused] * (MAX_PAUSES + 1))
+    assert (next_move(given_up), given_up.reason) == (None, CloseReason.FAILED)
+    assert given_up.failure == "The provider has paused 11 times in a row, and the model came to no end."
+
+    again = OpenTurn(id=TurnId("trn_1"), number=1, step=11, answer=paused, pauses=MAX_PAUSES)
+    assert next_move(TurnState.from_open_turn(again)) is None
+    assert next_move(turn(*[paused] * MAX_PAUSES, StepResult(finish="stop"))) is None
+
+
+def test_a_pause_is_no_missing_result() -> None:
+    owing = turn(StepResult(finish="pause-turn"), corrections=0)
+    assert (next_move(owing), owing.missed_results) == (Generate(2), 0)
 
 
 def test_an_empty_answer_is_asked_for_again_a_few_times() -> None:

@@ -23,6 +23,8 @@ from workflows.domain.wire import CloseReason, StepResult
         ("length", False, False, StepFlaw.CUT),
         ("length", False, True, None),
         ("content-filter", True, True, StepFlaw.BLOCKED),
+        ("pause-turn", True, False, None),
+        ("pause-turn", False, False, None),
     ],
 )
 def test_the_flaw_of_an_answer_follows_from_its_finish_and_its_contents(
@@ -46,6 +48,15 @@ def test_an_empty_answer_is_asked_for_again_and_fails_the_turn_in_the_end() -> N
 
     assert (next_move(turn), turn.reason) == (None, CloseReason.FAILED)
     assert turn.failure == "The model gave an empty answer 4 times in a row."
+
+
+def test_a_flaw_is_told_in_the_providers_words() -> None:
+    blocked = answered(StepResult(finish="content-filter", flaw=StepFlaw.BLOCKED, explanation="cyber: It is harmful."))
+    assert blocked.failure == "The provider's content filter blocked the answer: cyber: It is harmful."
+
+    unknown = StepResult(finish="unknown", flaw=StepFlaw.EMPTY, explanation="MALFORMED_FUNCTION_CALL")
+    turn = answered(*[unknown] * (MAX_EMPTY_ANSWERS + 1))
+    assert turn.failure == "The model came to no proper end 4 times in a row: MALFORMED_FUNCTION_CALL."
 
 
 def test_an_answer_that_was_stored_by_an_older_release_ends_its_turn_as_it_did() -> None:

@@ -1,15 +1,16 @@
 """Anthropic's Messages API as agents use it, from its published reference.
 
 It refuses, in the service's words, unknown members, calls without results and results without calls, ids of another
-form, empty texts, changed, moved or missing thoughts, what a model does not take, limits that do not fit, and too many
-cache marks.
+form, empty texts, changed, moved or missing thoughts, work of its own that was changed or lost its results, what a
+model does not take, limits that do not fit, and too many cache marks.
 
 On Vertex AI its address names the model, the body its version, and tokens of Google's sign in.
 """
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Final, TypeAlias
 
@@ -43,6 +44,8 @@ _MEMBERS: Final = frozenset(
         "thinking",
         "output_config",
         "service_tier",
+        "container",
+        "context_management",
     ]
 )
 _BLOCKS: Final[Mapping[str, frozenset[str]]] = {
@@ -53,6 +56,9 @@ _BLOCKS: Final[Mapping[str, frozenset[str]]] = {
     "redacted_thinking": frozenset({"data"}),
     "tool_use": frozenset({"id", "name", "input"}),
     "tool_result": frozenset({"tool_use_id", "content", "is_error"}),
+    "server_tool_use": frozenset({"id", "name", "input"}),
+    "web_search_tool_result": frozenset({"tool_use_id", "content"}),
+    "compaction": frozenset({"content"}),
 }
 _ID: Final = re.compile(r"[a-zA-Z0-9_-]+")
 _MARKS: Final = 4
@@ -89,15 +95,38 @@ class Call:
     arguments: str
 
 
-Output: TypeAlias = Thought | Redacted | Text | Call | StreamPause | Disconnect | bytes
+@dataclass(frozen=True)
+class Search:
+    """A call that the service carries out."""
+
+    query: str
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the newest search has found."""
+
+
+@dataclass(frozen=True)
+class Compaction:
+    """The service's own summary of what came before."""
+
+    text: str
+
+
+Spoken: TypeAlias = Thought | Redacted | Text | Call | Search | Found | Compaction
+Output: TypeAlias = Spoken | StreamPause | Disconnect | bytes
 PING: Final = event({"type": "ping"}, "ping")
 OVERLOADED: Final = event({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}, "error")
 
 
 @dataclass(frozen=True)
 class Answer:
+    """`end`: what is said besides the reason."""
+
     output: Sequence[Output]
     stop_reason: str | None = None
+    end: Mapping[str, Any] = field(default_factory=dict)
 
 
 _FORMAT: Final = TypeAdapter(JSONOutputFormatParam)
@@ -121,6 +150,7 @@ class Anthropic:
         self.vertex = vertex
         self.signed: dict[str, str] = {}
         self.given: list[list[str]] = []  # of each answer: its thoughts and calls
+        self.own: dict[str, dict[str, Any]] = {}  # what it has carried out itself: calls by their ids, and results
         self.numbers = count(1)
         self.usage: Usage = lambda *_: USAGE
         self.double = ProviderDouble(self.check)
@@ -130,7 +160,8 @@ class Anthropic:
         self._members(body)
         self._messages(body)
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
-        return list(self._play(answer, self.usage(body, answer.output)))
+        goes_on = body["messages"][-1]["role"] == "assistant"
+        return list(self._play(answer, self.usage(body, answer.output), goes_on=goes_on))
 
     def _signed_in(self, request: web.Request, body: dict[str, Any]) -> dict[str, Any]:
         if request.path != "/v1/messages":
@@ -208,6 +239,7 @@ class Anthropic:
                 raise _refused(f"messages.{number}: unexpected `tool_use_id` found in `tool_result` blocks: {results}")
             if any(block.get("is_error") and not block["content"].strip() for block in blocks):
                 raise _refused(f"messages.{number}: content cannot be empty if `is_error` is true")
+            self._own_work(f"messages.{number}", blocks, last=message is body["messages"][-1])
             calls = {block["id"] for block in blocks if block["type"] == "tool_use"}
             used = used or bool(calls)
         if calls:
@@ -215,6 +247,20 @@ class Anthropic:
         if used and not body.get("tools"):
             raise _refused("Requests which include `tool_use` or `tool_result` blocks must define tools")
         self._thinks_on(body)
+
+    def _own_work(self, place: str, blocks: list[dict[str, Any]], *, last: bool) -> None:
+        """It comes back unchanged and whole; only what it has paused in may be the end of all."""
+        calls = {block["id"]: block for block in blocks if block["type"] == "server_tool_use"}
+        results = {block["tool_use_id"]: block for block in blocks if block["type"] == "web_search_tool_result"}
+        if calls != {id: self.own.get(id) for id in calls}:
+            raise _refused(f"{place}: `server_tool_use` blocks cannot be modified.")
+        if results != {id: self.own.get(f"of {id}") for id in results}:
+            raise _refused(f"{place}: Invalid `encrypted_content` in `search_result` block")
+        if results.keys() - calls:
+            raise _refused(f"{place}: unexpected `tool_use_id` found in `web_search_tool_result` blocks")
+        pending = calls.keys() - results
+        if pending and not (last and blocks[-1]["type"] == "server_tool_use"):
+            raise _refused(f"{place}: `web_search` tool use with id `{pending.pop()}` was found without a result block")
 
     def _thinks_on(self, body: dict[str, Any]) -> None:
         """A turn thinks as a whole: it begins with a thought, or has none."""
@@ -254,21 +300,23 @@ class Anthropic:
                 if not _ID.fullmatch(id):
                     raise _refused(f"{place}.id: String should match pattern '^[a-zA-Z0-9_-]+$'")
 
-    def _play(self, answer: Answer, usage: dict[str, int]) -> Iterator[bytes | StreamPause | Disconnect]:
+    def _play(
+        self, answer: Answer, usage: dict[str, int], *, goes_on: bool
+    ) -> Iterator[bytes | StreamPause | Disconnect]:
         def said(kind: str, **data: Any) -> bytes:
             return event({"type": kind, **data}, kind)
 
         message = {"id": "msg_1", "type": "message", "role": "assistant", "content": [], "model": "claude"}
         yield said("message_start", message={**message, "stop_reason": None, "usage": usage})
         index = 0
-        self.given.append(kept := [])
+        self.given.append(kept := [*self.given[-1]] if goes_on and self.given else [])
         whole = max((place for place, each in enumerate(answer.output) if isinstance(each, Text | Call)), default=-1)
         for place, each in enumerate(answer.output):
             if isinstance(each, StreamPause | Disconnect | bytes):
                 yield each
                 continue
             block, deltas = self._output(each)
-            if not isinstance(each, Text) and place <= whole:
+            if isinstance(each, Thought | Redacted | Call) and place <= whole:
                 kept.append(deltas[-1]["signature"] if isinstance(each, Thought) else _identity(block))
             yield said("content_block_start", index=index, content_block=block)
             for delta in deltas:
@@ -278,10 +326,11 @@ class Anthropic:
         calls = any(isinstance(each, Call) for each in answer.output)
         reason = answer.stop_reason or ("tool_use" if calls else "end_turn")
         written = {"output_tokens": max(15, usage["output_tokens"])}
-        yield said("message_delta", delta={"stop_reason": reason, "stop_sequence": None}, usage=written)
+        ended = {"stop_reason": reason, "stop_sequence": None, **answer.end}
+        yield said("message_delta", delta=ended, usage=written)
         yield said("message_stop")
 
-    def _output(self, output: Thought | Redacted | Text | Call) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    def _output(self, output: Spoken) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         number = next(self.numbers)
         match output:
             case Thought(text):
@@ -296,7 +345,25 @@ class Anthropic:
                 return {"type": "text", "text": ""}, [{"type": "text_delta", "text": each} for each in _halves(text)]
             case Call(name, arguments):
                 block = {"type": "tool_use", "id": f"toolu_{number}", "name": name, "input": {}}
-                return block, [{"type": "input_json_delta", "partial_json": each} for each in _halves(arguments)]
+                return block, _written(arguments)
+            case Search(query):
+                id = f"srvtoolu_{number}"
+                search: dict[str, Any] = {"type": "server_tool_use", "id": id, "name": "web_search", "input": {}}
+                self.own[id] = {**search, "input": {"query": query}}
+                return search, _written(json.dumps({"query": query}))
+            case Found():
+                page = {"type": "web_search_result", "url": "https://a", "encrypted_content": f"enc-{number}"}
+                id = next(name for name in reversed(self.own) if name.startswith("srvtoolu_"))
+                found = {"type": "web_search_tool_result", "tool_use_id": id, "content": [page]}
+                self.own[f"of {id}"] = found
+                return found, []
+            case Compaction(text):
+                pieces = [{"type": "compaction_delta", "content": each} for each in _halves(text)]
+                return {"type": "compaction", "content": None}, pieces
+
+
+def _written(arguments: str) -> list[dict[str, Any]]:
+    return [{"type": "input_json_delta", "partial_json": piece} for piece in _halves(arguments)]
 
 
 def _kinds_of_turn(said: list[dict[str, Any]]) -> list[str]:

@@ -89,11 +89,12 @@ Output: TypeAlias = Thought | Text | Call | StreamPause | Disconnect | bytes
 
 @dataclass(frozen=True)
 class Answer:
-    """The model's answer; `blocked`: why the prompt was."""
+    """The model's answer; `blocked`: why the prompt was. `explained`: in the service's words."""
 
     output: Sequence[Output]
     finish: str = "STOP"
     blocked: str | None = None
+    explained: str | None = None
 
 
 class Gemini:
@@ -170,7 +171,9 @@ class Gemini:
 
     def _play(self, answer: Answer, usage: dict[str, int]) -> Iterator[bytes | StreamPause | Disconnect]:
         if answer.blocked:
-            yield event({"promptFeedback": {"blockReason": answer.blocked}, "usageMetadata": {"promptTokenCount": 100}})
+            explained = {"blockReasonMessage": answer.explained} if answer.explained else {}
+            feedback = {"blockReason": answer.blocked, **explained}
+            yield event({"promptFeedback": feedback, "usageMetadata": {"promptTokenCount": 100}})
             return
         for place, each in enumerate(answer.output):
             if isinstance(each, StreamPause | Disconnect | bytes):
@@ -180,7 +183,9 @@ class Gemini:
             for part in self._parts(each, signs=first):
                 content = {"role": "model", "parts": [part]}
                 yield event({"candidates": [{"content": content, "index": 0}], "modelVersion": "gemini"})
-        yield event({"candidates": [{"finishReason": answer.finish, "index": 0}], "usageMetadata": usage})
+        explained = {"finishMessage": answer.explained} if answer.explained else {}
+        ended = {"finishReason": answer.finish, "index": 0, **explained}
+        yield event({"candidates": [ended], "usageMetadata": usage})
 
     def _parts(self, output: Thought | Text | Call, *, signs: bool) -> Iterator[dict[str, Any]]:
         match output:

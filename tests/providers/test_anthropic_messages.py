@@ -22,7 +22,19 @@ from activities.model.port import (
 )
 from activities.model.wires.anthropic_options import merge_message_options
 from activities.model.wires.router import WireRouter
-from tests.providers.anthropic_messages import KEY, OVERLOADED, Answer, Anthropic, Call, Redacted, Text, Thought
+from tests.providers.anthropic_messages import (
+    KEY,
+    OVERLOADED,
+    Answer,
+    Anthropic,
+    Call,
+    Compaction,
+    Found,
+    Redacted,
+    Search,
+    Text,
+    Thought,
+)
 from tests.providers.double_requests import GO, collect_answer
 from tests.providers.double_requests import request as asking
 from tests.providers.provider_double import Disconnect, serve_double
@@ -55,6 +67,62 @@ async def test_an_answer_arrives_whole_and_its_thoughts_go_back_unchanged(port: 
     assert first.finish is Finish.TOOL_CALLS
     assert first.tokens == Tokens(total=125, input=10, output=15, cache_read=80, cache_write=20)
     assert last.parts == (TextPart(text="Done."),)
+
+
+PAUSED = Answer(
+    (Text("I search."), Search("a"), Found(), Search("b")),
+    stop_reason="pause_turn",
+    end={"container": {"id": "container_1", "expires_at": "2026-12-01T00:00:00Z"}},
+)
+
+
+@pytest.mark.parametrize("options", [{}, THINKING])
+async def test_an_answer_that_the_provider_has_paused_in_goes_back_with_its_blocks(
+    port: WireRouter, options: dict[str, Any]
+) -> None:
+    thought = (Thought("Hm."),) if options else ()
+    service = Anthropic(replace(PAUSED, output=(*thought, *PAUSED.output)), Answer((Found(), Text("Done."))))
+    async with serve_double(service.double):
+        first = await collect_answer(port, request(service, options=options))
+        again = (*GO, AssistantInput(parts=first.parts))
+        second = await collect_answer(port, request(service, again, options=options))
+        both = (*again, AssistantInput(parts=second.parts), *GO)
+        await collect_answer(port, request(service, both, options=options))
+
+    assert (first.finish, second.finish) == (Finish.PAUSE, Finish.STOP)
+    assert [part.text for part in (*first.parts, *second.parts) if isinstance(part, TextPart)] == ["I search.", "Done."]
+    assert [body.get("container") for body in service.double.asked] == [None, "container_1", None]
+    searched = ["server_tool_use", "web_search_tool_result"] * 2
+    sent = [block["type"] for block in service.double.asked[2]["messages"][1]["content"]]
+    assert sent == [*["thinking"] * len(thought), "text", *searched, "text"]
+
+
+async def test_a_prompt_ends_the_work_that_the_provider_has_paused_in(port: WireRouter) -> None:
+    service = Anthropic(PAUSED, Answer((Text("Done."),)))
+    async with serve_double(service.double):
+        first = await collect_answer(port, request(service))
+        await collect_answer(port, request(service, (*GO, AssistantInput(parts=first.parts), *GO)))
+
+    _, said, _ = service.double.asked[1]["messages"]
+    assert [block["type"] for block in said["content"]] == ["text", "server_tool_use", "web_search_tool_result"]
+
+
+async def test_the_providers_own_summary_goes_back_to_it(port: WireRouter) -> None:
+    service = Anthropic(Answer((Compaction("So far: a."),), stop_reason="compaction"), Answer((Text("Done."),)))
+    async with serve_double(service.double):
+        first = await collect_answer(port, request(service))
+        await collect_answer(port, request(service, (*GO, AssistantInput(parts=first.parts), *GO)))
+
+    assert first.finish is Finish.PAUSE
+    assert service.double.asked[1]["messages"][1]["content"] == [{"type": "compaction", "content": "So far: a."}]
+
+
+async def test_why_an_answer_was_refused_is_told(port: WireRouter) -> None:
+    details = {"type": "refusal", "category": "cyber", "explanation": "It could enable harm."}
+    service = Anthropic(Answer((), stop_reason="refusal", end={"stop_details": details}))
+    async with serve_double(service.double):
+        answer = await collect_answer(port, request(service))
+    assert (answer.finish, answer.explanation) == (Finish.CONTENT_FILTER, "cyber: It could enable harm.")
 
 
 async def test_thoughts_between_calls_go_back_in_their_places(port: WireRouter) -> None:
@@ -251,7 +319,7 @@ async def test_the_prefix_is_marked_to_be_cached_for_each_model(port: WireRouter
         ("end_turn", Finish.STOP),
         ("max_tokens", Finish.LENGTH),
         ("refusal", Finish.CONTENT_FILTER),
-        ("pause_turn", Finish.UNKNOWN),
+        ("pause_turn", Finish.PAUSE),
         ("of next year", Finish.UNKNOWN),
     ],
 )

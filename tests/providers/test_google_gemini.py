@@ -123,22 +123,24 @@ async def test_options_stand_where_this_api_wants_them(
 
 
 @pytest.mark.parametrize(
-    ("said", "finish"),
+    ("said", "finish", "explanation"),
     [
-        (Answer((Text("Hi"),)), Finish.STOP),
-        (Answer((Text("Hi"),), finish="MAX_TOKENS"), Finish.LENGTH),
-        (Answer((), finish="SAFETY"), Finish.CONTENT_FILTER),
-        (Answer((), finish="RECITATION"), Finish.CONTENT_FILTER),
-        (Answer((), finish="ESCALATION"), Finish.CONTENT_FILTER),
-        (Answer((), blocked="PROHIBITED_CONTENT"), Finish.CONTENT_FILTER),
-        (Answer((), finish="MALFORMED_FUNCTION_CALL"), Finish.UNKNOWN),
-        (Answer((), finish="UNEXPECTED_TOOL_CALL"), Finish.UNKNOWN),
+        (Answer((Text("Hi"),)), Finish.STOP, ""),
+        (Answer((Text("Hi"),), finish="MAX_TOKENS"), Finish.LENGTH, ""),
+        (Answer((), finish="SAFETY", explained="It is unsafe."), Finish.CONTENT_FILTER, "SAFETY: It is unsafe."),
+        (Answer((), finish="RECITATION"), Finish.CONTENT_FILTER, "RECITATION"),
+        (Answer((), finish="ESCALATION"), Finish.CONTENT_FILTER, "ESCALATION"),
+        (Answer((), blocked="PROHIBITED_CONTENT"), Finish.CONTENT_FILTER, "PROHIBITED_CONTENT"),
+        (Answer((), blocked="OTHER", explained="No."), Finish.CONTENT_FILTER, "OTHER: No."),
+        (Answer((), finish="MALFORMED_FUNCTION_CALL"), Finish.UNKNOWN, "MALFORMED_FUNCTION_CALL"),
+        (Answer((), finish="UNEXPECTED_TOOL_CALL"), Finish.UNKNOWN, "UNEXPECTED_TOOL_CALL"),
     ],
 )
-async def test_the_end_is_that_of_the_service(port: WireRouter, said: Answer, finish: Finish) -> None:
+async def test_the_end_is_that_of_the_service(port: WireRouter, said: Answer, finish: Finish, explanation: str) -> None:
     service = Gemini(said)
     async with serve_double(service.double):
-        assert (await collect_answer(port, request(service))).finish is finish
+        answer = await collect_answer(port, request(service))
+    assert (answer.finish, answer.explanation) == (finish, explanation)
 
 
 @pytest.mark.parametrize(

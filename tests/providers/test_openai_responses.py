@@ -31,6 +31,12 @@ from workflows.domain.usage import Tokens
 READS = Answer((Thought(("Look", "Then read")), Text("I read it."), Call("read", '{"path": "a"}')))
 
 
+def ended(reason: str) -> bytes:
+    """With a reason that OpenAI's types of this release lack."""
+    response = {"status": "incomplete", "incomplete_details": {"reason": reason}, "output": []}
+    return event({"type": "response.incomplete", "response": response})
+
+
 def request(service: OpenAI, messages: tuple[InputMessage, ...] = GO, model: str = "gpt-5.3-codex", **more: Any) -> Any:
     return asking(Wire.RESPONSES, f"openai/{model}", f"{service.double.url}/v1", KEY, messages, **more)
 
@@ -139,6 +145,9 @@ async def test_options_stand_where_this_api_wants_them(port: WireRouter) -> None
         (Answer((Text("Hi"),)), Finish.STOP),
         (Answer((Text("Hi"),), incomplete="max_output_tokens"), Finish.LENGTH),
         (Answer((Text("Hi"),), incomplete="content_filter"), Finish.CONTENT_FILTER),
+        (Answer((ended("max_messages"),)), Finish.PAUSE),
+        (Answer((ended("steered"),)), Finish.PAUSE),
+        (Answer((ended("reason_of_tomorrow"),)), Finish.UNKNOWN),
         *((Answer((Refusal("I cannot help with that."),), form=form), Finish.CONTENT_FILTER) for form in Form),
     ],
 )
@@ -147,6 +156,7 @@ async def test_the_end_is_that_of_the_service(port: WireRouter, said: Answer, fi
     async with serve_double(service.double):
         answer = await collect_answer(port, request(service))
     assert answer.finish is finish
+    assert (finish in (Finish.PAUSE, Finish.UNKNOWN)) <= (answer.explanation in str(said.output))
     assert answer.parts == tuple(TextPart(text=each.text) for each in said.output if isinstance(each, Text | Refusal))
 
 

@@ -180,12 +180,14 @@ def join_texts(parts: Iterable[PromptPart]) -> str:
 
 
 FINISH_LENGTH: Final = "length"  # the answer is cut
+FINISH_PAUSE: Final = "pause-turn"  # the answer goes back to its provider, and the model goes on
 
 
 class AnswerMetadata(Value):
     """`cost`: decimal string in US dollars, None if unknown. `bounded`: its request has named an output limit.
     `for_prompt`: its calls are the commands of a prompt, whose text holds their outputs: no model is sent it. `prefix`:
-    what its thoughts are bound to, as a digest; None: to nothing."""
+    what its thoughts are bound to, as a digest; None: to nothing. `explanation`: the provider's words for an end that
+    is none of an answer."""
 
     finish: str
     agent: str
@@ -196,6 +198,7 @@ class AnswerMetadata(Value):
     bounded: bool = False
     for_prompt: bool = False
     prefix: str | None = Field(default=None, exclude_if=lambda prefix: prefix is None)
+    explanation: str = Field(default="", exclude_if=lambda text: not text)
 
     @property
     def is_cut(self) -> bool:

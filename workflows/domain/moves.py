@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from workflows.domain.turn_state import MAX_CONTINUATIONS, MAX_EMPTY_ANSWERS, TurnState
+from workflows.domain.turn_state import MAX_CONTINUATIONS, MAX_EMPTY_ANSWERS, MAX_PAUSES, TurnState
 from workflows.domain.wire import FINISH_STOPPED
 
 
@@ -62,6 +62,8 @@ def _ends_turn(turn: TurnState) -> bool:
     if turn.max_steps is not None and turn.step >= turn.max_steps:
         # Without text, or with calls after it, ask once more. `has_text` is None if calls were not refused.
         return turn.step > turn.max_steps or turn.has_text is None or (turn.has_text and not turn.calls)
+    if turn.pauses:
+        return turn.pauses > MAX_PAUSES
     if turn.cuts:
         return turn.cuts > MAX_CONTINUATIONS
     if turn.calls:
@@ -71,7 +73,7 @@ def _ends_turn(turn: TurnState) -> bool:
 
 def _ends_owing_turn(turn: TurnState) -> bool:
     """Whether the turn ends without the result that it owes. Even its last step is asked for once more."""
-    given_up = turn.cuts > MAX_CONTINUATIONS or turn.empty_answers > MAX_EMPTY_ANSWERS
+    given_up = turn.cuts > MAX_CONTINUATIONS or turn.empty_answers > MAX_EMPTY_ANSWERS or turn.pauses > MAX_PAUSES
     if not turn.owes_result or turn.has_used_up_corrections or given_up:
         return True
     return turn.max_steps is not None and turn.step > turn.max_steps

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from workflows.domain.messages import FINISH_LENGTH
+from workflows.domain.messages import FINISH_LENGTH, FINISH_PAUSE
 
 
 class StepFlaw(StrEnum):
@@ -15,7 +15,7 @@ def find_flaw(finish: str, *, text: bool, calls: bool) -> StepFlaw | None:
     """The flaw of an answer with this `finish` (OpenCode's words); None: usable."""
     if finish == "content-filter":
         return StepFlaw.BLOCKED
-    if calls:
+    if calls or finish == FINISH_PAUSE:
         return None
     if finish == FINISH_LENGTH:
         return None if text else StepFlaw.CUT

@@ -3,6 +3,7 @@
 from pydantic import BaseModel
 
 from workflows.domain.ids import GenerationId, TurnId
+from workflows.domain.messages import FINISH_PAUSE
 from workflows.domain.open_call import OpenCall
 from workflows.domain.output_format import STRUCTURED_OUTPUT
 from workflows.domain.permissions.loop_guard import find_repeats
@@ -12,6 +13,7 @@ from workflows.domain.wire import FINISH_STOPPED, CloseReason, OpenTurn, StepRes
 MAX_EMPTY_ANSWERS = 3  # retries of an empty answer (opencode.md 4.2)
 MAX_COMPACTIONS = 3  # of one step's context, each to something shorter
 MAX_CONTINUATIONS = 3  # in a row: four times the output limit is more than an answer needs, and each piece is paid
+MAX_PAUSES = 10  # in a row: each is paid, and a provider works long before it pauses
 _MORE_OUTPUT = (
     "raise the model's `limit.output` (above 32,000: `maxOutputTokens` in its `options`), or have it think less."
 )
@@ -32,6 +34,8 @@ class TurnState(BaseModel):
     `only_compacts`: no model is asked for a step.
     `continues`: whether an answer that the output limit has cut is continued; `cuts`: how many in a row it has cut,
     the newest one included, and `cut_call` whether that was in a call, where `calls` are not known any more.
+    `pauses`: how many answers in a row the provider has paused in, the newest one included. `explanation`: the
+    provider's words for the newest one's flaw.
     `corrections`: how often a missing result may be corrected (None: the turn owes none). `corrected`: how many answers
     before the newest one should have given it.
     """
@@ -55,6 +59,8 @@ class TurnState(BaseModel):
     continues: bool = False
     cuts: int = 0
     cut_call: bool = False
+    pauses: int = 0
+    explanation: str = ""
     corrections: int | None = None
     corrected: int = 0
     max_steps: int | None = None
@@ -81,6 +87,7 @@ class TurnState(BaseModel):
             continues=continues,
             cuts=turn.cuts if continues else 0,
             cut_call=turn.cut_call,
+            pauses=turn.pauses,
             corrections=turn.corrections,
             corrected=turn.corrected,
         )
@@ -101,6 +108,8 @@ class TurnState(BaseModel):
             for call, again in zip(step.calls, repeats, strict=True)
         ]
         self.finish, self.has_text, self.flaw, self.cut_call = step.finish, step.has_text, step.flaw, False
+        self.explanation = step.explanation
+        self.pauses = self.pauses + 1 if step.finish == FINISH_PAUSE and not step.calls else 0
         if step.ordered and self.max_steps is not None:
             self.max_steps += 1  # the agent's own are still to come
         empty = step.flaw is StepFlaw.EMPTY or (not step.calls and step.finish in ("unknown", "tool-calls"))
@@ -158,7 +167,7 @@ class TurnState(BaseModel):
     @property
     def missed_results(self) -> int:
         """How many answers should have given the result, and did not: in text alone, or by an invalid call."""
-        answered = self.finish not in (None, FINISH_STOPPED) and self.empty_answers == 0
+        answered = self.finish not in (None, FINISH_STOPPED, FINISH_PAUSE) and self.empty_answers == 0
         missed = answered and (not self.calls or any(map(self._is_for_result, self.calls)))
         return self.corrected + int(self.owes_result and missed)
 
@@ -173,17 +182,22 @@ class TurnState(BaseModel):
 
     @property
     def failure(self) -> str | None:
-        if self.error is None and self.flaw in _FLAW_MESSAGES:
-            return _FLAW_MESSAGES[self.flaw]
-        if self.error is None and self.cuts > MAX_CONTINUATIONS and self.calls:
+        if self.error is not None:
+            return self.error
+        if self.flaw in _FLAW_MESSAGES:
+            return _explained(_FLAW_MESSAGES[self.flaw], self.explanation)
+        if self.pauses > MAX_PAUSES:
+            return f"The provider has paused {self.pauses} times in a row, and the model came to no end."
+        if self.cuts > MAX_CONTINUATIONS and self.calls:
             return f"The output limit has cut {self.cuts} answers in a row, the last one in a call: {_MORE_OUTPUT}"
-        if self.error is None and self._lacks_result:
+        if self._lacks_result:
             return self._missing_result()
-        if self.error is None and self.has_text is False and self.max_steps is not None and self.corrections is None:
+        if self.has_text is False and self.max_steps is not None and self.corrections is None:
             return self._steps_used_up("an answer")
-        if self.error is None and self.flaw is StepFlaw.EMPTY and self.empty_answers > MAX_EMPTY_ANSWERS:
-            return f"The model gave an empty answer {self.empty_answers} times in a row."
-        return self.error
+        if self.flaw is StepFlaw.EMPTY and self.empty_answers > MAX_EMPTY_ANSWERS:
+            what = "came to no proper end" if self.explanation else "gave an empty answer"
+            return _explained(f"The model {what} {self.empty_answers} times in a row.", self.explanation)
+        return None
 
     @property
     def _lacks_result(self) -> bool:
@@ -216,6 +230,10 @@ class TurnState(BaseModel):
     def ends_by_reject(self) -> bool:
         rejected = self.rejected or any(call.rejected for call in self.calls)
         return rejected and not self.continue_after_reject
+
+
+def _explained(text: str, explanation: str) -> str:
+    return f"{text.rstrip('.')}: {explanation.rstrip('.')}." if explanation else text
 
 
 def _times(number: int, one: str, many: str) -> str:

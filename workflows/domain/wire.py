@@ -61,7 +61,7 @@ class OpenTurn(WireValue):
     """An open turn: its highest registered step, and the answer if stored. `compactions`: as in `TurnState`, while the
     step has no answer. `compacting`: the request for a summary that waits out a pause of its provider. `compacts`: a
     person has asked for a compaction that is not done yet; `only_compacts`: that request opened the turn. `cuts`,
-    `cut_call`, `corrections`, `corrected`: as in `TurnState`, without that answer."""
+    `cut_call`, `pauses`, `corrections`, `corrected`: as in `TurnState`, without that answer."""
 
     id: TurnId
     number: int
@@ -78,6 +78,7 @@ class OpenTurn(WireValue):
     only_compacts: bool = False
     cuts: int = 0
     cut_call: bool = False
+    pauses: int = 0
     corrections: int | None = None
     corrected: int = 0
     error: str | None = None
@@ -125,6 +126,7 @@ class StepResult(WireValue):
     `has_text` is set if the step asked for text only. `flaw`: why it is unusable. `cut`: the output limit has cut it in
     its text. `pause`: seconds, if it is paused. At a limit, `ask` is what a person has to answer, within `pause` if
     that is not 0, or `last_step` the step to end with, in text only. `ordered`: a prompt's calls, no model's.
+    `explanation`: the provider's words for a flaw.
     """
 
     finish: str
@@ -136,6 +138,7 @@ class StepResult(WireValue):
     ask: AskId | None = None
     last_step: int | None = None
     ordered: bool = False
+    explanation: str = ""
 
 
 class CompactRequest(Request):

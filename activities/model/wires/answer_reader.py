@@ -14,6 +14,7 @@ from workflows.domain.provider_failure import ProviderFailure
 from workflows.domain.usage import ReportedUsage, Tokens, normalize_usage
 
 MAX_ANSWER_CHARS: Final = 16_000_000  # characters of an answer: only a broken model writes more
+_EXPLAINED: Final = (Finish.CONTENT_FILTER, Finish.PAUSE, Finish.UNKNOWN)
 _MOST_TOKENS: Final = 10**12
 _MALFORMED: Final = (AttributeError, LookupError, TypeError, ValueError)
 
@@ -21,12 +22,13 @@ _MALFORMED: Final = (AttributeError, LookupError, TypeError, ValueError)
 class AnswerReader(ABC):
     """Takes each event of a stream; `finish_reason` and `usage` are the provider's, so far.
 
-    `ended`: the protocol's last event has come.
+    `explanation` as in `Finished`. `ended`: the protocol's last event has come.
     """
 
     def __init__(self, provider: str) -> None:
         self.provider = provider
         self.finish_reason: Finish | None = None
+        self.explanation = ""
         self.ended = False
         self.usage: Any = None  # in the protocol's form; many say it with each piece
         self._length = 0
@@ -78,10 +80,16 @@ class AnswerReader(ABC):
         """What is left of an answer whose stream says that it is whole, without a finish reason."""
         return ()
 
+    def end_as(self, finish: Finish, *words: Any) -> None:
+        """Set the answer's end, which the provider names and explains in these words."""
+        self.finish_reason = finish
+        if finish in _EXPLAINED:
+            self.explanation = ": ".join(word for word in words if isinstance(word, str) and word)
+
     def finish(self) -> Finished:
         """The end of the answer. Raises ModelError for a stream that stopped before."""
         if self.finish_reason is not None:
-            return Finished(self.finish_reason, self._tokens(), self.reported_cost(self.usage))
+            return Finished(self.finish_reason, self._tokens(), self.reported_cost(self.usage), self.explanation)
         raise self.broken_off()
 
     def _tokens(self) -> Tokens:

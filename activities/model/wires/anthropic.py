@@ -1,9 +1,11 @@
 """Anthropic's Messages: its events as ours."""
 
+import json
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from activities.model.port import Finish, PartDelta, ReasoningDelta, TextDelta, ToolCallDelta
+from activities.model.served_work import CONTAINER, is_served
 from activities.model.wires.answer_reader import AnswerReader, arguments_text, require_text
 from workflows.domain.usage import ReportedUsage
 
@@ -13,6 +15,7 @@ _FINISHES: Final = {
     "tool_use": Finish.TOOL_CALLS,
     "max_tokens": Finish.LENGTH,
     "refusal": Finish.CONTENT_FILTER,
+    **dict.fromkeys(("pause_turn", "compaction"), Finish.PAUSE),  # in work of the provider's; behind its own summary
 }
 _CONTEXT_FULL: Final = "model_context_window_exceeded"
 
@@ -25,6 +28,7 @@ class AnthropicReader(AnswerReader):
         self._thoughts: dict[int, dict[str, Any]] = {}
         self._texts: dict[int, str] = {}  # beginnings of texts, which some servers repeat in the first piece
         self._inputs: dict[int, str] = {}  # of begun calls, which some servers send whole, or twice
+        self._served: dict[int, dict[str, Any]] = {}
 
     def events(self, event: Any) -> Iterable[PartDelta]:
         if event.get("type") != "content_block_delta":
@@ -47,9 +51,9 @@ class AnthropicReader(AnswerReader):
                 self._add_usage((event.get("message") or {}).get("usage"))
             case "message_delta":
                 self._add_usage(event.get("usage"))
-                for index in (*self._texts, *self._inputs):
+                for index in (*self._texts, *self._inputs, *self._served):
                     yield from self._stop(index)
-                self._set_finish((event.get("delta") or {}).get("stop_reason"))
+                yield from self._end(event.get("delta") or {})
             case "message_stop":
                 self.ended = True
             case "error":
@@ -70,10 +74,14 @@ class AnthropicReader(AnswerReader):
             case "tool_use":
                 self._inputs[index] = arguments_text(block.get("input") or "")
                 yield ToolCallDelta(index, require_text(block.get("id")), require_text(block["name"]), "")
+            case _ if is_served(block):
+                self._served[index] = dict(block)
 
     def _delta(self, index: int, delta: dict[str, Any]) -> Iterator[PartDelta]:
         match delta["type"]:
-            case "input_json_delta" if index in self._inputs:  # others are of calls that the provider carries out
+            case "input_json_delta" | "compaction_delta" if index in self._served:
+                _add_to(self._served[index], delta)
+            case "input_json_delta" if index in self._inputs:
                 if piece := require_text(delta["partial_json"]):
                     self._inputs[index] = ""
                     yield ToolCallDelta(index, None, None, piece)
@@ -91,6 +99,10 @@ class AnthropicReader(AnswerReader):
             yield TextDelta(text)
         if whole := self._inputs.pop(index, ""):
             yield ToolCallDelta(index, None, None, whole)
+        if served := self._served.pop(index, None):
+            if isinstance(written := served.get("input"), str):
+                served["input"] = json.loads(written or "{}")
+            yield ReasoningDelta("", served)
         thought = self._thoughts.pop(index, None)
         if thought and thought["signature"]:
             yield ReasoningDelta("", thought)
@@ -106,9 +118,24 @@ class AnthropicReader(AnswerReader):
         prompt, answer = usage.get("input_tokens", 0) + read + written, usage.get("output_tokens", 0)
         return ReportedUsage(input=prompt, output=answer, total=prompt + answer, cache_read=read, cache_write=written)
 
-    def _set_finish(self, reason: str | None) -> None:
+    def _end(self, delta: dict[str, Any]) -> Iterator[PartDelta]:
+        reason, details = delta.get("stop_reason"), delta.get("stop_details") or {}
         if reason == _CONTEXT_FULL:
             message = "The answer has filled the model's context window."
             raise self.failure(message, retryable=False, code="context_length_exceeded")
+        if (container := delta.get(CONTAINER)) and reason == "pause_turn":
+            yield ReasoningDelta("", {"type": CONTAINER, "id": container["id"]})
         if reason is not None:
-            self.finish_reason = _FINISHES.get(reason, Finish.UNKNOWN)
+            finish = _FINISHES.get(reason, Finish.UNKNOWN)
+            self.end_as(finish, details.get("category") or reason, details.get("explanation"))
+
+
+def _add_to(block: dict[str, Any], delta: dict[str, Any]) -> None:
+    """Add to a block that comes in pieces: the input of a call, begun as an object, or a summary."""
+    if delta["type"] == "input_json_delta":
+        begun = block.get("input")
+        block["input"] = (begun if isinstance(begun, str) else "") + (require_text(delta["partial_json"]) or "")
+        return
+    for name, piece in delta.items():
+        if name != "type" and piece is not None:
+            block[name] = (block.get(name) or "") + piece

@@ -22,6 +22,7 @@ from activities.model.port import (
     UserInput,
 )
 from activities.model.request_json import JsonDict, encode_body, encode_json, parse_arguments, sendable_id, utf8_safe
+from activities.model.served_work import container_of, is_sent, resumable
 from activities.model.vertex import VERTEX
 from activities.model.wires.anthropic_options import beta_names, merge_message_options, refuses_thoughts
 from activities.model.wires.tool_json import encode_tools
@@ -46,9 +47,10 @@ _TOOL_CHOICES: Final = {"auto": "auto", "none": "none", "required": "any"}
 def prepare(request: ModelRequest) -> WireRequest:
     endpoint = request.endpoint
     key = {"x-api-key": endpoint.secret} if endpoint.secret else {}
-    parameters, messages = _parameters(request), request.messages
+    parameters, messages = _parameters(request) | container_of(request.messages), request.messages
     if refuses_thoughts(parameters):
         messages = without_thoughts(request)
+    messages = resumable(messages)
     betas = ",".join(beta_names(parameters, request.options))
     if on_vertex := endpoint.provider == VERTEX:  # the address names the model there
         parameters = {name: value for name, value in parameters.items() if name != "model"}
@@ -128,7 +130,7 @@ def _answer(parts: Iterable[AnswerPart]) -> list[JsonDict]:
 def _part(part: AnswerPart) -> Iterator[JsonDict]:
     match part:
         case ReasoningPart(details=details):
-            yield from filter(_is_thought, details)
+            yield from (block for block in details if _is_thought(block) or is_sent(block))
         case TextPart(text=text):
             yield _text(text)
         case RequestedCall():

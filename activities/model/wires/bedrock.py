@@ -87,7 +87,7 @@ class ConverseReader(AnswerReader):
         if reason == _CONTEXT_FULL:
             message = "The answer has filled the model's context window."
             raise self.failure(message, retryable=False, code="context_length_exceeded")
-        self.finish_reason = _FINISHES.get(reason, Finish.UNKNOWN)
+        self.end_as(_FINISHES.get(reason, Finish.UNKNOWN), reason)
 
     def _reported(self, details: dict[str, Any], content: dict[str, Any]) -> ModelError:
         code, status = details["code"], original_status(content)

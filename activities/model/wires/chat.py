@@ -95,7 +95,7 @@ class ChatReader(AnswerReader):
         if reason in _BROKEN_OFF:
             raise self.failure(f"The provider broke the answer off ({native or reason}).", retryable=True)
         finish = _NATIVE_FINISHES.get(native or "") or _FINISHES.get(reason.lower(), Finish.UNKNOWN)
-        self.finish_reason = Finish.CONTENT_FILTER if self._refused else finish
+        self.end_as(Finish.CONTENT_FILTER if self._refused else finish, native or reason)
 
     def reported_usage(self, usage: Any) -> ReportedUsage:
         prompt = usage.get("prompt_tokens_details") or {}

@@ -33,7 +33,7 @@ class GeminiReader(AnswerReader):
             self.raise_reported(event, "candidates", "promptFeedback", "usageMetadata")
         self.usage = event.get("usageMetadata") or self.usage
         if (feedback := event.get("promptFeedback")) and feedback.get("blockReason"):
-            self.finish_reason = Finish.CONTENT_FILTER
+            self.end_as(Finish.CONTENT_FILTER, feedback["blockReason"], feedback.get("blockReasonMessage"))
         candidate = first_choice(candidates)
         if candidate is None:
             return []
@@ -41,7 +41,7 @@ class GeminiReader(AnswerReader):
         for part in (candidate.get("content") or {}).get("parts") or ():
             added += self._part(part)
         if reason := candidate.get("finishReason"):
-            self._set_finish(reason)
+            self._set_finish(reason, candidate.get("finishMessage"))
         return added
 
     def _part(self, part: dict[str, Any]) -> Iterable[PartDelta]:
@@ -62,9 +62,9 @@ class GeminiReader(AnswerReader):
         elif signature:
             yield ReasoningDelta("", {"text": "", SIGNATURE: signature})
 
-    def _set_finish(self, reason: str) -> None:
-        finish_reason = _FINISHES.get(reason, Finish.UNKNOWN)
-        self.finish_reason = Finish.TOOL_CALLS if finish_reason is Finish.STOP and self._calls else finish_reason
+    def _set_finish(self, reason: str, message: Any) -> None:
+        finish = _FINISHES.get(reason, Finish.UNKNOWN)
+        self.end_as(Finish.TOOL_CALLS if finish is Finish.STOP and self._calls else finish, reason, message)
 
     def reported_usage(self, usage: Any) -> ReportedUsage:
         thoughts = usage.get("thoughtsTokenCount") or 0

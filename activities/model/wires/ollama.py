@@ -41,8 +41,9 @@ class OllamaReader(AnswerReader):
 
     def _end(self, event: dict[str, Any]) -> None:
         """Some servers name no reason."""
-        finish = _FINISHES.get(event.get("done_reason") or "stop", Finish.UNKNOWN)
-        self.finish_reason = Finish.TOOL_CALLS if finish is Finish.STOP and self._calls else finish
+        reason = event.get("done_reason") or "stop"
+        finish = _FINISHES.get(reason, Finish.UNKNOWN)
+        self.end_as(Finish.TOOL_CALLS if finish is Finish.STOP and self._calls else finish, reason)
         self.usage = event
         self.ended = True
 

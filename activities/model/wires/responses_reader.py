@@ -15,7 +15,11 @@ from activities.model.wires.answer_reader import AnswerReader, require_text
 from workflows.domain.usage import ReportedUsage
 
 ITEM: Final = "item"  # of reasoning
-_INCOMPLETE_FINISHES: Final = {"max_output_tokens": Finish.LENGTH, "content_filter": Finish.CONTENT_FILTER}
+_INCOMPLETE_FINISHES: Final = {
+    "max_output_tokens": Finish.LENGTH,
+    "content_filter": Finish.CONTENT_FILTER,
+    **dict.fromkeys(("max_messages", "steered"), Finish.PAUSE),  # whole up to there
+}
 _CALL: Final = "response.function_call_arguments"
 _REFUSAL: Final = "response.refusal"
 _REASONING: Final = ("response.reasoning_summary_text", "response.reasoning_text")
@@ -163,7 +167,7 @@ class ResponsesReader(AnswerReader):
     def _end(self, response: JsonDict) -> Iterator[PartDelta]:
         yield from self._unseen(response.get("output") or ())
         self.usage = response.get("usage")
-        self.finish_reason = self._finish(response)
+        self.end_as(self._finish(response), (response.get("incomplete_details") or {}).get("reason"))
         self.ended = True
 
     def _unseen(self, output: Any) -> Iterator[PartDelta]:

@@ -39,9 +39,13 @@ UPDATE prompt SET body = %(body)s, salt = '' WHERE id = %(message)s
 UPDATE session SET title = default_title WHERE id = %(session)s AND default_title IS NOT NULL AND %(message)s = (
     SELECT id FROM work WHERE session = %(session)s AND kind = 'prompt' ORDER BY accepted_seq LIMIT 1)
 
+-- name: answer
+-- What is stored with an answer.
+SELECT body FROM message WHERE id = %(message)s
+
 -- name: erase_answer
 -- Mark an answer as deleted.
-UPDATE message SET deleted = true WHERE id = %(message)s
+UPDATE message SET deleted = true, body = %(body)s WHERE id = %(message)s
 
 -- name: delete_parts
 -- Delete the parts of an answer.

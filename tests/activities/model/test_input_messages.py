@@ -76,6 +76,14 @@ def test_an_empty_answer_is_left_out() -> None:
     assert len(to_input_messages("", (said("x"), answered(ReasoningPart(text="hm"))), "a/b")) == 2
 
 
+def test_what_a_provider_has_paused_in_goes_back_to_its_own_model_alone() -> None:
+    work = ReasoningPart(text="", details=({"type": "server_tool_use", "id": "s1"},))
+    answer = answered(work)
+    paused = answer.model_copy(update={"body": answer.body.model_copy(update={"finish": "pause-turn"})})
+    own, other = (to_input_messages("", (paused,), model)[1:] for model in ("a/b", "c/d"))
+    assert (own, other) == ((port.AssistantInput(parts=(work,)),), ())
+
+
 def test_a_prompt_has_the_files_that_it_holds_and_not_those_that_it_names() -> None:
     files = (
         FilePart(mime="image/gif", url=GIF),

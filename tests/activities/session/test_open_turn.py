@@ -326,6 +326,17 @@ async def test_an_answer_that_the_output_limit_has_cut_in_a_call_is_told_apart(r
     assert (turn.step, turn.cuts, turn.cut_call) == (2, 1, True)
 
 
+async def test_answers_that_the_provider_has_paused_in_are_counted_until_another_one(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    paused = BODY.model_copy(update={"finish": "pause-turn", "explanation": "pause_turn"})
+    for step in range(1, 5):
+        await rig.store_answer(rig.generation(step), NewAnswer(body=BODY if step == 1 else paused))
+
+    turn = await loaded(rig)
+
+    assert turn.answer is not None and (turn.step, turn.answer.flaw, turn.pauses) == (4, None, 2)
+
+
 async def test_an_ended_session_opens_no_turn_but_reports_the_open_one(rig: ActivityRig) -> None:
     await rig.prompt()
     await rig.end()

@@ -9,12 +9,33 @@ import pytest
 from tests.providers import anthropic_messages as messages
 from tests.providers import google_gemini as google
 from tests.providers import openai_responses as responses
-from tests.providers.provider_double import Disconnect, ProviderDouble, serve_double
+from tests.providers.provider_double import Disconnect, ProviderDouble, event, serve_double
 from tests.worker.cli.conftest import CommandResult, OpenHarness, shell
 
 GEMINI, CLAUDE, CODEX = "gemini/gemini-2.5-pro", "anthropic/claude-sonnet-4-5", "openai/gpt-5.3-codex"
-BLOCKED = "The provider's content filter blocked the answer."
+BLOCKED = "The provider's content filter blocked the answer"
 EMPTY = "The model gave an empty answer 4 times in a row."
+MALFORMED = "The model came to no proper end 4 times in a row: MALFORMED_FUNCTION_CALL."
+CYBER = {"stop_details": {"type": "refusal", "category": "cyber", "explanation": "It could enable harm."}}
+MISALIGNED = event(
+    {
+        "type": "response.failed",
+        "response": {
+            "error": {
+                "code": "misalignment_policy_violation",
+                "message": "Blocked: unintended activity.",
+                "misalignment": {"detailed_explanation": "It would delete the backups."},
+            }
+        },
+    }
+)
+
+STEERED = event(
+    {
+        "type": "response.incomplete",
+        "response": {"status": "incomplete", "incomplete_details": {"reason": "steered"}, "output": []},
+    }
+)
 
 Run = Callable[[str, ProviderDouble], AbstractAsyncContextManager[CommandResult]]
 
@@ -54,10 +75,14 @@ def codex(*answers: responses.Answer) -> ProviderDouble:
 @pytest.mark.parametrize(
     ("model", "double", "said"),
     [
-        (GEMINI, gemini(google.Answer((), finish="SAFETY")), BLOCKED),
-        (GEMINI, gemini(google.Answer((), blocked="PROHIBITED_CONTENT")), BLOCKED),
-        (GEMINI, gemini(google.Answer((), finish="MALFORMED_FUNCTION_CALL")), EMPTY),
-        (CLAUDE, claude(messages.Answer((messages.Text("No."),), stop_reason="refusal")), BLOCKED),
+        (GEMINI, gemini(google.Answer((), finish="SAFETY", explained="Unsafe.")), f"{BLOCKED}: SAFETY: Unsafe."),
+        (GEMINI, gemini(google.Answer((), blocked="PROHIBITED_CONTENT")), f"{BLOCKED}: PROHIBITED_CONTENT."),
+        (GEMINI, gemini(google.Answer((), finish="MALFORMED_FUNCTION_CALL")), MALFORMED),
+        (
+            CLAUDE,
+            claude(messages.Answer((messages.Text("No."),), stop_reason="refusal", end=CYBER)),
+            f"{BLOCKED}: cyber: It could enable harm.",
+        ),
         (CLAUDE, claude(messages.Answer((messages.Thought("Hm."),))), EMPTY),
         (
             CLAUDE,
@@ -65,13 +90,18 @@ def codex(*answers: responses.Answer) -> ProviderDouble:
             "`limit.output` (above 32,000: `maxOutputTokens` in its `options`)",
         ),
         (CODEX, codex(responses.Answer((responses.Refusal("No."),))), BLOCKED),
-        (CODEX, codex(responses.Answer((), incomplete="content_filter")), BLOCKED),
+        (CODEX, codex(responses.Answer((), incomplete="content_filter")), f"{BLOCKED}: content_filter."),
+        (
+            CODEX,
+            codex(responses.Answer((responses.Text("I"), MISALIGNED))),
+            "refused the content: Blocked: unintended activity. It would delete the backups.",
+        ),
     ],
 )
 async def test_a_turn_that_came_to_nothing_has_failed(run: Run, model: str, double: ProviderDouble, said: str) -> None:
     async with run(model, double) as ended:
         assert (ended.code, said in " ".join((ended.out + ended.err).split())) == (1, True), ended
-        assert len(double.asked) == (4 if said == EMPTY else 1)
+        assert len(double.asked) == (4 if said in (EMPTY, MALFORMED) else 1)
 
 
 async def test_an_answer_that_fills_the_context_of_one_prompt_is_a_question(run: Run) -> None:
@@ -79,6 +109,25 @@ async def test_an_answer_that_fills_the_context_of_one_prompt_is_a_question(run:
     async with run(CLAUDE, double) as ended:
         assert (ended.code, "It could not be compacted" in ended.out) == (4, True), ended
         assert len(double.asked) == 1
+
+
+SEARCHES = messages.Answer((messages.Text("I search."), messages.Search("a")), stop_reason="pause_turn")
+FOUND = messages.Answer((messages.Found(), messages.Text("Found.")))
+
+
+@pytest.mark.parametrize(
+    ("model", "double", "code", "said", "requests"),
+    [
+        (CLAUDE, claude(SEARCHES, FOUND), 0, "Found.", 2),
+        (CLAUDE, claude(SEARCHES), 1, "The provider has paused 11 times in a row", 11),
+        (CODEX, codex(responses.Answer((STEERED,)), responses.Answer((responses.Text("Done."),))), 0, "Done.", 2),
+    ],
+)
+async def test_the_model_goes_on_where_its_provider_has_paused_but_not_for_ever(
+    run: Run, model: str, double: ProviderDouble, code: int, said: str, requests: int
+) -> None:
+    async with run(model, double) as ended:
+        assert (ended.code, said in ended.out + ended.err, len(double.asked)) == (code, True, requests), ended
 
 
 HI = google.Answer((google.Text("Hello."),))

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.acceptance import workers
+from tests.acceptance import failure_report, workers
 from tests.acceptance.fork_server import OURS
 from tests.acceptance.scenarios import Mutate
 from tests.acceptance.stacks import OwnStack, SharedStack
@@ -18,8 +18,12 @@ from tests.acceptance.workers import ForkServer
 from tests.conftest import new_home, remove, settings_of
 from worker.scripted.script import Script, ScriptedAnswer
 from worker.settings import Settings
+from worker.stack import cluster
 from worker.stack.cluster import Cluster
-from worker.stack.state_file import Endpoints
+from worker.stack.down import down
+from worker.stack.layout import Layout
+from worker.stack.state_file import Endpoints, PartName
+from worker.stack.up import up
 
 Open = Callable[..., AbstractAsyncContextManager[Trial]]
 Failed = Callable[[], bool]
@@ -63,6 +67,28 @@ def own_stack(settings: Settings, fork_server: ForkServer) -> Iterator[OwnStack]
         yield asyncio.run(OwnStack.start(own, fork_server))
     finally:
         asyncio.run(remove(own))
+
+
+@pytest.fixture
+def stack_variables() -> dict[str, str]:
+    """More of the environment of the test's own stack."""
+    return {}
+
+
+@pytest.fixture
+async def whole_stack(
+    stack_variables: dict[str, str], fork_server: ForkServer, tmp_path: Path, failed: Failed
+) -> AsyncIterator[OwnStack]:
+    """The test's own stack, with a worker that finds the scripted model; its home is kept on failure."""
+    elsewhere = {"HOME": tmp_path, "XDG_CONFIG_HOME": tmp_path / "config", "TMPDIR": tmp_path / "tmp"}
+    elsewhere["TMPDIR"].mkdir()
+    own = settings_of(tmp_path / "home", **{name: str(path) for name, path in elsewhere.items()}, **stack_variables)
+    try:
+        yield OwnStack(own, await up(own, print), await cluster.locate(own), fork_server, worker=True)
+        if failed():
+            failure_report.print_log(Layout(home=own.home).log(PartName.WORKER))
+    finally:
+        await (down(own, print) if failed() else remove(own))
 
 
 @pytest.fixture

@@ -2,26 +2,21 @@
 
 import os
 import shutil
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.acceptance import failure_report
-from tests.acceptance.conftest import Failed
 from tests.acceptance.effect_ledger import EffectMoment
 from tests.acceptance.scenarios import DONE, held, runs
 from tests.acceptance.stack_parts import everything, kill, power_off, servers_down
 from tests.acceptance.stacks import OwnStack
-from tests.acceptance.workers import ForkServer, WorkerProcess
-from tests.conftest import remove, settings_of
+from tests.acceptance.workers import WorkerProcess
 from tests.harness import wait_for_file
 from tests.polling import wait_until
 from worker.scripted.script import Script, ScriptedAnswer
 from worker.settings import ResumePolicy, Settings
 from worker.stack import cluster
-from worker.stack.down import down
-from worker.stack.layout import Layout
 from worker.stack.state_file import PartName
 from worker.stack.up import up
 from workflows.domain.messages import CallState
@@ -29,23 +24,6 @@ from workflows.domain.prompt import PromptMode
 from workflows.domain.suspension import SuspendReason
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(400)]
-
-
-@pytest.fixture
-async def whole_stack(
-    settings: Settings, fork_server: ForkServer, tmp_path: Path, failed: Failed
-) -> AsyncIterator[OwnStack]:
-    """The test's own stack, with a worker that finds the scripted model; its home is kept on failure."""
-    elsewhere = {"HOME": tmp_path, "XDG_CONFIG_HOME": tmp_path / "config", "HOLDFAST_CACHE": settings.cache}
-    elsewhere["TMPDIR"] = tmp_path / "tmp"
-    elsewhere["TMPDIR"].mkdir()
-    own = settings_of(tmp_path / "home", **{name: str(path) for name, path in elsewhere.items()})
-    try:
-        yield OwnStack(own, await up(own, print), await cluster.locate(own), fork_server, worker=True)
-        if failed():
-            failure_report.print_log(Layout(home=own.home).log(PartName.WORKER))
-    finally:
-        await (down(own, print) if failed() else remove(own))
 
 
 async def test_row_53_and_b16_all_stays_as_it_was_when_everything_dies_and_goes_on_when_a_person_says_so(

@@ -10,14 +10,13 @@ from typing import Final
 from worker import release
 from worker.settings import Settings
 from worker.stack import cluster, ports, processes, state_file
-from worker.stack.binaries import temporal as temporal_binary
 from worker.stack.layout import Layout
 from worker.stack.log_rotation import rotate_logs
 from worker.stack.orphaned_processes import adopt_orphans
 from worker.stack.postgres import PostgresService
 from worker.stack.service import Service, ServiceSupervisor, start_process
 from worker.stack.state_file import RESTART_WORKER, START_WORKER, Endpoints, PartName, StackPart, StackPhase, StackState
-from worker.stack.temporal import TemporalFiles, TemporalService
+from worker.stack.temporal import TemporalService
 from workflows.domain.errors import HoldfastError
 
 _KILL_MARGIN: Final = 5.0  # seconds beyond its drain before a worker is killed
@@ -153,8 +152,7 @@ async def _servers(settings: Settings) -> tuple[list[Service], Endpoints]:
         postgres_url = found.url()
     if temporal_address is None:
         chosen = ports.load_or_choose(layout.ports)
-        binary = await temporal_binary.find(settings, TemporalFiles(home=settings.home).version())
-        servers.append(TemporalService(settings, binary, chosen))
+        servers.append(TemporalService(settings, chosen))
         temporal_address = f"{ports.LOOPBACK}:{chosen.temporal}"
         ui_url = f"http://{ports.LOOPBACK}:{chosen.ui}"
     return servers, Endpoints(postgres_url=postgres_url, temporal_address=temporal_address, ui_url=ui_url)

@@ -23,8 +23,8 @@ RemainAfterExit=yes
 {environment}
 ExecStart=:{program} up
 ExecStop=:{program} down
-# a stopping worker finishes what it is doing
 TimeoutStartSec=15min
+# a stopping worker finishes what it is doing
 TimeoutStopSec=3min
 
 [Install]

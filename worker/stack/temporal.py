@@ -10,7 +10,7 @@ from typing import Final
 
 from worker.settings import Settings
 from worker.stack import child_programs, locks
-from worker.stack.binaries.temporal import TemporalBinary
+from worker.stack.binaries.temporal import TemporalBinary, find
 from worker.stack.layout import Layout
 from worker.stack.ports import LOOPBACK, Ports
 from worker.stack.service import start_process
@@ -50,25 +50,34 @@ class TemporalFiles(Layout):
         """None without data."""
         return self.version_file.read_text().strip() if self.version_file.exists() else None
 
+    def remove(self) -> None:
+        """A half made file, or that of another server: it holds nothing that reconcile does not find in the rows."""
+        self.version_file.unlink(missing_ok=True)  # first: what is left after a kill counts as half made
+        for part in self.temporal.glob(f"{self.file.name}*"):
+            part.unlink()
+
 
 class TemporalService:
+    """Its program is found at each start: an update may have replaced it under a running stack."""
+
     name = PartName.TEMPORAL
     stop_signals = ((signal.SIGTERM, 10.0), (signal.SIGKILL, 5.0))
+    _binary: TemporalBinary
 
-    def __init__(self, settings: Settings, binary: TemporalBinary, ports: Ports) -> None:
+    def __init__(self, settings: Settings, ports: Ports) -> None:
         self._data = TemporalFiles(home=settings.home)
         self._settings = settings
-        self._binary = binary
         self._ports = ports
         self._environment = environment_of(settings.environment)
 
     async def start(self) -> Process:
-        if not self._data.version_file.exists():
-            await asyncio.to_thread(_remove, self._data.file)
         lock = locks.try_acquire(self._data.lock)
         if lock is None:
             raise Unavailable(f"Another Temporal server has not let go of {str(self._data.file)!r} yet.")
         try:
+            self._binary = await find(self._settings, self._data.version())
+            if self._data.version() != self._binary.version:
+                await asyncio.to_thread(self._data.remove)
             return await start_process(
                 *(str(self._binary.path), *self._arguments()),
                 log=self._data.log(self.name),
@@ -111,8 +120,3 @@ class TemporalService:
 def environment_of(environment: Mapping[str, str]) -> dict[str, str]:
     """No client configuration, no secrets."""
     return {name: environment[name] for name in ("PATH", "HOME", "TMPDIR") if name in environment}
-
-
-def _remove(file: Path) -> None:
-    for part in file.parent.glob(f"{file.name}*"):
-        part.unlink()

@@ -117,7 +117,13 @@ async def _prepare(settings: Settings, report: Report) -> None:
     if settings.postgres_url is None:
         await cluster.create(await cluster.locate(settings), settings, report)
     if settings.external_temporal is None:
-        await binaries.find(settings, TemporalFiles(home=settings.home).version())
+        data = TemporalFiles(home=settings.home).version()
+        found = await binaries.find(settings, data)
+        if data not in (None, found.version):
+            report(
+                f"Temporal's server changes from {data} to {found.version}: it begins a new file, and sessions go on "
+                "from the database."
+            )
 
 
 def _spawn(settings: Settings, layout: Layout, lock: int) -> ProcessRef:

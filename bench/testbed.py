@@ -31,7 +31,7 @@ from worker.stack.state_file import Endpoints
 from worker.stack.up import up
 
 _ROOT: Final = Path(__file__).resolve().parent.parent
-_INHERITED: Final = ("HOLDFAST_CACHE", "HOLDFAST_POSTGRES_BIN", "HOLDFAST_POSTGRES_USER", "HOLDFAST_TEMPORAL_BIN")
+_INHERITED: Final = ("HOLDFAST_POSTGRES_BIN", "HOLDFAST_POSTGRES_USER", "HOLDFAST_TEMPORAL_BIN")
 _EXTERNAL: Final = ("HOLDFAST_POSTGRES_URL", "TEMPORAL_")  # servers to measure instead of ours
 _LOOPBACK: Final = "127.0.0.1,localhost"
 WINDOWED: Final = "scripted/windowed"  # a model whose window is known, so its context is compacted

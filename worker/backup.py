@@ -182,7 +182,7 @@ def _existing_directory(path: Path) -> Path:
 
 def _trees(settings: Settings, directories: Collection[Path], *own: Path) -> Iterator[BackupTree]:
     """The directories' trees, outer ones first; nested ones are separate."""
-    excluded = frozenset({settings.home, settings.cache, accounts.SYSTEM_STATE, *own})
+    excluded = frozenset({settings.home, accounts.SYSTEM_STATE, *own})
     for each in sorted(directories):
         yield BackupTree(each, excluded, frozenset(directories) - {each})
 

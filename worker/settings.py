@@ -19,7 +19,7 @@ from workflows.domain.errors import UsageError
 from workflows.domain.value import Value
 
 _PATHS: Final = (
-    *("HOME", "HOLDFAST_HOME", "HOLDFAST_CACHE", "HOLDFAST_POSTGRES_BIN", "HOLDFAST_TEMPORAL_BIN"),
+    *("HOME", "HOLDFAST_HOME", "HOLDFAST_POSTGRES_BIN", "HOLDFAST_TEMPORAL_BIN"),
     *("HOLDFAST_MANAGED_CONFIG", "OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR"),
     *("GOOGLE_APPLICATION_CREDENTIALS", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS"),
 )
@@ -33,7 +33,7 @@ _SECRET: Final = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECA
 
 # read by single commands, or compared by another check
 _COMMAND_ONLY: Final = frozenset(
-    {"home", "cache", "config", "environment", "worker", "postgres_url", "start_seconds", "bell", "alive_file"}
+    {"home", "config", "environment", "worker", "postgres_url", "start_seconds", "bell", "alive_file"}
 )
 
 
@@ -73,7 +73,6 @@ class Settings(Value):
     )
 
     home: Path
-    cache: Path
     config: Path
     environment: Mapping[str, str] = Field(default={}, repr=False)
 
@@ -197,7 +196,7 @@ def process_environment() -> MutableMapping[str, str]:
 
 def _variables(settings: type[Settings]) -> list[str]:
     fields = settings.model_fields.items()
-    elsewhere = {"home", "cache", "config", "environment"}
+    elsewhere = {"home", "config", "environment"}
     return [str(field.validation_alias) for name, field in fields if name not in elsewhere]
 
 
@@ -219,7 +218,7 @@ def _secret(name: str, path: str) -> str:
 
 
 def _directories(environment: Mapping[str, str]) -> dict[str, Path]:
-    """XDG ignores relative paths; HOLDFAST_HOME and HOLDFAST_CACHE override."""
+    """XDG ignores relative paths; HOLDFAST_HOME overrides."""
     user = Path(environment.get("HOME") or Path.home())
 
     def xdg(name: str, otherwise: str) -> Path:
@@ -228,7 +227,6 @@ def _directories(environment: Mapping[str, str]) -> dict[str, Path]:
 
     return {
         "home": Path(environment.get("HOLDFAST_HOME") or xdg("XDG_DATA_HOME", ".local/share") / "holdfast"),
-        "cache": Path(environment.get("HOLDFAST_CACHE") or xdg("XDG_CACHE_HOME", ".cache") / "holdfast"),
         "config": xdg("XDG_CONFIG_HOME", ".config") / "opencode",
     }
 

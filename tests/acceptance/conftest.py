@@ -60,9 +60,9 @@ def shared_stack(settings: Settings, stack: Endpoints, template: Cluster, fork_s
 
 
 @pytest.fixture(scope="session")
-def own_stack(settings: Settings, fork_server: ForkServer) -> Iterator[OwnStack]:
+def own_stack(fork_server: ForkServer) -> Iterator[OwnStack]:
     """A stack for this process's tests that kill servers, to spare the run's stack."""
-    own = settings_of(new_home(), HOLDFAST_CACHE=str(settings.cache))
+    own = settings_of(new_home())
     try:
         yield asyncio.run(OwnStack.start(own, fork_server))
     finally:

@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(900)]
 
 @dataclass
 class Person:
-    """A person with a fresh home, who shares only the cache of programs."""
+    """A person with a fresh home."""
 
     home: Path
     environment: dict[str, str]
@@ -55,7 +55,7 @@ class Person:
 @pytest.fixture
 async def person(tmp_path: Path, settings: Settings, failed: Failed) -> AsyncIterator[Person]:
     path = settings.environment["PATH"]
-    another_person = Person(tmp_path, {"HOME": str(tmp_path), "PATH": path, "HOLDFAST_CACHE": str(settings.cache)})
+    another_person = Person(tmp_path, {"HOME": str(tmp_path), "PATH": path})
     own = settings_of(another_person.stack)
     yield another_person
     try:

@@ -33,7 +33,7 @@ from worker.stack.state_file import Endpoints
 async def main() -> int:
     """Run everything; 1 when something does not hold."""
     user = Settings.read()
-    built = await build_programs(user)
+    built = await build_programs()
     cli = await temporal.find(user, None)
     with tempfile.TemporaryDirectory(prefix="holdfast-production-") as scratch, workers.fork_server() as fork_server:
         directory = Path(scratch)
@@ -69,7 +69,7 @@ async def main() -> int:
 def _settings(user: Settings, served: RunningServers, directory: Path) -> Settings:
     """Those of docker-compose.yml's worker, with their own home."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("HOLDFAST_", "TEMPORAL_"))}
-    own = {"HOLDFAST_HOME": str(directory / "home"), "HOLDFAST_CACHE": str(user.cache), "HOLDFAST_DRAIN_SECONDS": "2"}
+    own = {"HOLDFAST_HOME": str(directory / "home"), "HOLDFAST_DRAIN_SECONDS": "2"}
     return Settings.read({**kept, **served.environment, **own})
 
 

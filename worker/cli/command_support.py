@@ -17,7 +17,7 @@ from worker.cli.render.console import terminal_columns
 from worker.cli.render.wrap import wrap_words
 from worker.settings import Settings
 from worker.stack.state_file import Endpoints
-from worker.stack.status import endpoints, ready_endpoints, stack_notices
+from worker.stack.status import endpoints, ready_endpoints, require_stack, stack_notices
 from workflows.domain.errors import UsageError
 
 if TYPE_CHECKING:
@@ -81,10 +81,19 @@ async def open_client(settings: Settings, *, with_worker: bool = False) -> Async
 
 
 @asynccontextmanager
+async def open_reader(settings: Settings, *, with_worker: bool = False) -> AsyncIterator["SessionClient"]:
+    """As `open_client`, but starts no stack that was never started, or that was stopped. Raises as `require_stack`."""
+    require_stack(settings)
+    async with open_client(settings, with_worker=with_worker) as client:
+        yield client
+
+
+@asynccontextmanager
 async def open_inbox(settings: Settings) -> AsyncIterator["InboxReader"]:
-    """Start the stack if it is down. Raises Unavailable."""
+    """As `open_reader`."""
     from worker.inbox_reader import InboxReader, door_database  # as above
 
+    require_stack(settings)
     async with door_database(find_endpoints(settings) or await start_stack(settings)) as database:
         yield InboxReader(database)
 

@@ -51,9 +51,11 @@ class TrustListing:
         return file if position is None else f"{file}:{position.line}"
 
 
-async def list_trust(settings: Settings, client: SessionClient, directory: Path) -> TrustListing:
-    """Raises UsageError."""
+async def list_trust(settings: Settings, client: SessionClient | None, directory: Path) -> TrustListing:
+    """`client`: None where no stack was ever started, so that nothing was decided. Raises UsageError."""
     checked = await check_project_trust(settings, directory)
+    if client is None:
+        return TrustListing(checked, decision=None, before=None)
     root, content = str(checked.workspace.root), checked.content
     decision = await client.trust.decision(root, content) if content.items else None
     before = await client.trust.accepted_before(root, str(checked.workspace.directory))

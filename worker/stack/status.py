@@ -8,7 +8,7 @@ from worker.settings import Settings
 from worker.stack import state_file
 from worker.stack.layout import Layout
 from worker.stack.state_file import Endpoints, PartName, StackPart, StackPhase, StackState, WorkerNote
-from workflows.domain.errors import UsageError
+from workflows.domain.errors import NothingYet, Unavailable, UsageError
 from workflows.domain.value import Value
 
 
@@ -107,6 +107,26 @@ def ready_endpoints(settings: Settings, report: Callable[[str], None], *, worker
     for notice in unapplied_settings(settings):
         report(notice)
     return require_same_servers(settings, seen)
+
+
+def require_stack(settings: Settings) -> None:
+    """That a stack serves, or is to be brought back: its processes have died, nobody has stopped it.
+
+    Raises NothingYet where none was ever started, Unavailable where it is stopped, UsageError for an unusable home.
+    """
+    if external_endpoints(settings) is not None:
+        return
+    seen = state_file.read(Layout(home=settings.home).state)
+    if seen is not None and seen.phase in (StackPhase.STARTING, StackPhase.SERVING):
+        return
+    if seen is None and settings.postgres_url is None:
+        from worker.stack import cluster, owned_files  # a running stack's commands do without
+
+        if not owned_files.holds_cluster(cluster.root_of(settings)):
+            if trouble := _trouble(settings):
+                raise UsageError(trouble)
+            raise NothingYet
+    raise Unavailable("The stack is down: `holdfast up` starts it.")
 
 
 def require_same_servers(settings: Settings, seen: StackState) -> Endpoints:

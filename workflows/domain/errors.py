@@ -67,6 +67,13 @@ class NotFound(HoldfastError):
     """There is no such session, ask, turn or grant."""
 
 
+class NothingYet(NotFound):
+    """No stack was ever started here."""
+
+    def __init__(self) -> None:
+        super().__init__("There is no session yet: `holdfast run` starts one.")
+
+
 class Conflict(HoldfastError):
     """It exists, but not in the state that the request needs."""
 

@@ -1,5 +1,7 @@
 """What sessions have used."""
 
+from typing import Final
+
 from workflows.domain.usage import Cost, Tokens
 from workflows.domain.value import Value
 
@@ -43,3 +45,11 @@ class Statistics(Value):
 
     def of(self, kind: str) -> tuple[UsageEntry, ...]:
         return tuple(each for each in self.usage if each.kind == kind)
+
+
+NO_STATISTICS: Final = Statistics(
+    usage=(UsageEntry(kind="all", name="", title=None, steps=0, sessions=0, tokens=Tokens(), cost=Cost(), others=0),),
+    tools=(),
+    archived=0,
+    deleted=0,
+)

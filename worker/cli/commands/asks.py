@@ -1,6 +1,7 @@
 """`holdfast asks` and `answer`: open questions."""
 
 import json
+from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from worker.cli.render.styles import joined, styled
 from worker.cli.render.wrap import wrap_for_stdout, wrap_text
 from worker.inbox_reader import InboxReader
 from worker.settings import Settings
-from workflows.domain.errors import UsageError
+from workflows.domain.errors import NothingYet, UsageError
 from workflows.domain.ids import SessionId
 from workflows.domain.permissions.replies import AskState
 from workflows.domain.questions import AskKind
@@ -53,15 +54,17 @@ async def asks(
       holdfast asks
       holdfast asks per_…
     """
+    entries: list[InboxEntry] = []
     suspended: list[SuspendedSession] = []
     more = 0
-    async with open_inbox(settings) as inbox:
-        if asks:
-            entries = [await id_lookup.find_ask(inbox, typed) for typed in asks]
-        else:
-            within = await _resolve_session(settings, session) if session else None
-            entries, more = await _oldest(inbox, within, limit or (None if as_json else _SHOWN))
-            suspended = await inbox.suspended(within)
+    with nullcontext() if asks or session else suppress(NothingYet):
+        async with open_inbox(settings) as inbox:
+            if asks:
+                entries = [await id_lookup.find_ask(inbox, typed) for typed in asks]
+            else:
+                within = await _resolve_session(settings, session) if session else None
+                entries, more = await _oldest(inbox, within, limit or (None if as_json else _SHOWN))
+                suspended = await inbox.suspended(within)
     if as_json:
         print_json_list(entries)
         return

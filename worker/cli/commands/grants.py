@@ -1,18 +1,27 @@
 """`holdfast grants`: standing grants."""
 
+from contextlib import suppress
 from datetime import UTC, datetime
 
 import click
 
 from worker.api.grants import GrantEntry
 from worker.cli import completers, id_lookup
-from worker.cli.command_support import ListingGroup, async_command, open_client, person_command, print_note
+from worker.cli.command_support import (
+    ListingGroup,
+    async_command,
+    open_client,
+    open_reader,
+    person_command,
+    print_note,
+)
 from worker.cli.render.console import print_json_list
 from worker.cli.render.escaping import escape_exact
 from worker.cli.render.formatting import format_age, format_rule, pluralize
 from worker.cli.render.text_table import print_listing
 from worker.cli.render.wrap import wrap_text
 from worker.settings import Settings
+from workflows.domain.errors import NothingYet
 
 
 @click.group(cls=ListingGroup)
@@ -39,8 +48,10 @@ async def list_(settings: Settings, all_: bool, as_json: bool) -> None:
     Example:
       holdfast grants list --all
     """
-    async with open_client(settings) as client:
-        found = await client.grants.list_all(include_revoked=all_)
+    found: list[GrantEntry] = []
+    with suppress(NothingYet):
+        async with open_reader(settings) as client:
+            found = await client.grants.list_all(include_revoked=all_)
     if as_json:
         print_json_list(found)
         return

@@ -1,15 +1,18 @@
 """`holdfast projects`."""
 
+from contextlib import suppress
 from datetime import UTC, datetime
 
 import click
 
-from worker.cli.command_support import async_command, open_client, print_note
+from worker.api.sessions import Project
+from worker.cli.command_support import async_command, open_reader, print_note
 from worker.cli.render.console import print_json_list, print_rows, terminal_columns
 from worker.cli.render.escaping import escape_exact
 from worker.cli.render.formatting import format_age, pluralize
 from worker.cli.render.text_table import format_table
 from worker.settings import Settings
+from workflows.domain.errors import NothingYet
 
 
 @click.command()
@@ -26,8 +29,10 @@ async def projects(settings: Settings, as_json: bool) -> None:
       holdfast projects
       holdfast sessions --project
     """
-    async with open_client(settings) as client:
-        found = await client.sessions.projects()
+    found: list[Project] = []
+    with suppress(NothingYet):
+        async with open_reader(settings) as client:
+            found = await client.sessions.projects()
     if as_json:
         print_json_list(found)
     elif not found:

@@ -16,7 +16,7 @@ from activities.shell.environment import session_environment
 from worker.api.events import EventWithContents, Verification
 from worker.archives_client import verify_archive
 from worker.cli import completers, confirmation, id_lookup
-from worker.cli.command_support import async_command, current_directory, open_client
+from worker.cli.command_support import async_command, current_directory, open_client, open_reader
 from worker.cli.exit_codes import ExitCode
 from worker.cli.render.console import print_rows, terminal_columns
 from worker.cli.render.escaping import escape_exact, one_line
@@ -60,7 +60,7 @@ async def log(
     """
     if session.endswith(SUFFIX):
         return _log_of_archive(Path(session), verify, after or 0, as_json)
-    async with open_client(settings) as client:
+    async with open_reader(settings) as client:
         found = await id_lookup.find_session(client, session)
         if verify:
             tree = await client.sessions.tree(found)
@@ -87,7 +87,7 @@ async def export(settings: Settings, session: str) -> None:
     Example:
       holdfast export last > session.json
     """
-    async with open_client(settings) as client:
+    async with open_reader(settings) as client:
         overview = await client.sessions.require_contents(await id_lookup.find_session(client, session))
         directory = Path(overview.directory)
         root = worktree.find_root(directory)

@@ -2,13 +2,22 @@
 
 import json
 import sys
+from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
 
 import click
 
-from worker.api.schedules import ScheduleEntry
+from worker.api.schedules import ScheduleEntry, ScheduleVerification
 from worker.cli import completers, confirmation, id_lookup
-from worker.cli.command_support import ListingGroup, async_command, confirm, open_client, person_command, print_note
+from worker.cli.command_support import (
+    ListingGroup,
+    async_command,
+    confirm,
+    open_client,
+    open_reader,
+    person_command,
+    print_note,
+)
 from worker.cli.exit_codes import ExitCode
 from worker.cli.render import schedule_text
 from worker.cli.render.console import print_json_list
@@ -16,6 +25,7 @@ from worker.cli.render.escaping import escape_exact
 from worker.cli.render.text_table import print_listing
 from worker.cli.render.wrap import wrap_for_stdout, wrap_text
 from worker.settings import Settings
+from workflows.domain.errors import NothingYet
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="As JSON.")
 _ONE = click.argument("schedule", shell_complete=completers.schedule)
@@ -50,8 +60,10 @@ async def list_(settings: Settings, all_: bool, as_json: bool) -> None:
     Example:
       holdfast schedules list --all
     """
-    async with open_client(settings) as client:
-        found = await client.schedules.list_all(include_over=all_)
+    found: list[ScheduleEntry] = []
+    with suppress(NothingYet):
+        async with open_reader(settings) as client:
+            found = await client.schedules.list_all(include_over=all_)
     if as_json:
         print_json_list(found)
         return
@@ -72,7 +84,7 @@ async def show(settings: Settings, schedule: str, as_json: bool) -> None:
     Example:
       holdfast schedules show sch_…
     """
-    async with open_client(settings) as client:
+    async with open_reader(settings) as client:
         entry = await client.schedules.get(await id_lookup.find_schedule(client, schedule))
         events = await client.schedules.events(entry.id)
     if as_json:
@@ -98,10 +110,12 @@ async def verify(settings: Settings, schedules: tuple[str, ...], as_json: bool) 
       holdfast schedules verify
       holdfast schedules verify sch_…
     """
-    async with open_client(settings) as client:
-        named = [await id_lookup.find_schedule(client, typed) for typed in schedules]
-        ids = named or [each.id for each in await client.schedules.list_all(include_over=True)]
-        found = [await client.schedules.verify(each) for each in ids]
+    found: list[ScheduleVerification] = []
+    with nullcontext() if schedules else suppress(NothingYet):
+        async with open_reader(settings) as client:
+            named = [await id_lookup.find_schedule(client, typed) for typed in schedules]
+            ids = named or [each.id for each in await client.schedules.list_all(include_over=True)]
+            found = [await client.schedules.verify(each) for each in ids]
     for verified in found:
         click.echo(verified.model_dump_json() if as_json else schedule_text.describe_verified(verified))
     if not found:

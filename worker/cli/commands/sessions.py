@@ -1,6 +1,7 @@
 """`holdfast sessions`, `stop` and `end`."""
 
 import json
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -8,7 +9,7 @@ import click
 
 from worker.api.sessions import Overview
 from worker.cli import completers, confirmation, filter_options, id_lookup, other_sessions
-from worker.cli.command_support import async_command, open_client, print_note
+from worker.cli.command_support import async_command, open_client, open_reader, print_note
 from worker.cli.filter_options import session_filter
 from worker.cli.render import session_table
 from worker.cli.render.budget_text import describe_budget
@@ -20,7 +21,7 @@ from worker.cli.render.stop_text import describe_stop
 from worker.cli.render.wrap import wrap_text
 from worker.cli.request_choice import parse_request_choice
 from worker.settings import Settings
-from workflows.domain.errors import UsageError
+from workflows.domain.errors import NothingYet, UsageError
 from workflows.domain.session_filter import SessionFilter
 
 if TYPE_CHECKING:  # start-up time
@@ -88,7 +89,7 @@ async def show(settings: Settings, session: str, summary: bool, prompt: str | No
         other = "--json" if as_json else "--prompt"
         raise UsageError(f"--summary and {other} both say what to show: give one of them.")
     choice = None if prompt is None else parse_request_choice(prompt)
-    async with open_client(settings) as client:
+    async with open_reader(settings) as client:
         if choice is not None:
             _print_request(await client.records.sent(await id_lookup.find_session(client, session), choice), as_json)
             return
@@ -137,10 +138,13 @@ def _print_request(sent: "SentRequest", as_json: bool) -> None:
 
 @async_command
 async def _list_sessions(settings: Settings, wanted: SessionFilter, limit: int | None, as_json: bool) -> None:
-    async with open_client(settings) as client:
-        found = await client.sessions.list_recent(wanted, limit=limit)
-        shown = sum(each.depth == 0 for each in found)
-        others = await client.sessions.count(wanted) - shown if shown == limit else 0
+    found: list[Overview] = []
+    others = 0
+    with suppress(NothingYet):
+        async with open_reader(settings) as client:
+            found = await client.sessions.list_recent(wanted, limit=limit)
+            shown = sum(each.depth == 0 for each in found)
+            others = await client.sessions.count(wanted) - shown if shown == limit else 0
     if as_json:
         print_json_list(found)
     elif not found:

@@ -35,7 +35,7 @@ async def up(settings: Settings, at_login: bool | None, restart_worker: bool, as
     """Start the stack in the background.
 
     PostgreSQL, Temporal and a worker, all for this user only. When the stack is already running, nothing is done.
-    Every command that needs it starts it by itself.
+    Every command that changes something starts it by itself.
 
     \b
     Examples:
@@ -234,7 +234,7 @@ def _headline(seen: StackStatus) -> str:
     if seen.trouble is not None:
         return f"The stack is down. {escape_prose(seen.trouble)}"
     if seen.stopped or seen.supervisor is None:
-        return "The stack is down: `holdfast up` starts it, and so does every command that needs it."
+        return "The stack is down: `holdfast up` starts it, and so does every command that changes something."
     return "The stack does not serve yet: `holdfast logs` shows what it does."
 
 

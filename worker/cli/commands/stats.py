@@ -1,18 +1,21 @@
 """`holdfast stats`."""
 
 import json
+from contextlib import nullcontext, suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import click
 
+from worker.api.budgets import BudgetOverview
 from worker.cli import completers, filter_options, id_lookup
-from worker.cli.command_support import async_command, open_client
+from worker.cli.command_support import async_command, open_reader
 from worker.cli.filter_options import session_filter
 from worker.cli.render.console import print_rows, terminal_columns
 from worker.cli.render.usage_table import render_statistics
 from worker.settings import Settings
-from workflows.domain.errors import UsageError
+from workflows.domain.errors import NothingYet, UsageError
+from workflows.domain.statistics import NO_STATISTICS
 
 _DAYS: Final = 30
 _LISTED: Final = 7
@@ -47,10 +50,13 @@ async def stats(
     if not (all_ or session or wanted.since):
         wanted = wanted.model_copy(update={"since": datetime.now(UTC) - timedelta(days=_DAYS)})
     offset = datetime.now().astimezone().utcoffset() or timedelta()
-    async with open_client(settings) as client:
-        found = await id_lookup.find_session(client, session) if session else None
-        known = await client.sessions.statistics(wanted, session=found, offset=offset, limit=limit)
-        budgets = await client.sessions.budgets_of_day()
+    known = NO_STATISTICS
+    budgets: list[BudgetOverview] = []
+    with nullcontext() if session else suppress(NothingYet):
+        async with open_reader(settings) as client:
+            found = await id_lookup.find_session(client, session) if session else None
+            known = await client.sessions.statistics(wanted, session=found, offset=offset, limit=limit)
+            budgets = await client.sessions.budgets_of_day()
     if as_json:
         more = {"budgets": [each.model_dump(mode="json") for each in budgets]}
         click.echo(json.dumps(known.model_dump(mode="json") | more, indent=2))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from worker.cli.command_support import async_command, current_directory, open_client, print_note
+from worker.cli.command_support import async_command, current_directory, open_client, open_reader, print_note
 from worker.cli.confirmation import yes_option
 from worker.cli.exit_codes import ExitCode
 from worker.cli.person_check import require_person
@@ -18,7 +18,7 @@ from worker.cli.trust_listing import TrustListing, list_trust
 from worker.project_config import find_project
 from worker.session_client import SessionClient
 from worker.settings import Settings
-from workflows.domain.errors import UsageError
+from workflows.domain.errors import NothingYet, UsageError
 
 
 @click.command()
@@ -52,9 +52,11 @@ async def trust(
         raise UsageError(f"There is no directory {str(where)!r}.")
     if yes or revoke:
         require_person(settings)
+    if verify:
+        return await _verify(settings)
+    if show or (as_json and not (yes or revoke)):
+        return _print_listing(await _read_listing(settings, where), whole=show, as_json=as_json)
     async with open_client(settings) as client:
-        if verify:
-            return await _verify(client)
         if revoke:
             project = find_project(settings, where)  # also where its files cannot be read
             await client.trust.revoke(str(project.root), str(project.directory))
@@ -63,14 +65,32 @@ async def trust(
             )
             return ExitCode.DONE
         listing = await list_trust(settings, client, where)
-        if as_json:
-            click.echo(json.dumps(trust_page.to_json(listing), indent=2))
-        else:
-            print_rows(trust_page.render_listing(listing, terminal_columns(), whole=show))
-        if listing.content.items and not listing.accepted and not show and (yes or not as_json):
-            return await _decide(settings, client, listing, yes=yes)
-        if listing.content.items and not as_json:
-            print_note(trust_page.describe_decision(listing))
+        if listing.accepted or not listing.content.items:
+            return _print_listing(listing, whole=False, as_json=as_json)
+        _print_items(listing, whole=False, as_json=as_json)
+        return await _decide(settings, client, listing, yes=yes)
+
+
+async def _read_listing(settings: Settings, where: Path) -> TrustListing:
+    try:
+        async with open_reader(settings) as client:
+            return await list_trust(settings, client, where)
+    except NothingYet:
+        return await list_trust(settings, None, where)
+
+
+def _print_items(listing: TrustListing, *, whole: bool, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(trust_page.to_json(listing), indent=2))
+    else:
+        print_rows(trust_page.render_listing(listing, terminal_columns(), whole=whole))
+
+
+def _print_listing(listing: TrustListing, *, whole: bool, as_json: bool) -> ExitCode:
+    """With what was decided."""
+    _print_items(listing, whole=whole, as_json=as_json)
+    if listing.content.items and not as_json:
+        print_note(trust_page.describe_decision(listing))
     return ExitCode.DONE
 
 
@@ -87,8 +107,12 @@ async def _decide(settings: Settings, client: SessionClient, listing: TrustListi
     return ExitCode.DONE if accept else ExitCode.FAILED
 
 
-async def _verify(client: SessionClient) -> ExitCode:
-    found = await client.trust.verify()
+async def _verify(settings: Settings) -> ExitCode:
+    try:
+        async with open_reader(settings) as client:
+            found = await client.trust.verify()
+    except NothingYet:
+        found = []
     for each in found:
         problem = each.problem or "the chain is whole"
         click.echo(f"{escape_exact(each.trust.removeprefix(':'))}: {each.records} records: {problem}")

@@ -7,7 +7,7 @@ import click
 from worker.api.events import EventWithContents
 from worker.api.sessions import Overview
 from worker.cli import completers, exit_codes, id_lookup, other_sessions
-from worker.cli.command_support import alert_terminal, async_command, open_client, print_note, thinking_option
+from worker.cli.command_support import alert_terminal, async_command, open_reader, print_note, thinking_option
 from worker.cli.exit_codes import ExitCode
 from worker.cli.follow_loop import FollowLoop
 from worker.cli.render.budget_text import describe_budget
@@ -38,15 +38,16 @@ async def watch(
     """Watch a session: what has happened, and what happens.
 
     SESSION is an id, its beginning, or `last` (of this directory). A stack that dies meanwhile is brought up again,
-    and nothing is missed. On a terminal, questions are answered as in `run`. Ctrl-C only leaves; the task goes on. With
-    --after, a subagent that is at work by then is shown from now on; one that starts later, from its beginning.
+    and nothing is missed; one that was stopped is not started. On a terminal, questions are answered as in `run`.
+    Ctrl-C only leaves; the task goes on. With --after, a subagent that is at work by then is shown from now on; one
+    that starts later, from its beginning.
 
     \b
     Examples:
       holdfast watch last
       holdfast watch ses_… --until-idle && git push
     """
-    async with open_client(settings, with_worker=True) as client:
+    async with open_reader(settings, with_worker=True) as client:
         found = await client.sessions.get(await id_lookup.find_session(client, session))
         if found.parent is None:
             await other_sessions.report_other_sessions(client, found.id)

@@ -243,8 +243,8 @@ class Demo:
             self.line("", figures, style="dim")
         variables = [f"HOLDFAST_HOME={shlex.quote(str(self.settings.home))}"]
         variables += [f"{name}=" for name in _SERVERS if name in self.user.environment]
-        self.title("Try next (the demo's stack is stopped; these start it again, the last one stops it)")
-        for arguments in (f"log {self.session} --verify", f"export {self.session}", "down"):
+        self.title("Try next (the demo's stack is stopped; the first line starts it, the last one stops it)")
+        for arguments in ("up", f"log {self.session} --verify", f"export {self.session}", "down"):
             self.writer.write_line(f"  {' '.join(variables)} {HOLDFAST} {arguments}")  # whole, for copying
         return all(holds for _, holds, _ in checks)
 

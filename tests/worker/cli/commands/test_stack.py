@@ -124,6 +124,6 @@ async def test_a_database_that_does_not_answer_ends_with_3(tmp_path: Path) -> No
 async def test_a_stack_that_cannot_be_started_ends_with_3(bare: CommandRunner) -> None:
     nothing = {"HOLDFAST_POSTGRES_BIN": str(bare.directory), "HOLDFAST_TEMPORAL_BIN": str(bare.directory / "none")}
 
-    ended = await CommandRunner({**bare.environment, **nothing}, bare.directory).run("asks")
+    ended = await CommandRunner({**bare.environment, **nothing}, bare.directory).run("up")
 
     assert ended.code in (2, 3) and str(bare.directory) in ended.err

@@ -136,6 +136,11 @@ class Settings(Value):
         return self.model_copy(update={"host": None}) if self.host == _ANY_HOST else self
 
     @property
+    def is_default_home(self) -> bool:
+        """No other one is named by HOLDFAST_HOME."""
+        return self.home == _directories({**self.environment, "HOLDFAST_HOME": ""})["home"]
+
+    @property
     def auth(self) -> Path:
         return self.home / "auth.json"
 

@@ -1,5 +1,7 @@
 """`holdfast down --purge`: show what goes, ask, remove."""
 
+import os
+from pathlib import Path
 from typing import Final
 
 import click
@@ -10,8 +12,18 @@ from worker.cli.render.escaping import escape_exact
 from worker.cli.render.text_table import format_table
 from worker.cli.render.wrap import wrap_text
 from worker.settings import Settings
+from worker.stack.accounts import SYSTEM_STATE
 from worker.stack.purge import PurgeItem, purge, purge_items
 
+_COMPLETIONS: Final = (  # as `completion` names them
+    ".local/share/bash-completion/completions/holdfast",
+    ".zfunc/_holdfast",
+    ".config/fish/completions/holdfast.fish",
+)
+_STAYS: Final = (
+    "The program and your configuration stay. `uv tool uninstall holdfast` removes the program; `uv cache clean` "
+    "empties uv's cache, which has the packages of all programs."
+)
 _REFUSAL: Final = "Nothing was removed. Without a terminal to ask on, --yes is needed."
 
 
@@ -28,6 +40,18 @@ async def run_purge(settings: Settings) -> None:
     for path in await purge(settings, purge_items(settings)):
         _print_wrapped(f"Left: {escape_exact(str(path))}", 2)
     click.echo("Removed.")
+    if settings.is_default_home:
+        for path in filter(Path.exists, _paths_elsewhere(settings)):
+            shared = " (PostgreSQL's programs, for all stacks of root)" if path == SYSTEM_STATE else ""
+            _print_wrapped(f"Left: {escape_exact(str(path))}{shared}", 2)
+        print_note(_STAYS)
+
+
+def _paths_elsewhere(settings: Settings) -> list[Path]:
+    """What others may use, or a person has put there."""
+    user = Path(settings.environment.get("HOME") or Path.home())
+    of_root = [SYSTEM_STATE] if os.geteuid() == 0 else []
+    return [*of_root, *(user / each for each in _COMPLETIONS)]
 
 
 def _print_targets(settings: Settings, found: list[PurgeItem]) -> None:

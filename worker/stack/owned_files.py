@@ -12,6 +12,7 @@ HOME_ENTRIES: Final = {
     "tool-output": "the complete outputs of tools",
     "web": "copies of files that configurations fetch by URL",
     "logs": "the logs of the processes",
+    "models.json": "the table of models that was fetched",
     "auth.json": "the keys of `holdfast auth login`",
     "run": "keys that shells have handed over",
     "stack.json": "the state of the stack",

@@ -1,12 +1,13 @@
-"""Removes a stack's database, engine file, logs and keys, nothing else."""
+"""Removes a stack's database, engine file, logs and keys, its start at login and our old cache, nothing else."""
 
 import asyncio
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 from worker.settings import Settings
-from worker.stack import cluster, locks, owned_files
+from worker.stack import cluster, locks, owned_files, systemd_unit
 from worker.stack.layout import Layout
 from worker.stack.running_supervisor import is_running
 from workflows.domain.errors import Conflict, UsageError
@@ -19,7 +20,20 @@ class PurgeItem(Value):
 
 
 def purge_items(settings: Settings) -> list[PurgeItem]:
-    """This stack's files, database first. Raises UsageError if the home is no stack's."""
+    """This stack's files, database first, and what we have made elsewhere for it. Raises UsageError if the home is no
+    stack's."""
+    return [*_stack_items(settings), *_items_elsewhere(settings)]
+
+
+def _items_elsewhere(settings: Settings) -> Iterator[PurgeItem]:
+    """The cache is the user's: only their usual stack's end is its end."""
+    if (unit := systemd_unit.unit_path(settings)).exists():
+        yield PurgeItem(path=unit, description="systemd's unit, which starts the stack at login")
+    if settings.is_default_home and (cache := settings.cache / "temporal").is_dir():
+        yield PurgeItem(path=cache, description="Temporal servers that an earlier Holdfast has fetched or built")
+
+
+def _stack_items(settings: Settings) -> list[PurgeItem]:
     layout = Layout(home=settings.home)
     data = cluster.root_of(settings)
     found = []
@@ -29,7 +43,8 @@ def purge_items(settings: Settings) -> list[PurgeItem]:
     if socket_dir.parent != data and socket_dir.is_dir():
         found.append(PurgeItem(path=socket_dir, description="the database's socket"))
     names = [path.name for path in layout.home.iterdir()] if layout.home.exists() else []
-    if layout.state.exists() or owned_files.is_partial_home(names, data.name):
+    before_start = settings.is_default_home and owned_files.HOME_ENTRIES.keys() >= set(names)  # as `auth login` has it
+    if layout.state.exists() or before_start or owned_files.is_partial_home(names, data.name):
         known = ((layout.home / name, description) for name, description in owned_files.HOME_ENTRIES.items())
         return found + [
             PurgeItem(path=path, description=description) for path, description in known if os.path.lexists(path)
@@ -51,7 +66,10 @@ async def purge(settings: Settings, wanted: list[PurgeItem]) -> list[Path]:
         if is_running(layout):
             raise Conflict("The stack was started meanwhile: nothing is removed.")
         for each in wanted:
-            await asyncio.to_thread(_remove, each.path)
+            if each.path == systemd_unit.unit_path(settings):
+                await systemd_unit.disable(settings, lambda _: None)
+            else:
+                await asyncio.to_thread(_remove, each.path)
     layout.up_lock.unlink(missing_ok=True)
     left = sorted(layout.home.iterdir()) if layout.home.is_dir() else []
     if not left and layout.home.is_dir():

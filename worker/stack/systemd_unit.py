@@ -1,6 +1,7 @@
 """Start at login: the user's systemd unit, which runs `holdfast up`."""
 
 import asyncio
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -42,8 +43,7 @@ _SYSTEMCTL_TIMEOUT: Final = 30.0  # seconds
 
 def unit_path(settings: Settings) -> Path:
     """One per home."""
-    default = Settings.read({**settings.environment, "HOLDFAST_HOME": ""}).home
-    name = "holdfast" if settings.home == default else f"holdfast-{Layout(home=settings.home).key}"
+    name = "holdfast" if settings.is_default_home else f"holdfast-{Layout(home=settings.home).key}"
     return settings.config.parent / "systemd" / "user" / f"{name}.service"
 
 
@@ -59,7 +59,7 @@ async def enable(settings: Settings, report: Report) -> None:
     if trouble:
         report(f"systemd does not take it here ({trouble}). Where you log in with systemd:")
         report(f"  systemctl --user daemon-reload && systemctl --user enable {file.name}")
-        report("Without systemd, this line in your crontab does the same: @reboot holdfast up")
+        report(f"Without systemd, this line in your crontab does the same: @reboot {shlex.quote(str(_program()))} up")
         return
     report("The stack starts when you log in; with `loginctl enable-linger`, when the machine does.")
 
@@ -82,8 +82,13 @@ def unit_text(settings: Settings) -> str:
     return _UNIT.format(
         home=_percent(str(settings.home)),
         environment="\n".join(f"Environment={quote_word(f'{name}={value}')}" for name, value in variables),
-        program=quote_word(str(Path(sys.executable).with_name("holdfast"))),
+        program=quote_word(str(_program())),
     )
+
+
+def _program() -> Path:
+    """Neither systemd nor cron has the shell's PATH."""
+    return Path(sys.executable).with_name("holdfast")
 
 
 def _variables(settings: Settings) -> dict[str, str]:

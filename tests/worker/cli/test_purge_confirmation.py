@@ -52,3 +52,24 @@ async def test_a_pipe_gets_a_line_for_each(bare: CommandRunner) -> None:
     refused = await bare.with_(HOLDFAST_HOME=str(home), COLUMNS="40").run("down", "--purge")
 
     assert f"  {home / 'temporal'}    {WHAT}\n" in refused.err and refused.code == ExitCode.USAGE
+
+
+async def test_what_was_made_outside_of_the_home_goes_too_or_is_named(bare: CommandRunner) -> None:
+    user = bare.directory.parent
+    person = bare.with_(HOLDFAST_HOME="")
+    keys, unit = user / ".local/share/holdfast/auth.json", user / ".config/systemd/user/holdfast.service"
+    cache, script = user / ".cache/holdfast/temporal", user / ".config/fish/completions/holdfast.fish"
+    for file in (keys, unit, cache / "scratch/temporal", script):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("{}")
+    refused = await person.run("down", "--purge")
+    kept = [path.exists() for path in (keys, unit, cache, script)]
+    other = await bare.run("down", "--purge", "--yes")
+    purged = await person.run("down", "--purge", "--yes")
+
+    assert refused.code == ExitCode.USAGE and kept == [True] * 4
+    assert all(f"  {path}  " in refused.err for path in (keys, unit, cache))
+    assert (other.code, str(cache) in other.err) == (0, False)
+    assert purged.code == 0 and not (keys.parent.exists() or unit.exists() or cache.exists())
+    assert f"Left: {script}\n" in purged.err and script.exists()
+    assert "`uv tool uninstall holdfast`" in purged.err and "`uv cache clean`" in purged.err

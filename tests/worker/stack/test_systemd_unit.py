@@ -4,6 +4,7 @@ import asyncio
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,8 @@ def test_where_systemd_is_not_at_hand_the_unit_is_written_and_the_way_said(tmp_p
 
     assert written and not systemd_unit.unit_path(own).exists()
     assert any("systemctl --user enable holdfast.service" in line for line in said)
+    program = Path(sys.executable).with_name("holdfast")
+    assert any(line.endswith(f"@reboot {program} up") for line in said)
 
 
 def test_each_home_has_a_unit_of_its_own(tmp_path: Path) -> None:

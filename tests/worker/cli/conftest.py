@@ -11,7 +11,7 @@ import termios
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -105,14 +105,15 @@ class CommandRunner:
 
     environment: dict[str, str]
     directory: Path
+    program: Path = PROGRAM
 
     def with_(self, **variables: str) -> "CommandRunner":
         """The same shell with more variables."""
-        return CommandRunner({**self.environment, **variables}, self.directory)
+        return replace(self, environment={**self.environment, **variables})
 
     def at(self, directory: Path) -> "CommandRunner":
         """The same shell in another directory."""
-        return CommandRunner(self.environment, directory)
+        return replace(self, directory=directory)
 
     async def run(self, *arguments: str, typed: str = "", out: int = PIPE) -> CommandResult:
         """Run `holdfast` to its end; `typed` is its standard input."""
@@ -124,7 +125,7 @@ class CommandRunner:
     async def process(self, *arguments: str, stdin: int = DEVNULL, out: int = PIPE) -> AsyncIterator[Process]:
         """`holdfast` with pipes; it ends with the context."""
         process = await asyncio.create_subprocess_exec(
-            PROGRAM, *arguments, stdin=stdin, stdout=out, stderr=PIPE, cwd=self.directory, env=self.environment
+            self.program, *arguments, stdin=stdin, stdout=out, stderr=PIPE, cwd=self.directory, env=self.environment
         )
         async with ending(process):
             yield process
@@ -134,7 +135,7 @@ class CommandRunner:
         """`holdfast` on its own terminal; it ends with the context."""
         master, slave = pty.openpty()
         process = await asyncio.create_subprocess_exec(
-            PROGRAM,
+            self.program,
             *arguments,
             stdin=slave,
             stdout=slave,
@@ -176,3 +177,7 @@ def bare(tmp_path: Path) -> CommandRunner:
     (tmp_path / "project").mkdir()
     own = {"HOME": str(tmp_path), "HOLDFAST_HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
     return CommandRunner(own, tmp_path / "project")
+
+
+def files_below(directory: Path) -> list[str]:
+    return sorted(str(each.relative_to(directory)) for each in directory.rglob("*"))

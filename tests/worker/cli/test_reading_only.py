@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.polling import wait_until
 from tests.worker.cli.commands.test_stack import shell as with_stack
-from tests.worker.cli.conftest import CommandRunner, OpenHarness
+from tests.worker.cli.conftest import CommandRunner, OpenHarness, files_below
 from tests.worker.cli.conftest import shell as outside
 from tests.worker.stack.conftest import home as home
 from worker.settings import Settings
@@ -39,10 +39,6 @@ NAMED = (
 )
 OF_FILES = (("agents",), ("commands",), ("skills",), ("models",), ("config",), ("config", "--origin"), ("auth", "list"))
 JSON = (("sessions",), ("asks",), ("stats",), ("schedules",), ("grants",), ("projects",))
-
-
-def files_below(directory: Path) -> list[str]:
-    return sorted(str(each.relative_to(directory)) for each in directory.rglob("*"))
 
 
 async def test_before_the_first_start_they_say_that_nothing_is_there_and_make_nothing(bare: CommandRunner) -> None:

@@ -10,10 +10,11 @@ COMMA := ,
 export UV_SYSTEM_CERTS ?= true
 export UV_NATIVE_TLS ?= true
 
-.PHONY: help demo test lint bench faults faults-nth faults-page config-schema production-test install record-histories clean
+.PHONY: help demo quick test lint bench faults faults-nth faults-page config-schema production-test install record-histories clean
 
 help:
 	@echo "make demo              a real task, killed on the way, that goes on by itself (no key needed)"
+	@echo "make quick             while you write: lint, the domain, and the tests of what was changed"
 	@echo "make test              the whole test suite, from nothing, on the Pythons and users that this machine has"
 	@echo "                       (ARGS=\"-k ask\": only what pytest chooses by them, on one)"
 	@echo "make lint              style and types"
@@ -36,6 +37,9 @@ demo: .venv/.synced
 test: .venv/.synced
 	@PYTHONPATH=. .venv/bin/python -P -m tests.machines --workers $(WORKERS) $(if $(MINUTES),--minutes $(MINUTES)) \
 		$(if $(RERUNS),--reruns $(RERUNS)) $(ARGS)
+
+quick: lint
+	@PYTHONPATH=. .venv/bin/python -P -m tests.machines.quick --workers $(WORKERS) $(ARGS)
 
 lint: .venv/.synced
 	.venv/bin/ruff check .

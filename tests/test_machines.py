@@ -11,7 +11,7 @@ import psutil
 import pytest
 from packaging.specifiers import SpecifierSet
 
-from tests.machines import ordinary_user, pythons
+from tests.machines import ordinary_user, pythons, quick
 from tests.machines.__main__ import AS_A_USER, ON_EACH, Report, SuitePart
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -48,6 +48,47 @@ def test_a_part_that_would_not_end_in_time_is_not_begun_and_named() -> None:
     assert report.lasts("short", SuitePart(("tests/short",), share=0.5))
     assert not report.lasts("long", SuitePart(("tests/long",), share=0.7))
     assert report.not_run == ["long (the minutes that were given are too few)"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "tests"),
+    [
+        ("workflows/domain/budgets.py", "tests/domain/test_budgets.py"),
+        ("worker/stack/purge.py", "tests/worker/stack/test_purge.py"),
+        ("activities/store/queries/turns.sql", "tests/activities/store/test_turns.py"),
+        ("tests/machines/quick.py", None),
+        ("tests/test_machines.py", "tests/test_machines.py"),
+        ("docs/usage.md", "tests/test_docs.py"),
+        ("worker/stack/ports.py", "tests/worker/stack/test_ports.py"),
+    ],
+)
+def test_a_changed_file_is_tested_by_that_of_its_place_and_name(changed: str, tests: str | None) -> None:
+    found = [str(each) for each in quick.tests_of(Path(changed), ROOT)]
+
+    assert (ROOT / changed).exists() and all((ROOT / each).exists() for each in found)
+    assert (tests in found) if tests else not found
+
+
+def test_what_is_not_committed_is_found_or_else_the_last_commit(tmp_path: Path) -> None:
+    def git(*words: str) -> None:
+        subprocess.run(
+            ["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], cwd=tmp_path, check=True, capture_output=True
+        )
+
+    def commit(name: str) -> None:
+        (tmp_path / name).write_text(name)
+        git("add", name)
+        git("commit", "-m", name)
+
+    git("init")
+    commit("before")
+    commit("committed")
+    last = quick.changed_files(tmp_path)
+    (tmp_path / "before").write_text("changed")
+    (tmp_path / "new").touch()
+
+    assert last == [Path("committed")]
+    assert quick.changed_files(tmp_path) == [Path("before"), Path("new")]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root makes users")

@@ -22,19 +22,35 @@ _FAMILIES: Final = {"bedrock_converse": "bedrock", "ai21": "ai21_chat"}  # its c
 _PRICED_BY_REGION: Final = ("azure", "bedrock")  # names with another "/" there are prices, not models
 _TUNED: Final = "ft:"  # the price of models that people have tuned
 _MILLION: Final = 1_000_000
+_GROUNDED: Final = ("gemini", "vertex_ai")  # searches cost once, unless the table says so
+_BASE: Final = ("input_cost_per_token", "output_cost_per_token")
 COST_COLUMNS: Final = {  # our names → litellm's columns
     "input": "input_cost_per_token",
     "output": "output_cost_per_token",
     "reasoning": "output_cost_per_reasoning_token",
     "cache_read": "cache_read_input_token_cost",
     "cache_write": "cache_creation_input_token_cost",
+    "cache_write_long": "cache_creation_input_token_cost_above_1hr",
+    "input_audio": "input_cost_per_audio_token",
+    "cache_read_audio": "cache_read_input_audio_token_cost",
+    "output_audio": "output_cost_per_audio_token",
 }
-_RATES: Final = "|".join(COST_COLUMNS.values())
-_LONG: Final = re.compile(rf"({_RATES})(_above_(\d+)k_tokens)")
+_HOUR, _HALF_DAY = "_above_1hr", "_above_12hr"  # what Anthropic and OpenAI cache for longer than usual
+_RATES: Final = "|".join(name for name in COST_COLUMNS.values() if not name.endswith(_HOUR))
+_LONG_WRITES: Final = f"{COST_COLUMNS['cache_write']}(?:{_HOUR}|{_HALF_DAY})"
+_LONG: Final = re.compile(rf"({_RATES}|{_LONG_WRITES})(_above_(\d+)k_tokens)")
+_SERVICES: Final = ("priority", "flex", "balanced", "ultrafast")  # no batches: none are sent
+SEARCH: Final = "search_context_cost_per_query"
+_UNIT: Final = "web_search_billing_unit"
+_FACTORS: Final = "provider_specific_entry"
 _PRICES: Final = re.compile(rf"tiered_pricing|({_RATES})(_above_\d+k_tokens)?")
+_OF_TERMS: Final = re.compile(
+    rf"({_RATES}|{_LONG_WRITES})(_above_\d+k_tokens)?_({'|'.join(_SERVICES)})|{_LONG_WRITES}(_above_\d+k_tokens)?"
+    rf"|{SEARCH}|{_UNIT}|{_FACTORS}"
+)
 COLUMNS: Final = re.compile(  # those that are read here
-    rf"mode|litellm_provider|deprecation_date|max_(input_|output_|prompt_)?tokens|tiered_pricing|supported_output_modalities"
-    rf"|supports_(function_calling|vision|pdf_input|reasoning)|({_RATES})(_above_\d+k_tokens)?"
+    r"mode|litellm_provider|deprecation_date|max_(input_|output_|prompt_)?tokens|supported_output_modalities"
+    rf"|supports_(function_calling|vision|pdf_input|reasoning)|{_PRICES.pattern}|{_OF_TERMS.pattern}"
 )
 
 
@@ -77,9 +93,15 @@ def find_entry(table: ModelTable, model: str) -> Mapping[str, Any] | None:
 
 
 def merge_entries(older: Mapping[str, Any], newer: Mapping[str, Any]) -> dict[str, Any]:
-    """The older entry with what the newer one says; prices only together: an old tier does not fit new rates."""
-    priced = any(map(_PRICES.fullmatch, newer))
-    return {name: value for name, value in older.items() if not (priced and _PRICES.fullmatch(name))} | dict(newer)
+    """The older entry with what the newer one says; prices only together: an old tier does not fit new rates.
+
+    Those that depend on an answer's terms are not in every table: they stay where the others are as they were.
+    """
+    if any(map(_PRICES.fullmatch, newer)):
+        same = all(float(older.get(name) or 0) == float(newer.get(name) or 0) for name in _BASE)
+        stale = [_PRICES] if same and not any(map(_OF_TERMS.fullmatch, newer)) else [_PRICES, _OF_TERMS]
+        older = {name: value for name, value in older.items() if not any(each.fullmatch(name) for each in stale)}
+    return dict(older) | dict(newer)
 
 
 def find_facts(table: ModelTable, model: str) -> ModelFacts:
@@ -125,6 +147,26 @@ def facts_of_entry(known: Mapping[str, Any]) -> ModelFacts:
 
 def _price(known: Mapping[str, Any]) -> Price | None:
     """None unless litellm has prices in and out: some entries hold limits only."""
+    known = {name.replace(_HALF_DAY, _HOUR): value for name, value in known.items()}
+    if (rates := _token_rates(known)) is None:
+        return None
+    by_service = {service: _token_rates(_of_service(known, f"_{service}")) for service in _SERVICES}
+    factors = known.get(_FACTORS) or {}
+    return Price(
+        **rates,
+        services={service: Price(**own) for service, own in by_service.items() if own is not None},
+        surcharges={name: Decimal(str(factor)) for name, factor in factors.items() if isinstance(factor, int | float)},
+        search=search_fee(known),
+        search_once=provider_of(known) in _GROUNDED and known.get(_UNIT) != "per_query",
+    )
+
+
+def _of_service(known: Mapping[str, Any], suffix: str) -> Mapping[str, Any]:
+    return {name.removesuffix(suffix): value for name, value in known.items() if name.endswith(suffix)}
+
+
+def _token_rates(known: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The members of a price that are for tokens."""
     shortest, *longer = known.get("tiered_pricing") or [known]
     rates = _rates(shortest)
     if not {"input", "output"} <= rates.keys():
@@ -132,10 +174,17 @@ def _price(known: Mapping[str, Any]) -> Price | None:
     suffixes = {int(hit[3]) * 1000: hit[2] for name in known if (hit := _LONG.fullmatch(name))}
     long = {above: _rates(known, suffix) for above, suffix in suffixes.items()}
     long |= {int(tier["range"][0]): _rates(tier) for tier in longer}
-    return Price(**rates, tiers=tuple(PriceTier(above=above, **rates | own) for above, own in long.items()))
+    return {**rates, "tiers": tuple(PriceTier(above=above, **rates | own) for above, own in long.items())}
 
 
 def _rates(known: Mapping[str, Any], suffix: str = "") -> dict[str, Decimal]:
     """litellm has floats per token, we have decimals per million tokens."""
     found = {ours: known.get(theirs + suffix) for ours, theirs in COST_COLUMNS.items()}
     return {name: Decimal(str(rate)) * _MILLION for name, rate in found.items() if rate is not None}
+
+
+def search_fee(known: Mapping[str, Any]) -> Decimal | None:
+    """Dollars for a search. None where they depend on how much it reads: no answer says that."""
+    fee = known.get(SEARCH)
+    fees = set(fee.values()) if isinstance(fee, dict) else {fee}
+    return Decimal(str(fees.pop())) if len(fees) == 1 and fees != {None} else None

@@ -12,7 +12,7 @@ from activities.model.encoded_messages import MessageEncoder
 from activities.model.endpoint import Endpoint
 from workflows.domain.messages import ReasoningPart, RequestedCall, TextPart
 from workflows.domain.tool_offer import ToolOffer
-from workflows.domain.usage import Price, Tokens
+from workflows.domain.usage import STANDARD_TERMS, Price, Terms, Tokens
 from workflows.domain.value import Value
 
 
@@ -194,6 +194,7 @@ class Finished:
     tokens: Tokens
     reported_cost: Decimal | None = None
     explanation: str = ""
+    terms: Terms = STANDARD_TERMS
 
 
 PartDelta: TypeAlias = TextDelta | ReasoningDelta | ToolCallDelta

@@ -20,7 +20,7 @@ from activities.model.port import (
     ToolCallDelta,
 )
 from workflows.domain.messages import ReasoningPart, RequestedCall, TextPart
-from workflows.domain.usage import Price, Tokens, cost
+from workflows.domain.usage import STANDARD_TERMS, Price, Terms, Tokens
 
 
 class PartKind(StrEnum):
@@ -38,6 +38,7 @@ class Answer:
     tokens: Tokens
     reported_cost: Decimal | None = None
     explanation: str = ""
+    terms: Terms = STANDARD_TERMS
 
     @property
     def calls(self) -> tuple[RequestedCall, ...]:
@@ -47,8 +48,9 @@ class Answer:
         """US dollars: as reported by the provider, else the price of its tokens; None if neither is known."""
         if self.reported_cost is not None:
             return self.reported_cost
-        known = price is not None and (self.tokens.reported or price.free)
-        return cost(self.tokens, price) if known else None
+        if price is None or not (self.tokens.reported or price.free):
+            return None
+        return price.cost_of(self.tokens, self.terms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +112,8 @@ class AnswerAssembler:
         if self._finished is None:
             raise RuntimeError("the answer is not finished: the port ended without `Finished`")
         end = self._finished
-        return Answer(tuple(self._finish_parts()), end.finish, end.tokens, end.reported_cost, end.explanation)
+        parts = tuple(self._finish_parts())
+        return Answer(parts, end.finish, end.tokens, end.reported_cost, end.explanation, end.terms)
 
     def _append(self, kind: PartKind, text: str, item: int = 0, phase: str | None = None) -> Delta:
         if not self._parts or self._parts[-1].kind is not kind or self._parts[-1].item != item:

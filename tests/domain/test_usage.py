@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.cases import Case, load
-from workflows.domain.usage import Cost, Price, PriceTier, ReportedUsage, Tokens, cost, decimal_text, normalize_usage
+from workflows.domain.usage import Cost, Price, PriceTier, ReportedUsage, Terms, Tokens, decimal_text, normalize_usage
 
 
 @pytest.mark.parametrize("case", load("usage_tokens"))
@@ -15,7 +15,7 @@ def test_tokens_and_cost_are_counted_as_in_the_case(case: Case) -> None:
     tokens = normalize_usage(reported(case.input))
 
     assert shown(tokens) == case.expected["tokens"]
-    assert cost(tokens, price(case.input["model_cost"])) == Decimal(str(case.expected["cost"]))
+    assert price(case.input["model_cost"]).cost_of(tokens) == Decimal(str(case.expected["cost"]))
 
 
 def test_counts_that_are_negative_or_not_finite_are_zero() -> None:
@@ -48,18 +48,42 @@ def test_an_amount_is_written_without_exponent_and_idle_zeros(amount: str, text:
     assert decimal_text(Decimal(amount)) == text
 
 
-def test_what_a_model_without_a_price_costs_is_not_known_and_a_price_of_zero_is_a_price() -> None:
-    tokens = Tokens(input=1_000_000, output=1)
+def test_a_price_of_zero_is_a_price_on_any_terms_but_for_searches() -> None:
+    tokens, free = Tokens(input=1_000_000, output=1), Price(input=Decimal(0), output=Decimal(0))
 
-    assert cost(tokens, None) is None
-    assert cost(tokens, Price(input=Decimal(0), output=Decimal(0))) == 0
+    assert [free.cost_of(tokens), free.cost_of(tokens, Terms(service="priority"))] == [0, 0]
+    assert free.cost_of(tokens, Terms(searches=1)) is None
+
+
+def test_what_a_tier_of_service_has_no_rate_for_is_not_known_if_it_was_used() -> None:
+    usual = {"input": Decimal(2), "cache_read": Decimal(1)}
+    price = Price(**usual, services={"flex": Price(input=Decimal(1))}, tiers=(PriceTier(above=100, **usual),))
+    flex = Terms(service="flex")
+
+    assert price.cost_of(Tokens(input=100), flex) == Decimal("0.0001")
+    assert price.cost_of(Tokens(cache_read=1), flex) is None
+    assert price.cost_of(Tokens(input=101), flex) is None
+
+
+def test_a_part_of_the_tokens_is_never_more_than_all_of_them() -> None:
+    price = Price(input=Decimal(1), input_audio=Decimal(3))
+
+    assert price.cost_of(Tokens(input=1_000_000), Terms(input_audio=5_000_000)) == 3
+
+
+def test_an_answer_of_unknown_cost_has_cost_at_most_what_the_dearest_known_terms_do() -> None:
+    dear, cheap = Price(input=Decimal(4)), Price(input=Decimal(1))
+    factors = {"fast": Decimal(3), "slow": Decimal("0.5")}
+    price = Price(input=Decimal(2), services={"priority": dear, "flex": cheap}, surcharges=factors)
+
+    assert price.highest_cost(Tokens(input=1_000_000)) == 12
 
 
 def test_a_cache_without_a_rate_of_its_own_costs_what_input_costs() -> None:
     tokens = Tokens(cache_read=1_000_000, cache_write=1_000_000)
 
-    assert cost(tokens, Price(input=Decimal(3))) == 6
-    assert cost(tokens, Price(input=Decimal(3), cache_read=Decimal(0), cache_write=Decimal(1))) == 1
+    assert Price(input=Decimal(3)).cost_of(tokens) == 6
+    assert Price(input=Decimal(3), cache_read=Decimal(0), cache_write=Decimal(1)).cost_of(tokens) == 1
 
 
 def test_a_sum_says_how_many_answers_it_leaves_out() -> None:

@@ -438,7 +438,8 @@ COSTS = {
     "OpenRouter": ({"cost": 0.00315}, Decimal("0.00315")),
     "OpenRouter, with the person's own key": ({"cost": 0.0001, "is_byok": True}, None),
     "xAI": ({"cost_in_usd_ticks": 31_500_000}, Decimal("0.00315")),
-    "Perplexity": ({"cost": {"total_cost": 0.1}}, None),
+    "Perplexity": ({"cost": {"total_cost": 0.1}}, Decimal("0.1")),
+    "Perplexity, in another form": ({"cost": {"total": 0.1}}, None),
 }
 
 

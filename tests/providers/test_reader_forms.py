@@ -375,3 +375,32 @@ def test_tokens_count_wherever_a_server_of_anthropics_protocol_names_them(
     ).tokens
 
     assert (tokens.prompt, tokens.output) == (100, 30)
+
+
+def test_a_compaction_on_the_server_is_billed_and_not_in_the_context() -> None:
+    iterations = [
+        {"type": "compaction", "input_tokens": 180_000, "output_tokens": 3500},
+        {"type": "message", "input_tokens": 23_000, "output_tokens": 1000},
+    ]
+    usage = {"input_tokens": 23_000, "output_tokens": 1000, "iterations": iterations}
+
+    tokens = read(AnthropicReader, *HI, {**END, "usage": usage}).tokens
+
+    assert (tokens.prompt, tokens.output, tokens.context) == (203_000, 4500, 24_000)
+
+
+def test_what_claude_thought_is_counted_as_reasoning() -> None:
+    usage = {"input_tokens": 9, "output_tokens": 50, "output_tokens_details": {"thinking_tokens": 30}}
+
+    tokens = read(AnthropicReader, *HI, {**END, "usage": usage}).tokens
+
+    assert (tokens.output, tokens.reasoning, tokens.context) == (20, 30, 59)
+
+
+@pytest.mark.parametrize("odd", [-1, 0.5, "much", {}], ids=str)
+def test_odd_details_of_tokens_cost_no_answer(odd: Any) -> None:
+    usage = {"prompt_tokens": 9, "completion_tokens": 5, "prompt_tokens_details": {"audio_tokens": odd}}
+
+    answer = read(ChatReader, {**chunk({"content": "Hi"}, "stop", usage=usage), "service_tier": ["odd"]})
+
+    assert answer.parts == (TextPart(text="Hi"),)

@@ -39,3 +39,24 @@ def test_a_single_entry_is_read_as_in_the_whole_table() -> None:
 def test_the_first_name_that_is_there_counts() -> None:
     assert read_entry(model_table.RELEASE, ["mode", "openai/gpt-5", "gpt-5", "gpt-4o"])["litellm_provider"] == "openai"
     assert read_entry(model_table.RELEASE, ["models", "mode", ""]) == {}
+
+
+SERVED = {"input_cost_per_token": 2e-06, "output_cost_per_token": 1e-05, "input_cost_per_token_priority": 4e-06}
+LONG = {"input_cost_per_token_above_200k_tokens": 4e-06}
+FEE = {"search_context_cost_per_query": 0.01}
+
+
+@pytest.mark.parametrize(
+    ("newer", "kept"),
+    [
+        ({"max_output_tokens": 9}, {*SERVED, *LONG, *FEE, "max_output_tokens"}),
+        ({"input_cost_per_token": "0.000002", "output_cost_per_token": "0.00001"}, {*SERVED, *FEE}),
+        ({"input_cost_per_token": "0.000003", "output_cost_per_token": "0.00001"}, set(list(SERVED)[:2])),
+        ({**SERVED, "input_cost_per_token_flex": 1e-06}, {*SERVED, "input_cost_per_token_flex"}),
+    ],
+    ids=["without prices", "the same ones", "others", "a table that has them all"],
+)
+def test_a_newer_entry_keeps_what_it_cannot_say_of_prices_that_are_the_same(
+    newer: dict[str, object], kept: set[str]
+) -> None:
+    assert litellm_table.merge_entries({**SERVED, **LONG, **FEE}, newer).keys() == kept

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from activities.model import model_table
-from activities.model.litellm_table import COLUMNS, read_table
+from activities.model.litellm_table import COLUMNS, SEARCH, read_table, search_fee
 
 CORRECTIONS: Final = Path(__file__).with_name("model_corrections.jsonl")
 _MODES: Final = ("chat", "responses")
@@ -34,6 +34,8 @@ def release_table() -> str:
 def _columns(entry: Mapping[str, Any]) -> dict[str, Any]:
     """What we read, as far as it says anything. No tools is something: unknown counts as able."""
     said = {name: value for name, value in entry.items() if COLUMNS.fullmatch(name) and value not in (None, [])}
+    if fee := search_fee(said):
+        said[SEARCH] = float(fee)  # for prompts of all sizes
     if "max_input_tokens" in said:
         said.pop("max_tokens", None)  # of the answer then
     return {name: value for name, value in said.items() if value is not False or name == "supports_function_calling"}

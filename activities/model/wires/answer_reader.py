@@ -3,7 +3,7 @@
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from decimal import Decimal
+from decimal import Decimal, DecimalException
 from typing import Any, Final
 
 from activities.model.failures import from_reported, object_message, reported_error
@@ -11,11 +11,13 @@ from activities.model.port import Finish, Finished, PartDelta, ToolCallDelta
 from activities.model.request_json import JsonDict
 from workflows.domain.errors import ModelError
 from workflows.domain.provider_failure import ProviderFailure
-from workflows.domain.usage import ReportedUsage, Tokens, normalize_usage
+from workflows.domain.usage import ReportedUsage, Terms, normalize_usage
 
 MAX_ANSWER_CHARS: Final = 16_000_000  # characters of an answer: only a broken model writes more
 _EXPLAINED: Final = (Finish.CONTENT_FILTER, Finish.PAUSE, Finish.UNKNOWN)
 _MOST_TOKENS: Final = 10**12
+_MAX_PLAUSIBLE_COST: Final = 10_000  # US dollars: upper bound of a believable answer
+_TICKS: Final = 10**10  # of xAI's, in a dollar
 _MALFORMED: Final = (AttributeError, LookupError, TypeError, ValueError)
 
 
@@ -41,10 +43,6 @@ class AnswerReader(ABC):
     @abstractmethod
     def reported_usage(self, usage: Any) -> ReportedUsage:
         """The counts of `usage`; any exception means another form."""
-
-    def reported_cost(self, usage: Any) -> Decimal | None:
-        """US dollars, if the provider says any."""
-        return None
 
     @property
     def begun(self) -> bool:
@@ -89,17 +87,19 @@ class AnswerReader(ABC):
     def finish(self) -> Finished:
         """The end of the answer. Raises ModelError for a stream that stopped before."""
         if self.finish_reason is not None:
-            return Finished(self.finish_reason, self._tokens(), self.reported_cost(self.usage), self.explanation)
+            counted = self._counted()
+            cost = _reported_cost(self.usage) if isinstance(self.usage, dict) else None
+            return Finished(self.finish_reason, normalize_usage(counted), cost, self.explanation, counted.terms)
         raise self.broken_off()
 
-    def _tokens(self) -> Tokens:
+    def _counted(self) -> ReportedUsage:
         """Impossible counts, and those of another form, become 0: they are not worth losing an answer."""
         try:
             counts = self.reported_usage(self.usage) if self.usage else ReportedUsage()
         except _MALFORMED:
-            return Tokens()
-        possible = all(0 <= count < _MOST_TOKENS for count in dict(counts).values() if count is not None)
-        return normalize_usage(counts) if possible else Tokens()
+            return ReportedUsage()
+        found = (count for count in dict(counts).values() if count is not None and not isinstance(count, Terms))
+        return counts if all(0 <= count < _MOST_TOKENS for count in found) else ReportedUsage()
 
     def broken_off(self) -> ModelError:
         """For a stream that ended before its answer."""
@@ -147,3 +147,23 @@ def first_choice(choices: Any) -> JsonDict | None:
             found: JsonDict = choice
             return found
     return None
+
+
+def _reported_cost(usage: JsonDict) -> Decimal | None:
+    """The US dollars that a gateway or provider says it took. OpenRouter's 0 is one; others have that for unknown.
+
+    With the person's own key for the company behind it (`is_byok`), a gateway takes only its fee: the company's part is
+    beside it, or what it took is not known.
+    """
+    cost, details, ticks = usage.get("cost"), usage.get("cost_details"), usage.get("cost_in_usd_ticks")
+    own_key = usage.get("is_byok")
+    try:
+        if isinstance(cost, dict):  # Perplexity
+            cost = cost.get("total_cost")
+        dollars = Decimal(str(cost)) if cost is not None else Decimal(str(ticks)) / _TICKS
+        if own_key:
+            dollars += Decimal(str((details or {}).get("upstream_inference_cost")))
+        known = 0 < dollars < _MAX_PLAUSIBLE_COST or (dollars == 0 and own_key is False)
+    except (AttributeError, DecimalException, ValueError):  # no number
+        return None
+    return dollars if known else None

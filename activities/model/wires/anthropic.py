@@ -7,7 +7,7 @@ from typing import Any, Final
 from activities.model.port import Finish, PartDelta, ReasoningDelta, TextDelta, ToolCallDelta
 from activities.model.served_work import CONTAINER, is_served
 from activities.model.wires.answer_reader import AnswerReader, arguments_text, require_text
-from workflows.domain.usage import ReportedUsage
+from workflows.domain.usage import ReportedUsage, Terms, unusual
 
 _FINISHES: Final = {
     "end_turn": Finish.STOP,
@@ -18,6 +18,8 @@ _FINISHES: Final = {
     **dict.fromkeys(("pause_turn", "compaction"), Finish.PAUSE),  # in work of the provider's; behind its own summary
 }
 _CONTEXT_FULL: Final = "model_context_window_exceeded"
+_CONTEXT: Final = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens")
+_OWN_ITERATIONS: Final = ("message", "compaction")  # others are another model's
 
 
 class AnthropicReader(AnswerReader):
@@ -110,13 +112,32 @@ class AnthropicReader(AnswerReader):
     def _add_usage(self, usage: dict[str, Any] | None) -> None:
         """The newest counts are of the whole answer; a server that counts at its start or its end says 0 elsewhere."""
         known = self.usage or {}
-        counts = {name: n for name, n in (usage or {}).items() if isinstance(n, int) and (n or name not in known)}
-        self.usage = known | counts
+        self.usage = known | {name: value for name, value in (usage or {}).items() if value or name not in known}
 
     def reported_usage(self, usage: Any) -> ReportedUsage:
-        read, written = (usage.get(f"cache_{kind}_input_tokens", 0) for kind in ("read", "creation"))
-        prompt, answer = usage.get("input_tokens", 0) + read + written, usage.get("output_tokens", 0)
-        return ReportedUsage(input=prompt, output=answer, total=prompt + answer, cache_read=read, cache_write=written)
+        """What a compaction on the server took was billed, but is not in the context."""
+        billed = usage.get("iterations") or (usage,)
+        read, written = _sum(billed, "cache_read_input_tokens"), _sum(billed, "cache_creation_input_tokens")
+        output, thoughts = _sum(billed, "output_tokens"), usage.get("output_tokens_details") or {}
+        caches = [each.get("cache_creation") or {} for each in billed]
+        if not any(caches):
+            caches = [usage.get("cache_creation") or {}]
+        surcharges = map(unusual, (usage.get("speed"), usage.get("inference_geo")))
+        return ReportedUsage(
+            input=_sum(billed, "input_tokens") + read + written,
+            output=output,
+            total=_sum((usage,), *_CONTEXT),
+            reasoning=min(thoughts.get("thinking_tokens") or 0, output),
+            cache_read=read,
+            cache_write=written,
+            terms=Terms(
+                service=unusual(usage.get("service_tier")),
+                surcharges=tuple(filter(None, surcharges)),
+                cache_write_long=_sum(caches, "ephemeral_1h_input_tokens"),
+                searches=(usage.get("server_tool_use") or {}).get("web_search_requests") or 0,
+                unpriced=any(each.get("type", "message") not in _OWN_ITERATIONS for each in billed),
+            ),
+        )
 
     def _end(self, delta: dict[str, Any]) -> Iterator[PartDelta]:
         reason, details = delta.get("stop_reason"), delta.get("stop_details") or {}
@@ -139,3 +160,7 @@ def _add_to(block: dict[str, Any], delta: dict[str, Any]) -> None:
     for name, piece in delta.items():
         if name != "type" and piece is not None:
             block[name] = (block.get(name) or "") + piece
+
+
+def _sum(counted: Iterable[dict[str, Any]], *names: str) -> int:
+    return sum(each.get(name) or 0 for each in counted for name in names)

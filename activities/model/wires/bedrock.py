@@ -7,7 +7,7 @@ from activities.model.failures import object_message, original_status
 from activities.model.port import Finish, PartDelta, ReasoningDelta, TextDelta, ToolCallDelta
 from activities.model.wires.answer_reader import AnswerReader, require_text
 from workflows.domain.errors import ModelError
-from workflows.domain.usage import ReportedUsage
+from workflows.domain.usage import ReportedUsage, Terms, unusual
 
 REASONING: Final = "reasoningContent"
 _FINISHES: Final = {  # malformed_model_output, malformed_tool_use: unknown ones
@@ -31,6 +31,7 @@ class ConverseReader(AnswerReader):
         super().__init__(provider)
         self._thoughts: dict[int, dict[str, str]] = {}
         self._calls: set[int] = set()  # not those that the service carries out
+        self._served: dict[str, Any] = {}  # what says how
 
     def events(self, event: Any) -> Iterator[PartDelta]:
         for name, content in event.items():
@@ -44,7 +45,7 @@ class ConverseReader(AnswerReader):
                 case "messageStop":
                     self._set_finish(content["stopReason"])
                 case "metadata":
-                    self.usage = content["usage"]
+                    self.usage, self._served = content["usage"], content
                     self.ended = self.finish_reason is not None
                 case "failure":
                     raise self._reported(*content)
@@ -81,7 +82,20 @@ class ConverseReader(AnswerReader):
     def reported_usage(self, usage: Any) -> ReportedUsage:
         read, written = (usage.get(f"cache{kind}InputTokens") or 0 for kind in ("Read", "Write"))
         prompt, answer = usage["inputTokens"] + read + written, usage["outputTokens"]
-        return ReportedUsage(input=prompt, output=answer, total=prompt + answer, cache_read=read, cache_write=written)
+        latency = unusual((self._served.get("performanceConfig") or {}).get("latency"))
+        long = (each["inputTokens"] for each in usage.get("cacheDetails") or () if each["ttl"] != "5m")
+        return ReportedUsage(
+            input=prompt,
+            output=answer,
+            total=prompt + answer,
+            cache_read=read,
+            cache_write=written,
+            terms=Terms(
+                service=unusual((self._served.get("serviceTier") or {}).get("type")),
+                surcharges=(latency,) if latency else (),
+                cache_write_long=sum(long),
+            ),
+        )
 
     def _set_finish(self, reason: str) -> None:
         if reason == _CONTEXT_FULL:

@@ -1,7 +1,6 @@
 """OpenAI's chat completions, as it and many others send them: their chunks as our events."""
 
 from collections.abc import Iterable, Iterator
-from decimal import Decimal, DecimalException
 from typing import Any, Final
 
 from activities.model.chat_format import CALL_EXTRA, CHUNK, DETAIL, FIELD, REASONING
@@ -9,7 +8,7 @@ from activities.model.port import Finish, PartDelta, ReasoningDelta, TextDelta, 
 from activities.model.request_json import JsonDict
 from activities.model.wires.answer_reader import AnswerReader, arguments_text, first_choice, require_text
 from activities.model.wires.think_tags import ThinkTags
-from workflows.domain.usage import ReportedUsage
+from workflows.domain.usage import ReportedUsage, Terms, unusual
 
 _FINISHES: Final = {  # in any case
     **dict.fromkeys(("stop", "eos", "eos_token", "end"), Finish.STOP),  # Together; text-generation-inference; gateways
@@ -31,8 +30,6 @@ _NATIVE_FINISHES: Final = {  # `native_finish_reason` of OpenRouter, where it sa
 }
 _BROKEN_OFF: Final = ("error", "network_error", "insufficient_system_resource")  # OpenRouter; Z.ai; DeepSeek
 _CONTEXT_FULL: Final = "model_context_window_exceeded"  # Z.ai, and Claude behind gateways
-_MAX_PLAUSIBLE_COST: Final = 10_000  # upper bound of a believable answer
-_TICKS: Final = 10**10  # of xAI's, in a dollar
 _SELDOM: Final = ("error", "base_resp", "x_groq")  # members besides choices that may report an error
 _TEXT_ALONE: Final = frozenset({"role", "content"})
 _JOINED: Final = ("text", "summary")  # members of a detail of reasoning that come in pieces
@@ -50,12 +47,13 @@ class ChatReader(AnswerReader):
         self._tags = ThinkTags()
         self._refused = False
         self._call = 0  # the newest one's index
+        self._service: Any = None  # the tier that served the answer
 
     def events(self, event: Any) -> Iterable[PartDelta]:
         if not (choices := event.get("choices")) or not event.keys().isdisjoint(_SELDOM):
             self._raise_error(event)
         if usage := event.get("usage"):
-            self.usage = usage
+            self.usage, self._service = usage, event.get("service_tier")
         choice = first_choice(choices)
         return self._choice(choice) if choice else ()  # some end with a chunk of tokens alone
 
@@ -116,22 +114,12 @@ class ChatReader(AnswerReader):
             cache_write=prompt.get("cache_creation_tokens")
             or prompt.get("cache_write_tokens")  # OpenRouter
             or usage.get("cache_creation_input_tokens"),
+            terms=Terms(
+                service=unusual(self._service),
+                input_audio=prompt.get("audio_tokens") or 0,
+                output_audio=completion.get("audio_tokens") or 0,
+            ),
         )
-
-    def reported_cost(self, usage: Any) -> Decimal | None:
-        """The US dollars that OpenRouter and other gateways took (`cost`), or xAI (`cost_in_usd_ticks`).
-
-        None if that may not be all: with the person's own key for the company behind it (`is_byok`) a gateway takes
-        only its fee, often 0.
-        """
-        if not isinstance(usage, dict) or usage.get("is_byok"):
-            return None
-        cost, ticks = usage.get("cost"), usage.get("cost_in_usd_ticks")
-        try:
-            dollars = Decimal(str(cost)) if cost is not None else Decimal(str(ticks)) / _TICKS
-            return dollars if 0 < dollars < _MAX_PLAUSIBLE_COST else None
-        except (DecimalException, ValueError):  # no number
-            return None
 
     def _delta(self, delta: JsonDict) -> Iterable[PartDelta]:
         content = delta.get("content")

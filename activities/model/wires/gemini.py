@@ -6,7 +6,7 @@ from uuid import uuid4
 
 from activities.model.port import Finish, PartDelta, ReasoningDelta, TextDelta, ToolCallDelta
 from activities.model.wires.answer_reader import AnswerReader, arguments_text, first_choice, require_text
-from workflows.domain.usage import ReportedUsage
+from workflows.domain.usage import ReportedUsage, Terms, unusual
 
 SIGNATURE: Final = "thoughtSignature"
 _BLOCKED: Final = (
@@ -27,6 +27,7 @@ class GeminiReader(AnswerReader):
     def __init__(self, provider: str) -> None:
         super().__init__(provider)
         self._calls = 0
+        self._searches: set[str] = set()  # what it has asked Google
 
     def events(self, event: Any) -> list[PartDelta]:
         if not (candidates := event.get("candidates")) or "error" in event:
@@ -40,6 +41,8 @@ class GeminiReader(AnswerReader):
         added: list[PartDelta] = []
         for part in (candidate.get("content") or {}).get("parts") or ():
             added += self._part(part)
+        if grounding := candidate.get("groundingMetadata"):
+            self._searches.update(grounding.get("webSearchQueries") or ())
         if reason := candidate.get("finishReason"):
             self._set_finish(reason, candidate.get("finishMessage"))
         return added
@@ -74,4 +77,15 @@ class GeminiReader(AnswerReader):
             total=usage.get("totalTokenCount"),
             reasoning=thoughts,
             cache_read=usage.get("cachedContentTokenCount"),
+            terms=Terms(
+                service=unusual(usage.get("trafficType") or usage.get("serviceTier")),
+                input_audio=max(0, _audio(usage, "promptTokensDetails") - _audio(usage, "cacheTokensDetails")),
+                cache_read_audio=_audio(usage, "cacheTokensDetails"),
+                output_audio=_audio(usage, "candidatesTokensDetails"),
+                searches=len(self._searches),
+            ),
         )
+
+
+def _audio(usage: dict[str, Any], details: str) -> int:
+    return sum(each.get("tokenCount") or 0 for each in usage.get(details) or () if each.get("modality") == "AUDIO")

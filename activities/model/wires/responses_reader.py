@@ -12,7 +12,7 @@ from typing import Any, Final
 from activities.model.port import Finish, PartDelta, ReasoningDelta, TextDelta, ToolCallDelta
 from activities.model.request_json import JsonDict
 from activities.model.wires.answer_reader import AnswerReader, require_text
-from workflows.domain.usage import ReportedUsage
+from workflows.domain.usage import ReportedUsage, Terms, unusual
 
 ITEM: Final = "item"  # of reasoning
 _INCOMPLETE_FINISHES: Final = {
@@ -20,6 +20,7 @@ _INCOMPLETE_FINISHES: Final = {
     "content_filter": Finish.CONTENT_FILTER,
     **dict.fromkeys(("max_messages", "steered"), Finish.PAUSE),  # whole up to there
 }
+_UNPRICED: Final = frozenset({"code_interpreter_call", "file_search_call", "image_generation_call"})
 _CALL: Final = "response.function_call_arguments"
 _REFUSAL: Final = "response.refusal"
 _REASONING: Final = ("response.reasoning_summary_text", "response.reasoning_text")
@@ -71,6 +72,7 @@ class ResponsesReader(AnswerReader):
         self._numbers = count()
         self._calls: set[str | None] = set()  # their ids
         self._refused = False
+        self._response: JsonDict = {}  # with all that it has to say
 
     def events(self, event: Any) -> Iterable[PartDelta]:
         type = event.get("type") or self._without_type(event)
@@ -166,7 +168,7 @@ class ResponsesReader(AnswerReader):
 
     def _end(self, response: JsonDict) -> Iterator[PartDelta]:
         yield from self._unseen(response.get("output") or ())
-        self.usage = response.get("usage")
+        self.usage, self._response = response.get("usage"), response
         self.end_as(self._finish(response), (response.get("incomplete_details") or {}).get("reason"))
         self.ended = True
 
@@ -187,6 +189,7 @@ class ResponsesReader(AnswerReader):
 
     def reported_usage(self, usage: Any) -> ReportedUsage:
         details: JsonDict = usage.get("input_tokens_details") or {}
+        tools = [each["type"] for each in self._response.get("output") or ()]
         return ReportedUsage(
             input=usage.get("input_tokens"),
             output=usage.get("output_tokens"),
@@ -194,6 +197,12 @@ class ResponsesReader(AnswerReader):
             reasoning=(usage.get("output_tokens_details") or {}).get("reasoning_tokens"),
             cache_read=details.get("cached_tokens"),
             cache_write=details.get("cache_write_tokens"),
+            terms=Terms(
+                service=unusual(self._response.get("service_tier")),
+                cache_write_long=(details.get("cache_write_tokens_details") or {}).get("ttl_12h_tokens") or 0,
+                searches=tools.count("web_search_call"),
+                unpriced=not _UNPRICED.isdisjoint(tools),
+            ),
         )
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from activities.model.litellm_table import facts_of_entry
 from activities.model.wires.router import WireRouter
-from workflows.domain.usage import PriceTier, Tokens, cost
+from workflows.domain.usage import PriceTier, Tokens
 
 
 async def test_a_known_model_has_a_price_and_limits(adapter: WireRouter) -> None:
@@ -52,7 +52,8 @@ async def test_an_unknown_model_has_no_price_and_no_limits(adapter: WireRouter) 
 async def test_an_answer_costs_what_a_prompt_of_its_length_does(
     adapter: WireRouter, model: str, tokens: Tokens, dollars: str
 ) -> None:
-    assert cost(tokens, (await adapter.facts(model)).price) == Decimal(dollars)
+    price = (await adapter.facts(model)).price
+    assert price is not None and price.cost_of(tokens) == Decimal(dollars)
 
 
 @pytest.mark.parametrize(

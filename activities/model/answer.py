@@ -72,7 +72,7 @@ class AnswerStream:
             new = await self._complete(answer, model, agent, is_bounded(request.max_output, request.options), prepare)
         except (ValueError, TypeError, RecursionError) as error:
             raise model_failed(f"{model.name} gave an answer that cannot be stored: {error}") from error
-        return new.model_copy(update={"estimated": attempt.estimate(answer.tokens, model)})
+        return new.model_copy(update={"estimated": attempt.estimate(answer, model)})
 
     async def _stream(
         self, attempt: Attempt, model: ResolvedModel, request: ModelRequest, assembler: AnswerAssembler

@@ -30,6 +30,7 @@ from activities.model.retry_budget import (
     refusal_text,
     unreachable_text,
 )
+from activities.model.stream import Answer
 from activities.new_ids import new_id
 from activities.redact import Redactor
 from activities.store import attempts, deltas, faults, generations, model_limits, reservations
@@ -41,13 +42,12 @@ from activities.store.generations import BackoffPending, FailedAttempt, Generati
 from activities.store.journal import WORKER, Journal, SessionVersion, session_journal, write_optimistically
 from activities.store.model_answers import NewAnswer, StoredAnswer
 from activities.store.turns import TurnStatus
-from workflows.domain.budgets import Usage, produced
+from workflows.domain.budgets import Usage, produced, usage_of
 from workflows.domain.errors import Unavailable, UsageError
 from workflows.domain.fence import Fence
 from workflows.domain.generation import Generation
 from workflows.domain.ids import GenerationId, MessageId, Prefix, is_id
 from workflows.domain.provider_failure import ProviderFailure
-from workflows.domain.usage import Tokens
 from workflows.domain.wire import Request
 
 
@@ -215,17 +215,20 @@ class Attempt:
             await retry_while_unavailable(lambda: self._end_reservation(model, sent))
             self.reserved = None
 
-    def estimate(self, answer: Tokens, model: ResolvedModel) -> Usage | None:
-        """What an answer has used of a budget, if its provider did not count it."""
-        if self.reserved is None or answer.reported:
+    def estimate(self, answer: Answer, model: ResolvedModel) -> Usage | None:
+        """What an answer has used of a budget, if its provider did not count it, or its cost is not known."""
+        if self.reserved is None:
             return None
-        return self.reserved + produced(self.produced, model.price)
+        if not answer.tokens.reported:
+            return self.reserved + produced(self.produced, model.price, model.terms)
+        unknown = model.price is not None and answer.cost(model.price) is None
+        return usage_of(answer.tokens, model.price, answer.terms) if unknown else None
 
     async def _end_reservation(self, model: ResolvedModel, sent: bool) -> None:
         async with self.finishing_journal() as journal:
             ended = await reservations.release(journal, self.generation.id, self.fence)
             if ended is not None and sent:
-                answers = {self.generation.id: produced(self.produced, model.price)}
+                answers = {self.generation.id: produced(self.produced, model.price, model.terms)}
                 reservations.charge(journal, ended, answers=answers)
 
     async def _unreachable_text(self, model: ResolvedModel, failure: ProviderFailure) -> str | None:

@@ -16,7 +16,14 @@ from activities.model.headers import header_name, header_value
 from activities.model.keys import Keys, find_key
 from activities.model.litellm_providers import LITELLM_PROVIDERS
 from activities.model.model_families import default_options
-from activities.model.model_options import agent_options, find_variants, merge_layers, spell, unknown_variant_error
+from activities.model.model_options import (
+    agent_options,
+    find_variants,
+    merge_layers,
+    requested_terms,
+    spell,
+    unknown_variant_error,
+)
 from activities.model.other_programs_keys import PROGRAMS, find_foreign_keys
 from activities.model.output_limit import output_limit, split_options
 from activities.model.port import InputMessage, ModelFacts, ModelPort, ModelRequest
@@ -45,7 +52,7 @@ from workflows.domain.context_window import usable_tokens
 from workflows.domain.errors import UsageError
 from workflows.domain.ids import SessionId
 from workflows.domain.tool_offer import ToolOffer
-from workflows.domain.usage import Price
+from workflows.domain.usage import Price, Terms
 from workflows.domain.value import Value
 
 _KEY_FILES: Final = "The files with keys, of Holdfast and other programs,"
@@ -73,6 +80,10 @@ class ResolvedModel(Value):
     @property
     def price(self) -> Price | None:
         return self.facts.price
+
+    @property
+    def terms(self) -> Terms:
+        return requested_terms(self.options)
 
     def usable(self, compaction: Compaction) -> int:
         """As in `usable_tokens`."""

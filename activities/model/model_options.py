@@ -16,6 +16,7 @@ from workflows.domain.agents.agent import Agent
 from workflows.domain.config.merge import deep_merge
 from workflows.domain.config.provider_settings import ProviderModel
 from workflows.domain.errors import UsageError
+from workflows.domain.usage import Terms, unusual
 
 _NAMES: Final = {  # of the packages that OpenCode configures → here
     "cacheControl": "cache_control",
@@ -49,6 +50,7 @@ _OF_THINKING: Final = frozenset(
 ) | {"thinkingConfig", "thinking_budget"}
 _OF_RESPONSES: Final = ("reasoning_summary", "include")
 _SAMPLING: Final = ("temperature", "top_p")
+_ALL: Final = 10**12  # tokens: more than any prompt has
 
 
 def spell(options: Options, wire: Wire) -> dict[str, JsonValue]:
@@ -84,6 +86,19 @@ def agent_options(agent: Agent | None, endpoint: Endpoint, entry: ProviderModel)
     refuses = entry.temperature is False or REFUSES_SAMPLING.search(endpoint.name.lower())
     sampling = {name: value for name in _SAMPLING if (value := getattr(agent, name)) is not None and not refuses}
     return {**agent.options, **sampling}
+
+
+def requested_terms(options: Options) -> Terms:
+    """On which requests with these options ask to be served: an answer may be on others."""
+    service = unusual(options.get("service_tier", options.get("serviceTier")))
+    cache, performance = options.get("cache_control"), options.get("performanceConfig")
+    latency = performance.get("latency") if isinstance(performance, dict) else None
+    surcharges = map(unusual, (options.get("speed"), options.get("inference_geo"), latency))
+    return Terms(
+        service="priority" if service == "fast" else service,  # OpenAI's two words for it
+        surcharges=tuple(filter(None, surcharges)),
+        cache_write_long=_ALL if isinstance(cache, dict) and cache.get("ttl", "5m") != "5m" else 0,
+    )
 
 
 def find_variants(endpoint: Endpoint, entry: ProviderModel, facts: ModelFacts) -> dict[str, dict[str, JsonValue]]:

@@ -32,7 +32,7 @@ from workflows.domain.budgets import (
     estimate,
     produced,
     room,
-    unknown_price_text,
+    unpriced_text,
 )
 from workflows.domain.events.budgets import BudgetSpent
 from workflows.domain.generation import Purpose
@@ -73,7 +73,7 @@ async def reserve_aside(attempt: Attempt, known: Sequence[BudgetLimits], model: 
         async with attempt.finishing_journal() as journal:
             await _registered(attempt, journal)
             await _charge_lost(attempt, journal, model)
-            needed = estimate(context, model.max_output or DEFAULT_OUTPUT_LIMIT, model.price)
+            needed = estimate(context, model.max_output or DEFAULT_OUTPUT_LIMIT, model.price, model.terms)
             found = await _lock(journal, attempt)
             fits = all(isinstance(limit.room, Open) for limit in found)
             if fits:
@@ -202,8 +202,9 @@ def _ids(rows: Sequence[BudgetRow]) -> list[str]:
 
 
 def _require_price(known: Sequence[BudgetLimits], model: ResolvedModel) -> None:
-    if model.price is None and any(limits.cost is not None for limits in known):
-        raise model_failed(unknown_price_text(model.name))
+    why = unpriced_text(model.name, model.price, model.terms)
+    if why is not None and any(limits.cost is not None for limits in known):
+        raise model_failed(why)
 
 
 async def _registered(attempt: Attempt, journal: Journal) -> GenerationStatus:
@@ -216,7 +217,7 @@ async def _registered(attempt: Attempt, journal: Journal) -> GenerationStatus:
 async def _charge_lost(attempt: Attempt, journal: Journal, model: ResolvedModel, turn: TurnId | None = None) -> None:
     """Count requests that ended without a result and may have been sent: an earlier attempt, or another of the turn."""
     lost = await reservations.release_lost(journal, attempt.generation.id, turn)
-    answers = {attempt.generation.id: produced(attempt.produced_before, model.price)}
+    answers = {attempt.generation.id: produced(attempt.produced_before, model.price, model.terms)}
     reservations.charge(journal, *lost, answers=answers)
 
 
@@ -225,4 +226,4 @@ def _estimate(transcript: Transcript, model: ResolvedModel) -> Estimate:
     counted = answers[-1].body.tokens.context if answers else 0
     context = max(counted, estimate_tokens(transcript) + _INSTRUCTIONS)
     output = model.max_output or model.facts.max_output or DEFAULT_OUTPUT_LIMIT
-    return estimate(context, output, model.price)
+    return estimate(context, output, model.price, model.terms)

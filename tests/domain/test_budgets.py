@@ -7,7 +7,7 @@ import pytest
 from workflows.domain.budget_question import More, limit_question, read_choice
 from workflows.domain.budgets import BudgetLimits, Full, Open, Room, Scope, Spent, Unit, Usage, describe, estimate, room
 from workflows.domain.permissions.replies import AskDecision, Reply, decision_problem
-from workflows.domain.usage import Price
+from workflows.domain.usage import Price, Terms
 
 FIVE = BudgetLimits(cost=Decimal(5), steps=10)
 PRICE = Price(input=Decimal(3), output=Decimal(15))
@@ -37,6 +37,20 @@ def test_twenty_at_once_pass_a_limit_by_less_than_one_reservation() -> None:
             reserved += needed.whole
     assert needed.whole.cost == Decimal("0.78") and needed.sent.cost == Decimal("0.3")
     assert FIVE.cost is not None and FIVE.cost <= reserved.cost < FIVE.cost + needed.whole.cost
+
+
+def test_an_estimate_is_of_the_dearest_that_a_request_may_use_on_the_terms_it_asks_for() -> None:
+    usual = Price(input=Decimal(2), output=Decimal(3), reasoning=Decimal(4), cache_write=Decimal("2.5"))
+    price = usual.model_copy(update={"services": {"priority": Price(input=Decimal(10), output=Decimal(20))}})
+    asked, unknown = Terms(service="priority"), Terms(service="flex")
+
+    found = [estimate(1_000_000, 1_000_000, price, terms) for terms in (Terms(), asked, unknown)]
+
+    assert [(each.whole.cost, each.sent.cost) for each in found] == [
+        (Decimal("6.5"), Decimal("2.5")),
+        (Decimal(30), Decimal(10)),
+        (Decimal(30), Decimal(10)),
+    ]
 
 
 @pytest.mark.parametrize(

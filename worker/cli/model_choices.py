@@ -8,7 +8,7 @@ from pydantic import SecretStr
 from activities.model import catalogue
 from activities.model.catalogue import ModelChoice
 from activities.model.keys import Keys, find_key
-from activities.model.model_options import unknown_variant_error
+from activities.model.model_options import requested_terms, unknown_variant_error
 from activities.model.model_table import ModelTables
 from activities.model.providers import provider_named, split_model_id
 from activities.project.config_references import resolve
@@ -16,11 +16,11 @@ from worker.credential_handoff import CredentialEnvironment
 from worker.settings import Settings
 from workflows.domain.agents.agent import AgentMode
 from workflows.domain.agents.built_in import COMPACTION, TITLE
-from workflows.domain.budgets import unknown_price_text
+from workflows.domain.budgets import unpriced_text
 from workflows.domain.config.agent_selection import available_agents, hidden_agent, is_disabled
 from workflows.domain.config.allowed_models import is_allowed
 from workflows.domain.config.config import Config
-from workflows.domain.config.provider_settings import Provider
+from workflows.domain.config.provider_settings import Provider, ProviderModel
 from workflows.domain.errors import UsageError
 
 
@@ -92,8 +92,8 @@ def check_variant(settings: Settings, config: Config, model: str, variant: str) 
 
 
 def check_priced(settings: Settings, config: Config, model: str) -> None:
-    """Raises UsageError for a model whose price is not known: the turn's, or one that the configuration names for
-    subagents, summaries, titles or long conversations."""
+    """Raises UsageError for a model whose price is not known, or not with its options: the turn's, or one that the
+    configuration names for subagents, summaries, titles or long conversations."""
     tables = ModelTables(settings.models_file)
     for named in dict.fromkeys((model, *_other_models(config))):
         try:
@@ -102,8 +102,10 @@ def check_priced(settings: Settings, config: Config, model: str) -> None:
             if named == model:
                 raise
             continue  # it cannot be asked at all
-        if facts.price is None:
-            raise UsageError(unknown_price_text(named))
+        id, name = split_model_id(named)
+        entry = (config.provider.get(id) or Provider()).models.get(name) or ProviderModel()
+        if (why := unpriced_text(named, facts.price, requested_terms(entry.options))) is not None:
+            raise UsageError(why)
 
 
 def _other_models(config: Config) -> Iterator[str]:

@@ -20,7 +20,8 @@ def answer_chunks(answer: ScriptedAnswer, *, identity: str, model: str, prompt: 
     for delta in _deltas(answer, identity):
         yield {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
     yield {**head, "choices": [{"index": 0, "delta": {}, "finish_reason": answer.reason}]}
-    yield {**head, "choices": [], "usage": _usage(answer.usage or _estimate(answer, prompt))}
+    usage = answer.usage or _estimate(answer, prompt)
+    yield {**head, "choices": [], "usage": _usage(usage), "service_tier": usage.service}
 
 
 def _deltas(answer: ScriptedAnswer, identity: str) -> Iterator[ChunkDelta]:

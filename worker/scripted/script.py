@@ -84,12 +84,14 @@ class ScriptedCall(Value):
 
 
 class ScriptedUsage(Value):
-    """As providers report them: `input` includes `cached`, `output` includes `reasoning`."""
+    """As providers report them: `input` includes `cached`, `output` includes `reasoning`. `service`: the tier that
+    served the answer."""
 
     input: int
     output: int
     reasoning: int = 0
     cached: int = 0
+    service: str | None = None
 
 
 class ScriptedAnswer(Value):

@@ -5,7 +5,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Final, TypeAlias
 
-from workflows.domain.usage import Price, Tokens
+from workflows.domain.usage import STANDARD_TERMS, Price, Terms, Tokens
 from workflows.domain.value import Value
 
 _NEARLY: Final = Decimal("0.8")  # of a limit: the person gets a warning
@@ -137,22 +137,32 @@ def room(limits: BudgetLimits, used: Usage, reserved: Usage) -> Room:
     return Open(nearly=next((unit for unit, limit in limited if used.of(unit) >= limit * _NEARLY), None))
 
 
-def estimate(context: int, output: int, price: Price | None) -> Estimate:
-    """The most that a request with `context` tokens may use, if its answer may have `output` tokens."""
+def estimate(context: int, output: int, price: Price | None, terms: Terms = STANDARD_TERMS) -> Estimate:
+    """The most that a request with `context` tokens may use, if its answer may have `output` tokens: all that is sent
+    may be written to a cache, and all that comes may be reasoning."""
+    prompts = (Tokens(input=context), Tokens(cache_write=context))
+    answers = (Tokens(output=output), Tokens(reasoning=output))
     return Estimate(
-        whole=usage_of(Tokens(input=context, output=output), price, steps=1),
-        sent=usage_of(Tokens(input=context), price),
+        whole=_dearest((prompt + answer for prompt in prompts for answer in answers), price, terms, steps=1),
+        sent=_dearest(prompts, price, terms),
     )
 
 
-def produced(chars: int, price: Price | None) -> Usage:
+def _dearest(kinds: Iterable[Tokens], price: Price | None, terms: Terms, steps: int = 0) -> Usage:
+    return max((usage_of(each, price, terms, steps) for each in kinds), key=lambda usage: usage.cost)
+
+
+def produced(chars: int, price: Price | None, terms: Terms = STANDARD_TERMS) -> Usage:
     """What has come of an answer that broke off."""
-    return usage_of(Tokens(output=chars // _CHARS_PER_TOKEN), price)
+    return usage_of(Tokens(output=chars // _CHARS_PER_TOKEN), price, terms)
 
 
-def usage_of(tokens: Tokens, price: Price | None, steps: int = 0) -> Usage:
-    cost = price.rates(tokens.prompt).cost(tokens) if price is not None else Decimal(0)
-    return Usage(cost=cost, tokens=tokens.prompt + tokens.output + tokens.reasoning, steps=steps)
+def usage_of(tokens: Tokens, price: Price | None, terms: Terms = STANDARD_TERMS, steps: int = 0) -> Usage:
+    """At the dearest known rates if the price on these terms is not known."""
+    cost = price.cost_of(tokens, terms) if price is not None else Decimal(0)
+    if price is not None and cost is None:
+        cost = price.highest_cost(tokens)
+    return Usage(cost=cost or Decimal(0), tokens=tokens.prompt + tokens.output + tokens.reasoning, steps=steps)
 
 
 def describe(unit: Unit, amount: Decimal) -> str:
@@ -174,9 +184,17 @@ def describe_use(limits: BudgetLimits, used: Usage) -> Iterator[str]:
             yield f"{describe(unit, used.of(unit))} of {describe(unit, limit)}"
 
 
-def unknown_price_text(model: str) -> str:
+def unpriced_text(model: str, price: Price | None, terms: Terms) -> str | None:
+    """Why a limit of cost cannot be kept with a model whose options ask for these terms; None: it can be."""
     provider, _, name = model.partition("/")
+    remedy = f"write it as `provider.{provider}.models.{name}.cost` into your configuration"
+    if price is not None:
+        if price.cost_of(Tokens(input=1, output=1, cache_read=1, cache_write=1), terms) is not None:
+            return None
+        asked = filter(None, (terms.service, *terms.surcharges, "caching for long" if terms.cache_write_long else ""))
+        model += f" with what its options ask for ({', '.join(asked)})"
+        remedy = "leave that out"
     return (
-        f"The price of {model} is not known, so a limit of cost cannot be kept: write it as "
-        f"`provider.{provider}.models.{name}.cost` into your configuration, or limit the tokens instead (--max-tokens)."
+        f"The price of {model} is not known, so a limit of cost cannot be kept: {remedy}, or limit the tokens instead "
+        "(--max-tokens)."
     )

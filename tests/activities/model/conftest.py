@@ -27,9 +27,12 @@ async def adapter() -> AsyncIterator[WireRouter]:
 @pytest.fixture
 def open_model(rig: ActivityRig, adapter: WireRouter) -> Open:
     @asynccontextmanager
-    async def opened(*answers: ScriptedAnswer, **config: JsonValue) -> AsyncIterator[ModelRig]:
+    async def opened(
+        *answers: ScriptedAnswer, models: JsonValue = None, **config: JsonValue
+    ) -> AsyncIterator[ModelRig]:
         async with serve(Script(answers=answers)) as server:
-            provider = {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": server.url, "apiKey": "k"}}
+            options = {"baseURL": server.url, "apiKey": "k"}
+            provider = {"npm": "@ai-sdk/openai-compatible", "options": options, "models": models or {}}
             rig.config.mkdir()
             (rig.config / "opencode.json").write_text(json.dumps({"provider": {"scripted": provider}}))
             await rig.open_turn(**config)

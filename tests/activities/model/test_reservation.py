@@ -178,6 +178,29 @@ async def test_a_limit_of_cost_needs_a_price(open_model: Open) -> None:
         assert model.server.ledger.entries == []
 
 
+PRICED = {"model": {"cost": {"input": 10, "output": 100, "cache_write": 20}}}
+
+
+async def test_an_answer_of_unknown_cost_counts_by_an_estimate_and_its_tokens_as_they_are(open_model: Open) -> None:
+    dear = ScriptedAnswer(text="Hello.", usage=USAGE.model_copy(update={"service": "priority"}))
+    async with open_model(HELLO, dear, models=PRICED) as model:
+        await limit(model.rig, cost=Decimal(5))
+        await model.generate(model.request(limited=True))
+        assert await estimates(model.rig) == []
+        await model.generate(model.request(step=2, limited=True))
+        row = await found(model.rig)
+        assert (row.used.cost, row.estimated, row.tokens) == (Decimal("0.04"), Decimal("0.02"), 2200)
+        assert await estimates(model.rig) == [1100]
+
+
+async def test_under_a_limit_of_cost_nothing_is_asked_for_on_terms_without_a_price(open_model: Open) -> None:
+    async with open_model(HELLO, models={"model": {**PRICED["model"], "options": {"serviceTier": "flex"}}}) as model:
+        await limit(model.rig, cost=Decimal(5))
+        failure = await model.failure(model.request(limited=True))
+        assert "scripted/model with what its options ask for (flex)" in str(failure) and "--max-tokens" in str(failure)
+        assert model.server.ledger.entries == []
+
+
 async def reserve_for(top: ActivityRig, rig: ActivityRig, other: Generation, turn: TurnId | None) -> None:
     """All that the session at the `top` may use."""
     async with rig.journal() as journal:

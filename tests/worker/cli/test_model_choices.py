@@ -56,3 +56,10 @@ def test_each_model_that_a_session_may_ask_needs_a_price(
 )
 def test_what_is_not_asked_needs_none(settings: Settings, config: dict[str, Any]) -> None:
     check_priced(settings, Config.model_validate({"provider": {"own": OWN}, **config}), "own/priced", BY_FLAG)
+
+
+def test_what_a_models_options_ask_for_needs_a_price(settings: Settings) -> None:
+    own = {"models": {"priced": {"cost": {"input": 1}, "options": {"serviceTier": "priority", "speed": "fast"}}}}
+    found = Config.model_validate({"provider": {"own": {**OWN, **own}}})
+    with pytest.raises(UsageError, match=r"own/priced with what its options ask for \(priority, fast\)"):
+        check_priced(settings, found, "own/priced", BY_FLAG)

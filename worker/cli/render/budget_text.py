@@ -31,7 +31,7 @@ def budget_sentence(event: "Event") -> tuple[str, str | None] | None:
             return f"The budget of {scope_name(scope)} is raised by {describe(Unit(unit), Decimal(by))}.", None
         case UsageEstimated(cost=cost, tokens=tokens):
             dollars = describe(Unit.COST, Decimal(cost))
-            return f"No provider counted a request: an estimated {tokens:,} tokens, {dollars} count for it.", "dim"
+            return f"The use of a request is estimated: {tokens:,} tokens, {dollars} count for it.", "dim"
     return None
 
 

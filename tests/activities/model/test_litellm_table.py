@@ -19,7 +19,7 @@ async def test_a_known_model_has_a_price_and_limits(adapter: WireRouter) -> None
 
 
 async def test_a_model_without_a_rate_for_its_cache_has_none(adapter: WireRouter) -> None:
-    price = (await adapter.facts("groq/llama-guard-3-8b")).price
+    price = (await adapter.facts("command-r-plus-08-2024")).price
 
     assert price is not None and price.input > 0 and price.cache_read is None
 

@@ -57,7 +57,7 @@ def test_the_addresses_are_those_that_litellm_has_of_the_same_companies() -> Non
         ("opencode/gpt-9", Wire.RESPONSES),
         ("opencode/minimax-m2.5", Wire.CHAT),
         ("opencode/minimax-m2.5-free", Wire.ANTHROPIC),
-        ("opencode-go/qwen3.7-max", Wire.ANTHROPIC),
+        ("opencode-go/qwen3.8-flash", Wire.ANTHROPIC),
         ("zenmux/anthropic/claude-opus-4.5", Wire.CHAT),
     ],
 )

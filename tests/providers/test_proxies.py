@@ -42,7 +42,7 @@ MODELS = {  # of each wire
     "ollama": "ollama/llama3.1",
     "bedrock": "amazon-bedrock/amazon.nova-pro-v1:0",
     "vertex": "google-vertex/gemini-2.5-pro",
-    "litellm": "crusoe/some-model",
+    "litellm": "llamagate/some-model",
 }
 OWN = [wire for wire in MODELS if wire != "litellm"]
 PASSWORD = LOGIN.partition(":")[2]

@@ -38,7 +38,7 @@ MODELS = {  # wire → a model, and what its provider is configured as
     "anthropic": ("anthropic/claude-opus-4-5", {}),
     "gemini": ("google/gemini-2.5-pro", {}),
     "ollama": ("ollama/qwen3", {}),
-    "litellm": ("crusoe/some-model", {}),
+    "litellm": ("llamagate/some-model", {}),
 }
 every_wire = pytest.mark.parametrize("wire", MODELS)
 

@@ -1,6 +1,6 @@
-"""Writes the table of providers that are reached by key: of a checkout of models.dev's repository, and of litellm.
+"""Writes the table of providers that are reached by key: of models.dev's `api.json`, and of litellm.
 
-    python -m tests.providers.write_known_providers CHECKOUT
+    python -m tests.providers.write_known_providers FILE DATE
 
 models.dev has OpenCode's names of providers, their addresses, and the packages that name their protocols. From litellm
 come those that it asks by OpenAI's protocol, and models.dev does not have.
@@ -9,9 +9,7 @@ come those that it asks by OpenAI's protocol, and models.dev does not have.
 import json
 import os
 import re
-import subprocess
 import sys
-import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
 from importlib.metadata import version
@@ -49,7 +47,6 @@ LITELLM_NAMES: Final = {  # models.dev's names → litellm's of the same company
     "digitalocean": "gradient_ai",
     "fireworks-ai": "fireworks_ai",
     "friendli": "friendliai",
-    "github-models": "github",
     "gmicloud": "gmi",
     "llama": "meta_llama",
     **dict.fromkeys(("minimax-cn", "minimax-coding-plan", "minimax-cn-coding-plan"), "minimax"),
@@ -73,6 +70,20 @@ VARIABLES: Final = {  # further ones, of litellm and of other agents
     "togetherai": "TOGETHERAI_API_KEY",
     **dict.fromkeys(("zai", "zai-coding-plan"), "ZAI_API_KEY"),
 }
+RETAINED: Final = {  # as models.dev had them on 2026-07-02: names that people's files have
+    "github-models": {
+        "litellm": "github",
+        "wire": Wire.CHAT,
+        "address": "https://models.github.ai/inference",
+        "variables": ["GITHUB_TOKEN"],
+    },
+    "kimi-for-coding": {
+        "litellm": "kimi-for-coding",
+        "wire": Wire.ANTHROPIC,
+        "address": "https://api.kimi.com/coding/v1",
+        "variables": ["KIMI_API_KEY"],
+    },
+}
 ALIASES: Final = {"dashscope": "alibaba-cn", "fireworks": "fireworks-ai", "together": "togetherai"}
 _LOCAL: Final = ("http://127.0.0.1", "http://localhost")
 # litellm asks them by OpenAI's protocol, with another sign-in or other members
@@ -82,9 +93,8 @@ _NOT_PLAIN: Final = (
 )
 
 
-def models_dev(checkout: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    for file in sorted((checkout / "providers").glob("*/provider.toml")):
-        id, known = file.parent.name, tomllib.loads(file.read_text("utf-8"))
+def models_dev(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    for id, known in sorted(json.loads(file.read_bytes()).items()):
         package = known["npm"]
         address = known.get("api") or ADDRESSES.get(package)
         wire = Wire.CHAT if package in ADDRESSES else WIRES.get(package)
@@ -98,17 +108,14 @@ def models_dev(checkout: Path) -> Iterator[tuple[str, dict[str, Any]]]:
                     "wire": wire,
                     "address": address.rstrip("/").removesuffix("/chat/completions"),
                     "variables": [*known["env"], *([VARIABLES[id]] if id in VARIABLES else [])],
-                    **_models(file.parent / "models", wire),
+                    **_models(known["models"], wire),
                 },
             )
 
 
-def _models(folder: Path, usual: Wire) -> dict[str, Any]:
+def _models(listed: dict[str, Any], usual: Wire) -> dict[str, Any]:
     """Patterns of the names that another protocol reaches than `usual`: a family's, if it reaches all of the family."""
-    wires = {
-        str(file.relative_to(folder).with_suffix("")): _wire(tomllib.loads(file.read_text("utf-8")), usual)
-        for file in sorted(filter(Path.is_file, folder.rglob("*.toml")))  # some are links to nothing
-    }
+    wires = {name: _wire(known, usual) for name, known in sorted(listed.items())}
     families: defaultdict[str, set[Wire]] = defaultdict(set)
     for name, wire in wires.items():
         families[_family(name)].add(wire)
@@ -141,12 +148,10 @@ def of_litellm(known: set[str]) -> Iterator[tuple[str, dict[str, Any]]]:
             yield id, {"litellm": id, "wire": Wire.CHAT, "address": address.rstrip("/"), "variables": variables}
 
 
-def table(checkout: Path) -> str:
+def table(file: Path, date: str) -> str:
     """The file's text: one provider on each line."""
-    git = ["git", "-C", str(checkout), "log", "-1", "--format=%H of %cs"]
-    commit = subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
-    sources = {"models.dev": commit, "litellm": version("litellm")}
-    found = dict(models_dev(checkout))
+    sources = {"models.dev": f"api.json of {date}", "litellm": version("litellm")}
+    found = RETAINED | dict(models_dev(file))
     found |= {alias: found[id] for alias, id in ALIASES.items()}
     found |= of_litellm(
         {
@@ -162,4 +167,4 @@ def table(checkout: Path) -> str:
 
 if __name__ == "__main__":
     isolate(os.environ)
-    providers.FILE.write_text(table(Path(sys.argv[1])))
+    providers.FILE.write_text(table(Path(sys.argv[1]), sys.argv[2]))

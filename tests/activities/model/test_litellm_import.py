@@ -61,7 +61,7 @@ async def run(model: str, ending: str, directory: Path) -> list[str]:
     """The output of a process that asked `model`, of a provider with its own address."""
     async with serve(Script(answers=(ScriptedAnswer(text="Hello"),))) as server:
         id = model.partition("/")[0]
-        own = {} if id == "crusoe" else {"baseURL": server.url}  # with one, litellm asks no provider
+        own = {} if id == "llamagate" else {"baseURL": server.url}  # with one, litellm asks no provider
         config = {"provider": {id: {"options": {**own, "apiKey": "k"}}}}
         command = [sys.executable, "-P", "-c", _PROGRAM + ending, model, json.dumps(config)]
         environment = {**os.environ, "SERVER": server.url, "PYTHONPATH": str(Path(__file__).resolve().parents[3])}
@@ -80,7 +80,7 @@ async def test_wires_of_our_own_need_no_litellm(tmp_path: Path, model: str) -> N
 
 
 async def test_nothing_of_litellm_and_the_libraries_below_it_is_replaced(tmp_path: Path) -> None:
-    assert await run("crusoe/some-model", _REPLACED, tmp_path) == ["True"]
+    assert await run("llamagate/some-model", _REPLACED, tmp_path) == ["True"]
 
 
 @pytest.mark.parametrize(
@@ -91,10 +91,10 @@ async def test_nothing_of_litellm_and_the_libraries_below_it_is_replaced(tmp_pat
         (("own",), {}, False),
         (("anthropic",), {"GEMINI_API_KEY": "k"}, False),
         (("groq",), {}, False),
-        (("crusoe",), {}, True),
+        (("llamagate",), {}, True),
         ((), {"MISTRAL_API_KEY": "k"}, False),
         ((), {"CO_API_KEY": "k"}, False),
-        ((), {"CRUSOE_API_KEY": "k"}, True),
+        ((), {"LLAMAGATE_API_KEY": "k"}, True),
     ],
 )
 def test_it_is_imported_beforehand_where_there_is_a_key_for_it(

@@ -9,5 +9,5 @@ from tests.providers.behaviours.script import Failure
 class LitellmWire(ChatWire):
     name = "by litellm"
     wire = Wire.LITELLM
-    model = "crusoe/some-model"
+    model = "llamagate/some-model"
     failures = {**ChatWire.failures, Failure.CREDIT: (402, error("Insufficient Balance"))}

@@ -14,7 +14,7 @@ from activities.failpoints import failpoint
 from activities.fault_limit import count_faults
 from activities.heartbeat import heartbeats, last_progress
 from activities.model.endpoints import ResolvedModel
-from activities.model.failures import Overflow, Retry, Stop, classify
+from activities.model.failures import FailureAction, Overflow, Retry, Stop, classify, refuses_files
 from activities.model.port import ModelRequest
 from activities.model.providers import split_model_id
 from activities.model.request_digest import RequestDigester
@@ -60,6 +60,22 @@ class Attempts:
         self.retry_budget = retry_budget
         self.release = release
         self.reached_addresses: set[tuple[str, str | None]] = set()  # providers and their addresses
+        self.blind_models: set[tuple[str, str | None]] = set()  # models and their addresses
+
+    def without_refused_files(self, model: ResolvedModel) -> ResolvedModel:
+        """The model as one that sees no pictures and documents, if it has refused some."""
+        if (model.name, model.endpoint.base_url) not in self.blind_models:
+            return model
+        return model.model_copy(update={"facts": model.facts.model_copy(update={"images": False, "documents": False})})
+
+    def decide(self, model: ResolvedModel, failure: ProviderFailure) -> FailureAction:
+        """As `classify`; but a model that is only guessed to see files, and refuses them, is asked again without."""
+        guessed = model.facts.guessed and (model.facts.images or model.facts.documents)
+        if not guessed or not refuses_files(failure):
+            return classify(failure)
+        self.blind_models.add((model.name, model.endpoint.base_url))
+        reason = f"{model.name} is asked again without pictures and documents: {failure.message}"
+        return Retry(reason=reason, few=True, status=failure.status)
 
     @asynccontextmanager
     async def start(self, request: Request, generation: Generation) -> AsyncIterator["Attempt"]:
@@ -192,7 +208,7 @@ class Attempt:
 
     async def failed(self, model: ResolvedModel, failure: ProviderFailure) -> ApplicationError:
         """Record a provider's failure; the engine's error: when to try again, or never."""
-        action = classify(failure)
+        action = self.shared.decide(model, failure)
         await self.end_reservation(model, sent=failure.begun)
         if (text := await self._unreachable_text(model, failure)) is not None:
             return model_failed(text)

@@ -11,6 +11,7 @@ from activities.model.endpoint import Endpoint
 from activities.model.endpoints import protocol_of
 from activities.model.litellm_providers import LITELLM_PROVIDERS, TEXT_ONLY
 from activities.model.litellm_table import ModelTable
+from activities.model.model_names import is_older
 from activities.model.model_options import find_variants
 from activities.model.model_table import ModelTables
 from activities.model.other_programs_keys import BY_SIGN_IN
@@ -71,7 +72,7 @@ def list_models(id: str, providers: Mapping[str, Provider], table: ModelTable, t
     for name, entry in configured.models.items():
         family = f"{protocol}/{entry.id or name}"
         known = litellm_table.find_facts(table, family)
-        if known == ModelFacts():
+        if known.guessed:
             family = f"{protocol}/{name}"
             known = litellm_table.find_facts(table, family)
         facts = merge_facts(id, entry, known)
@@ -114,15 +115,40 @@ def _family_and_facts(
     entry = configured.models.get(name) or ProviderModel()
     protocol = protocol_of(id, configured, configured.options.base_url)
     family = f"{protocol}/{entry.id or name}"
-    if (known := tables.facts(family)) == ModelFacts():
+    if (known := tables.facts(family)).guessed:
         family = f"{protocol}/{name}"
         known = tables.facts(family)
     return family, merge_facts(id, entry, known)
 
 
+class TableMatch(Value):
+    """Whether no table has a model, nor the configuration. It then has the facts of the model `alike`, by the name that
+    this has in the tables; None: none."""
+
+    unknown: bool = False
+    alike: str | None = None
+
+
+def match_model(model: str, providers: Mapping[str, Provider], tables: ModelTables) -> TableMatch:
+    """What the tables have for a name ("provider/model"). Names that are a person's own, those of deployments and of
+    models on this machine, are not unknown: no newer table has them.
+
+    Raises UsageError for a provider that cannot be asked.
+    """
+    id, name = split_model_id(model)
+    check_provider(id, providers)
+    configured = providers.get(id) or Provider()
+    protocol = protocol_of(id, configured, configured.options.base_url)
+    here = (provider_named(id).address or "").startswith("http://127.")
+    own_names = protocol == AZURE or here or not _serves_table_models(id, protocol)
+    if own_names or name in configured.models or not tables.facts(f"{protocol}/{name}").guessed:
+        return TableMatch()
+    return TableMatch(unknown=True, alike=litellm_table.find_relative(tables.all(), f"{protocol}/{name}"))
+
+
 def nearest_model(model: str, providers: Mapping[str, Provider], tables: ModelTables, today: date) -> str | None:
     """The model that was probably meant by a name ("provider/model") that neither the configuration nor a table has;
-    None for a name that is known, or that resembles none.
+    None for a name that is known, that resembles none, or that names a newer model than those that are known.
 
     Raises UsageError for a provider that cannot be asked.
     """
@@ -130,10 +156,11 @@ def nearest_model(model: str, providers: Mapping[str, Provider], tables: ModelTa
     configured = providers.get(id) or Provider()
     protocol = protocol_of(id, configured, configured.options.base_url)
     own_names = protocol == AZURE  # of deployments
-    if own_names or name in configured.models or tables.facts(f"{protocol}/{name}") != ModelFacts():
+    if own_names or name in configured.models or not tables.facts(f"{protocol}/{name}").guessed:
         return None
     names = [choice.model for choice in list_models(id, providers, tables.all(), today)]
-    return next(iter(get_close_matches(model.lower(), names, n=1)), None)
+    near = next(iter(get_close_matches(model.lower(), names, n=1)), None)
+    return None if near is None or is_older(near, model) else near
 
 
 def _variants(id: str, family: str, configured: Provider, entry: ProviderModel, facts: ModelFacts) -> tuple[str, ...]:

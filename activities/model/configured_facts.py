@@ -17,10 +17,11 @@ def merge_facts(id: str, entry: ProviderModel, known: ModelFacts) -> ModelFacts:
     limits = {"context": limit.context, "max_input": limit.input or 0, "max_output": limit.output} if limit else {}
     price = {"price": _price(entry.cost)} if entry.cost else {"price": None} if is_subscription(id) else {}
     sees = {} if entry.attachment is None else {"images": entry.attachment, "documents": entry.attachment}
+    stated = {"guessed": False} if sees or entry.modalities is not None else {}
     if entry.modalities is not None:
         sees = {"images": "image" in entry.modalities.input, "documents": "pdf" in entry.modalities.input}
     thinks = {} if entry.reasoning is None else {"reasoning": entry.reasoning}
-    return known.model_copy(update={**limits, **price, **sees, **thinks})
+    return known.model_copy(update={**limits, **price, **sees, **thinks, **stated})
 
 
 def _price(prices: Prices) -> Price:

@@ -162,7 +162,7 @@ class EndpointResolver:
         """The endpoint of the model, the same endpoint with its family's name, and its facts."""
         endpoint = await self._endpoint(id, name, configured, entry)
         family, known = endpoint.model, await self._facts(endpoint, entry.id or name)
-        if entry.id and known == ModelFacts():  # a deployment's own name: the configuration has the model's
+        if entry.id and known.guessed:  # a deployment's own name: the configuration has the model's
             family = f"{family.partition('/')[0]}/{name}"
             known = await self.port.facts(family)
             endpoint = endpoint.model_copy(update={"behind": name})
@@ -180,7 +180,7 @@ class EndpointResolver:
     async def _facts(self, endpoint: Endpoint, name: str) -> ModelFacts:
         """The facts of a model that no table has for its region: those it has elsewhere, without the price."""
         known = await self.port.facts(endpoint.model)
-        if known.context or endpoint.name == name:
+        if (known.context and not known.guessed) or endpoint.name == name:
             return known
         return (await self.port.facts(f"{endpoint.provider}/{name}")).model_copy(update={"price": None})
 

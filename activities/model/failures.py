@@ -30,6 +30,10 @@ _OF_CODES: Final = {  # within a stream
     "insufficient_quota": "Quota exceeded. Check your plan and billing details.",
     "usage_not_included": "To use Codex with your ChatGPT plan, upgrade to Plus: https://chatgpt.com/explore/plus.",
 }
+_REFUSALS: Final = (400, 404, 415, 422, 500)  # the last one: llama.cpp's "image input is not supported"
+_OF_FILES: Final = re.compile(  # of servers that know pictures and PDF files, and of those that know no such member
+    r"(?i)\b(images?|pdf|documents?)\b|image_url|vision|multi-?modal|modalit|must be a string|unknown variant"
+)
 _HTML_START: Final = re.compile(r"\s*<(!doctype|html)", re.IGNORECASE)
 _OF_GATEWAYS: Final = {
     401: "request was blocked by a gateway or proxy. Your authentication token may be missing or expired — try "
@@ -88,6 +92,11 @@ def classify(failure: ProviderFailure) -> FailureAction:
         headers=failure.headers,
         text=failure.body or "",
     )
+
+
+def refuses_files(failure: ProviderFailure) -> bool:
+    """Whether a refusal speaks of pictures, documents, or a content that is no text."""
+    return failure.status in _REFUSALS and bool(_OF_FILES.search(f"{failure.message} {failure.body}"))
 
 
 def retry_delay(

@@ -214,9 +214,10 @@ class Model:
         database = self.attempts.database
         config = await database.turn_configs.get(database, turn.turn_config)
         try:
-            return await self.endpoints.resolve(turn.model, config.config, agent=config.agent, variant=turn.variant)
+            model = await self.endpoints.resolve(turn.model, config.config, agent=config.agent, variant=turn.variant)
         except UsageError as error:
             return error
+        return self.attempts.without_refused_files(model)
 
     async def register(
         self,

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+from activities.model.model_names import ModelName, choose_relative, read_name
 from activities.model.port import ModelFacts
 from activities.model.table_entry import read_entry
 from workflows.domain.usage import Price, PriceTier
@@ -50,7 +51,8 @@ _OF_TERMS: Final = re.compile(
 )
 COLUMNS: Final = re.compile(  # those that are read here
     r"mode|litellm_provider|deprecation_date|max_(input_|output_|prompt_)?tokens|supported_output_modalities"
-    rf"|supports_(function_calling|vision|pdf_input|reasoning)|{_PRICES.pattern}|{_OF_TERMS.pattern}"
+    r"|reasoning_effort_levels|supports_(function_calling|vision|pdf_input|reasoning)"
+    rf"|{_PRICES.pattern}|{_OF_TERMS.pattern}"
 )
 
 
@@ -106,7 +108,38 @@ def merge_entries(older: Mapping[str, Any], newer: Mapping[str, Any]) -> dict[st
 
 def find_facts(table: ModelTable, model: str) -> ModelFacts:
     """`model`: as in `Endpoint.model`."""
-    return facts_of_entry(find_entry(table, model) or {})
+    entry = find_entry(table, model)
+    return facts_of_entry(entry) if entry else guess_facts(table, model)
+
+
+def guess_facts(table: ModelTable, model: str) -> ModelFacts:
+    """For a model that the table does not have: all but the price of the one most like it. Without one, it may see
+    pictures, as most models do."""
+    alike = find_relative(table, model)
+    if alike is None:
+        return ModelFacts(images=True, guessed=True)
+    of_elsewhere = {"price": None, "responses": False, "guessed": True}
+    # how much of a window a program on this machine has is its own setting
+    limits = {"context": 0, "max_input": 0, "max_output": 0} if model.startswith("ollama_chat/") else {}
+    return facts_of_entry(table[alike]).model_copy(update={**of_elsewhere, **limits})
+
+
+def find_relative(table: ModelTable, model: str) -> str | None:
+    """The table's name of the model that is most like one that it does not have: the same one with its own company,
+    else another one of its family."""
+    asked = read_name(model)
+    return choose_relative(asked, _family(table, asked.company)) if asked else None
+
+
+def _family(table: ModelTable, company: str) -> dict[str, ModelName]:
+    named = (
+        (key, read_name(key)) for key, known in table.items() if provider_of(known) == company and _is_agent(known)
+    )
+    return {key: name for key, name in named if name is not None and name.company == company}
+
+
+def _is_agent(known: Mapping[str, Any]) -> bool:
+    return _context(known) > 0 and _can_call_tools(known)
 
 
 def _can_call_tools(known: Mapping[str, Any]) -> bool:
@@ -141,6 +174,7 @@ def facts_of_entry(known: Mapping[str, Any]) -> ModelFacts:
         images=bool(known.get("supports_vision")),
         documents=bool(known.get("supports_pdf_input")),
         reasoning=bool(known.get("supports_reasoning")),
+        efforts=None if (levels := known.get("reasoning_effort_levels")) is None else tuple(levels),
         responses=known.get("mode") == "responses",
     )
 

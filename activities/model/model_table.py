@@ -12,12 +12,14 @@ from activities.model.litellm_table import (
     ModelTable,
     facts_of_entry,
     find_entry,
+    guess_facts,
     merge_entries,
     names_in_table,
     provider_of,
     read_single_entry,
     read_table,
 )
+from activities.model.model_names import read_name
 from activities.model.port import ModelFacts
 from activities.model.table_entry import read_entry
 from workflows.domain.errors import UsageError
@@ -44,14 +46,15 @@ class ModelTables:
         self._fetched = fetched
 
     def facts(self, model: str) -> ModelFacts:
-        """What the tables say of a model, by its name in `Endpoint.model`, a newer one first."""
+        """What the tables say of a model, by its name in `Endpoint.model`, a newer one first; else a guess."""
         newer = self.fetched()
         entries = (
             read_single_entry(model),
             read_entry(RELEASE, names_in_table(model)),
             (newer and find_entry(newer.models, model)) or {},
         )
-        return facts_of_entry(reduce(merge_entries, entries))
+        known = reduce(merge_entries, entries)
+        return facts_of_entry(known) if known else guess_facts(self.all() if read_name(model) else {}, model)
 
     def all(self) -> ModelTable:
         """Every entry of every table, by the older one's name: litellm names those of some providers without."""

@@ -204,7 +204,9 @@ ModelEvent: TypeAlias = RequestAccepted | PartDelta | Finished
 class ModelFacts(Value):
     """A model's price (None: unknown), its limits in tokens (0: unknown), what it sees, and whether it can think.
 
-    `responses`: only OpenAI's Responses protocol reaches it.
+    `efforts`: how much it thinks on request; None: as others of its family. `responses`: only OpenAI's Responses
+    protocol reaches it. `guessed`: no table has the model; these are the facts of another one of its family, if there
+    is one.
     """
 
     price: Price | None = None
@@ -214,7 +216,9 @@ class ModelFacts(Value):
     images: bool = False
     documents: bool = False
     reasoning: bool = False
+    efforts: tuple[str, ...] | None = None
     responses: bool = False
+    guessed: bool = False
 
 
 class ModelPort(Protocol):

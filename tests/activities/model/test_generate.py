@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import re
+from base64 import b64encode
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from datetime import timedelta
@@ -27,7 +28,7 @@ from workflows.domain.errors import Unavailable
 from workflows.domain.events.generations import MessageCompleted, ModelRetry
 from workflows.domain.events.prompts import PromptTaken
 from workflows.domain.ids import answer_id
-from workflows.domain.messages import TextPart
+from workflows.domain.messages import FilePart, TextPart
 from workflows.domain.prompt import PromptMode
 from workflows.domain.wire import FINISH_STOPPED, StepResult
 
@@ -233,6 +234,46 @@ async def test_no_more_than_five_answers_of_a_step_are_begun_and_paid(open_model
     assert (last.type, last.non_retryable) == ("ModelFailed", True)
     assert "began 5 answers" in last.message
     assert len(model.server.ledger.entries) == 5
+
+
+TEXT_ALONE = (
+    Refuse(status=400, body={"error": {"message": "messages[1].content must be a string"}}),
+    Refuse(status=404, body={"error": {"message": "No endpoints found that support image input"}}),
+    Refuse(status=500, body={"error": {"message": "image input is not supported - hint: provide the mmproj"}}),
+)
+
+
+@pytest.mark.parametrize("refused", TEXT_ALONE, ids=lambda each: str(each.status))
+async def test_a_model_that_nobody_knows_is_sent_pictures_until_it_refuses_them(
+    open_model: Open, refused: Refuse
+) -> None:
+    picture = b64encode(b"GIF89a" + bytes((9, 0, 9, 0))).decode()
+    async with open_model(ScriptedAnswer(text="x", faults={1: refused})) as model:
+        await model.rig.prompt(
+            "What is it?", files=(FilePart(mime="image/gif", url=f"data:image/gif;base64,{picture}"),)
+        )
+        model.worker, request = model.started(), model.request()
+        first = await model.failure(request)
+        sent = str(model.sent)
+        await model.rested()
+        step = await model.generate(request, attempt=2)
+        (retry,) = [event for event in await model.rig.events() if isinstance(event, ModelRetry)]
+    assert (first.type, step) == ("ProviderFailed", StepResult(finish="stop"))
+    assert picture in sent and picture not in str(model.sent)
+    assert "[Not attached: this model cannot see pictures.]" in str(model.sent)
+    assert "scripted/model is asked again without pictures and documents: " in str(first)
+    assert (retry.attempt, retry.kind) == (1, str(refused.status))
+
+
+async def test_a_model_that_refuses_pictures_that_were_not_sent_again_fails_the_turn(open_model: Open) -> None:
+    refused = Refuse(status=400, body={"error": {"message": "no images, and no tools either"}})
+    async with open_model(ScriptedAnswer(text="x", faults={1: refused, 2: refused})) as model:
+        model.worker, request = model.started(), model.request()
+        first = await model.failure(request)
+        await model.rested()
+        second = await model.failure(request, attempt=2)
+    assert (first.non_retryable, second.non_retryable) == (False, True)
+    assert "refused the request (400): no images, and no tools either" in second.message
 
 
 @pytest.mark.parametrize("busy", [0, 4])

@@ -33,7 +33,7 @@ async def test_a_model_that_is_listed_without_a_price_has_none(adapter: WireRout
 async def test_an_unknown_model_has_no_price_and_no_limits(adapter: WireRouter) -> None:
     facts = await adapter.facts("openai/nobody-knows-it")
 
-    assert (facts.price, facts.context, facts.images) == (None, 0, False)
+    assert (facts.price, facts.context, facts.guessed) == (None, 0, True)
 
 
 @pytest.mark.parametrize(

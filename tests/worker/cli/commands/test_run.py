@@ -502,6 +502,7 @@ async def test_files_are_named_at_the_command_line_and_what_is_not_there_begins_
         missing = await person.run("run", "-m", "scripted/model", "--file", "gone.txt", "What is it?")
         ran = await person.run("run", "-m", "scripted/model", "What is it, and @c.txt#L1?", "-f", "docs/a b.txt")
         sent = await person.run("send", "last", "--file", "gone.txt", "And that?")
+        harness.configure_person(model={"attachment": False})
         for name in ("p.png", "q.png"):
             (harness.project / name).write_bytes(b"")
         unseen = await person.run("send", "last", "--queue", "--file", "p.png", "And that, @p.png, or @q.png?")

@@ -93,6 +93,8 @@ def _openai_rows() -> Iterator[AnswerCost]:
     yield _openai("cache written with priority", "0.0056", usage=written, service_tier="priority")
     searches = [{"type": "web_search_call", "id": "ws_1", "status": "completed"}] * 2
     yield _openai("searches", "0.02214", output=searches)
+    counted = {"web_search": {"num_requests": 1}}
+    yield _openai("searches, one of which only opened a page", "0.01214", output=searches, tool_usage=counted)
     yield _openai("another hosted tool", None, output=[{"type": "code_interpreter_call"}], litellm=False)
     yield _openai("a tier without a price", None, "openai/gpt-4.1-nano", service_tier="ultrafast", litellm=False)
     yield _openai("capacity that was paid in advance", None, service_tier="scale", litellm=False)

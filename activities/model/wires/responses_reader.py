@@ -190,6 +190,7 @@ class ResponsesReader(AnswerReader):
     def reported_usage(self, usage: Any) -> ReportedUsage:
         details: JsonDict = usage.get("input_tokens_details") or {}
         tools = [each["type"] for each in self._response.get("output") or ()]
+        searches: JsonDict = (self._response.get("tool_usage") or {}).get("web_search") or {}
         return ReportedUsage(
             input=usage.get("input_tokens"),
             output=usage.get("output_tokens"),
@@ -200,7 +201,7 @@ class ResponsesReader(AnswerReader):
             terms=Terms(
                 service=unusual(self._response.get("service_tier")),
                 cache_write_long=(details.get("cache_write_tokens_details") or {}).get("ttl_12h_tokens") or 0,
-                searches=tools.count("web_search_call"),
+                searches=searches.get("num_requests", tools.count("web_search_call")),  # not all of them are billed
                 unpriced=not _UNPRICED.isdisjoint(tools),
             ),
         )

@@ -37,8 +37,8 @@ class NewPart(Value):
 class NewAnswer(Value):
     """A complete answer to commit; only a step's has calls. `reminders_seal` as in `MessageCompleted`. `compaction`:
     what becomes of the context by it, or why nothing does. `title`: what a title's answer names the session.
-    `estimated`: what it has used of a budget, if its provider did not count it. `resolved`: the prompts whose files its
-    calls read, and the subagents that they mention."""
+    `estimated`: what it has used of a budget, if its provider did not count it, or its cost is unknown. `resolved`: the
+    prompts whose files its calls read, and the subagents that they mention."""
 
     body: AnswerMetadata
     reminders_seal: str | None = None

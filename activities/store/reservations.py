@@ -123,7 +123,7 @@ def charge(journal: Journal, *ended: ReservationRow, answers: Mapping[Generation
 
 
 def settle(journal: Journal, generation: Generation, answer: "AnswerMetadata", estimated: Usage | None) -> None:
-    """Count an answer, in the transaction that stores it; as `estimated` if its provider did not."""
+    """Count an answer, in the transaction that stores it; as `estimated` if that is not known."""
     tokens = answer.tokens
     used = estimated or Usage(tokens=tokens.prompt + tokens.output + tokens.reasoning)
     if answer.cost is not None:

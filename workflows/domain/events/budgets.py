@@ -56,7 +56,7 @@ class BudgetRaised(Value):
 
 
 class UsageEstimated(Value):
-    """What a request has used is estimated: it got no answer, or its provider did not count it."""
+    """The use of a request is estimated: it got no answer, its provider did not count it, or its cost is unknown."""
 
     type: Literal["usage.estimated"] = "usage.estimated"
     generation: GenerationId

@@ -139,9 +139,10 @@ class EndpointResolver:
         endpoint, behind, facts = await self._place(id, name, configured, entry)
         variants = find_variants(behind, entry, facts)
         chosen = _choose_variant(model, variant, agent, variants)
-        written: list[JsonValue] = [entry.options, agent_options(agent, behind, entry), variants.get(chosen or "", {})]
+        of_agent = agent_options(agent, behind, entry, facts)
+        written: list[JsonValue] = [entry.options, of_agent, variants.get(chosen or "", {})]
         endpoint, layers = await self._resolve_options(endpoint, written)
-        own, options = split_options(merge_layers([default_options(behind, thinks=facts.reasoning), *layers]))
+        own, options = split_options(merge_layers([default_options(behind, facts), *layers]))
         limit = own or output_limit(
             endpoint, facts.max_output, options, configured=entry.limit is not None, thinks=facts.reasoning
         )

@@ -175,6 +175,7 @@ def facts_of_entry(known: Mapping[str, Any]) -> ModelFacts:
         documents=bool(known.get("supports_pdf_input")),
         reasoning=bool(known.get("supports_reasoning")),
         efforts=None if (levels := known.get("reasoning_effort_levels")) is None else tuple(levels),
+        sampled=known.get("supports_temperature") is not False,
         responses=known.get("mode") == "responses",
     )
 

@@ -5,13 +5,14 @@ stands. A row names services, "WIRE:PROVIDER" by our name of the wire and litell
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
 from pydantic import JsonValue
 
 from activities.model.endpoint import Endpoint, Wire
+from activities.model.port import ModelFacts
 
 Options: TypeAlias = Mapping[str, JsonValue]
 Variants: TypeAlias = Mapping[str, Options]
@@ -24,38 +25,37 @@ class _Row(NamedTuple):
 
 
 class _VariantRow(NamedTuple):
+    """`variants`: with their options, or efforts in the form that the service has."""
+
     services: re.Pattern[str]
     models: re.Pattern[str]
-    variants: Variants
+    variants: Variants | str
+
+
+class _FormRow(NamedTuple):
+    services: re.Pattern[str]
+    models: re.Pattern[str]
+    form: Callable[[str], Options]
 
 
 def _row(services: str, models: str, **options: JsonValue) -> _Row:
     return _Row(re.compile(services), re.compile(models), options)
 
 
-def _variants(services: str, models: str, variants: Variants) -> _VariantRow:
+def _variants(services: str, models: str, variants: Variants | str) -> _VariantRow:
     return _VariantRow(re.compile(services), re.compile(models), variants)
 
 
-def _efforts(names: str, **more: JsonValue) -> Variants:
-    return {name: {"reasoning_effort": name, **more} for name in names.split()}
+def _form(services: str, models: str, form: Callable[[str], Options]) -> _FormRow:
+    return _FormRow(re.compile(services), re.compile(models), form)
 
 
-def _gateway_efforts(names: str) -> Variants:
-    """Efforts in the form that OpenRouter has for every model."""
-    return {name: {"reasoning": {"effort": name}} for name in names.split()}
-
-
-def _adaptive(names: str) -> Variants:
-    return {name: {"thinking": {"type": "adaptive", "display": "summarized"}, "effort": name} for name in names.split()}
+def _adaptive(name: str) -> Options:
+    return {"thinking": {"type": "adaptive", "display": "summarized"}, "effort": name}
 
 
 def _budgets(**tokens: int) -> Variants:
     return {name: {"thinking": {"type": "enabled", "budget_tokens": budget}} for name, budget in tokens.items()}
-
-
-def _levels(names: str) -> Variants:
-    return {name: {"thinkingConfig": {"includeThoughts": True, "thinkingLevel": name}} for name in names.split()}
 
 
 def _gemini_budgets(**tokens: int) -> Variants:
@@ -80,7 +80,6 @@ OPENAI_REASONS: Final = re.compile(r"(gpt-([5-9]|\d\d)|o\d|codex|gpt-daybreak)(?
 
 _ANY: Final = ""
 _LOW_TO_HIGH: Final = "low medium high"
-_ALL_EFFORTS: Final = "none minimal low medium high xhigh"
 _GEMINI_SAMPLED: Final = r"gemini-(2[.-]5|3-(flash|pro)|3[.-]1|3[.-]5-flash(?!-lite))([.:-]|$)"
 _CLAUDE_ADAPTIVE: Final = r"claude-(opus|sonnet|haiku)-(4[-.]([7-9]|\d\d)|[5-9]|\d\d)(?!\d)|claude-(fable|mythos)-"
 _GPT_5: Final = r"(^|/)gpt-([5-9]|\d\d)(?!.*-(chat|pro))"  # and later ones
@@ -121,23 +120,25 @@ _DEFAULTS_OF_THINKERS: Final = (  # the same, for models that the table knows to
     _row("^chat:(dashscope|alibaba-.*-cn)$", "^(?!.*kimi-k2-thinking)", enable_thinking=True),
 )
 
-_OPENAI_EFFORTS: Final = (  # model → efforts, the first that fits
-    ("deep-research", "medium"),
-    (r"gpt-5-chat", ""),
-    (r"gpt-5[.-]\d+.*-chat", "medium"),
-    (r"gpt-5[.-]?pro", "high"),
-    (r"gpt-5[.-]([3-9]|\d\d).*codex", "none low medium high xhigh"),
-    (r"gpt-5[.-]2.*codex|gpt-5.*codex-max", "low medium high xhigh"),
-    (r"gpt-5.*codex", _LOW_TO_HIGH),
-    (r"gpt-5[.-]\d+-pro", "medium high xhigh"),
-    (r"gpt-5[.-]1(?!\d)", "none low medium high"),
-    (r"gpt-5[.-]\d", "none low medium high xhigh"),
-    (r"gpt-5(?!\d)", "minimal low medium high"),
-    (r"gpt-([6-9]|\d\d)", "none low medium high xhigh"),
-    (r"(^|/)o\d", _LOW_TO_HIGH),
+# How services name an effort: the first row that fits counts.
+_FORMS: Final = (
+    _form(":openrouter$", _ANY, lambda name: {"reasoning": {"effort": name}}),
+    _form("^(anthropic|bedrock):", CLAUDE_ADAPTS.pattern, _adaptive),
+    _form(
+        "^(anthropic|bedrock):",
+        "claude",
+        lambda name: {"thinking": {"type": "enabled", "budget_tokens": 16_000}, "effort": name},
+    ),
+    _form("^anthropic:", "kimi", _adaptive),
+    _form("^anthropic:", _ANY, lambda name: {"effort": name}),
+    _form("^bedrock:", "nova", lambda name: {"reasoningConfig": {"type": "enabled", "maxReasoningEffort": name}}),
+    _form("^gemini:", _ANY, lambda name: {"thinkingConfig": {"includeThoughts": True, "thinkingLevel": name}}),
+    _form("^responses:", _ANY, lambda name: {"reasoning_effort": name, "reasoning_summary": "auto"}),
+    _form(_ANY, _ANY, lambda name: {"reasoning_effort": name}),
 )
 
-# The first row that fits counts, for models that think.
+# The first row that fits counts, for models that think and whose efforts no table has: as models.dev had most of a
+# family on 2026-09-28.
 _VARIANTS: Final = (
     _variants(
         "^(anthropic|chat):(?!nvidia)",
@@ -155,65 +156,63 @@ _VARIANTS: Final = (
             "thinking": {"chat_template_kwargs": {"thinking_mode": "enabled"}},
         },
     ),
-    _variants(":openrouter$", r"glm-5[.p-]2", _gateway_efforts("high xhigh")),
-    _variants("^anthropic:", r"glm-5[.p-]2", {name: {"effort": name} for name in ("high", "max")}),
-    _variants("^chat:", r"glm-5[.p-]2", _efforts("high max")),
-    _variants("^anthropic:", "kimi", _adaptive("low medium high xhigh max")),
+    _variants(":openrouter$", "glm-5[.p-]2|deepseek-v4", "high xhigh"),
+    _variants("^(anthropic|chat):", "glm-5[.p-]2", "high max"),
+    _variants(_ANY, r"glm-5[.p-]([3-9]|\d\d)", "low high max"),
+    _variants("^anthropic:", "kimi", "low medium high xhigh max"),
+    _variants(_ANY, r"kimi-k([3-9]|\d\d)", "low high max"),
+    _variants(":(cerebras|groq)$", r"qwen-?3[.-]8", "none low medium high"),
+    _variants(_ANY, r"qwen-?3[.-]8", "low medium xhigh"),
     _variants(_ANY, r"deepseek-(chat|reasoner|r1|v3)|minimax|glm|kimi|k2p|qwen|big-pickle", {}),
-    _variants(":openrouter$", "grok-3-mini", _gateway_efforts("low high")),
-    _variants(_ANY, "grok-3-mini", _efforts("low high")),
-    _variants("^(anthropic|bedrock):", _CLAUDE_ADAPTIVE, _adaptive("low medium high xhigh max")),
-    _variants("^(anthropic|bedrock):", r"claude-(opus|sonnet)-4[-.]6(?!\d)", _adaptive("low medium high max")),
-    _variants(
-        "^(anthropic|bedrock):",
-        r"claude-opus-4[-.]5(?!\d)",
-        {
-            name: {"thinking": {"type": "enabled", "budget_tokens": 16_000}, "effort": name}
-            for name in _LOW_TO_HIGH.split()
-        },
-    ),
-    _variants("^bedrock:", "^(?!.*(claude|nova))", _efforts(_LOW_TO_HIGH)),
-    _variants(
-        "^bedrock:",
-        "nova",
-        {name: {"reasoningConfig": {"type": "enabled", "maxReasoningEffort": name}} for name in _LOW_TO_HIGH.split()},
-    ),
-    _variants("^(anthropic|bedrock):", _ANY, _budgets(high=16_000, max=31_999)),
+    _variants(_ANY, "deepseek-(v4|flash)", "low high max"),
+    _variants(_ANY, "grok-3-mini", "low high"),
+    _variants(_ANY, _CLAUDE_ADAPTIVE, "low medium high xhigh max"),
+    _variants(_ANY, r"claude-(opus|sonnet)-4[-.]6(?!\d)", "low medium high max"),
+    _variants("^(anthropic|bedrock):", r"claude-opus-4[-.]5(?!\d)", _LOW_TO_HIGH),
+    _variants("^(anthropic|bedrock):", "claude", _budgets(high=16_000, max=31_999)),
+    _variants("^anthropic:", _ANY, _budgets(high=16_000, max=31_999)),
     _variants("^gemini:", r"gemini-2[.-]5-pro", _gemini_budgets(high=16_000, max=32_768)),
     _variants("^gemini:", r"gemini-2[.-]5", _gemini_budgets(high=16_000, max=24_576)),
-    _variants("^gemini:", "gemini-3.*flash", _levels("minimal low medium high")),
-    _variants("^gemini:", "gemini-3", _levels(_LOW_TO_HIGH)),
-    _variants("^gemini:", _ANY, _levels("low high")),
-    *(_variants(":openrouter$", models, _gateway_efforts(names)) for models, names in _OPENAI_EFFORTS),
-    _variants(":openrouter$", "gpt", _gateway_efforts(_ALL_EFFORTS)),
-    _variants(":openrouter$", _ANY, _gateway_efforts(_LOW_TO_HIGH)),
-    *(
-        _variants("^responses:(openai|azure|opencode)$", models, _efforts(names, reasoning_summary="auto"))
-        for models, names in _OPENAI_EFFORTS
-    ),
-    *(_variants("^(chat|litellm):azure$", models, _efforts(names)) for models, names in _OPENAI_EFFORTS),
-    _variants(":mistral$", r"mistral-(small-(2603|latest)|medium-(3\.5|2604))", _efforts("high")),
-    _variants(":cohere", _ANY, _efforts("none high")),  # docs.cohere.com, "Compatibility API"
+    _variants(_ANY, r"gemini-(3([.-][0-6])?-flash|flash-lite-latest)", "minimal low medium high"),
+    _variants("^gemini:", r"gemini-([3-9]|\d\d|flash)", _LOW_TO_HIGH),
+    _variants("^gemini:", _ANY, "low high"),
+    _variants(_ANY, "gpt-oss|deep-research", _LOW_TO_HIGH),
+    _variants(_ANY, r"gpt-5-chat", {}),
+    _variants(_ANY, r"gpt-5[.-]\d+.*-chat", "medium"),
+    _variants(_ANY, r"gpt-5[.-]?pro", "high"),
+    _variants(_ANY, r"gpt-5[.-]([3-9]|\d\d).*codex", "none low medium high xhigh"),
+    _variants(_ANY, r"gpt-5[.-]2.*codex|gpt-5.*codex-max", "low medium high xhigh"),
+    _variants(_ANY, r"gpt-5.*codex", _LOW_TO_HIGH),
+    _variants(_ANY, r"gpt-5[.-]\d+-pro", "medium high xhigh"),
+    _variants(_ANY, r"gpt-\d+.*astra", "low medium high xhigh max"),
+    _variants(_ANY, r"gpt-(5[.-]([6-9]|\d\d)|[6-9]|\d\d|daybreak)", "none low medium high xhigh max"),
+    _variants(_ANY, r"gpt-5[.-]1(?!\d)", "none low medium high"),
+    _variants(_ANY, r"gpt-5[.-]\d", "none low medium high xhigh"),
+    _variants(_ANY, r"gpt-5(?!\d)", "minimal low medium high"),
+    _variants(":openrouter$", "gpt", "none minimal low medium high xhigh"),
+    _variants(_ANY, r"mistral-(small-(2603|latest)|medium-(3[.-]5|2604|latest))", "none high"),
+    _variants(":cohere", _ANY, "none high"),  # docs.cohere.com, "Compatibility API"
     _variants(":(mistral|perplexity)$", _ANY, {}),
     # docs.x.ai, "Reasoning": the others refuse an effort
-    _variants(_ANY, r"grok-4\.[3-9](?!\d)|grok.*multi-agent", _efforts(_LOW_TO_HIGH)),
+    _variants(_ANY, r"grok-4\.[6-9](?!\d)|grok.*multi-agent", "low medium high xhigh"),
+    _variants(_ANY, r"grok-4\.3(?!\d)", "none low medium high"),
+    _variants(_ANY, r"grok-4\.[45](?!\d)", _LOW_TO_HIGH),
     _variants(_ANY, "grok", {}),
-    _variants(":groq$", "gpt-oss", _efforts(_LOW_TO_HIGH)),  # console.groq.com/docs/reasoning
-    _variants(":groq$", _ANY, _efforts("none low medium high")),
-    _variants(_ANY, "north-mini-code", _efforts("none high")),
-    _variants(_ANY, "deepseek-v4", _efforts("low medium high max")),
-    _variants(_ANY, _ANY, _efforts(_LOW_TO_HIGH)),
+    _variants(":groq$", _ANY, "none low medium high"),  # console.groq.com/docs/reasoning
+    _variants(_ANY, "north-mini-code", "none high"),
+    _variants(_ANY, "muse-spark", "minimal low medium high xhigh"),
+    _variants(_ANY, _ANY, _LOW_TO_HIGH),
 )
 
 
-def default_options(endpoint: Endpoint, *, thinks: bool) -> dict[str, JsonValue]:
-    """The options of a model's family; `thinks`: whether it can."""
-    return dict(_default_options(*_names(endpoint), thinks))
+def default_options(endpoint: Endpoint, facts: ModelFacts) -> dict[str, JsonValue]:
+    """The options of a model's family."""
+    return dict(_default_options(*_names(endpoint), facts.reasoning, facts.sampled))
 
 
 @lru_cache(maxsize=256)
-def _default_options(service: str, model: str, thinks: bool) -> Options:
-    sampling = next((row.options for row in _SAMPLING if _fits(row, service, model)), {})
+def _default_options(service: str, model: str, thinks: bool, sampled: bool) -> Options:
+    sampling = next((row.options for row in _SAMPLING if sampled and _fits(row, service, model)), {})
     if not re.search(_TAKES_TOP_K, service):
         sampling = {name: value for name, value in sampling.items() if name != "top_k"}
     known = (*_DEFAULTS, *_DEFAULTS_OF_THINKERS) if thinks else _DEFAULTS
@@ -222,9 +221,17 @@ def _default_options(service: str, model: str, thinks: bool) -> Options:
 
 
 def built_in_variants(endpoint: Endpoint) -> Variants:
-    """The variants of a model that thinks."""
+    """The variants of a model that thinks, and whose efforts no table has."""
     service, model = _names(endpoint)
-    return next(row.variants for row in _VARIANTS if _fits(row, service, model))
+    variants = next(row.variants for row in _VARIANTS if _fits(row, service, model))
+    return effort_variants(endpoint, variants.split()) if isinstance(variants, str) else variants
+
+
+def effort_variants(endpoint: Endpoint, efforts: Iterable[str]) -> Variants:
+    """The variants of a model that takes these efforts."""
+    service, model = _names(endpoint)
+    form = next(row.form for row in _FORMS if _fits(row, service, model))
+    return {name: form(name) for name in efforts}
 
 
 def binds_thoughts(endpoint: Endpoint) -> bool:
@@ -246,5 +253,5 @@ def _names(endpoint: Endpoint) -> tuple[str, str]:
     return f"{endpoint.wire}:{endpoint.model.partition('/')[0]}", endpoint.name.lower()
 
 
-def _fits(row: _Row | _VariantRow, service: str, model: str) -> bool:
+def _fits(row: _Row | _VariantRow | _FormRow, service: str, model: str) -> bool:
     return bool(row.services.search(service) and row.models.search(model))

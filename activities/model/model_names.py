@@ -54,9 +54,9 @@ def choose_relative(asked: ModelName, known: Mapping[str, ModelName]) -> str | N
 
     def likeness(name: str) -> tuple[object, ...]:
         each = family[name]
-        newer = each.version > asked.version
+        newer, versioned = each.version > asked.version, each.version != _NEWEST
         age = tuple(-part for part in each.version) if newer else each.version
-        return each.words == asked.words, not newer, age, -len(each.words ^ asked.words), name
+        return each.words == asked.words, versioned, not newer, age, -len(each.words ^ asked.words), name
 
     return max(family, key=likeness, default=None)
 

@@ -10,7 +10,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from activities.model.endpoint import Endpoint, Wire
-from activities.model.model_families import REFUSES_SAMPLING, Options, built_in_variants
+from activities.model.model_families import REFUSES_SAMPLING, Options, built_in_variants, effort_variants
 from activities.model.port import ModelFacts
 from workflows.domain.agents.agent import Agent
 from workflows.domain.config.merge import deep_merge
@@ -79,11 +79,13 @@ def _merge_two(below: dict[str, JsonValue], layer: Options) -> dict[str, JsonVal
     return deep_merge(below, dict(layer))
 
 
-def agent_options(agent: Agent | None, endpoint: Endpoint, entry: ProviderModel) -> dict[str, JsonValue]:
+def agent_options(
+    agent: Agent | None, endpoint: Endpoint, entry: ProviderModel, facts: ModelFacts
+) -> dict[str, JsonValue]:
     """An agent's own options, and its sampling where the model takes any."""
     if agent is None:
         return {}
-    refuses = entry.temperature is False or REFUSES_SAMPLING.search(endpoint.name.lower())
+    refuses = entry.temperature is False or not facts.sampled or REFUSES_SAMPLING.search(endpoint.name.lower())
     sampling = {name: value for name in _SAMPLING if (value := getattr(agent, name)) is not None and not refuses}
     return {**agent.options, **sampling}
 
@@ -113,7 +115,9 @@ def find_variants(endpoint: Endpoint, entry: ProviderModel, facts: ModelFacts) -
 
 
 def _family(endpoint: Endpoint, facts: ModelFacts) -> Mapping[str, Options]:
-    return built_in_variants(endpoint) if facts.reasoning else {}
+    if not facts.reasoning:
+        return {}
+    return built_in_variants(endpoint) if facts.efforts is None else effort_variants(endpoint, facts.efforts)
 
 
 def _within(options: Options, max_output: int) -> dict[str, JsonValue]:

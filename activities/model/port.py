@@ -204,9 +204,9 @@ ModelEvent: TypeAlias = RequestAccepted | PartDelta | Finished
 class ModelFacts(Value):
     """A model's price (None: unknown), its limits in tokens (0: unknown), what it sees, and whether it can think.
 
-    `efforts`: how much it thinks on request; None: as others of its family. `responses`: only OpenAI's Responses
-    protocol reaches it. `guessed`: no table has the model; these are the facts of another one of its family, if there
-    is one.
+    `efforts`: how much it thinks on request; None: as others of its family. `sampled`: it takes a temperature.
+    `responses`: only OpenAI's Responses protocol reaches it. `guessed`: no table has the model; these are the facts of
+    another one of its family, if there is one.
     """
 
     price: Price | None = None
@@ -217,6 +217,7 @@ class ModelFacts(Value):
     documents: bool = False
     reasoning: bool = False
     efforts: tuple[str, ...] | None = None
+    sampled: bool = True
     responses: bool = False
     guessed: bool = False
 

@@ -97,6 +97,8 @@ def _columns(provider: str, known: Mapping[str, Any]) -> dict[str, Any]:
         "max_output_tokens": limit.get("output"),
         "supports_function_calling": known.get("tool_call"),
         "supports_reasoning": known.get("reasoning"),
+        "reasoning_effort_levels": _efforts(known.get("reasoning_options")),
+        "supports_temperature": known.get("temperature"),
         "supports_vision": "image" in (modalities.get("input") or ()),
         "supports_pdf_input": "pdf" in (modalities.get("input") or ()),
         "supported_output_modalities": modalities.get("output"),
@@ -105,6 +107,14 @@ def _columns(provider: str, known: Mapping[str, Any]) -> dict[str, Any]:
     for above, rates in long.items():
         columns |= {f"{name}_above_{above // 1000}k_tokens": rate for name, rate in _prices(rates).items()}
     return {name: value for name, value in columns.items() if value is not None}
+
+
+def _efforts(options: list[Mapping[str, Any]] | None) -> list[str] | None:
+    """None: by switches and budgets only, or not said."""
+    levels = [each["values"] for each in options or () if each["type"] == "effort"]
+    if not levels:
+        return [] if options == [] else None
+    return ["none" if each is None else each for each in levels[0] if each != "default"]
 
 
 def _prices(rates: Mapping[str, Any]) -> dict[str, str]:

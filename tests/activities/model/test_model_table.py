@@ -9,6 +9,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
+from activities.model.catalogue import variants_of
 from activities.model.model_table import ModelTables
 from activities.model.table_fetch import fetch_table
 from workflows.domain.errors import UsageError
@@ -111,6 +112,27 @@ async def test_a_fetched_table_of_models_dev_is_read_with_its_tiers(tables: Tabl
     assert (facts.context, facts.max_output, facts.images, facts.documents, facts.reasoning) == (
         *(500_000, 64_000, True, False, True),
     )
+
+
+async def test_a_fetched_table_says_how_much_a_model_thinks_and_whether_it_takes_a_temperature(
+    tables: TableServer, tmp_path: Path
+) -> None:
+    options = {
+        "named": [{"type": "toggle"}, {"type": "effort", "values": [None, "default", "low", "huge"]}],
+        "none": [],
+        "switched": [{"type": "toggle"}, {"type": "budget_tokens", "min": 1}],
+        "odd": [{"type": "effort", "values": 5}],
+    }
+    models = {name: {"reasoning": True, "reasoning_options": each} for name, each in options.items()}
+    tables.pages["/api.json"] = {"groq": {"models": {**models, "unsaid": {"reasoning": True, "temperature": False}}}}
+    await fetch_table(f"{tables.url}api.json", tmp_path / "models.json")
+    known = ModelTables(tmp_path / "models.json")
+
+    efforts = {name: known.facts(f"groq/{name}").efforts for name in ("named", "none", "switched", "unsaid")}
+    assert efforts == {"named": ("none", "low", "huge"), "none": (), "switched": None, "unsaid": None}
+    assert known.facts("groq/odd").guessed
+    assert (known.facts("groq/named").sampled, known.facts("groq/unsaid").sampled) == (True, False)
+    assert variants_of("groq/named", {}, known) == ("none", "low", "huge")
 
 
 async def test_the_price_of_a_subscription_is_not_that_of_the_company(tables: TableServer, tmp_path: Path) -> None:

@@ -64,9 +64,9 @@ async def test_json_has_what_is_known_of_each_model(bare: CommandRunner) -> None
         "context": 131072,
         "output": 8192,
         "price": price,
-        "pictures": False,
+        "pictures": True,
         "pdf": False,
-        "reasoning": False,
+        "reasoning": True,
         "variants": [],
     }
     assert (second["context"], second["price"]) == (None, None)

@@ -69,7 +69,13 @@ CLAUDE_ADAPTS: Final = re.compile(
     r"claude-(opus|sonnet|haiku)-(4[-.]([6-9]|\d\d)|[5-9]|\d\d)(?!\d)|claude-(fable|mythos)-"
 )
 CLAUDE_TAKES_BUDGET: Final = re.compile(r"claude-\w+-4[-.]6(?!\d)")  # of those that adapt
-CLAUDE_ALWAYS_THINKS: Final = re.compile(r"claude-(fable|mythos)-")
+# "What's new in Claude Opus 5.5", "… Sonnet 5.5", "… Haiku 5.5": what these write between calls is in their thoughts,
+# which are empty unless their display is asked for; and all but Haiku cannot be told not to think
+CLAUDE_TALKS_IN_THOUGHTS: Final = re.compile(
+    r"claude-(fable|mythos)-|claude-(opus|sonnet|haiku)-(5[-.][5-9]|[6-9]|\d\d)(?!\d)"
+)
+CLAUDE_ALWAYS_THINKS: Final = re.compile(rf"(?!.*haiku).*({CLAUDE_TALKS_IN_THOUGHTS.pattern})")
+CLAUDE_THINKS_BETWEEN_CALLS: Final = re.compile(r"claude-sonnet-5[-.]5")  # instead of not at all
 _GENERATION: Final = re.compile(r"claude\D*(\d+)(?:[-.](\d{1,2})(?!\d))?")
 _BINDS_FROM: Final = 5, 1  # Claude's generation (Anthropic, "Prefix checks on thinking blocks")
 _GPT_BINDS: Final = re.compile(r"(^|[ /])gpt-([6-9]|\d\d)")

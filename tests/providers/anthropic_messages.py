@@ -64,6 +64,8 @@ _ID: Final = re.compile(r"[a-zA-Z0-9_-]+")
 _MARKS: Final = 4
 _THOUGHTS: Final = ("thinking", "redacted_thinking")
 _ADAPTIVE: Final = re.compile(r"claude-(opus|sonnet|haiku|fable|mythos)-([5-9]|4-[7-9])")
+_ALWAYS_THINKS: Final = re.compile(r"claude-(opus-5-5|sonnet-5-5|fable|mythos)")  # "Thinking can't be disabled"
+_BETWEEN_CALLS: Final = re.compile(r"claude-sonnet-5-5")  # `between_tools`, at an effort of high or less
 _TAKES_BOTH: Final = re.compile(r"claude-(opus|sonnet)-4-6")  # "Adaptive thinking": a budget works too, deprecated
 _CAPS: Final = {"claude-sonnet-4-5": 64_000}  # of an answer
 USAGE: Final = {
@@ -214,6 +216,12 @@ class Anthropic:
                 raise _refused("`max_tokens` must be greater than `thinking.budget_tokens`")
             if adapts:
                 raise _refused('"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive".')
+        if thinking.get("type") == "disabled" and _ALWAYS_THINKS.match(body["model"]):
+            raise _refused('"thinking.type.disabled" is not supported for this model.')
+        if thinking.get("type") == "between_tools":
+            deep = body.get("output_config", {}).get("effort") in ("xhigh", "max")
+            if deep or not _BETWEEN_CALLS.match(body["model"]):
+                raise _refused('"thinking.type.between_tools" is not supported for this model and effort.')
         if thinking.get("type") == "adaptive" and not (adapts or _TAKES_BOTH.match(body["model"])):
             raise _refused("adaptive thinking is not supported on this model")
         if thinking.get("type") in ("enabled", "adaptive") and body.get("temperature", 1) != 1:

@@ -203,16 +203,32 @@ ADAPTIVE: dict[str, Any] = {**BOUND, "display": "summarized"}
 UNBOUND: dict[str, Any] = {"type": "adaptive", "display": "summarized"}
 ERROR: dict[str, Any] = {"prefixMismatchBehavior": "error"}
 REFUSES: dict[str, Any] = {**UNBOUND, "block_binding": {"prefix_mismatch_behavior": "error"}}
+QUIET: dict[str, Any] = {**BOUND, "display": "omitted"}
+OFF: dict[str, Any] = {"thinking": {"type": "disabled"}}
+BETWEEN: dict[str, Any] = {"thinking": {"type": "between_tools"}}
 OPTIONS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    *(
+        (model, {}, {"thinking": ADAPTIVE})
+        for model in ("claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5", "claude-fable-5-1", "claude-opus-6")
+    ),
+    *((model, {}, {}) for model in ("claude-opus-4-5", "claude-opus-4-8", "claude-sonnet-5")),
+    ("claude-opus-5-5", {"effort": "low"}, {"thinking": ADAPTIVE, "output_config": {"effort": "low"}}),
+    ("claude-opus-5-5", OFF, {"thinking": ADAPTIVE}),
+    ("claude-opus-5-5", {"reasoningEffort": "none"}, {"thinking": ADAPTIVE}),
+    ("claude-opus-5-5", {"thinking": {"type": "adaptive", "display": "omitted"}}, {"thinking": QUIET}),
+    ("claude-sonnet-5-5", OFF, BETWEEN),
+    ("claude-sonnet-5-5", {**OFF, "effort": "high"}, {**BETWEEN, "output_config": {"effort": "high"}}),
+    ("claude-sonnet-5-5", {**OFF, "effort": "max"}, {"thinking": ADAPTIVE, "output_config": {"effort": "max"}}),
+    ("claude-haiku-5-5", OFF, OFF),
+    ("claude-haiku-5-5", {"reasoningEffort": "none"}, OFF),
+    ("claude-opus-5", OFF, OFF),
     ("claude-sonnet-4-5", {"reasoning_effort": "high"}, {"thinking": {"type": "enabled", "budget_tokens": 4096}}),
     ("claude-opus-5-5", {"reasoningEffort": "high"}, {"thinking": ADAPTIVE, "output_config": {"effort": "high"}}),
     ("claude-opus-5-5", THINKING, {"thinking": ADAPTIVE, "output_config": {"effort": "medium"}}),
-    ("claude-opus-5-5", {"effort": "low"}, {"thinking": BOUND, "output_config": {"effort": "low"}}),
-    ("claude-opus-5-5", {"temperature": 0.5, "topP": 0.5}, {"thinking": BOUND}),
+    ("claude-opus-5-5", {"temperature": 0.5, "topP": 0.5}, {"thinking": ADAPTIVE}),
     ("claude-opus-5-5", {"thinking": {"type": "adaptive", "blockBinding": False}}, {"thinking": UNBOUND}),
     ("claude-opus-5-5", {"thinking": {"type": "adaptive", "blockBinding": ERROR}}, {"thinking": REFUSES}),
-    ("claude-mythos-5-1", {}, {}),  # which takes no such wish
-    ("claude-opus-5", {}, {}),
+    ("claude-mythos-5-1", {}, {"thinking": UNBOUND}),  # which takes no such wish
     ("claude-sonnet-4-5", {"topP": 0.5, "user": "u"}, {"top_p": 0.5, "metadata": {"user_id": "u"}}),
     ("claude-sonnet-4-5", {"temperature": 0.5, **THINKING}, THINKING),
     ("claude-sonnet-4-5", {"stop": "x"}, {"stop_sequences": ["x"]}),

@@ -11,6 +11,8 @@ from activities.model.model_families import (
     CLAUDE_ADAPTS,
     CLAUDE_ALWAYS_THINKS,
     CLAUDE_TAKES_BUDGET,
+    CLAUDE_TALKS_IN_THOUGHTS,
+    CLAUDE_THINKS_BETWEEN_CALLS,
     claude_binds,
 )
 from activities.model.output_limit import EFFORT_BUDGETS
@@ -36,6 +38,8 @@ _DROPS: Final = {"prefix_mismatch_behavior": "drop_block"}
 _NOT_DROPPED: Final = re.compile(r"mythos-5[-.]1(?!\d)")
 _SPELLINGS: Final = {"budgetTokens": "budget_tokens", "blockBinding": "block_binding"}
 _SAMPLING: Final = ("temperature", "top_p", "top_k")
+_SHOWN: Final = {"type": "adaptive", "display": "summarized"}
+_DEEP: Final = ("xhigh", "max")  # efforts that no model combines with fewer thoughts
 _NOT_WITH_THOUGHTS: Final = ("temperature", "top_k")
 
 
@@ -59,6 +63,8 @@ def merge_message_options(form: JsonDict, options: Mapping[str, JsonValue], *, b
     model, effort = form["model"], next((options[name] for name in _EFFORTS if name in options), None)
     others = translatable(options, (*_UNKNOWN, *_EFFORTS, _BETAS, "thinking"))
     thinking, default_effort = _thinking(model, options.get("thinking"), effort)
+    if thinking.get("type") == "between_tools" and options.get("effort") in _DEEP:
+        thinking = dict(_SHOWN)
     if thinking.get("type") == "enabled" and began_without_thought:
         thinking = {}
     if thinking := _with_binding(model, thinking):
@@ -97,14 +103,20 @@ def _thinking(model: str, written: JsonValue, effort: JsonValue) -> tuple[dict[s
     thinking = {_SPELLINGS.get(name, name): value for name, value in (written or {}).items()}
     adapts = is_adaptive(model)
     if isinstance(effort, str):
-        thinking = {} if effort == "none" else {"type": "enabled", "budget_tokens": EFFORT_BUDGETS[effort]}
-    if thinking.get("type") == "disabled":
-        return ({} if CLAUDE_ALWAYS_THINKS.search(model) else thinking), None
+        thinking = {"type": "enabled", "budget_tokens": EFFORT_BUDGETS[effort]} if effort != "none" else {}
+    if CLAUDE_TALKS_IN_THOUGHTS.search(model) and (effort == "none" or thinking.get("type", "disabled") == "disabled"):
+        return _least_thinking(model) if thinking or effort == "none" else dict(_SHOWN), None
     if adapts and thinking.get("type") == "enabled" and not (effort is None and CLAUDE_TAKES_BUDGET.search(model)):
         level = effort if isinstance(effort, str) else _effort_of(thinking.get("budget_tokens"))
-        shown = {"type": "adaptive", "display": thinking.get("display", "summarized")}
+        shown = {**_SHOWN, **({"display": thinking["display"]} if "display" in thinking else {})}
         return shown, "low" if level == "minimal" else level
-    return ({"display": "summarized", **thinking} if thinking.get("type") == "adaptive" else thinking), None
+    return ({**_SHOWN, **thinking} if thinking.get("type") == "adaptive" else thinking), None
+
+
+def _least_thinking(model: str) -> dict[str, Any]:
+    if not CLAUDE_ALWAYS_THINKS.search(model):
+        return {"type": "disabled"}
+    return {"type": "between_tools"} if CLAUDE_THINKS_BETWEEN_CALLS.search(model) else dict(_SHOWN)
 
 
 def _with_binding(model: str, thinking: dict[str, Any]) -> dict[str, Any]:

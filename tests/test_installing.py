@@ -9,6 +9,7 @@ import ssl
 import subprocess
 import sys
 import threading
+import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -152,12 +153,14 @@ async def test_from_nothing_to_an_answer_are_three_commands_and_no_decision_and_
     config = home / ".config" / "opencode" / "opencode.json"
     config.parent.mkdir(parents=True)
     environment = own_home(home)
+    began = time.monotonic()
     made = subprocess.run(["make", "install"], cwd=ROOT, env=environment, check=True, capture_output=True, text=True)
     person = CommandRunner(environment, project, home / ".local" / "bin" / "holdfast")
     async with serve(Script(answers=(ScriptedAnswer(text="Hello to you."),))) as server:
         options = {"baseURL": server.url, "apiKey": "{env:SCRIPTED_API_KEY}"}
         provider = {"npm": "@ai-sdk/openai-compatible", "options": options, "models": {"model": {}}}
         config.write_text(json.dumps({"model": "scripted/model", "provider": {"scripted": provider}}))
+        installed = time.monotonic()
         try:
             async with CommandRunner(environment, project, Path("/bin/sh")).terminal() as terminal:
                 await terminal.until("ready: ")
@@ -167,6 +170,7 @@ async def test_from_nothing_to_an_answer_are_three_commands_and_no_decision_and_
                 asked = (await terminal.until(r"(?s).*leaves\..*> "))[0]
                 terminal.type("Say hello.\r")
                 answered = (await terminal.until(r"(?s).*Done in "))[0]
+                print(f"make install {installed - began:.0f} s, to the answer {time.monotonic() - installed:.0f} s")
                 await terminal.until("Type the next prompt")
                 terminal.type(CTRL_D)
                 await terminal.until("ready: ")

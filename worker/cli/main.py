@@ -91,6 +91,15 @@ COMMAND_SECTIONS: Final = {
 _REFUSALS: Final = frozenset(
     {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF}
 )
+# Commands of other programs that people type, and what does that here.
+_ELSEWHERE: Final = {
+    "undo": "There is no undo yet: `git stash` puts the files back, `holdfast fork SESSION --at MSG` the conversation.",
+    "mcp": "MCP servers are not supported yet.",
+    "serve": "There is no HTTP server yet: `holdfast up` starts the stack, and `holdfast watch` follows a session.",
+    "web": "There is no page yet: `holdfast watch` and `holdfast asks` work where the database is reached.",
+    "init": "To write AGENTS.md: `holdfast run --command init`.",
+    "upgrade": "To upgrade, in the checkout: `git pull && make install && holdfast up --restart-worker`.",
+}
 COMMANDS: Final = {name: entry for section in COMMAND_SECTIONS.values() for name, entry in section.items()}
 
 
@@ -111,7 +120,14 @@ class CommandGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
+        if args == ["help"] and not ctx.resilient_parsing:
+            click.echo(ctx.get_help())
+            ctx.exit()
+        if args[:1] == ["help"]:
+            args = [*args[1:], "--help"]
+        if args[0] in _ELSEWHERE:
+            raise UsageError(_ELSEWHERE[args[0]])
+        if not args[0].startswith("-") and args[0] not in COMMANDS:
             raise click.exceptions.NoSuchCommand(args[0], possibilities=COMMANDS, ctx=ctx)
         return super().resolve_command(ctx, args)
 

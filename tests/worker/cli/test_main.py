@@ -50,9 +50,12 @@ def test_every_command_has_help_with_an_example(name: str, command: click.Comman
 
 async def test_help_and_version_need_no_stack(bare: CommandRunner) -> None:
     shown, version = await bare.run("--help"), await bare.run("version")
+    pairs = [(("help",), ("--help",)), (("help", "grants", "revoke"), ("grants", "revoke", "--help"))]
+    same = [(await bare.run(*one), await bare.run(*other)) for one, other in pairs]
 
     assert shown.code == 0 and all(f"\n  {name} " in shown.out for name in COMMANDS)
     assert version.code == 0 and version.out.startswith("holdfast 0.")
+    assert all(one == other for one, other in same)
 
 
 @pytest.mark.parametrize(
@@ -60,6 +63,9 @@ async def test_help_and_version_need_no_stack(bare: CommandRunner) -> None:
     [
         (("--thinking", "status"), "--thinking belongs to `holdfast` alone, or after `run`"),
         (("fly",), "holdfast: No such command 'fly'.\n"),
+        (("undo",), "holdfast: There is no undo yet: `git stash` puts the files back, `holdfast fork"),
+        (("upgrade", "now"), "holdfast: To upgrade, in the checkout: `git pull && make install"),
+        (("help", "rn"), "holdfast: No such command 'rn'. Did you mean 'run'?\n"),
         (("rn",), "holdfast: No such command 'rn'. Did you mean 'run'?\n"),
         (("grants", "revok"), "holdfast: No such command 'revok'. Did you mean 'revoke'?\n`holdfast grants --help"),
         (

@@ -29,8 +29,14 @@ def _items_elsewhere(settings: Settings) -> Iterator[PurgeItem]:
     """The cache is the user's: only their usual stack's end is its end."""
     if (unit := systemd_unit.unit_path(settings)).exists():
         yield PurgeItem(path=unit, description="systemd's unit, which starts the stack at login")
-    if settings.is_default_home and (cache := settings.cache / "temporal").is_dir():
+    if settings.is_default_home and (cache := _old_cache(settings)).is_dir():
         yield PurgeItem(path=cache, description="Temporal servers that an earlier Holdfast has fetched or built")
+
+
+def _old_cache(settings: Settings) -> Path:
+    named = Path(settings.environment.get("XDG_CACHE_HOME", ""))
+    user = Path(settings.environment.get("HOME") or Path.home())
+    return (named if named.is_absolute() else user / ".cache") / "holdfast"
 
 
 def _stack_items(settings: Settings) -> list[PurgeItem]:

@@ -58,8 +58,8 @@ async def test_what_was_made_outside_of_the_home_goes_too_or_is_named(bare: Comm
     user = bare.directory.parent
     person = bare.with_(HOLDFAST_HOME="")
     keys, unit = user / ".local/share/holdfast/auth.json", user / ".config/systemd/user/holdfast.service"
-    cache, script = user / ".cache/holdfast/temporal", user / ".config/fish/completions/holdfast.fish"
-    for file in (keys, unit, cache / "scratch/temporal", script):
+    cache, script = user / ".cache/holdfast", user / ".config/fish/completions/holdfast.fish"
+    for file in (keys, unit, cache / "temporal/temporal", script):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("{}")
     refused = await person.run("down", "--purge")

@@ -129,7 +129,7 @@ async def _await_answer(model: str, resolved: ResolvedModel, port: ModelPort, ti
     answer = assembler.answer()
     used = {"tokens": answer.tokens, "cost": answer.cost(resolved.price)}
     if not answer.parts:
-        message = f"{model} ended its answer with nothing in it ({answer.finish})"
+        message = f"{model} ended its answer with nothing in it ({answer.explanation or answer.finish})"
         remedy = "A turn would ask again: try again, or name another model."
         return ProbeResult(answered=False, message=message, remedy=remedy, **used)
     message = f"{model} answered: {_describe_answer(answer)}"

@@ -20,7 +20,7 @@ NOT_SHORTER: Final = "The summary is not shorter than what it would replace."
 def find_summary_flaw(answer: NewAnswer, head: Transcript) -> str | None:
     """Why it cannot stand for `head`, for people."""
     if (text := _UNUSABLE.get(Finish(answer.body.finish))) is not None:
-        return text
+        return f"{text.rstrip('.')}: {answer.body.explanation}." if answer.body.explanation else text
     headings = {match[1].strip(" *").lower() for match in _HEADING.finditer(answer.text)}
     if answer.body.finish != Finish.STOP or not headings.issuperset(_SECTIONS):
         return "The model's answer is not a summary."

@@ -65,7 +65,11 @@ async def test_a_summary_is_erased_but_not_while_a_turn_may_send_it(rig: Activit
     part = NewPart(id=PartId("prt_s"), position=0, body=TextPart(text="secret words"))
     await rig.store_answer(
         Generation(id=GenerationId("gen_s"), purpose=Purpose.COMPACTION),
-        NewAnswer(body=BODY, parts=(part,), compaction=NewCompaction(tried=tried, after=1, **mark)),
+        NewAnswer(
+            body=BODY.model_copy(update={"explanation": "secret words"}),
+            parts=(part,),
+            compaction=NewCompaction(tried=tried, after=1, **mark),
+        ),
     )
     cache: TranscriptCache[object] = TranscriptCache(object)
     await cache.read(rig.database, rig.session)

@@ -136,6 +136,7 @@ class Form:
     parts: tuple[object, ...]
 
 
+SEARCH: Final[dict[str, Any]] = {"type": "server_tool_use", "id": "s", "name": "web_search"}
 FORMS: Final = (
     Form(
         "the first piece of a call without its function",
@@ -255,8 +256,8 @@ FORMS: Final = (
     Form(
         "a call that Anthropic carries out",
         AnthropicReader,
-        (*block(0, {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}, INPUT), *HI, END),
-        TEXT,
+        (*block(0, {**SEARCH, "input": {}}, INPUT), *HI, END),
+        (ReasoningPart(text="", details=({**SEARCH, "input": {"a": 1}},)), *TEXT),
     ),
     *(
         Form(

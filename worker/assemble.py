@@ -21,9 +21,11 @@ from activities.model.answer import AnswerStream
 from activities.model.attempt import Attempts
 from activities.model.change_summarizer import ChangeSummarizer
 from activities.model.compact import Compactor
+from activities.model.default_model import DefaultModels
 from activities.model.endpoints import EndpointResolver
 from activities.model.generate import Model
 from activities.model.keys import Keys
+from activities.model.model_table import ModelTables
 from activities.model.port import ModelPort
 from activities.model.retry_budget import RetryBudget
 from activities.model.titler import Titler
@@ -80,7 +82,9 @@ def build_activities(
     environment = CredentialEnvironment(settings)
     loader = replace(project_loader(settings, environment), fetches=True)
     effects = CallEffects(database, loader, toolsets, machine_id(settings.home), deliver, planner)
-    endpoints = EndpointResolver(Keys(settings.auth), environment, port)
+    keys = Keys(settings.auth)
+    endpoints = EndpointResolver(keys, environment, port)
+    default_models = DefaultModels(keys, environment, ModelTables(settings.models_file))
     describe = call_describer(settings)
     release, answers = str(installed_release()), AnswerStream(port)
     budget = RetryBudget(total_seconds=settings.retry_budget_seconds, first_pause=settings.retry_seconds)
@@ -90,7 +94,7 @@ def build_activities(
     model = Model(attempts, answers, endpoints, loader, toolsets, describe, planner)
     calls, turns = ToolActivities(database, effects), TurnActivities(database, effects)
     return [
-        ProjectActivities(database, loader, describe).load,
+        ProjectActivities(database, loader, describe, default_models).load,
         model.generate,
         Compactor(attempts, answers, endpoints, model.views.transcripts).compact,
         Titler(aside_attempts, answers, endpoints).title,

@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from functools import partial
-from typing import Final
 
 from temporalio import activity
 
@@ -12,6 +12,7 @@ from activities.calls.description import CallDescriber, describe_nothing
 from activities.calls.permissions import load_evaluator, resume_call
 from activities.fault_limit import GivenUp, count_faults
 from activities.heartbeat import heartbeats
+from activities.model.default_model import DefaultModels
 from activities.project import worktree
 from activities.project.config_loader import Role
 from activities.project.project_loader import DirectoryConfig, ProjectLoader
@@ -41,26 +42,25 @@ from activities.tools.invalid import INVALID
 from workflows.domain.agents.built_in import TITLE
 from workflows.domain.config.agent_selection import is_disabled
 from workflows.domain.config.turn_config import TurnConfig
-from workflows.domain.ids import TurnConfigId
+from workflows.domain.errors import UsageError
+from workflows.domain.ids import SessionId, TurnConfigId
 from workflows.domain.open_call import OpenCall
 from workflows.domain.step_flaw import find_flaw
 from workflows.domain.suspension import SuspendCause
 from workflows.domain.turn_state import MAX_COMPACTIONS
 from workflows.domain.wire import LoadRequest, LoadResult, OpenTurn, StepResult
 
-NO_MODEL: Final = (
-    "No model is chosen. Name one with `holdfast run -m provider/model`, or write "
-    '`"model": "provider/model"` into opencode.json.'
-)
-
 
 class ProjectActivities:
     """Opens turns. A second run finds the turn that the first one opened."""
 
-    def __init__(self, database: Database, loader: ProjectLoader, describe: CallDescriber) -> None:
+    def __init__(
+        self, database: Database, loader: ProjectLoader, describe: CallDescriber, default_models: DefaultModels
+    ) -> None:
         self.database = database
         self.loader = loader
         self.describe = describe
+        self.default_models = default_models
 
     @activity.defn(name="holdfast.project.load")
     async def load(self, request: LoadRequest) -> LoadResult:
@@ -89,6 +89,8 @@ class ProjectActivities:
             loaded = await worktree.find_change(
                 origin.directory, origin.directory_identity
             ) or await self.loader.try_load(origin.directory, origin.sources, role, find_accepted)
+            if isinstance(loaded, DirectoryConfig) and not _has_model(loaded, found, origin):
+                loaded = await self._with_model(request.session, loaded)
             async with self.journal(request) as journal:
                 found = await find_turn(journal, self.describe)
                 if isinstance(found, LoadResult):
@@ -97,15 +99,30 @@ class ProjectActivities:
                     await suspensions.suspend(journal, loaded)
                     return LoadResult(epoch=journal.give_out_epoch())
                 known = await sessions.origin(journal, request.session)
-                if (found.agent or known.agent) != role.agent:
-                    continue  # other work is the oldest now, for another agent
+                if (found.agent or known.agent) != role.agent or not _has_model(loaded, found, known):
+                    continue  # other work is the oldest now, for another agent or without a model
                 if await still_accepted(journal, origin, loaded.turn_config):
                     return await open_requested_turn(journal, request, found, known, loaded)
         return found
 
+    async def _with_model(self, session: SessionId, loaded: DirectoryConfig) -> DirectoryConfig:
+        """With the model of the session's last turn, else the default one, or the reason why there is none."""
+        if (last := await turns.last_model(self.database, session)) is not None:
+            return replace(loaded, model=last)
+        try:
+            chosen = await asyncio.to_thread(self.default_models.choose, loaded.turn_config.config)
+        except UsageError as error:
+            return replace(loaded, problem=str(error))
+        return replace(loaded, model=chosen)
+
     def journal(self, request: LoadRequest) -> AbstractAsyncContextManager[Journal]:
         """Under any epoch: a new run has none yet."""
         return session_journal(self.database, request.session, WORKER, epoch=request.epoch, needs_newest=False)
+
+
+def _has_model(loaded: DirectoryConfig, found: TurnRequest, origin: Origin) -> bool:
+    """Whether a model is named somewhere, or a problem makes that matter no more."""
+    return bool(loaded.model or loaded.problem or found.model or origin.model)
 
 
 async def still_accepted(journal: Journal, origin: Origin, turn_config: TurnConfig) -> bool:
@@ -142,7 +159,7 @@ async def open_requested_turn(
         (requested.model, requested.variant), (origin.model, origin.variant), other_agent=other_agent
     )
     model = named or directory_config.model
-    problem = directory_config.problem or (None if model else NO_MODEL)
+    problem = directory_config.problem
     turn = await turns.open_new(
         journal,
         request.turn,

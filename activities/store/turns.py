@@ -76,6 +76,12 @@ async def open_turn(journal: Journal) -> TurnRow | None:
     return TurnRow(**row) if row else None
 
 
+async def last_model(reader: RowReader, session: SessionId) -> str | None:
+    """The model of the newest turn that could ask one."""
+    rows = await reader.rows(_QUERIES.last_model, session=session)
+    return str(rows[0]["model"]) if rows else None
+
+
 async def turn_status(journal: Journal, turn: TurnId) -> TurnStatus:
     """Raises StaleFence for another session's turn."""
     return await read_status(journal, journal.session, turn)

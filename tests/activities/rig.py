@@ -15,6 +15,9 @@ from activities.calls.description import describe_nothing
 from activities.calls.effect import CallEffect, CallEffects
 from activities.calls.prepare import CallPreparer
 from activities.calls.run import ToolActivities
+from activities.model.default_model import DefaultModels
+from activities.model.keys import Keys
+from activities.model.model_table import ModelTables
 from activities.new_ids import new_id
 from activities.project.project_loader import ProjectLoader
 from activities.session import answers
@@ -157,7 +160,8 @@ class ActivityRig:
 
     async def load(self, attempt: int = 1) -> LoadResult:
         turn = TurnId(new_id(Prefix.TURN))
-        activities = ProjectActivities(self.database, self.loader, describe_nothing)
+        models = DefaultModels(Keys(self.config.parent / "auth.json"), self.loader.environ, ModelTables())
+        activities = ProjectActivities(self.database, self.loader, describe_nothing, models)
         loaded = await self.act(activities.load, LoadRequest(**self.request_fields(), turn=turn), attempt)
         self.epoch = loaded.epoch
         return loaded

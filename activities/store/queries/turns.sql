@@ -11,6 +11,11 @@ RETURNING id, number, turn_config, agent, model, variant, step, error,
           (SELECT p.turn_config FROM turn p WHERE p.session = %(session)s AND NOT (p.step = 0 AND p.error IS NOT NULL)
            ORDER BY p.number DESC LIMIT 1) AS before
 
+-- name: last_model
+-- The model of the newest turn that could ask one.
+SELECT model FROM turn WHERE session = %(session)s AND NOT (step = 0 AND error IS NOT NULL)
+ORDER BY number DESC LIMIT 1
+
 -- name: status
 -- A turn of this session, and whether a stop names it.
 SELECT t.state, t.turn_config, t.agent, t.model, t.variant, t.number, t.last_step,

@@ -8,9 +8,10 @@ from datetime import datetime
 import pytest
 
 from activities.calls import outcomes
+from activities.model.default_model import NO_KEY
+from activities.model.keys import Keys
 from activities.project.config_loader import PRIMARY_ROLE, FindAccepted, Role
 from activities.project.project_loader import DirectoryConfig, ProjectLoader
-from activities.session.open_turn import NO_MODEL
 from activities.store import calls, events, retries, sessions, suspensions, turns
 from activities.store.model_answers import NewAnswer, NewPart
 from tests.activities.rig import BODY, ActivityRig
@@ -450,9 +451,32 @@ async def test_a_directory_that_is_still_missing_suspends_the_session_again(rig:
             await suspensions.resume(journal)
 
 
-async def test_without_a_model_the_error_says_how_to_choose_one(rig: ActivityRig) -> None:
+async def test_without_a_model_and_a_key_the_error_says_how_to_have_one(rig: ActivityRig) -> None:
     await rig.prompt()
-    assert (await loaded(rig)).error == NO_MODEL
+    assert (await loaded(rig)).error == NO_KEY
+
+
+async def test_without_a_model_the_main_one_of_the_only_provider_with_a_key_works_and_stays(rig: ActivityRig) -> None:
+    keys = Keys(rig.config.parent / "auth.json")
+    keys.set("anthropic", "sk-ant-x")
+    for _ in range(2):
+        await rig.prompt()
+        assert (turn := await loaded(rig)).error is None
+        await rig.close(turn=turn.id)
+        keys.set("openai", "sk-x")  # a choice between two, but for sessions that have a model
+    first, second = [event.model for event in await rig.events() if isinstance(event, TurnOpened)]
+    assert first == second and first.startswith("anthropic/claude-sonnet-")
+
+
+async def test_a_model_that_is_configured_later_comes_before_that_of_the_last_turn(rig: ActivityRig) -> None:
+    Keys(rig.config.parent / "auth.json").set("anthropic", "sk-ant-x")
+    await rig.prompt()
+    await rig.close(turn=(await loaded(rig)).id)
+    rig.file("opencode.json", json.dumps({"model": "openai/gpt-6-sol"}))
+    await rig.prompt()
+    await loaded(rig)
+    *_, opened = [event.model for event in await rig.events() if isinstance(event, TurnOpened)]
+    assert opened == "openai/gpt-6-sol"
 
 
 async def test_the_error_of_a_turn_is_known_after_a_takeover(rig: ActivityRig) -> None:

@@ -153,7 +153,7 @@ def _load_turn_config(checked: CheckedConfig, role: Role, accepted: AcceptedTrus
         home=str(workspace.home),
         config=_without_prompts(settings),
         model_is_managed=managed_model is not None,
-        rules=(*rules.apply_ceiling(ceiling, own_rules), *role.rules),
+        rules=rules.with_asks(checked.sources.ask, (*rules.apply_ceiling(ceiling, own_rules), *role.rules)),
         agent=agent.model_copy(update={"model": managed_model}) if managed_model else agent,
         delegation=_delegation(role, checked),
         instructions=instructions,

@@ -1,9 +1,9 @@
 """ConfigSources: where a session's configuration comes from (opencode.md 14.1)."""
 
 import hashlib
-from typing import Final
+from typing import Any, Final
 
-from pydantic import JsonValue
+from pydantic import JsonValue, SerializerFunctionWrapHandler, model_serializer
 
 from workflows.domain.value import Value
 
@@ -19,13 +19,14 @@ _VARIABLES: Final = {  # field: variable
     "disable_claude_code_prompt": "OPENCODE_DISABLE_CLAUDE_CODE_PROMPT",
     "disable_claude_code_skills": "OPENCODE_DISABLE_CLAUDE_CODE_SKILLS",
     "disable_external_skills": "OPENCODE_DISABLE_EXTERNAL_SKILLS",
+    "ask": "--ask",
 }
 
 
 class ConfigSources(Value):
     """The configuration variables of the shell that started a session. Paths are absolute. `folder`: the user's
     configuration folder (`$XDG_CONFIG_HOME/opencode`). `content` and `permission`: with unresolved references; they
-    hold no secrets."""
+    hold no secrets. `ask`: permissions that a person is asked about, whatever the rules allow."""
 
     home: str
     folder: str
@@ -38,6 +39,12 @@ class ConfigSources(Value):
     disable_claude_code_prompt: bool = False
     disable_claude_code_skills: bool = False
     disable_external_skills: bool = False
+    ask: tuple[str, ...] = ()
+
+    @model_serializer(mode="wrap")
+    def _compact(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without `ask` the bytes, and so the digest, are those of sources that could not have it."""
+        return {name: value for name, value in handler(self).items() if name != "ask" or value}
 
     @property
     def digest(self) -> str:

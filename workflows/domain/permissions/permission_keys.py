@@ -15,6 +15,8 @@ WEBFETCH: Final = "webfetch"
 # All that a tool may need, of those that are built and of those that are only known.
 OF_TOOLS: Final = (BASH, EDIT, "glob", "grep", READ, SKILL, TASK, TODOWRITE, "wait", WEBFETCH, "websearch")
 
+ASKABLE: Final = (*OF_TOOLS, EXTERNAL_DIRECTORY)  # that a person can be asked about
+
 PATTERNLESS: Final = frozenset({TODOWRITE, "question", WEBFETCH, "websearch", "doom_loop"})  # take no patterns
 SAME_AS_EDIT: Final = frozenset({"write", "patch", "multiedit", "apply_patch"})  # older words for `edit`
 NEVER_ASKED: Final = frozenset({"question", "plan_enter", "plan_exit"})  # they only decide what is offered

@@ -1,6 +1,6 @@
 """Permission rules: the last matching one decides."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain
@@ -135,6 +135,12 @@ def apply_ceiling(ceiling: Ruleset, rules: Ruleset) -> Ruleset:
     if not ceiling:
         return rules
     return (*rules, *only_action(Action.ASK, ceiling), *only_denies(rules), *only_denies(ceiling))
+
+
+def with_asks(permissions: Iterable[str], rules: Ruleset) -> Ruleset:
+    """As `rules`, but what they allow of these permissions is asked about."""
+    asks = (Rule(permission=each, pattern="*", action=Action.ASK) for each in permissions)
+    return apply_ceiling(tuple(asks), rules)
 
 
 def is_denied_by_default(permission: str, rules: Ruleset) -> bool:

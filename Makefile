@@ -82,7 +82,7 @@ install: $(UV)
 	@echo "holdfast is installed, with all that its first run needs. To uninstall: holdfast down --purge, then"
 	@echo "  '$(CURDIR)/$(UV)' tool uninstall holdfast"
 	@command -v holdfast >/dev/null || echo "Your shell does not find it yet: '$(CURDIR)/$(UV)' tool update-shell"
-	@echo "Next: export ANTHROPIC_API_KEY=... (or: holdfast auth login anthropic), then in a project: holdfast"
+	@echo "Next: export ANTHROPIC_API_KEY=... (or: holdfast auth login), then in a project: holdfast"
 
 record-histories: .venv/.synced
 	PYTHONPATH=. .venv/bin/python -P -m tests.histories.record_histories $(NAMES)

@@ -159,7 +159,7 @@ async def test_from_nothing_to_an_answer_are_three_commands_and_no_decision_and_
     async with serve(Script(answers=(ScriptedAnswer(text="Hello to you."),))) as server:
         options = {"baseURL": server.url, "apiKey": "{env:SCRIPTED_API_KEY}"}
         provider = {"npm": "@ai-sdk/openai-compatible", "options": options, "models": {"model": {}}}
-        config.write_text(json.dumps({"model": "scripted/model", "provider": {"scripted": provider}}))
+        config.write_text(json.dumps({"provider": {"scripted": provider}}))
         installed = time.monotonic()
         try:
             async with CommandRunner(environment, project, Path("/bin/sh")).terminal() as terminal:

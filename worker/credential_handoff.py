@@ -59,11 +59,8 @@ def missing_references(settings: Settings, config: Config) -> tuple[str, ...]:
     found = sorted(references.used_references(config))
     if not found:
         return ()
-    note = state_file.read_worker_note(Layout(home=settings.home).worker)
-    elsewhere = note is None and not settings.worker
-    variables = {name for name, value in CredentialEnvironment(settings).items() if value}.union(
-        note.variables if note else ()
-    )
+    elsewhere = keys_are_elsewhere(settings)
+    variables = {name for name, value in CredentialEnvironment(settings).items() if value} | worker_variables(settings)
 
     def missing(kind: references.ReferenceKind, name: str) -> bool:
         if kind == "env":
@@ -71,6 +68,17 @@ def missing_references(settings: Settings, config: Config) -> tuple[str, ...]:
         return kind == "file" and not Path(name).exists()
 
     return tuple(f"{{{kind}:{name}}}" for kind, name in found if missing(kind, name))
+
+
+def keys_are_elsewhere(settings: Settings) -> bool:
+    """Whether workers on other machines have the keys."""
+    return not settings.worker and state_file.read_worker_note(Layout(home=settings.home).worker) is None
+
+
+def worker_variables(settings: Settings) -> frozenset[str]:
+    """The names of the variables that this host's worker was started with."""
+    note = state_file.read_worker_note(Layout(home=settings.home).worker)
+    return frozenset(note.variables if note else ())
 
 
 async def hand_off(settings: Settings, wanted: Iterable[str]) -> tuple[str, ...]:

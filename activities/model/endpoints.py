@@ -204,7 +204,9 @@ class EndpointResolver:
         endpoint = Endpoint(
             model=f"{protocol}/{entry.id or name}",
             base_url=base_url,
-            key=await self._key(provider, configured, reached=bool(options.base_url or signed)),
+            key=await find_or_require_key(
+                provider, configured, self.keys, self.environment, reached=bool(options.base_url or signed)
+            ),
             headers=headers,
             silence=silence_limits(options),
         )
@@ -229,37 +231,36 @@ class EndpointResolver:
             for name, value in written.items()
         }
 
-    async def _key(self, provider: KnownProvider, configured: Provider, *, reached: bool) -> SecretStr | None:
-        """`reached`: the provider may be without a key, at an own address or with an own header."""
-        written, name = configured.options.api_key, await self._resolved(configured.options.key_name)
-        if name is None and configured.options.key_name is not None:
-            field = f"provider.{provider.id}.options.keyName"
-            raise UsageError(f"{field} is {configured.options.key_name!r}, which is empty here: set it, or remove it.")
-        look_up = partial(find_key, provider, await self._resolved(written), self.keys, self.environment, name)
-        found = await read_in_time(repr(str(self.keys.path)), look_up)
-        if found is None and written is not None:
-            name = f"provider.{provider.id}.options.apiKey"
-            raise UsageError(f"{name} is {written!r}, which is empty here: set it, or run {_login_command(provider)}.")
-        if found is None and provider.needs_key and not reached:
-            variable = provider.variables[0]
-            raise UsageError(
-                f"There is no key for {provider.id!r}: set {variable}, or run {_login_command(provider)}."
-                f"{await read_in_time(_KEY_FILES, partial(self._other_keys, provider.id))}"
-            )
-        return found
 
-    def _other_keys(self, id: str) -> str:
-        """The keys that could be used, in a sentence."""
-        if named := [name for provider, name in self.keys.entries() if provider == id and name]:
-            return f" Stored by name, for provider.{id}.options.keyName: {', '.join(named)}."
-        found = (each.program for each in find_foreign_keys(self.environment) if each.key and each.provider == id)
-        program = next(found, None)
-        return (
-            f" {PROGRAMS[program]} has one: `holdfast auth login {id} --from {program}` copies it." if program else ""
+async def find_or_require_key(
+    provider: KnownProvider, configured: Provider, keys: Keys, environment: Mapping[str, str], *, reached: bool
+) -> SecretStr | None:
+    """`reached`: the provider may be without a key, at an own address or with an own header. Raises UsageError."""
+    written, key_name = configured.options.api_key, configured.options.key_name
+    own, name = [await resolve(text, environment) or None if text else None for text in (written, key_name)]
+    if name is None and key_name is not None:
+        field = f"provider.{provider.id}.options.keyName"
+        raise UsageError(f"{field} is {key_name!r}, which is empty here: set it, or remove it.")
+    found = await read_in_time(repr(str(keys.path)), partial(find_key, provider, own, keys, environment, name))
+    if found is None and written is not None:
+        field = f"provider.{provider.id}.options.apiKey"
+        raise UsageError(f"{field} is {written!r}, which is empty here: set it, or run {_login_command(provider)}.")
+    if found is None and provider.needs_key and not reached:
+        variable = provider.variables[0]
+        raise UsageError(
+            f"There is no key for {provider.id!r}: set {variable}, or run {_login_command(provider)}."
+            f"{await read_in_time(_KEY_FILES, partial(_other_keys, provider.id, keys, environment))}"
         )
+    return found
 
-    async def _resolved(self, text: str | None) -> str | None:
-        return await resolve(text, self.environment) or None if text else None
+
+def _other_keys(id: str, keys: Keys, environment: Mapping[str, str]) -> str:
+    """The keys that could be used, in a sentence."""
+    if named := [name for provider, name in keys.entries() if provider == id and name]:
+        return f" Stored by name, for provider.{id}.options.keyName: {', '.join(named)}."
+    found = (each.program for each in find_foreign_keys(environment) if each.key and each.provider == id)
+    program = next(found, None)
+    return f" {PROGRAMS[program]} has one: `holdfast auth login {id} --from {program}` copies it." if program else ""
 
 
 def _choose_variant(

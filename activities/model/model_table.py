@@ -25,6 +25,7 @@ from activities.model.table_entry import read_entry
 from workflows.domain.errors import UsageError
 from workflows.domain.value import Value
 
+TABLE_ADDRESS: Final = "https://models.dev/api.json"  # one that can be fetched
 RELEASE: Final = Path(__file__).with_name("release_models.json")  # written by tests/providers/write_release_models.py
 
 

@@ -15,7 +15,7 @@ import aiohttp
 
 from activities.model.litellm_providers import LITELLM_PROVIDERS
 from activities.model.litellm_table import COST_COLUMNS, facts_of_entry
-from activities.model.model_table import FetchedTable
+from activities.model.model_table import TABLE_ADDRESS, FetchedTable
 from activities.model.providers import PROVIDERS, KnownProvider, company, provider_named
 from workflows.domain.errors import UsageError
 from workflows.domain.usage import Rates
@@ -26,7 +26,6 @@ _LOCAL: Final = ("127.0.0.1", "::1", "localhost")
 _LONG_CONTEXT: Final = 200_000  # tokens of a prompt, above which models.dev's `context_over_200k` counts
 _ODD: Final = (ArithmeticError, ValueError, TypeError, LookupError, AttributeError)  # of an entry of another form
 _RANKS: Final = {id: rank for rank, id in enumerate(PROVIDERS)}  # the first of a company's providers counts
-_EXAMPLE: Final = "https://models.dev/api.json"
 
 
 async def fetch_table(address: str | None, file: Path) -> FetchedTable:
@@ -35,7 +34,7 @@ async def fetch_table(address: str | None, file: Path) -> FetchedTable:
     content = await _download(_checked(address))
     models = parse_table(content)
     if not models:
-        raise UsageError(f"{address} holds no table of models: litellm's form and that of {_EXAMPLE} are known.")
+        raise UsageError(f"{address} holds no table of models: litellm's form and that of {TABLE_ADDRESS} are known.")
     table = FetchedTable(source=str(address), fetched=datetime.now(UTC).isoformat(timespec="seconds"), models=models)
     await asyncio.to_thread(_write, file, table)
     return table
@@ -147,7 +146,7 @@ def _is_price(rates: Rates) -> bool:
 def _checked(address: str | None) -> str:
     if address is None:
         raise UsageError(
-            f"There is no address to fetch a table of models from: write --refresh={_EXAMPLE}, or set "
+            f"There is no address to fetch a table of models from: write --refresh={TABLE_ADDRESS}, or set "
             "HOLDFAST_MODELS_URL."
         )
     parts = urlsplit(address)

@@ -8,11 +8,11 @@ from typing import Final
 
 import click
 
+from worker.cli import config_remarks
 from worker.cli.agent_listing import load_any_config
 from worker.cli.command_support import current_directory
 from worker.cli.render.escaping import escape_prose
 from worker.probe import write_agent_by
-from worker.project_config import effective_model
 from worker.settings import Settings
 from workflows.domain.agents.agent import AgentMode
 from workflows.domain.agents.built_in import BUILT_IN, HIDDEN
@@ -129,7 +129,7 @@ async def draft_agent(settings: Settings, wanted: Wanted, model: str | None) -> 
         raise UsageError("Say with --description when the agent is to be used, or what a model is to write it from.")
     written_by = None
     if name is None or prompt is None:
-        written_by = _model(turn_config, model)
+        written_by = _model(settings, turn_config, model)
         found = await write_agent_by(settings, written_by, turn_config.config, description, taken)
         name = name or found.identifier
         description, prompt = (found.when_to_use, found.system_prompt) if prompt is None else (description, prompt)
@@ -137,15 +137,13 @@ async def draft_agent(settings: Settings, wanted: Wanted, model: str | None) -> 
     return Draft(agent, _folder(settings, turn_config, wanted) / f"{name}.md", written_by)
 
 
-def _model(turn_config: TurnConfig, named: str | None) -> str:
+def _model(settings: Settings, turn_config: TurnConfig, named: str | None) -> str:
     """Raises UsageError."""
-    model = effective_model(turn_config, named)
-    if model is None:
-        raise UsageError(
-            "A model writes what you leave out, and none is chosen: name one with -m, or say NAME, --description and "
-            "--prompt yourself."
-        )
-    return model
+    try:
+        return config_remarks.choose_model(settings, turn_config, named)
+    except UsageError as error:
+        remedy = "Or say NAME, --description and --prompt yourself: a model writes what you leave out."
+        raise UsageError(f"{error} {remedy}") from error
 
 
 def _taken_names(turn_config: TurnConfig) -> frozenset[str]:

@@ -19,6 +19,7 @@ from worker.settings import Settings
 from worker.stack.state_file import Endpoints
 from worker.stack.status import endpoints, ready_endpoints, require_stack, stack_notices
 from workflows.domain.errors import UsageError
+from workflows.domain.permissions.permission_keys import ASKABLE, current_key
 
 if TYPE_CHECKING:
     from worker.inbox_reader import InboxReader
@@ -30,6 +31,24 @@ P = ParamSpec("P")
 DIRECTORY_GONE: Final = "The current directory no longer exists: it was moved or deleted. Change to one that exists."
 
 thinking_option: Final = click.option("--thinking", is_flag=True, help="Show what the model thinks, too.")
+
+
+def _parse_permissions(_: click.Context, __: click.Parameter, typed: tuple[str, ...]) -> tuple[str, ...]:
+    """Raises UsageError."""
+    named = (current_key(each.strip()) for text in typed for each in text.split(","))
+    found = tuple(dict.fromkeys(named))
+    if unknown := [each for each in found if each not in ASKABLE]:
+        raise UsageError(f"--ask {unknown[0]!r}: there is no such permission. There are: {', '.join(ASKABLE)}.")
+    return found
+
+
+ask_option: Final = click.option(
+    "--ask",
+    metavar="PERMISSIONS",
+    multiple=True,
+    callback=_parse_permissions,
+    help="Ask first, for the whole session, whatever its rules allow: as in `--ask edit,bash`.",
+)
 
 
 def async_command(work: Callable[Concatenate[Settings, P], Coroutine[Any, Any, int | None]]) -> Callable[P, int]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from activities.model.model_table import TABLE_ADDRESS
 from activities.model.providers import check_model
 from activities.project.file_positions import FilePositions
 from worker import credential_handoff
@@ -104,23 +105,39 @@ def _describe_ignored_files(files: IgnoredFiles) -> Iterator[str]:
     yield f"Ignored (not supported yet): {pluralize(files.count, files.kind)} in {folder}: {names}."
 
 
-def choose_model(settings: Settings, turn_config: TurnConfig, named: str | None) -> str:
+def choose_model(
+    settings: Settings, turn_config: TurnConfig, named: str | None, of_last_turn: str | None = None
+) -> str:
     """`named` comes from a flag or the session. Raises UsageError without a usable model."""
-    model = effective_model(turn_config, named)
+    model = effective_model(turn_config, named) or of_last_turn
     if model is None:
-        raise UsageError(
-            "No model is chosen: name one with `-m provider/model`, or for good as `model` in this directory's "
-            f"opencode.json or in {str(settings.config / 'opencode.json')!r}."
-        )
+        from worker.cli import model_choices  # start-up time: the tables of models
+
+        model = model_choices.default_model(settings, turn_config.config)
     return model
 
 
-def warn_of_unknown_model(settings: Settings, turn_config: TurnConfig, model: str) -> None:
-    """Warn of a model that a person has named and no table knows. It may be newer than the tables: the provider
-    decides."""
-    from worker.cli import model_choices  # start-up time: the tables of models
+def report_unknown_model(settings: Settings, turn_config: TurnConfig, model: str) -> None:
+    """Say that no table has the model, and of which one it gets what is not known: it may be newer."""
+    from worker.cli import model_choices  # as above
 
-    if (near := model_choices.nearest_model(settings, turn_config.config, model)) is not None:
+    if (match := model_choices.match_model(settings, turn_config.config, model)).unknown:
+        like = f", and is taken for {escape_exact(match.alike)}" if match.alike else ""
+        fetch = "--refresh" if settings.models_url else f"--refresh={TABLE_ADDRESS}"
         print_note(
-            f"Warning: {escape_exact(model)!r} is not in the table of models. Did you mean {escape_exact(near)!r}?"
+            f"{escape_exact(model)} is not in the table of models{like}: `holdfast models {fetch}` fetches a newer one."
         )
+
+
+def warn_of_unknown_model(settings: Settings, turn_config: TurnConfig, model: str) -> None:
+    """Warn of a model that no table knows, and of what may have been meant."""
+    from worker.cli import model_choices  # as above
+
+    if (meant := model_choices.meant_model(settings, turn_config.config, model)) is not None:
+        print_note(f"Warning: {escape_prose(describe_misspelt(model, meant))}")
+    else:
+        report_unknown_model(settings, turn_config, model)
+
+
+def describe_misspelt(model: str, meant: str) -> str:
+    return f"{model!r} is not in the table of models. Did you mean {meant!r}?"

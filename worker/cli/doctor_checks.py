@@ -100,8 +100,9 @@ async def _check_model_key(settings: Settings, turn_config: TurnConfig) -> Check
     try:
         model = await resolve(config_remarks.choose_model(settings, turn_config, None), CredentialEnvironment(settings))
         check_model(model, turn_config.config)
+        config_remarks.report_unknown_model(settings, turn_config, model)
         return await _find_key(settings, model, turn_config.config)
-    except HoldfastError as error:
+    except (HoldfastError, OSError) as error:  # the latter: the home, where keys are, cannot be used
         named = turn_config.agent.model or turn_config.config.model  # without one, `-m` may name it
         return CheckResult(check=_CHECK, level=Level.FAILURE if named else Level.WARNING, message=str(error))
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, NoReturn, Tex
 
 import click
 
-from worker.cli.command_support import DIRECTORY_GONE, print_note, thinking_option
+from worker.cli.command_support import DIRECTORY_GONE, ask_option, print_note, thinking_option
 from worker.cli.exit_codes import ExitCode, exit_code_of_error
 from worker.cli.render.escaping import escape_prose
 from worker.settings import Settings
@@ -171,12 +171,13 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
     epilog="Exit codes and examples: docs/usage.md, and `holdfast COMMAND --help`.",
 )
 @click.option("-c", "--continue", "again", is_flag=True, help="Continue the last session of this directory.")
+@ask_option
 @thinking_option
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Show the version."
 )
 @click.pass_context
-def commands(context: click.Context, again: bool, thinking: bool) -> None:
+def commands(context: click.Context, again: bool, ask: tuple[str, ...], thinking: bool) -> None:
     """Holdfast runs a coding agent that can be killed at any moment, and goes on.
 
     On a terminal, `holdfast` alone asks for a prompt and starts a session in the current directory.
@@ -189,15 +190,15 @@ def commands(context: click.Context, again: bool, thinking: bool) -> None:
       holdfast answer per_… once
     """
     if context.invoked_subcommand is not None:
-        if again or thinking:
-            option = "--continue" if again else "--thinking"
+        if again or ask or thinking:
+            option = "--continue" if again else "--ask" if ask else "--thinking"
             raise click.UsageError(f"{option} belongs to `holdfast` alone, or after `run`.", context)
         return
     if not (again or (sys.stdin.isatty() and sys.stdout.isatty())):
         raise click.exceptions.NoArgsIsHelpError(context)
     run = commands.get_command(context, "run")
     assert run is not None
-    context.exit(context.invoke(run, again=again, thinking=thinking))
+    context.exit(context.invoke(run, again=again, ask=ask, thinking=thinking))
 
 
 def main() -> NoReturn:

@@ -6,12 +6,16 @@ from datetime import date
 from pydantic import SecretStr
 
 from activities.model import catalogue
-from activities.model.catalogue import ModelChoice
+from activities.model.catalogue import ModelChoice, TableMatch
+from activities.model.default_model import DefaultModels
+from activities.model.endpoints import find_or_require_key
 from activities.model.keys import Keys, find_key
+from activities.model.misspelling import find_meant
 from activities.model.model_options import requested_terms, unknown_variant_error
 from activities.model.model_table import ModelTables
 from activities.model.providers import provider_named, split_model_id
 from activities.project.config_references import resolve
+from worker import credential_handoff
 from worker.credential_handoff import CredentialEnvironment
 from worker.settings import Settings
 from workflows.domain.agents.agent import AgentMode
@@ -21,6 +25,7 @@ from workflows.domain.config.agent_selection import available_agents, hidden_age
 from workflows.domain.config.allowed_models import is_allowed
 from workflows.domain.config.config import Config
 from workflows.domain.config.provider_settings import Provider, ProviderModel
+from workflows.domain.config.references import has_reference
 from workflows.domain.errors import UsageError
 
 
@@ -72,6 +77,52 @@ async def missing_keys(settings: Settings, config: Config, ids: Iterable[str]) -
         except UsageError as error:
             missing[id] = str(error)
     return missing
+
+
+def default_models(settings: Settings) -> DefaultModels:
+    return DefaultModels(Keys(settings.auth), CredentialEnvironment(settings), ModelTables(settings.models_file))
+
+
+def default_model(settings: Settings, config: Config) -> str:
+    """The model that works where none is named. Raises UsageError, also where there are several."""
+    models = default_models(settings)
+    found = models.candidates(config)
+    if not found and credential_handoff.keys_are_elsewhere(settings):
+        raise UsageError("No model is chosen, and the worker has its keys on another machine: name one with -m.")
+    if len(found) != 1:
+        raise UsageError(models.refusal(config, found))
+    return found[0]
+
+
+async def check_key(settings: Settings, config: Config, model: str) -> None:
+    """Raises UsageError where the model's provider certainly has no key: neither here nor with the worker."""
+    id, configured = split_model_id(model)[0], config.provider.get(split_model_id(model)[0]) or Provider()
+    provider, of_worker = provider_named(id), credential_handoff.worker_variables(settings)
+    if credential_handoff.keys_are_elsewhere(settings) or has_reference(model):
+        return
+    if of_worker.intersection(provider.variables) or has_reference(configured.options.api_key or ""):
+        return
+    environment = CredentialEnvironment(settings)
+    reached = not needs_key(config, id)
+    await find_or_require_key(provider, configured, Keys(settings.auth), environment, reached=reached)
+
+
+def meant_model(settings: Settings, config: Config, model: str) -> str | None:
+    """The model that a misspelt name was to be; None for a name that is known, or may be a newer model's."""
+    if nearest_model(settings, config, model) is None:
+        return None
+    id, name = split_model_id(model)
+    listed = catalogue.list_models(id, config.provider, ModelTables(settings.models_file).all(), date.today())
+    meant = find_meant(name, [split_model_id(each.model)[1] for each in listed])
+    return f"{id}/{meant}" if meant is not None else None
+
+
+def match_model(settings: Settings, config: Config, model: str) -> TableMatch:
+    """What the tables have for a model; nothing is unknown of one that cannot be asked, which is said elsewhere."""
+    try:
+        return catalogue.match_model(model, config.provider, ModelTables(settings.models_file))
+    except UsageError:
+        return TableMatch()
 
 
 def nearest_model(settings: Settings, config: Config, model: str) -> str | None:

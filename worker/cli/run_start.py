@@ -4,7 +4,7 @@ from activities.shell.environment import session_environment
 from worker import credential_handoff
 from worker.api.accepted import AcceptedPrompt
 from worker.api.sessions import Overview
-from worker.cli import config_remarks, id_lookup, session_preparation
+from worker.cli import config_remarks, id_lookup, model_choices, model_dialog, session_preparation
 from worker.cli.budget_options import ChosenLimits, check_priced
 from worker.cli.command_support import current_directory, print_note
 from worker.cli.render import suspension_text
@@ -12,7 +12,7 @@ from worker.cli.render.escaping import escape_exact, one_line
 from worker.cli.session_preparation import PreparedSession
 from worker.cli.unseen_files import warn_of_unseen_files
 from worker.command_prompts import expand_command
-from worker.project_config import Role, load_project_config, sources_of
+from worker.project_config import Role, effective_model, load_project_config, sources_of
 from worker.session_client import SessionClient
 from worker.settings import Settings
 from workflows.domain.config.sources import ConfigSources
@@ -27,7 +27,7 @@ from workflows.domain.value import Value
 
 class RunArguments(Value):
     """`command`: the slash command whose arguments the text is; `made`: the prompt that it has become. `piped_at` as
-    in `PromptContent`."""
+    in `PromptContent`. `default_model`: of a new session, where nothing names one."""
 
     text: str
     piped_at: tuple[tuple[int, int], ...] | None = None
@@ -37,8 +37,11 @@ class RunArguments(Value):
     subtask: str | None
     system: str | None
     model: str | None
+    any_model: bool = False
+    default_model: str | None = None
     variant: str | None
     agent: str | None
+    ask: tuple[str, ...] = ()
     title: str | None
     session: str | None
     config: str | None
@@ -61,6 +64,16 @@ class RunArguments(Value):
     def _given(self) -> Prompt:
         named = {"agent": self.agent, "model": self.model, "variant": self.variant, "piped_at": self.piped_at}
         return Prompt(parts=self.files, system=self.system, format=self.format, limits=self.limits.turn, **named)
+
+    def sources(self, settings: Settings) -> ConfigSources:
+        """A new session's. Raises ConfigError."""
+        return sources_of(settings).model_copy(update={"ask": self.ask})
+
+    def first_message(self, turn_config: TurnConfig) -> Prompt:
+        """A new session's: what was chosen where nothing names a model is its model."""
+        message = self.message
+        named = effective_model(turn_config, message.model) is not None
+        return message if named else message.model_copy(update={"model": self.default_model})
 
     def configuration(self, turn_config: TurnConfig | None) -> TurnConfigId | None:
         """The id of the turn's configuration, if the prompt keeps its agent."""
@@ -96,27 +109,44 @@ class StartedRun(Value):
     turn: TurnId | None = None
 
 
-async def load_config(settings: Settings, request: RunArguments) -> TurnConfig:
-    """Read a new session's configuration early, and hand over this shell's keys; the turn reads the files again."""
-    role, directory = Role(request.agent), current_directory()
-    turn_config = await load_project_config(settings, directory, role, sources_of(settings))
+async def load_config(settings: Settings, request: RunArguments) -> tuple[RunArguments, TurnConfig]:
+    """Read a new session's configuration early, and hand over this shell's keys; the turn reads the files again. The
+    result names a model. Raises UsageError for what is known to fail."""
+    role, directory, sources = Role(request.agent), current_directory(), request.sources(settings)
+    turn_config = await load_project_config(settings, directory, role, sources)
     if turn_config.held_content is not None:
         from worker.cli import trust_dialog  # few projects need it
 
         await trust_dialog.ask_at_start(settings, directory)
-        turn_config = await load_project_config(settings, directory, role, sources_of(settings))
+        turn_config = await load_project_config(settings, directory, role, sources)
     _print_remarks(settings, turn_config, request)
-    model = config_remarks.choose_model(settings, turn_config, request.model)
-    if model == request.model:
-        config_remarks.warn_of_unknown_model(settings, turn_config, model)
+    request, turn_config = await _choose_model(settings, request, turn_config)
+    model = effective_model(turn_config, request.model) or request.default_model
+    assert model is not None
+    await model_choices.check_key(settings, turn_config.config, model)
     if request.variant is not None:
-        from worker.cli import model_choices  # start-up time: the tables of models
-
         model_choices.check_variant(settings, turn_config.config, model, request.variant)
     check_priced(settings, turn_config.config, model, request.limits)
     warn_of_unseen_files(settings, turn_config, model, request.typed)
     await credential_handoff.hand_off(settings, credential_handoff.credential_variables(turn_config.config, model))
-    return turn_config
+    return request, turn_config
+
+
+async def _choose_model(
+    settings: Settings, request: RunArguments, turn_config: TurnConfig
+) -> tuple[RunArguments, TurnConfig]:
+    model = effective_model(turn_config, request.model)
+    if model is None:
+        chosen = model_dialog.choose_default(settings, turn_config)
+        if chosen.kept:
+            role, sources = Role(request.agent), request.sources(settings)
+            turn_config = await load_project_config(settings, current_directory(), role, sources)
+        return request.model_copy(update={"default_model": chosen.model}), turn_config
+    if model == request.model and not request.any_model:
+        model = model_dialog.confirm_spelling(settings, turn_config, model)
+        request = request.model_copy(update={"model": model})
+    config_remarks.report_unknown_model(settings, turn_config, model)
+    return request, turn_config
 
 
 async def start_session(client: SessionClient, request: RunArguments, turn_config: TurnConfig) -> StartedRun:
@@ -129,10 +159,10 @@ async def start_session(client: SessionClient, request: RunArguments, turn_confi
     request = await request.expand(client.settings, turn_config)
     accepted = await client.start(
         str(directory),
-        request.message,
+        request.first_message(turn_config),
         title=request.title,
         environment=session_environment(client.settings.environment),
-        sources=sources_of(client.settings),
+        sources=request.sources(client.settings),
         turn_config=turn_config,
         session=session_id_for(request.prompt) if request.prompt else None,
         prompt=request.prompt,
@@ -160,6 +190,7 @@ async def continue_session(client: SessionClient, request: RunArguments) -> Star
         variant=request.variant,
         agent=request.agent,
         config=request.config,
+        ask=request.ask,
         limits=request.limits,
         prompt=request.typed,
     )

@@ -13,7 +13,6 @@ from worker.cli.exit_codes import ExitCode
 from worker.cli.render import schedule_text
 from worker.cli.run_start import RunArguments
 from worker.cli.schedule_options import ScheduleOptions
-from worker.project_config import sources_of
 from worker.session_client import SessionClient
 from worker.settings import Settings
 from workflows.domain.config.config import Budgets
@@ -63,11 +62,11 @@ async def _start_sessions(
     request = await request.expand(client.settings, turn_config)
     return await client.schedules.start_sessions(
         str(current_directory()),
-        request.message,
+        request.first_message(turn_config),
         timing,
         title=request.title,
         environment=session_environment(client.settings.environment),
-        sources=sources_of(client.settings),
+        sources=request.sources(client.settings),
         turn_config=turn_config,
         limits=request.limits.session,
         overlap=options.overlap or Overlap.SKIP,
@@ -83,6 +82,8 @@ async def _prompt_session(
         raise UsageError(
             "Limits are for sessions that a schedule starts: `holdfast send SESSION --max-cost …` limits this one."
         )
+    if request.ask:
+        raise UsageError("--ask is for sessions that a schedule starts, or for a prompt of now.")
     overview = await client.sessions.get(await id_lookup.find_session(client, request.session or id_lookup.LAST))
     # for its remarks and refusals, too
     prepared = await session_preparation.prepare_session(

@@ -47,6 +47,7 @@ config_option: Final = click.option(
     help="From the next turn on, look for the session's configuration where this shell does.",
 )
 
+
 agent_option: Final = click.option(
     "--agent",
     metavar="NAME",
@@ -103,6 +104,7 @@ async def prepare_session(
     overview: Overview,
     model: str | None,
     *,
+    ask: tuple[str, ...] = (),
     variant: str | None = None,
     agent: str | None = None,
     config: str | None = None,
@@ -119,14 +121,16 @@ async def prepare_session(
             raise UsageError(f"The session's files are on host {overview.host!r}: use `--config here` there.")
         return PreparedSession()
     origin = await client.sessions.origin(overview.id)
-    here = None if config is None else sources_of(client.settings)
-    if here is None and origin.sources is not None:
+    here = _new_sources(client.settings, origin.sources, config, ask)
+    if config is None and origin.sources is not None:
         _warn_about_differences(client.settings, origin.sources)
     role = Role(agent or origin.agent, origin.rules, origin.ancestors)
     turn_config = await load_project_config(client.settings, Path(overview.directory), role, here or origin.sources)
     needed = model is not None or variant is not None or overview.turn_state != "open"
     named = turn_config.named_model(model, origin.model, other_agent=role.agent != origin.began_as)
-    chosen = config_remarks.choose_model(client.settings, turn_config, named) if needed else origin.model
+    chosen = origin.model
+    if needed:
+        chosen = config_remarks.choose_model(client.settings, turn_config, named, overview.model)
     if model is not None and chosen == model:
         config_remarks.warn_of_unknown_model(client.settings, turn_config, model)
     if variant is not None and chosen is not None:
@@ -141,6 +145,17 @@ async def prepare_session(
     )
     changed = here.changed_from(origin.sources) if here is not None else ()
     return PreparedSession(turn_config=turn_config, sources=here, changed=changed)
+
+
+def _new_sources(
+    settings: Settings, known: ConfigSources | None, config: str | None, ask: tuple[str, ...]
+) -> ConfigSources | None:
+    """This shell's, or the session's own; with what more is asked about, never less. None: they stay as they are."""
+    if config is None and not ask:
+        return None
+    found = sources_of(settings) if config is not None or known is None else known
+    asked = dict.fromkeys((*(known.ask if known is not None else ()), *ask))
+    return found.model_copy(update={"ask": tuple(asked)})
 
 
 def known_id(turn_config: TurnConfig) -> TurnConfigId | None:
@@ -165,7 +180,7 @@ def configuration_suffix(turn_config: TurnConfigId | None) -> str:
 def _warn_about_differences(settings: Settings, sources: ConfigSources) -> None:
     """Warn if this shell's sources differ: the session keeps its own."""
     try:
-        differing = sources.differences(sources_of(settings))
+        differing = sources.differences(sources_of(settings).model_copy(update={"ask": sources.ask}))
     except ConfigError as error:
         print_note(f"The session keeps its own configuration; this shell's cannot be used: {error}")
         return

@@ -135,9 +135,10 @@ async def test_a_home_that_nothing_can_be_written_to_is_named_with_why_and_the_w
     file = bare.directory / "file"
     file.touch()
     homes = [str(file), str(file / "below"), "/proc/holdfast"]
-    words = [("up",), ("sessions",), ("run", "-m", "openai/b", "hello")]
+    words = [("up",), ("sessions",), ("run", "-m", "openai/gpt-5.4", "hello")]
     people = [bare.with_(HOLDFAST_HOME=home) for home in homes]
-    ended = [(home, await each.run(*word)) for home, each in zip(homes, people, strict=True) for word in words]
+    keyed = [each.with_(OPENAI_API_KEY="k") for each in people]
+    ended = [(home, await each.run(*word)) for home, each in zip(homes, keyed, strict=True) for word in words]
     ended.append((homes[1], await people[1].run("demo")))
     seen = [await each.run("doctor") for each in people]
     looked = [await each.run("status") for each in people]

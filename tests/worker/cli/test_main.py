@@ -78,7 +78,12 @@ async def test_help_and_version_need_no_stack(bare: CommandRunner) -> None:
         (("run", "-m", "one/model", " \t"), "The prompt is empty"),
         (("send", "last", ""), "The prompt is empty"),
         (("run", "-m", "one/", "mend it"), "'one/' names no model after the '/'"),
-        (("run", "mend it"), "No model is chosen"),
+        (("run", "mend it"), "No provider has a key yet: `holdfast auth login anthropic` (or openai"),
+        (
+            ("run", "-m", "anthropic/claude-sonnet-4-6", "mend it"),
+            "no key for 'anthropic': set ANTHROPIC_API_KEY",
+        ),
+        (("run", "-m", "anthropic/claude-sonet-4-6", "mend it"), "Did you mean 'anthropic/claude-sonnet-4-6'?"),
         (("run", "-m", "nobody", "mend it"), "names no provider"),
         (("run", "-m", "antropic/claude", "mend it"), "no provider 'antropic'. Did you mean 'anthropic'? Built in: "),
         (("answer", "per_1", "once", "-m", "why"), "-m says why something is rejected"),

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from activities.model.catalogue import ModelChoice
+from activities.model.default_model import NO_KEY
 from activities.model.model_table import ModelTables
 from activities.model.providers import check_provider
 from worker.cli import completers, model_choices
@@ -84,7 +85,7 @@ async def models(
         click.echo(json.dumps([_json(each, missing) for each in found], indent=2))
         return
     print_rows(_rows(found, missing, terminal_columns(), verbose=verbose))
-    _print_remarks(turn_config, ids, found)
+    _print_remarks(settings, turn_config, ids, found)
     _print_missing_keys(missing)
     if verbose:
         _print_table_remarks(settings)
@@ -207,12 +208,11 @@ def _print_missing_keys(missing: Mapping[str, str]) -> None:
     print_note(f"No key here for {named}: `holdfast auth login {login}` stores one.")
 
 
-def _print_remarks(turn_config: TurnConfig, ids: Sequence[str], found: Sequence[ModelChoice]) -> None:
+def _print_remarks(
+    settings: Settings, turn_config: TurnConfig, ids: Sequence[str], found: Sequence[ModelChoice]
+) -> None:
     if not ids:
-        print_note(
-            "No provider is configured, and none has a key here: set a variable such as ANTHROPIC_API_KEY, or run "
-            "`holdfast auth login PROVIDER`. `holdfast models --all` lists those of all providers."
-        )
+        print_note(f"{NO_KEY} `holdfast models --all` lists the models of all providers.")
     if bare := _without_models(turn_config.config, ids, found):
         print_note(
             f"No model of {one_line(', '.join(bare))} is listed: name one that is served there, as -m {bare[0]}/NAME."
@@ -220,7 +220,9 @@ def _print_remarks(turn_config: TurnConfig, ids: Sequence[str], found: Sequence[
     if found and terminal_columns() is not None:
         print_note(_EXPLAINED)
     try:
-        if (chosen := effective_model(turn_config, None)) is not None:
-            print_note(f"Without -m, `holdfast run` takes {escape_exact(chosen)} here.")
+        if (named := effective_model(turn_config, None)) is not None:
+            print_note(f"Without -m, `holdfast run` takes {escape_exact(named)} here.")
+        elif len(default := model_choices.default_models(settings).candidates(turn_config.config)) == 1:
+            print_note(f"Without -m, `holdfast run` takes {escape_exact(default[0])} here, as nothing is configured.")
     except UsageError as error:
         print_note(f"Warning: the configured model cannot be asked: {escape_prose(str(error))}")

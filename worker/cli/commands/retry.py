@@ -49,9 +49,7 @@ async def retry(
     """
     async with open_client(settings, with_worker=True) as client:
         overview = await client.sessions.get(await id_lookup.find_session(client, session))
-        prepared = await session_preparation.prepare_session(
-            client, overview, model or overview.model, variant=variant, config=config
-        )
+        prepared = await session_preparation.prepare_session(client, overview, model, variant=variant, config=config)
         with InterruptGuard() as guard:
             accepted = await client.retry(overview.id, model=model, variant=variant, sources=prepared.sources)
             prepared.report()

@@ -8,10 +8,17 @@ from contextlib import redirect_stdout
 import click
 
 from worker.api.accepted import AcceptedPrompt
-from worker.cli import completers, config_remarks, id_lookup, other_sessions, prompt_input, session_preparation
+from worker.cli import completers, id_lookup, other_sessions, prompt_input, session_preparation
 from worker.cli.agent_cycle import AgentCycle
 from worker.cli.budget_options import ChosenLimits, budget_options
-from worker.cli.command_support import async_command, current_directory, open_client, print_note, thinking_option
+from worker.cli.command_support import (
+    ask_option,
+    async_command,
+    current_directory,
+    open_client,
+    print_note,
+    thinking_option,
+)
 from worker.cli.exit_codes import ExitCode
 from worker.cli.first_prompt import read_first_prompt
 from worker.cli.interrupt_guard import InterruptGuard
@@ -24,7 +31,7 @@ from worker.cli.schedule_options import ScheduleOptions, schedule_options
 from worker.cli.schema_file import read_schema
 from worker.cli.slash_commands import may_be_command, parse_command
 from worker.cli.terminal_input import is_interactive
-from worker.project_config import Role, load_commands, load_project_config
+from worker.project_config import Role, effective_model, load_commands, load_project_config
 from worker.session_client import SessionClient
 from worker.settings import Settings
 from workflows.domain.config.turn_config import TurnConfig
@@ -36,6 +43,7 @@ from workflows.domain.titles import validate_title
 @click.command()
 @click.argument("words", nargs=-1, metavar="[PROMPT]...")
 @session_preparation.model_option("The model, instead of the configured one")
+@click.option("--any-model", is_flag=True, help="Take the name of -m as it is, even if it looks misspelt.")
 @session_preparation.variant_option
 @click.option(
     "--agent",
@@ -43,6 +51,7 @@ from workflows.domain.titles import validate_title
     shell_complete=completers.agent,
     help="The agent, instead of the configured one or that of the session's last turn.",
 )
+@ask_option
 @click.option("--title", metavar="TEXT", help="The new session's title; without it, the model names it.")
 @click.option(
     "-s",
@@ -77,8 +86,10 @@ async def run(
     settings: Settings,
     words: tuple[str, ...],
     model: str | None,
+    any_model: bool,
     variant: str | None,
     agent: str | None,
+    ask: tuple[str, ...],
     title: str | None,
     session: str | None,
     again: bool,
@@ -120,26 +131,33 @@ async def run(
         (words, edit, own, detach, no_wait, as_json, schema, schedule, command, subtask, files, system)
     )
     given = prompt_input.TypedText() if typed else prompt_input.read_typed(words, command, subtask, edit=edit)
-    named = {"model": model, "variant": variant, "agent": agent, "title": title, "session": session, "config": config}
+    named = {"model": model, "any_model": any_model, "variant": variant, "agent": agent, "ask": ask, "title": title}
     read = {"system": prompt_input.read_system(system), "format": read_schema(schema)}
     written = {**given._asdict(), "command": command, "subtask": subtask, "files": prompt_input.name_files(files)}
-    request = RunArguments(prompt=own, limits=limits, **written, **read, **named)
-    turn_config = await load_config(settings, request) if session is None else None
+    request = RunArguments(prompt=own, session=session, config=config, limits=limits, **written, **read, **named)
+    request, turn_config = await load_config(settings, request) if session is None else (request, None)
     if schedule is not None:
         schedule.refuse_following({"--no-wait": no_wait, "--exit": exit_, "--thinking": thinking})
         return await create_schedule(settings, request, schedule, turn_config, as_json=as_json)
     first = request if turn_config is None or not typed else await _ask_first_prompt(settings, turn_config, request)
-    if first is None:
-        return ExitCode.DONE
     options = FollowOptions(no_wait=no_wait, stay_open=not (exit_ or schema), thinking=thinking, as_json=as_json)
     return await _run_now(settings, first, turn_config, options, detach=detach)
 
 
 async def _run_now(
-    settings: Settings, request: RunArguments, turn_config: TurnConfig | None, options: FollowOptions, *, detach: bool
+    settings: Settings,
+    request: RunArguments | None,
+    turn_config: TurnConfig | None,
+    options: FollowOptions,
+    *,
+    detach: bool,
 ) -> ExitCode:
+    """`request`: None if the person leaves without one."""
+    if request is None:
+        return ExitCode.DONE
     if turn_config is not None and request.agent not in (None, turn_config.agent.name):  # chosen by Tab
-        turn_config = await load_project_config(settings, current_directory(), Role(request.agent))
+        role, sources = Role(request.agent), request.sources(settings)
+        turn_config = await load_project_config(settings, current_directory(), role, sources)
     async with open_client(settings, with_worker=True) as client:
         with InterruptGuard() as guard:
             started = await _start(client, request, turn_config)
@@ -183,7 +201,7 @@ async def _ask_first_prompt(settings: Settings, turn_config: TurnConfig, request
     async def agent_names() -> tuple[Sequence[str], str]:
         return turn_config.delegation.visible_names, turn_config.agent.name
 
-    chosen = config_remarks.choose_model(settings, turn_config, request.model)
+    chosen = effective_model(turn_config, request.model) or request.default_model or ""
     agents = AgentCycle(agent_names)
     return await read_first_prompt(chosen, current_directory(), parse, agents, live=is_live_terminal(settings))
 

@@ -80,10 +80,11 @@ def part(status: dict[str, Any], name: str) -> dict[str, Any]:
 async def test_a_watcher_brings_a_killed_stack_up_again_but_not_one_that_was_taken_down(
     home: Settings, tmp_path: Path
 ) -> None:
-    person = shell(home, tmp_path)
-    begun = await person.run("run", "--detach", "-m", "novita/model", "hello")
+    nobody = {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": "http://127.0.0.1:9/v1"}, "models": {"m": {}}}
+    person = shell(home, tmp_path).with_(OPENCODE_CONFIG_CONTENT=json.dumps({"provider": {"nobody": nobody}}))
+    begun = await person.run("run", "--detach", "-m", "nobody/m", "hello")
     async with person.terminal("watch", begun.out.strip()) as terminal:
-        await terminal.until("There is no key for 'novita'")
+        await terminal.until("> hello")
         supervisor = status(home).supervisor
         assert supervisor is not None
         os.kill(supervisor, signal.SIGKILL)

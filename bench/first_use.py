@@ -35,10 +35,10 @@ def first_use(commit: str, target: str, log: Path) -> float:
         with log.open("wb") as output:
             ended = subprocess.run(["make", target], cwd=clone, env=environment, stdout=output, stderr=output)
         seconds = time.monotonic() - began
-        for state in home.glob(_STACKS):  # root's database is outside of its home
+        for state in list(home.glob(_STACKS)):  # root's database is outside of its home
             own = {**environment, "HOLDFAST_HOME": str(state.parent)}
             command = [str(clone / ".venv" / "bin" / "holdfast"), "down", "--purge", "--yes"]
-            subprocess.run(command, cwd=clone, env=own, check=True, stdout=subprocess.DEVNULL)
+            subprocess.run(command, cwd=clone, env=own, check=True, capture_output=True)
     if ended.returncode != 0:
         raise SystemExit(f"`make {target}` of {commit} ended with {ended.returncode}: see {log}")
     return seconds

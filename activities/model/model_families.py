@@ -82,6 +82,7 @@ _GPT_BINDS: Final = re.compile(r"(^|[ /])gpt-([6-9]|\d\d)")
 CLAUDE_4: Final = re.compile(r"claude-(opus|sonnet|haiku)-4(?!\d)")  # thinks between calls by a beta only
 GEMINI_SIGNS: Final = re.compile(r"gemini-([3-9]|\d\d)|gemini-(pro|flash|flash-lite)-latest")  # and thinks by levels
 GEMINI_THINKS: Final = re.compile(r"(?!.*(image|tts|audio|live))gemini-(2\.5|[3-9]|\d\d|(pro|flash|flash-lite)-latest)")
+GEMINI_MINIMAL: Final = re.compile(r"gemini-(3([.-][0-6])?-flash|flash-lite-latest)")  # has a level below `low`
 OPENAI_REASONS: Final = re.compile(r"(gpt-([5-9]|\d\d)|o\d|codex|gpt-daybreak)(?!.*-chat)")  # others refuse `reasoning`
 
 _ANY: Final = ""
@@ -179,7 +180,7 @@ _VARIANTS: Final = (
     _variants("^anthropic:", _ANY, _budgets(high=16_000, max=31_999)),
     _variants("^gemini:", r"gemini-2[.-]5-pro", _gemini_budgets(high=16_000, max=32_768)),
     _variants("^gemini:", r"gemini-2[.-]5", _gemini_budgets(high=16_000, max=24_576)),
-    _variants(_ANY, r"gemini-(3([.-][0-6])?-flash|flash-lite-latest)", "minimal low medium high"),
+    _variants(_ANY, GEMINI_MINIMAL.pattern, "minimal low medium high"),
     _variants("^gemini:", r"gemini-([3-9]|\d\d|flash)", _LOW_TO_HIGH),
     _variants("^gemini:", _ANY, "low high"),
     _variants(_ANY, "gpt-oss|deep-research", _LOW_TO_HIGH),

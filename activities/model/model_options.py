@@ -13,6 +13,7 @@ from activities.model.endpoint import Endpoint, Wire
 from activities.model.model_families import REFUSES_SAMPLING, Options, built_in_variants, effort_variants
 from activities.model.port import ModelFacts
 from workflows.domain.agents.agent import Agent
+from workflows.domain.config.fields import UNSENT_OPTIONS
 from workflows.domain.config.merge import deep_merge
 from workflows.domain.config.provider_settings import ProviderModel
 from workflows.domain.errors import UsageError
@@ -54,8 +55,9 @@ _ALL: Final = 10**12  # tokens: more than any prompt has
 
 
 def spell(options: Options, wire: Wire) -> dict[str, JsonValue]:
-    """The options under one name each. What only the Responses protocol has is left out elsewhere."""
-    spelled = {_NAMES.get(name, name): value for name, value in options.items()}
+    """The options under one name each, without those that are never sent. What only the Responses protocol has is left
+    out elsewhere."""
+    spelled = {_NAMES.get(name, name): value for name, value in options.items() if name not in UNSENT_OPTIONS}
     if isinstance(thinking := spelled.get("thinking"), dict):
         spelled["thinking"] = {_NAMES_OF_THINKING.get(name, name): value for name, value in thinking.items()}
     if wire is not Wire.RESPONSES:

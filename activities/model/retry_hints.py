@@ -7,9 +7,13 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Final
 
-_RESET: Final = re.compile(r"(?:anthropic|x)-ratelimit-(?P<of>.+)-reset|x-ratelimit-reset(?:-(?P<openai>.+))?")
+_RESET: Final = re.compile(  # Anthropic, OpenAI, Mistral, and the IETF's earlier drafts
+    r"(?:anthropic|x)-(?:ratelimit|priority)-(?P<of>.+)-reset|x-ratelimit-reset(?:-(?P<openai>.+))?|ratelimit(bysize)?-reset"
+)
+_RATE_LIMIT: Final = re.compile(r";\s*r=0\b[^,]*;\s*t=(\d+)")  # of `RateLimit` (draft-ietf-httpapi-ratelimit-headers)
 _IN_BODY: Final = re.compile(  # Google; OpenAI, Groq and Azure; OpenRouter, which quotes its header
-    r'(?i)"retryDelay":\s*"([\d.]+s)"|(?:try again|retry) (?:in|after) ((?:[\d.]+ ?(?:ms|[hms])[a-z]*)+)'
+    r'(?i)"retryDelay":\s*"([\d.]+s)"'
+    r"|(?:try again|retry) (?:in|after) ((?:[, ]{0,2}(?:and )?[\d.]+ ?(?:ms|[hms])[a-z]*)+)"
     r'|"x-ratelimit-reset":\s*"?(\d+)'
 )
 _LENGTHS: Final = re.compile(r"([\d.]+) ?(ms|h|m|s)(?:ours?|inutes?|econds?|ecs?|ins?)?", re.IGNORECASE)
@@ -43,12 +47,15 @@ def _retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
 
 
 def _resets(headers: Mapping[str, str], now: datetime) -> Iterator[float]:
+    for seconds in _RATE_LIMIT.findall(headers.get("ratelimit", "")):
+        yield float(seconds)
     for name, value in headers.items():
         found = _RESET.fullmatch(name)
         remaining = found and (
             headers.get(f"x-ratelimit-remaining-{found['openai']}")
             or headers.get(name.removesuffix("-reset") + "-remaining")
             or headers.get("x-ratelimit-remaining")
+            or ("0" if headers.get(name.removesuffix("-reset") + "-status") == "rejected" else None)
         )
         seconds = (_length(value) or _until_epoch(value, now) or _until(value, now)) if remaining == "0" else None
         if seconds is not None:
@@ -56,9 +63,9 @@ def _resets(headers: Mapping[str, str], now: datetime) -> Iterator[float]:
 
 
 def _length(text: str) -> float | None:
-    """The seconds in "6m0s", "20.5s" or "350ms"."""
+    """The seconds in "6m0s", "20.5s", "350ms" or "1 minute and 5 seconds"."""
     parts = _LENGTHS.findall(text)
-    if _LENGTHS.sub("", text).strip():
+    if _LENGTHS.sub("", text).replace("and", "").strip(", "):
         return None
     try:
         return sum(float(number) * _SECONDS[unit.lower()] for number, unit in parts)

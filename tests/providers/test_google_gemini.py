@@ -98,6 +98,12 @@ LOW = {**SHOWN, "thinkingLevel": "low"}
             {"reasoning_effort": "minimal"},
             {"thinkingConfig": {**SHOWN, "thinkingLevel": "low"}},
         ),
+        (
+            "gemini-3-flash-preview",
+            {"reasoning_effort": "minimal"},
+            {"thinkingConfig": {**SHOWN, "thinkingLevel": "minimal"}},
+        ),
+        ("gemini-3.8-flash", {"reasoning_effort": "minimal"}, {"thinkingConfig": LOW}),
         ("gemini-2.5-pro", {"reasoningEffort": "low"}, {"thinkingConfig": {**SHOWN, "thinkingBudget": 1024}}),
         ("gemini-2.5-flash-image", {"topP": 0.5, "stop": ["x"]}, {"topP": 0.5, "stopSequences": ["x"]}),
         (

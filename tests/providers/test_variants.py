@@ -205,6 +205,14 @@ async def test_options_of_opencode_reach_each_wire_under_its_own_names(rig: Rig)
     assert (by_claude["top_p"], by_claude["top_k"], by_claude["stop_sequences"]) == (0.5, 5, ["x"])
 
 
+async def test_options_replace_no_tools_and_let_no_provider_shorten_a_conversation(rig: Rig) -> None:
+    unsent = {"tools": [{"type": "web_search"}], "context_management": {"edits": []}, "contextManagement": {}}
+
+    resolved = await rig.resolve("openai/gpt-6-sol", {"options": unsent, "variants": {"v": unsent}}, variant="v")
+
+    assert resolved.options.keys().isdisjoint(unsent)
+
+
 async def test_what_only_responses_has_is_left_out_of_chat_and_an_unknown_option_goes_as_written(rig: Rig) -> None:
     options = {"reasoningSummary": "auto", "include": ["x"], "someOption": {"aB": 1}}
 

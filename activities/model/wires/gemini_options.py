@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from pydantic import JsonValue
 
-from activities.model.model_families import GEMINI_SIGNS, GEMINI_THINKS
+from activities.model.model_families import GEMINI_MINIMAL, GEMINI_SIGNS, GEMINI_THINKS
 from activities.model.output_limit import EFFORT_BUDGETS
 from activities.model.request_json import JsonDict, merge_options
 from activities.model.wires.chat_options import translatable
@@ -22,7 +22,7 @@ _NAMES: Final = {  # of the chat protocol → here; all others go out as they ar
 }
 _PATHS: Final = {name: (name,) for name in _TOP} | {name: (_CONFIG, ours) for name, ours in _NAMES.items()}
 _OF_THINKING: Final = ("reasoning_effort", "reasoningEffort", "thinking", "thinkingConfig")
-_LEVELS: Final = {"minimal": "low", "none": "low", "xhigh": "high", "max": "high"}  # what it has no level for
+_LEVELS: Final = {"none": "minimal", "xhigh": "high", "max": "high"}  # what no model has a level for
 
 
 def signs_calls(model: str) -> bool:
@@ -57,5 +57,6 @@ def _thinking(model: str, options: Mapping[str, JsonValue]) -> dict[str, Any]:
 
 def _by_effort(model: str, effort: str) -> dict[str, Any]:
     if signs_calls(model):
-        return {"thinkingLevel": _LEVELS.get(effort, effort)}
+        level = _LEVELS.get(effort, effort)
+        return {"thinkingLevel": "low" if level == "minimal" and not GEMINI_MINIMAL.match(model) else level}
     return {"thinkingBudget": 0 if effort == "none" else EFFORT_BUDGETS[effort]}

@@ -27,6 +27,8 @@ from tests.cases import Case, load
 from workflows.domain.provider_failure import ProviderFailure
 
 NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
+SOON = "2026-01-01T12:00:09Z"
+EPOCH = f"{NOW.timestamp() + 40:.0f}"
 
 
 @pytest.mark.parametrize("case", load("provider_errors", op="stream_error"))
@@ -309,6 +311,15 @@ def test_the_error_of_the_provider_behind_openrouter_is_shown(raw: object, said:
         ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "nan"}, "", 2),
         ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "-40"}, "", 2),
         ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "9" * 20}, "", MAX_DELAY),
+        ({}, "Rate limited. Please try again in 1 minute 5 seconds.", 65),
+        ({}, "Please retry after 1 hour, 2 minutes and 3 seconds, or later.", 3723),
+        ({"anthropic-priority-input-tokens-remaining": "0", "anthropic-priority-input-tokens-reset": SOON}, "", 9),
+        ({"anthropic-ratelimit-unified-status": "rejected", "anthropic-ratelimit-unified-reset": EPOCH}, "", 40),
+        ({"anthropic-ratelimit-unified-status": "allowed", "anthropic-ratelimit-unified-reset": EPOCH}, "", 2),
+        ({"ratelimitbysize-remaining": "0", "ratelimitbysize-reset": "34"}, "", 34),
+        ({"ratelimit-remaining": "0", "ratelimit-reset": "34"}, "", 34),
+        ({"ratelimit": '"minute";r=3;t=7, "day";r=0;t=34'}, "", 34),
+        ({"ratelimit": '"minute";r=3;t=7'}, "", 2),
         ({"retry-after": "0001-01-01T00:00:00+23:59"}, "", 2),
         ({"retry-after": "Mon, 01 Jan 9999 00:00:00 GMT"}, "", MAX_DELAY),
     ],

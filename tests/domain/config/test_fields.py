@@ -30,6 +30,20 @@ def test_fields_that_come_later_are_named_and_the_honoured_ones_are_not() -> Non
     assert unsupported_fields(tree) == (("mcp",), ("provider", "own", "env"))
 
 
+def test_options_that_are_never_sent_are_named_wherever_they_stand() -> None:
+    unsent: JsonObject = {"tools": [{"type": "web_search"}], "temperature": 1}
+    tree: JsonObject = {
+        "provider": {"own": {"models": {"m": {"options": unsent, "variants": {"v": {"contextManagement": {}}}}}}},
+        "agent": {"build": {"options": {"context_management": {}}, "tools": {"bash": False}}},
+    }
+
+    assert unsupported_fields(tree) == (
+        ("provider", "own", "models", "m", "options", "tools"),
+        ("provider", "own", "models", "m", "variants", "v", "contextManagement"),
+        ("agent", "build", "options", "context_management"),
+    )
+
+
 def test_a_field_that_opencode_does_not_know_is_unknown_and_not_unsupported() -> None:
     tree: JsonObject = {"modle": "a/b", "mcp": {}}
 

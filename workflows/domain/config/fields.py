@@ -43,6 +43,14 @@ AGENT_FIELDS: Final = frozenset(path[2] for path in SUPPORTED_FIELDS if path[:2]
 
 _UNSUPPORTED_FIELDS: Final = tuple(_section_paths(UnsupportedSettings))
 
+# Options that would act on a conversation at the provider: they would replace the agent's tools, or shorten what each
+# step then sends again.
+UNSENT_OPTIONS: Final = ("tools", "context_management", "contextManagement")
+_OPTION_TABLES: Final = "provider.*.models.*.options provider.*.models.*.variants.* agent.*.options mode.*.options"
+_UNSENT_PATHS: Final = field_paths(
+    " ".join(f"{each}.{name}" for each in _OPTION_TABLES.split() for name in UNSENT_OPTIONS)
+)
+
 KNOWN_FIELDS: Final = frozenset(path[0] for path in (*SUPPORTED_FIELDS, *_UNSUPPORTED_FIELDS))
 
 
@@ -71,7 +79,16 @@ def is_within(path: FieldPath, wanted: Sequence[FieldPath]) -> bool:
 
 def unsupported_fields(tree: JsonObject) -> tuple[FieldPath, ...]:
     """Known to OpenCode, but not supported yet."""
-    return tuple(path for path in split_by_paths(tree, SUPPORTED_FIELDS)[1] if path[0] in KNOWN_FIELDS)
+    ignored = (path for path in split_by_paths(tree, SUPPORTED_FIELDS)[1] if path[0] in KNOWN_FIELDS)
+    return (*ignored, *(path for wanted in _UNSENT_PATHS for path in _present(tree, wanted)))
+
+
+def _present(tree: JsonValue, wanted: FieldPath) -> Iterator[FieldPath]:
+    if not wanted:
+        yield ()
+    elif isinstance(tree, dict):
+        for key in tree if wanted[0] == "*" else tree.keys() & {wanted[0]}:
+            yield from ((key, *path) for path in _present(tree[key], wanted[1:]))
 
 
 def unknown_fields(tree: JsonObject) -> tuple[str, ...]:

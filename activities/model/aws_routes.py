@@ -42,7 +42,7 @@ class AwsRoutes:
             return ()
         from activities.model.wires.http_client import trusted_authorities  # start-up time of commands: httpx
 
-        trusted_authorities(route, self._environment)
+        trusted_authorities(route.anonymous, self._environment)
         joined = self._join(files)
         session.set_config_variable("ca_bundle", str(joined))
         return (*(Path(each.path) for each in files), joined)

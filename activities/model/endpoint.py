@@ -32,10 +32,18 @@ EXTRA_AUTHORITIES: Final = "NODE_EXTRA_CA_CERTS"  # what OpenCode's users set fo
 
 
 class Route(Value):
-    """How a provider is connected to, besides what the environment says: a proxy, and a file of authorities."""
+    """How a provider is connected to, besides what the environment says: a proxy, a file of authorities, and a
+    certificate that is shown, with its key."""
 
     proxy: SecretStr | None = None
     ca_file: ProviderFile | None = None
+    cert_file: ProviderFile | None = None
+    key_file: ProviderFile | None = None
+
+    @property
+    def anonymous(self) -> "Route":
+        """The same without a certificate, for others than the provider."""
+        return self.model_copy(update={"cert_file": None, "key_file": None})
 
 
 ENVIRONMENT: Final = Route()  # HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY, SSL_CERT_FILE, SSL_CERT_DIR

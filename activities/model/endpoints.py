@@ -56,6 +56,7 @@ from workflows.domain.usage import Price, Terms
 from workflows.domain.value import Value
 
 _KEY_FILES: Final = "The files with keys, of Holdfast and other programs,"
+_FILES: Final = {"ca_file": "caFile", "cert_file": "certFile", "key_file": "keyFile"}
 # providers that take a cache key, unless `setCacheKey` says otherwise: those of OpenCode's provider/transform.ts
 _CACHE_KEYS: Final = frozenset(
     {"openai", "azure", "openrouter", "xai", "mistral", "deepinfra", "cerebras", "venice", "opencode"}
@@ -209,12 +210,8 @@ class EndpointResolver:
             ),
             headers=headers,
             silence=silence_limits(options),
+            route=_route(f"provider.{id}.options", configured.options, options),
         )
-        if options.proxy or options.ca_file:
-            proxy = SecretStr(options.proxy) if options.proxy else None
-            setting, written = f"provider.{id}.options.caFile", configured.options.ca_file or ""
-            file = provider_file(setting, written, options.ca_file) if options.ca_file else None
-            endpoint = endpoint.model_copy(update={"route": Route(proxy=proxy, ca_file=file)})
         if protocol == BEDROCK:
             from activities.model.aws import place_on_aws  # start-up time of commands
 
@@ -277,6 +274,17 @@ def _resolved_secrets(written: JsonValue, resolved: JsonValue) -> Iterator[Secre
     for (_, before), (_, text) in zip(iter_texts(written), iter_texts(resolved), strict=True):
         if text != before:
             yield SecretStr(text)
+
+
+def _route(section: str, written: ProviderOptions, resolved: ProviderOptions) -> Route:
+    if resolved.key_file and not resolved.cert_file:
+        raise UsageError(f"{section}.keyFile is the key of no certificate: name that as {section}.certFile.")
+    files = {
+        name: provider_file(f"{section}.{option}", getattr(written, name) or "", path)
+        for name, option in _FILES.items()
+        if (path := getattr(resolved, name))
+    }
+    return Route(proxy=SecretStr(resolved.proxy) if resolved.proxy else None, **files)
 
 
 def _login_command(provider: KnownProvider) -> str:

@@ -65,7 +65,7 @@ class LiteLLM:
             if request.endpoint.route != Route():
                 raise UsageError(
                     f"litellm asks {provider!r}, by the environment's proxy and authorities alone: set HTTPS_PROXY and "
-                    "SSL_CERT_FILE in place of the options `proxy` and `caFile`."
+                    "SSL_CERT_FILE in place of the options `proxy` and `caFile`. It shows no `certFile`."
                 )
             _check_destination(library, request.endpoint)
             opening = library.acompletion(**_arguments(request, timeouts))

@@ -2,6 +2,7 @@
 
 import base64
 import os
+import ssl
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -174,6 +175,63 @@ async def test_files_of_a_project_are_read_as_a_person_has_accepted_them(
     with pytest.raises(UsageError, match=f"{authority.file}: its content is not what was accepted"):
         await reach(port, wire, provider.url, **options)
     await port.close()
+
+
+def wants_a_certificate(authority: Authority) -> dict[str, str]:
+    """The server's own, with its key, are the only ones that the authority has signed."""
+    authority.server.verify_mode = ssl.CERT_REQUIRED
+    authority.server.load_verify_locations(authority.file)
+    folder = authority.file.parent
+    key, begins, certificate = (folder / "server.pem").read_text().partition("-----BEGIN CERTIFICATE")
+    (folder / "key.pem").write_text(key)
+    (folder / "cert.pem").write_text(begins + certificate)
+    return {"certFile": str(folder / "cert.pem"), "keyFile": str(folder / "key.pem"), "caFile": str(authority.file)}
+
+
+@pytest.mark.parametrize("wire", [wire for wire in OWN if wire not in ("bedrock", "vertex")])
+async def test_a_certificate_is_shown_to_a_provider_that_wants_one(
+    wire: str, sign_in: SignIn, provider: ProviderDouble, authority: Authority, port: WireRouter
+) -> None:
+    files = wants_a_certificate(authority)
+    both = {"certFile": str(authority.file.parent / "server.pem"), "caFile": files["caFile"]}
+    without = {"caFile": files["caFile"]}
+
+    for shown in (files, both):
+        assert REACHED in (await fail(port, await reach(port, wire, provider.url, **sign_in.options, **shown))).message
+    failure = await fail(port, await reach(port, wire, provider.url, **sign_in.options, **without))
+    assert REACHED not in failure.message
+
+
+async def test_a_certificate_of_a_project_is_shown_as_a_person_has_accepted_it(
+    provider: ProviderDouble, authority: Authority, port: WireRouter
+) -> None:
+    files = {
+        option: accept_file(file, content_digest(Path(file).read_text().strip()))
+        for option, file in wants_a_certificate(authority).items()
+    }
+    endpoint = await reach(port, "chat", provider.url, apiKey="k", **files)
+    (authority.file.parent / "key.pem").write_text("what was written since")
+
+    assert REACHED in (await fail(port, endpoint)).message
+    with pytest.raises(UsageError, match="key.pem: its content is not what was accepted"):
+        await reach(port, "chat", provider.url, apiKey="k", **files)
+
+
+async def test_a_certificate_that_cannot_be_shown_is_named(
+    provider: ProviderDouble, authority: Authority, port: WireRouter
+) -> None:
+    files = wants_a_certificate(authority)
+    other = make_authority(authority.file.parent / "other").file.with_name("server.pem")
+    wrong = [
+        ({"keyFile": files["keyFile"]}, "keyFile is the key of no certificate: name that as .*certFile"),
+        ({"certFile": "cert.pem"}, "certFile is the relative path 'cert.pem'"),
+        ({"certFile": "/no/such.pem"}, "cannot be read from '/no/such.pem': No such file"),
+        ({"certFile": files["certFile"]}, "cannot be read from"),
+        ({"certFile": files["certFile"], "keyFile": str(other)}, "key.* cannot be read from .*KEY_VALUES_MISMATCH"),
+    ]
+    for options, words in wrong:
+        with pytest.raises(UsageError, match=words):
+            await fail(port, await reach(port, "chat", provider.url, apiKey="k", **options))
 
 
 @pytest.mark.parametrize("wire", OWN)

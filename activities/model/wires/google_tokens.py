@@ -44,7 +44,8 @@ class GoogleTokens:
         async with self._locks[sign_in]:
             credentials: Any = self._credentials.get(sign_in)
             if credentials is None or not credentials.valid:
-                obtaining = asyncio.to_thread(_obtain, endpoint.provider, sign_in, endpoint.route, self._environment)
+                route = endpoint.route.anonymous
+                obtaining = asyncio.to_thread(_obtain, endpoint.provider, sign_in, route, self._environment)
                 credentials = await self._timeouts.await_headers(endpoint.provider, obtaining)
                 self._credentials[sign_in] = credentials
         headers: dict[str, str] = {}

@@ -4,6 +4,8 @@ import logging
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from functools import cached_property, lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final, TypeVar
 
 from activities.model.endpoint import ENVIRONMENT, EXTRA_AUTHORITIES, Route
@@ -30,7 +32,30 @@ def trusted_authorities(route: Route, environment: Mapping[str, str]) -> ssl.SSL
         named = repr(route.ca_file.path) if route.ca_file else "SSL_CERT_FILE or SSL_CERT_DIR"
         reason = getattr(error, "strerror", None) or error
         raise UsageError(f"Certificates cannot be read from {named}: {reason}.") from None
+    if route.cert_file:
+        _show_certificate(trusted, route.cert_file, route.key_file)
     return trusted
+
+
+def _show_certificate(context: ssl.SSLContext, certificate: ProviderFile, key: ProviderFile | None) -> None:
+    """Raises UsageError for files that cannot be read, and for a key with a password or of another certificate."""
+    with TemporaryDirectory(prefix="holdfast-certificate-") as folder:  # OpenSSL reads files only
+        try:
+            private = _file_of(key, folder) if key else None
+            context.load_cert_chain(_file_of(certificate, folder), private, password=lambda: b"")
+        except (OSError, ValueError) as error:
+            named = " and ".join(repr(each.path) for each in (certificate, key) if each)
+            reason = getattr(error, "strerror", None) or error
+            raise UsageError(f"The certificate and its key cannot be read from {named}: {reason}.") from None
+
+
+def _file_of(file: ProviderFile, folder: str) -> str:
+    if file.content is None:
+        return file.path
+    copy = Path(folder, file.path.replace("/", "_"))
+    copy.touch(0o600)
+    copy.write_bytes(file.read())
+    return str(copy)
 
 
 def _trust_file(trusted: ssl.SSLContext, file: ProviderFile) -> None:

@@ -52,6 +52,10 @@ class ProviderOptions(Section):
     """A proxy for this provider, in place of the environment's."""
     ca_file: str | None = None
     """A file of certificate authorities that are trusted in addition."""
+    cert_file: str | None = None
+    """A file with the certificate that is shown to the provider, and with its key if `keyFile` names none."""
+    key_file: str | None = None
+    """The file with the key of `certFile`."""
     resource_name: str | None = None
     """Azure: the resource that is asked."""
     api_version: str | None = None

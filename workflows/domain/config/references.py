@@ -24,7 +24,10 @@ from workflows.domain.config.fields import (
     split_by_paths,
 )
 
-FILE_OPTIONS: Final = field_paths("provider.*.options.caFile provider.*.options.googleAuthOptions.keyFilename")
+FILE_OPTIONS: Final = field_paths(
+    "provider.*.options.caFile provider.*.options.certFile provider.*.options.keyFile "
+    "provider.*.options.googleAuthOptions.keyFilename"
+)
 ReferenceKind = Literal["env", "file", "config", "accepted"]
 _RESOLVED_FIELDS: Final = field_paths(
     """model agent.*.model agent.*.options agent.*.prompt command.*.template provider.*.options

@@ -22,6 +22,7 @@ BACKOFF_FACTOR: Final = 2.0
 JITTER: Final = 0.25
 MAX_DELAY_WITHOUT_HEADERS: Final = 30.0  # seconds, unless headers say otherwise
 MAX_DELAY: Final = (2**31 - 1) / 1000  # seconds
+BROKEN_OFF: Final = "The answer broke off: the stream ended without a finish reason."
 _MAX_BACKOFF_ATTEMPT: Final = 8  # the delay grows no more from this attempt on
 _END_OF_STATUSES: Final = 600
 _AMAZON_CODE: Final = "x-amzn-errortype"

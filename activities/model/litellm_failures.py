@@ -13,10 +13,10 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from activities.model.failure_table import UNSENT
-from activities.model.failures import error_message, from_response, from_stream, status_phrase
+from activities.model.failures import BROKEN_OFF, error_message, from_response, from_stream, status_phrase
 from workflows.domain.provider_failure import ProviderFailure
 
-_TRANSPORTS: Final = ("httpx", "httpcore", "aiohttp", "anyio", "ssl")
+_TRANSPORTS: Final = ("httpx", "httpcore", "httpx2", "httpcore2", "aiohttp", "anyio", "ssl")
 _NO_CONNECTION: Final = ("ConnectError", "ProxyError", "ClientConnectorError")  # of httpx and httpcore; of aiohttp
 UNTRUSTED: Final = (
     "its certificate is not trusted here ({}): if an authority of your own has signed it, name that one's file in "
@@ -152,6 +152,8 @@ def _without_response(provider: str, chain: tuple[BaseException, ...]) -> Provid
         message = f"Connection error: {lost or type(lost).__name__}"
         connect_error = _cause(lost) if any(map(_is_no_connection, chain)) else None
         return ProviderFailure(provider=provider, message=message, retryable=True, connect_error=connect_error)
+    if isinstance(chain[-1], StopAsyncIteration):  # litellm notices itself that no finish reason has come
+        return ProviderFailure(provider=provider, message=BROKEN_OFF, retryable=True)
     if any(isinstance(link, _GARBAGE) or type(link).__name__ == _IN_THE_STREAM for link in chain):
         return _no_piece(provider, str(chain[-1]))
     status = _status(chain)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from decimal import Decimal, DecimalException
 from typing import Any, Final
 
-from activities.model.failures import from_reported, object_message, reported_error
+from activities.model.failures import BROKEN_OFF, from_reported, object_message, reported_error
 from activities.model.port import Finish, Finished, PartDelta, ToolCallDelta
 from activities.model.request_json import JsonDict
 from workflows.domain.errors import ModelError
@@ -103,7 +103,7 @@ class AnswerReader(ABC):
 
     def broken_off(self) -> ModelError:
         """For a stream that ended before its answer."""
-        message = "The answer broke off: the stream ended without a finish reason."
+        message = BROKEN_OFF
         if not self._length:
             message = "The provider answered nothing: its stream ended before anything of an answer had come."
         return self.failure(message, retryable=True)

@@ -208,7 +208,7 @@ TABLE: Final = (
             *("ModelStreamErrorException", "ModelTimeoutException"),
         },
     ),
-    Row(action=Remedy.FEW, status={None}, passing=True, reported=True),  # by a code or in words that nobody knows
+    Row(action=Remedy.FEW, status={None}, passing=True, reported=True),  # by a code or in words that are not known here
     Row(action=Remedy.WAIT, passing=True),
     Row(action=Remedy.WAIT, status={None}, message=re.compile(r"^\s*\{.*too_many_requests"), text="Too Many Requests"),
     Row(

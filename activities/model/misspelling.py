@@ -10,8 +10,8 @@ _ALIKE: Final = 0.85  # of the letters of long names: "max" is not "min"
 
 
 def find_meant(name: str, known: Sequence[str]) -> str | None:
-    """The known name that a misspelt one was to be: with the same numbers and almost the same letters, or the newest of
-    those that a name without numbers is a part of. Other numbers are those of another version."""
+    """The known name that a misspelt one means: one with the same numbers and almost the same letters, or the newest of
+    those that contain a name without numbers. Other numbers are those of another version."""
     typed, numbers = name.lower(), re.sub(r"\D", "", name)
     if not numbers and len(typed) > 2 and (longer := [each for each in known if typed in each.lower()]):
         return max(longer, key=_version)

@@ -244,8 +244,8 @@ def effort_variants(endpoint: Endpoint, efforts: Iterable[str]) -> Variants:
 def binds_thoughts(endpoint: Endpoint) -> bool:
     """Whether the model's provider takes a thought back only after just what it was given after.
 
-    OpenAI withholds others from the model (`input_transformations` of its Responses), and does not say of which model
-    on: we take the generation in which it began to."""
+    OpenAI withholds others from the model (`input_transformations` of its Responses), and does not name the first
+    such model: we take GPT-6, the generation in which that field appeared."""
     names = f"{endpoint.name} {endpoint.behind}".lower()
     return claude_binds(names) or (endpoint.wire is Wire.RESPONSES and bool(_GPT_BINDS.search(names)))
 

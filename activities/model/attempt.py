@@ -14,7 +14,7 @@ from activities.failpoints import failpoint
 from activities.fault_limit import count_faults
 from activities.heartbeat import heartbeats, last_progress
 from activities.model.endpoints import ResolvedModel
-from activities.model.failures import FailureAction, Overflow, Retry, Stop, classify, refuses_files
+from activities.model.failures import FailureAction, Overflow, Retry, Stop, classify, refuses_files, refuses_thoughts
 from activities.model.port import ModelRequest
 from activities.model.providers import split_model_id
 from activities.model.request_digest import RequestDigester
@@ -68,8 +68,12 @@ class Attempts:
             return model
         return model.model_copy(update={"facts": model.facts.model_copy(update={"images": False, "documents": False})})
 
-    def decide(self, model: ResolvedModel, failure: ProviderFailure) -> FailureAction:
-        """As `classify`; but a model that is only guessed to see files, and refuses them, is asked again without."""
+    def decide(self, model: ResolvedModel, failure: ProviderFailure, status: GenerationStatus) -> FailureAction:
+        """As `classify`; but a model that refuses its earlier thoughts, or is only guessed to see files and refuses
+        them, is asked again without."""
+        if refuses_thoughts(failure) and not status.thoughtless:
+            reason = f"{model.name} is asked again without its earlier thoughts: {failure.message}"
+            return Retry(reason=reason, few=True, status=failure.status, thoughtless=True)
         guessed = model.facts.guessed and (model.facts.images or model.facts.documents)
         if not guessed or not refuses_files(failure):
             return classify(failure)
@@ -208,7 +212,7 @@ class Attempt:
 
     async def failed(self, model: ResolvedModel, failure: ProviderFailure) -> ApplicationError:
         """Record a provider's failure; the engine's error: when to try again, or never."""
-        action = self.shared.decide(model, failure)
+        action = self.shared.decide(model, failure, self.status)
         await self.end_reservation(model, sent=failure.begun)
         if (text := await self._unreachable_text(model, failure)) is not None:
             return model_failed(text)
@@ -287,6 +291,7 @@ class Attempt:
             pause=pause,
             waited_ms=int((spent + pause) * 1000),
             next_at=(now + timedelta(seconds=pause)).isoformat(timespec="milliseconds"),
+            thoughtless=action.thoughtless,
         )
         await retry_while_unavailable(lambda: self._record(failure))
         await failpoint("model.retry_noted", self.generation.purpose)

@@ -6,7 +6,7 @@ thoughts. Those of the answers up to the newest one whose prefix is another by n
 that were asked for without them, too: each thought that is sent follows just the thoughts that it was given after.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
 from typing import Final, NamedTuple, TypeAlias
 
@@ -19,6 +19,7 @@ from workflows.domain.tool_offer import ToolOffer
 
 # How the wires write what the digest is of: raise it when they write older messages or tools otherwise
 RENDERING: Final = 1
+REFUSED: Final = ""  # in place of an answer's prefix: the thoughts up to it were refused, whatever is before them
 _LENGTH: Final = 16  # hexadecimal digits
 
 Entries: TypeAlias = Iterable[tuple[Entry, tuple[InputMessage, ...]]]  # of a conversation, with their messages
@@ -84,3 +85,9 @@ class ThoughtBinding:
 def join_entries(system: str, entries: Entries) -> tuple[InputMessage, ...]:
     """The messages of a request."""
     return SystemInput(content=system), *(message for _, messages in entries for message in messages)
+
+
+def newest_refused(entries: Sequence[Entry], model: str) -> MessageId | None:
+    """The newest answer of the model that was asked for without the refused thoughts before it."""
+    own = (each for each in reversed(entries) if isinstance(each, AssistantMessage) and each.body.model == model)
+    return next((each.id for each in own if each.body.prefix == REFUSED), None)

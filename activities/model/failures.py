@@ -35,6 +35,10 @@ _REFUSALS: Final = (400, 404, 415, 422, 500)  # the last one: llama.cpp's "image
 _OF_FILES: Final = re.compile(  # of servers that know pictures and PDF files, and of those that know no such member
     r"(?i)\b(images?|pdf|documents?)\b|image_url|vision|multi-?modal|modalit|must be a string|unknown variant"
 )
+_OF_THOUGHTS: Final = re.compile(  # Anthropic, also by Bedrock, Vertex and gateways; OpenAI; Google
+    r"(?i)signature`? in `?thinking|thinking`? (or `redacted_thinking` )?blocks? .*cannot be modified"
+    r"|encrypted.content.*could not be verified|invalid_encrypted_content|thought signature"
+)
 _HTML_START: Final = re.compile(r"\s*<(!doctype|html)", re.IGNORECASE)
 _OF_GATEWAYS: Final = {
     401: "request was blocked by a gateway or proxy. Your authentication token may be missing or expired — try "
@@ -44,13 +48,15 @@ _OF_GATEWAYS: Final = {
 
 
 class Retry(Value):
-    """Ask again. `reason`: a few words for watchers; `text`: all that the provider wrote; `few`: a few times only."""
+    """Ask again. `reason`: a few words for watchers; `text`: all that the provider wrote; `few`: a few times only;
+    `thoughtless`: without the model's thoughts so far."""
 
     reason: str
     few: bool = False
     status: int | None = None
     headers: dict[str, str] | None = None
     text: str = ""
+    thoughtless: bool = False
 
     def pause_seconds(self, attempt: int, now: datetime, jitter: float, first: float = INITIAL_DELAY) -> float:
         """Seconds until the next attempt; `attempt` counts failures from 1, `jitter` is between 0 and 1.
@@ -98,6 +104,11 @@ def classify(failure: ProviderFailure) -> FailureAction:
 def refuses_files(failure: ProviderFailure) -> bool:
     """Whether a refusal speaks of pictures, documents, or a content that is no text."""
     return failure.status in _REFUSALS and bool(_OF_FILES.search(f"{failure.message} {failure.body}"))
+
+
+def refuses_thoughts(failure: ProviderFailure) -> bool:
+    """Whether earlier thoughts are refused: of another account or conversation, or spoilt on the way."""
+    return failure.status == HTTPStatus.BAD_REQUEST and bool(_OF_THOUGHTS.search(f"{failure.message} {failure.body}"))
 
 
 def retry_delay(

@@ -247,7 +247,8 @@ class Model:
             if not request.unchecked and await self.has_to_be_compacted(journal, view, model):
                 return StepResult(finish=FINISH_FULL)
             toolset = self.toolsets.of(config)
-            built = self.requests.build(request, view, model, toolset)
+            thoughtless = attempt.status.thoughtless
+            built = self.requests.build(request, view, model, toolset, thoughtless=thoughtless)
             attempts.store(journal, attempt.generation.id, attempt.fence, built.digest, built.form)
             return _Begun(view, model, toolset, built.question, built.prefix)
 

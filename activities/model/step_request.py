@@ -4,7 +4,7 @@ import platform
 from dataclasses import dataclass
 from functools import partial
 
-from activities.model.bound_thoughts import join_entries
+from activities.model.bound_thoughts import REFUSED, join_entries, newest_refused
 from activities.model.endpoints import ResolvedModel
 from activities.model.input_messages import convert_entries
 from activities.model.model_families import binds_thoughts
@@ -15,7 +15,7 @@ from activities.model.system_prompt import system_prompt
 from activities.model.tool_offers import offer_tools, tool_choice
 from activities.store.attempts import RequestForm
 from activities.tools.toolset import Toolset
-from workflows.domain.messages import ContextSummary
+from workflows.domain.messages import AssistantMessage, ContextSummary
 from workflows.domain.wire import GenerateRequest
 
 
@@ -36,7 +36,10 @@ class StepRequests:
         self._platform = platform.system().lower()
         self._release = release
 
-    def build(self, request: GenerateRequest, view: StepView, model: ResolvedModel, toolset: Toolset) -> StepRequest:
+    def build(
+        self, request: GenerateRequest, view: StepView, model: ResolvedModel, toolset: Toolset, *, thoughtless: bool
+    ) -> StepRequest:
+        """`thoughtless`: the model has refused its thoughts so far."""
         config, transcript = view.turn_config, view.transcript
         system = system_prompt(config, model.name, platform=self._platform, of_prompt=view.system)
         named = f"{model.endpoint.model}/{model.endpoint.behind}"
@@ -47,11 +50,13 @@ class StepRequests:
         convert = partial(
             convert_entries, transcript, model.name, model.facts, cleared=view.cleared, known=view.memory.answers
         )
-        prefix, thoughtless = None, None
-        if binds_thoughts(model.endpoint):
-            messages, prefix, thoughtless = binding.bind(system, tools, convert)
+        prefix: str | None
+        if binds_thoughts(model.endpoint) and not thoughtless:
+            messages, prefix, newest = binding.bind(system, tools, convert)
         else:
-            messages = join_entries(system, convert())
+            answers = [entry.id for entry in transcript if isinstance(entry, AssistantMessage)]
+            newest = answers[-1] if thoughtless and answers else newest_refused(transcript, model.name)
+            messages, prefix = join_entries(system, convert(thoughtless=newest)), REFUSED if thoughtless else None
         question = model.request(messages, tools, choice, request.session, encoder=encoder, format=format)
         form = RequestForm(
             model=model.name,
@@ -62,6 +67,6 @@ class StepRequests:
             release=self._release,
             summary=next((entry.id for entry in transcript[:1] if isinstance(entry, ContextSummary)), None),
             pruned=view.pruned,
-            thoughtless=thoughtless,
+            thoughtless=newest,
         )
         return StepRequest(question, digester.digest(question, model.name), form, prefix)

@@ -25,13 +25,15 @@ _QUERIES: Final = Queries("generations")
 
 class GenerationStatus(Value):
     """A generation and its newest attempt. `pause`: seconds left, by the database's clock, until the provider may be
-    asked again. `limited`: its model was refused as over a limit. `reminders_seal` as in `MessageCompleted`."""
+    asked again. `thoughtless`: the model has refused its earlier thoughts. `limited`: its model was refused as over a
+    limit. `reminders_seal` as in `MessageCompleted`."""
 
     id: GenerationId | None = None
     turn_status: TurnStatus | None = None
     fence: Fence | None = None
     failures: int = 0
     waited_ms: int = 0
+    thoughtless: bool = False
     pause: float | None = None
     limited: bool = False
     reminders_seal: str | None = None
@@ -177,6 +179,7 @@ class FailedAttempt(Value):
     """A provider's failure: its number in the generation, `kind` (an HTTP status, or "network") and message.
 
     `pause`: seconds until the next request; `next_at`: when, by our clock. `waited_ms`: taken from the retry budget.
+    `thoughtless`: the model is asked again without its earlier thoughts.
     """
 
     attempt: int
@@ -185,6 +188,7 @@ class FailedAttempt(Value):
     pause: float
     waited_ms: int
     next_at: str
+    thoughtless: bool = False
 
 
 async def record_failure(journal: Journal, generation: Generation, fence: Fence, failure: FailedAttempt) -> None:
@@ -193,7 +197,7 @@ async def record_failure(journal: Journal, generation: Generation, fence: Fence,
     found.refuse_other(fence)
     if found.over or found.failures >= failure.attempt:
         return
-    columns = failure.model_dump(include={"waited_ms", "kind", "pause"})
+    columns = failure.model_dump(include={"waited_ms", "kind", "pause", "thoughtless"})
     journal.write(_QUERIES.record_failure, generation=generation.id, **columns)
     if found.turn_status is not None:
         model_limits.note_failure(journal, found.turn_status.model, failure.kind, failure.pause)

@@ -16,6 +16,7 @@ from aiohttp import web
 from tests.providers.provider_double import ProviderDouble, RefusedRequest, StreamPlan
 
 BETA: Final = "thinking-binding-controls-2026-08-01"
+UNKNOWN: Final = "Invalid `signature` in `thinking` block"
 MISMATCH: Final = "Invalid `signature` in `thinking` block. The block is bound to a different conversation."
 _GIVEN: Final = re.compile(rb'"signature": ?"([^"]+)"')
 _UNBOUND_MEMBERS: Final = ("cache_control", "reasoning", "reasoning_details")
@@ -41,7 +42,9 @@ class PreservedThinking:
         for number, message in enumerate(body["messages"]):
             prefix = _prefix(body, number)
             for signature in _signatures(message):
-                bound, follows = self.bound.get(signature, ("", None))
+                if signature not in self.bound:  # nothing drops it
+                    raise self._refusal(UNKNOWN)
+                bound, follows = self.bound[signature]
                 if bound != prefix or before not in (None, follows):
                     failed.append(f"request {len(self.sent)}: message {number} of {len(body['messages'])}")
                 before, count = signature, count + 1

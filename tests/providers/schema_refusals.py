@@ -7,8 +7,10 @@ kimi-code #2661, kimi-cli #2030.
 That Gemini refuses what its page does not list, and not only ignores it, is believed, not tried.
 """
 
+import json
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, Final
 
 from jsonschema import Draft202012Validator
@@ -97,8 +99,13 @@ def nodes(schema: Any) -> Iterator[dict[str, Any]]:
 
 
 def _invalid(schema: Any) -> str | None:
+    return _invalid_text(json.dumps(schema))
+
+
+@cache  # the same tools come with every request
+def _invalid_text(schema: str) -> str | None:
     try:
-        Draft202012Validator.check_schema(schema)
+        Draft202012Validator.check_schema(json.loads(schema))
     except SchemaError as error:
         return error.message
     return None

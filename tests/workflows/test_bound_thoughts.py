@@ -1,8 +1,9 @@
 """A provider that takes a thought back only after just what it was given after refuses none, whatever changes."""
 
 import json
+import re
 from base64 import b64decode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
@@ -10,11 +11,13 @@ from typing import Any, ClassVar, Final
 import pytest
 
 from tests.harness import Harness
-from tests.providers import anthropic_messages, bedrock_converse, openrouter_chat
+from tests.providers import anthropic_messages, bedrock_converse, google_gemini, openai_responses, openrouter_chat
 from tests.providers.behaviours.answers import PNG
 from tests.providers.behaviours.anthropic_wire import AnthropicWire
 from tests.providers.behaviours.bedrock_wire import BedrockWire
+from tests.providers.behaviours.gemini_wire import GeminiWire
 from tests.providers.behaviours.openrouter_wire import OpenRouterWire
+from tests.providers.behaviours.responses_wire import ResponsesWire
 from tests.providers.behaviours.script import Answer, Call, Text, Thought
 from tests.providers.behaviours.wire_under_test import WireUnderTest
 from tests.providers.preserved_thinking import PreservedThinking
@@ -45,6 +48,10 @@ class Service:
     model: ClassVar[str]
     wire: WireUnderTest
     thinking: PreservedThinking
+
+    def forget(self) -> None:
+        """From now on another account of the provider is asked: its thoughts are none of this one's."""
+        self.thinking.bound.clear()
 
     def options(self, url: str) -> dict[str, Any]:
         raise NotImplementedError
@@ -101,11 +108,39 @@ class OfOpenRouter(Service):
         return {"baseURL": f"{url}/api/v1", "apiKey": openrouter_chat.KEY}
 
 
+class OfOpenAI(Service):
+    provider, model = "openai", "gpt-5.3-codex"
+
+    def __init__(self) -> None:
+        self.service = openai_responses.OpenAI()
+        self.wire = ResponsesWire(self.service)
+
+    def forget(self) -> None:
+        self.service.made = dict.fromkeys(self.service.made, "of another account")
+
+    def options(self, url: str) -> dict[str, Any]:
+        return {"baseURL": f"{url}/v1", "apiKey": openai_responses.KEY}
+
+
+class OfGoogle(Service):
+    provider, model = "google", "gemini-3.1-pro-preview"
+
+    def __init__(self) -> None:
+        self.wire = self.gemini = GeminiWire()
+
+    def forget(self) -> None:
+        self.gemini.service.signed.clear()
+
+    def options(self, url: str) -> dict[str, Any]:
+        return {"baseURL": f"{url}/v1beta", "apiKey": google_gemini.KEY}
+
+
 def done(turn: int) -> Answer:
     return Answer((Thought("That was it."), Text(f"Done with {turn}.")))
 
 
 SERVICES: Final = (OfAnthropic, OfVertex, OfBedrock, OfOpenRouter)
+SIGNED: Final = re.compile(r'"(signature|encrypted_content|thoughtSignature)": "(?!skip_)')
 
 
 class Talk:
@@ -135,16 +170,20 @@ class Talk:
 
     async def turn(self, *answers: Answer, **prompt: Any) -> list[int]:
         """How many thoughts each step of the turn sent."""
-        before = len(self.service.thinking.sent)
+        sent = self.service.thinking.sent if hasattr(self.service, "thinking") else []
+        before = len(sent)
         self.service.wire.play(*(answers or (LOOK,)), done(self.turns))
         await self.harness.client.prompt(self.session, Prompt.of_text("Look again.", **prompt))
         await self.ended()
-        return self.service.thinking.sent[before:]
+        return sent[before:]
 
     async def ended(self) -> None:
         self.turns += 1
         ended = await self.harness.ended(self.session, self.turns)
-        assert (getattr(ended, "reason", ""), self.service.thinking.failed) == ("done", [])
+        assert getattr(ended, "reason", "") == "done" and self.failed() == []
+
+    def failed(self) -> list[str]:
+        return self.service.thinking.failed if hasattr(self.service, "thinking") else []
 
 
 @pytest.fixture(params=SERVICES, ids=[each.__name__ for each in SERVICES])
@@ -292,6 +331,22 @@ async def test_a_retried_turn_and_another_worker_keep_the_thoughts(open_harness:
             await harness.client.retry(talk.session)
             await talk.ended()
     assert service.thinking.sent == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("made", [*SERVICES, OfOpenAI, OfGoogle])
+async def test_refused_thoughts_are_sent_no_more(open_harness: Open, made: Callable[[], Service]) -> None:
+    service = made()
+    async with open_harness() as harness, serve_double(service.wire.double):
+        talk = Talk(harness, service)
+        talk.configure()
+        async with harness.running_worker():
+            await talk.begin()
+            service.forget()
+            await talk.turn()
+        async with harness.running_worker():  # without the first one's memory
+            await talk.turn()
+    counts = [len(SIGNED.findall(json.dumps(body))) for body in service.wire.double.asked]
+    assert counts[2] > 0 == counts[3] == counts[4] < counts[6] and len(counts) == 7
 
 
 @contextmanager

@@ -183,6 +183,7 @@ CREATE TABLE generation (                           -- a request for an answer: 
     failures  integer  NOT NULL DEFAULT 0,
     waited_ms bigint   NOT NULL DEFAULT 0,
     kind      text,                                 -- of the newest failure: an HTTP status, or network
+    thoughtless boolean NOT NULL DEFAULT false,     -- the model has refused its earlier thoughts: they are not sent
     begun_at  timestamptz NOT NULL DEFAULT now(),   -- its first registration
     paused_at timestamptz,                          -- of that failure
     next_at   timestamptz,                          -- the next request waits until then

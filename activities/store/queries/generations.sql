@@ -1,7 +1,8 @@
 -- name: step_status
 -- A turn with the generation of one of its steps: fence, failures, remaining pause in seconds, and the stored answer.
 SELECT t.state, t.turn_config, t.agent, t.model, t.variant, t.number, t.last_step,
-       EXISTS (SELECT 1 FROM stop WHERE stop.turn = t.id) AS stopped, g.id, g.fence, g.failures, g.waited_ms, g.reminders_seal,
+       EXISTS (SELECT 1 FROM stop WHERE stop.turn = t.id) AS stopped, g.id, g.fence, g.failures, g.waited_ms, g.thoughtless,
+       g.reminders_seal,
        -- a pause that begins later is of a clock that was ahead
        CASE WHEN g.paused_at <= now() THEN extract(epoch FROM g.next_at - now())::float8 END AS pause, m.body AS answer,
        EXISTS (SELECT FROM model_limit l WHERE l.model = t.model) AS limited
@@ -12,7 +13,7 @@ WHERE t.id = %(turn)s AND t.session = %(session)s
 
 -- name: status
 -- A generation of a session, as above.
-SELECT g.id, g.fence, g.failures, g.waited_ms, g.reminders_seal,
+SELECT g.id, g.fence, g.failures, g.waited_ms, g.thoughtless, g.reminders_seal,
        CASE WHEN g.paused_at <= now() THEN extract(epoch FROM g.next_at - now())::float8 END AS pause, m.body AS answer,
        false AS limited
 FROM generation g LEFT JOIN message m ON m.generation = g.id
@@ -46,7 +47,7 @@ WHERE id = %(generation)s
 -- name: record_failure
 -- Count a failure and pause the generation.
 UPDATE generation SET failures = failures + 1, waited_ms = waited_ms + %(waited_ms)s, kind = %(kind)s,
-       paused_at = now(), next_at = now() + make_interval(secs => %(pause)s)
+       thoughtless = thoughtless OR %(thoughtless)s, paused_at = now(), next_at = now() + make_interval(secs => %(pause)s)
 WHERE id = %(generation)s
 
 -- name: end_pauses

@@ -20,6 +20,7 @@ from activities.model.failures import (
     error_message,
     from_response,
     from_stream,
+    refuses_thoughts,
     retry_delay,
 )
 from activities.model.request_json import parse_arguments
@@ -47,6 +48,25 @@ def test_an_http_error_is_read_as_in_the_case(case: Case) -> None:
     )
 
     assert shown(failure) == {"isRetryable": None, **ours(case.expected)}
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "refused"),
+    [
+        (400, "messages.1.content.0: Invalid `signature` in `thinking` block", True),  # claude-code 10627
+        (400, "messages.1.content.0: Invalid signature in thinking block", True),  # openclaw 99382
+        (400, "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified.", True),
+        (400, "The encrypted content gAAA...DQ== could not be verified.", True),  # codex 8145
+        (400, "Corrupted thought signature.", True),  # gemini-cli 13467
+        (400, "Unable to submit request because Thought signature is not valid..", True),  # 9router 301
+        (400, "Invalid thought signature.", True),  # Antigravity-Manager 3342
+        (400, "Function call is missing a thought_signature in functionCall parts.", False),
+        (400, "thinking.adaptive.block_binding: Extra inputs are not permitted", False),
+        (401, "The encrypted content could not be verified.", False),
+    ],
+)
+def test_a_refusal_of_earlier_thoughts_is_known_by_its_words(status: int, message: str, refused: bool) -> None:
+    assert refuses_thoughts(ProviderFailure(provider="test", message=message, status=status)) == refused
 
 
 @pytest.mark.parametrize("case", load("retry", op="retryable"))

@@ -10,6 +10,9 @@ COMMA := ,
 export UV_SYSTEM_CERTS ?= true
 export UV_NATIVE_TLS ?= true
 
+# Where this is set, as in many images, each of the suite's thousand processes would compile all that it imports.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: help demo quick test lint bench faults faults-nth faults-page config-schema production-test model-test install \
 	record-histories clean
 

@@ -315,26 +315,25 @@ async def test_a_person_has_a_session_compacted_while_it_is_idle_and_while_it_wo
     assert summary == WORDS and prompt.endswith("Count again.")
 
 
-async def test_a_long_turn_goes_on_through_its_compactions(open_harness: Open) -> None:
-    """Issue 17: 300 steps with a limit of 8,000 tokens."""
+async def test_a_long_turn_goes_on_through_its_compactions(open_harness: Open, scale: int) -> None:
+    """300 steps with `--scale 3`."""
+    last = 100 * scale
     calls = (ScriptedCall(name="read", arguments={"filePath": "a.txt", "offset": line}) for line in range(1, 40))
     answers = tuple(ScriptedAnswer(tools=(call,)) for call in calls)
     scripts = {"default": Script(answers=answers, auxiliary_answer=SUMMARY, last_answer=DONE)}
     async with open_harness(scripts=scripts) as harness, harness.running_worker():
-        harness.configure_person(
-            model={"limit": {"context": 8_000, "output": 2_000}}, agent={"build": {"steps": STEPS}}
-        )
+        harness.configure_person(model={"limit": {"context": 8_000, "output": 2_000}}, agent={"build": {"steps": last}})
         harness.file("a.txt", "A line of a file.\n" * 40)
         session = await harness.start_session("Read it again and again.")
-        for steps in range(50, STEPS, 50):
+        for steps in range(50, last, 50):
             await harness.until(session, is_step, times=steps)
         ended = await harness.ended(session)
         found = await compactions(harness, session)
         paid = [event for event in await harness.events(session) if isinstance(event, MessageCompleted)]
-        shown = [await harness.client.records.sent(session, RequestChoice(step=step)) for step in (1, 99, 200, STEPS)]
+        shown = [await harness.client.records.sent(session, RequestChoice(step=step)) for step in (1, 39, 80, last)]
 
     assert all(each.as_sent for each in shown)
-    assert is_done(ended) and sum(map(is_step, paid)) == STEPS and len(found) > STEPS / 10
+    assert is_done(ended) and sum(map(is_step, paid)) == last and len(found) > last / 10
     assert max(answer.tokens.context for answer in paid) < 8_000
     assert [each.step for each in found] == sorted({each.step for each in found})
 

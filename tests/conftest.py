@@ -34,6 +34,12 @@ _HOME = pytest.StashKey[Path]()
 _BROKEN: Final[list[str]] = []
 _PREFIX = "holdfast-tests-"
 _OWNER = "owner.json"
+_DYNAMIC: Final = (
+    'history.workflowIdReuseMinimalInterval="1ms"',
+    # Every test has task queues of its own, whose four parts would keep the server busy for minutes after it.
+    "matching.numTaskqueueReadPartitions=1",
+    "matching.numTaskqueueWritePartitions=1",
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -93,7 +99,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def settings_of(home: Path, **variables: str) -> Settings:
     """Settings of a stack that shares only the cache of programs with the user's."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("TEMPORAL_")}
-    dynamic = 'history.workflowIdReuseMinimalInterval="1ms"'
+    dynamic = " ".join(_DYNAMIC)
     return Settings.read(kept | {"HOLDFAST_HOME": str(home), "HOLDFAST_TEMPORAL_DYNAMIC": dynamic} | variables)
 
 

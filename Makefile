@@ -10,7 +10,7 @@ COMMA := ,
 export UV_SYSTEM_CERTS ?= true
 export UV_NATIVE_TLS ?= true
 
-# Where this is set, as in many images, each of the suite's thousand processes would compile all that it imports.
+# Where this is set, as in many images, each process would compile all that it imports: a test run starts a thousand.
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help demo quick test lint bench faults faults-nth faults-page config-schema production-test model-test install \

@@ -19,7 +19,7 @@ from workflows.domain.tool_offer import ToolOffer
 
 # How the wires write what the digest is of: raise it when they write older messages or tools otherwise
 RENDERING: Final = 1
-REFUSED: Final = ""  # in place of an answer's prefix: the thoughts up to it were refused, whatever is before them
+REFUSED: Final = ""  # in place of an answer's prefix: the provider has refused the thoughts before it
 _LENGTH: Final = 16  # hexadecimal digits
 
 Entries: TypeAlias = Iterable[tuple[Entry, tuple[InputMessage, ...]]]  # of a conversation, with their messages
@@ -87,7 +87,7 @@ def join_entries(system: str, entries: Entries) -> tuple[InputMessage, ...]:
     return SystemInput(content=system), *(message for _, messages in entries for message in messages)
 
 
-def newest_refused(entries: Sequence[Entry], model: str) -> MessageId | None:
-    """The newest answer of the model that was asked for without the refused thoughts before it."""
+def newest_answer(entries: Sequence[Entry], model: str, *, refused: bool) -> MessageId | None:
+    """The model's newest answer; `refused`: of those that were asked for without the refused thoughts before them."""
     own = (each for each in reversed(entries) if isinstance(each, AssistantMessage) and each.body.model == model)
-    return next((each.id for each in own if each.body.prefix == REFUSED), None)
+    return next((each.id for each in own if each.body.prefix == REFUSED or not refused), None)

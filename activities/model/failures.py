@@ -107,8 +107,10 @@ def refuses_files(failure: ProviderFailure) -> bool:
 
 
 def refuses_thoughts(failure: ProviderFailure) -> bool:
-    """Whether earlier thoughts are refused: of another account or conversation, or spoilt on the way."""
-    return failure.status == HTTPStatus.BAD_REQUEST and bool(_OF_THOUGHTS.search(f"{failure.message} {failure.body}"))
+    """Whether a request or, within a stream, its answer is refused for earlier thoughts: those of another account or
+    conversation, or changed on the way."""
+    refused = failure.status in (HTTPStatus.BAD_REQUEST, None)
+    return refused and bool(_OF_THOUGHTS.search(f"{failure.message} {failure.body}"))
 
 
 def retry_delay(

@@ -4,7 +4,7 @@ import platform
 from dataclasses import dataclass
 from functools import partial
 
-from activities.model.bound_thoughts import REFUSED, join_entries, newest_refused
+from activities.model.bound_thoughts import REFUSED, join_entries, newest_answer
 from activities.model.endpoints import ResolvedModel
 from activities.model.input_messages import convert_entries
 from activities.model.model_families import binds_thoughts
@@ -15,7 +15,7 @@ from activities.model.system_prompt import system_prompt
 from activities.model.tool_offers import offer_tools, tool_choice
 from activities.store.attempts import RequestForm
 from activities.tools.toolset import Toolset
-from workflows.domain.messages import AssistantMessage, ContextSummary
+from workflows.domain.messages import ContextSummary
 from workflows.domain.wire import GenerateRequest
 
 
@@ -50,13 +50,12 @@ class StepRequests:
         convert = partial(
             convert_entries, transcript, model.name, model.facts, cleared=view.cleared, known=view.memory.answers
         )
-        prefix: str | None
-        if binds_thoughts(model.endpoint) and not thoughtless:
-            messages, prefix, newest = binding.bind(system, tools, convert)
+        prefix: str | None = REFUSED if thoughtless else None
+        if thoughtless or not binds_thoughts(model.endpoint):
+            newest = newest_answer(transcript, model.name, refused=not thoughtless)
+            messages = join_entries(system, convert(thoughtless=newest))
         else:
-            answers = [entry.id for entry in transcript if isinstance(entry, AssistantMessage)]
-            newest = answers[-1] if thoughtless and answers else newest_refused(transcript, model.name)
-            messages, prefix = join_entries(system, convert(thoughtless=newest)), REFUSED if thoughtless else None
+            messages, prefix, newest = binding.bind(system, tools, convert)
         question = model.request(messages, tools, choice, request.session, encoder=encoder, format=format)
         form = RequestForm(
             model=model.name,

@@ -57,6 +57,12 @@ def test_an_http_error_is_read_as_in_the_case(case: Case) -> None:
         (400, "messages.1.content.0: Invalid signature in thinking block", True),  # openclaw 99382
         (400, "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified.", True),
         (400, "The encrypted content gAAA...DQ== could not be verified.", True),  # codex 8145
+        (
+            None,
+            "The encrypted content gAAA... could not be verified. Reason: Encrypted content organization_id did not "
+            "match the target organization.",
+            True,
+        ),  # codex 13724
         (400, "Corrupted thought signature.", True),  # gemini-cli 13467
         (400, "Unable to submit request because Thought signature is not valid..", True),  # 9router 301
         (400, "Invalid thought signature.", True),  # Antigravity-Manager 3342
@@ -65,7 +71,7 @@ def test_an_http_error_is_read_as_in_the_case(case: Case) -> None:
         (401, "The encrypted content could not be verified.", False),
     ],
 )
-def test_a_refusal_of_earlier_thoughts_is_known_by_its_words(status: int, message: str, refused: bool) -> None:
+def test_a_refusal_of_earlier_thoughts_is_known_by_its_words(status: int | None, message: str, refused: bool) -> None:
     assert refuses_thoughts(ProviderFailure(provider="test", message=message, status=status)) == refused
 
 

@@ -59,8 +59,10 @@ async def test_subagents_that_are_followed_with_their_session_wake_its_watcher(
         followed.add(child)
         await anext(ticks)  # it is read at once, and heard of from then on
         assert await noticed(database, child)
+        await anext(ticks)
         assert not await deltas.is_watched(database, child)
         followed.clear()
+        await write(database, session)
         await anext(ticks)
         async with asyncio.timeout(WAIT_TIMEOUT):
             while await noticed(database, child):

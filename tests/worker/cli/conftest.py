@@ -18,6 +18,7 @@ import pytest
 
 from tests.harness import Harness
 from tests.polling import WAIT_TIMEOUT
+from tests.worker.cli.command_server import run_forked
 from tests.workflows.conftest import open_harness as open_harness
 from tests.workflows.conftest import port as port
 from tests.workflows.conftest import with_sweeper as with_sweeper
@@ -117,9 +118,15 @@ class CommandRunner:
 
     async def run(self, *arguments: str, typed: str = "", out: int = PIPE) -> CommandResult:
         """Run `holdfast` to its end; `typed` is its standard input."""
-        async with self.process(*arguments, stdin=PIPE, out=out) as process, asyncio.timeout(WAIT_TIMEOUT):
-            said, err = await process.communicate(typed.encode("utf-8", "surrogateescape"))
-        return CommandResult(process.returncode or 0, (said or b"").decode(), err.decode())
+        given = typed.encode("utf-8", "surrogateescape")
+        async with asyncio.timeout(WAIT_TIMEOUT):
+            if self.program == PROGRAM:
+                code, said, err = await run_forked(arguments, self.directory, self.environment, given, out)
+            else:
+                async with self.process(*arguments, stdin=PIPE, out=out) as process:
+                    said, err = await process.communicate(given)
+                code = process.returncode or 0
+        return CommandResult(code, (said or b"").decode(), err.decode())
 
     @asynccontextmanager
     async def process(self, *arguments: str, stdin: int = DEVNULL, out: int = PIPE) -> AsyncIterator[Process]:

@@ -33,7 +33,7 @@ async def test_it_can_be_added_to_a_session_and_stays_with_other_sources(open_ha
         added = await person.run("run", "-c", "--ask", "bash", "--no-wait", "again")
         (entry,) = await harness.client.inbox.asks()
         assert (await person.run("answer", entry.id, "once")).code == 0
-        await harness.ended(entry.session)
+        await harness.ended(entry.session, turns=2)
         elsewhere = await person.with_(OPENCODE_DISABLE_CLAUDE_CODE="1").run(
             "run", "-c", "--config", "here", "--no-wait", "and again"
         )

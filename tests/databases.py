@@ -1,5 +1,6 @@
 """Test databases: a template with all migrations, and empty copies of it."""
 
+import atexit
 import uuid
 from collections import defaultdict
 from collections.abc import Iterator
@@ -47,6 +48,7 @@ class _UsedDatabase(NamedTuple):
     schema: str
 
 
+_ADMINISTRATORS: Final[dict[Cluster, psycopg.Connection]] = {}  # this process's
 _USED: Final[defaultdict[Cluster, list[_UsedDatabase]]] = defaultdict(list)  # by this process
 
 
@@ -124,6 +126,10 @@ def _new_name() -> str:
 
 
 def _administer(of: Cluster, *statements: str) -> None:
-    with psycopg.connect(of.url(SUPERUSER, "postgres"), autocommit=True) as connection:
-        for statement in statements:
-            connection.execute(statement.encode())
+    """By one connection for all: each costs the server 30 ms."""
+    connection = _ADMINISTRATORS.get(of)
+    if connection is None or connection.closed:  # its server has ended since
+        connection = _ADMINISTRATORS[of] = psycopg.connect(of.url(SUPERUSER, "postgres"), autocommit=True)
+        atexit.register(connection.close)
+    for statement in statements:
+        connection.execute(statement.encode())

@@ -8,6 +8,7 @@ import pytest
 from temporalio.client import Client
 
 from activities.model.wires.router import WireRouter
+from tests.conftest import AUTHORITIES
 from tests.harness import Harness, failed_tasks, harness
 from worker.scripted.script import Script, ScriptedAnswer
 from worker.settings import Settings, process_environment
@@ -17,8 +18,11 @@ Open = Callable[..., AbstractAsyncContextManager[Harness]]
 
 
 @pytest.fixture
-async def port() -> AsyncIterator[WireRouter]:
+async def port(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AsyncIterator[WireRouter]:
     """The model port; its connections end with the test, like its loop."""
+    for name in AUTHORITIES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path))
     port = WireRouter(process_environment())
     yield port
     await port.close()

@@ -7,7 +7,6 @@ the packages come from the index each time.
 
 import argparse
 import os
-import shutil
 import subprocess
 import tempfile
 import time
@@ -39,8 +38,8 @@ def first_use(commit: str, target: str, log: Path) -> float:
             own = {**environment, "HOLDFAST_HOME": str(state.parent)}
             command = [str(clone / ".venv" / "bin" / "holdfast"), "down", "--purge", "--yes"]
             subprocess.run(command, cwd=clone, env=own, check=True, capture_output=True)
-    if ended.returncode != 0:
-        raise SystemExit(f"`make {target}` of {commit} ended with {ended.returncode}: see {log}")
+    if ended.returncode != 0:  # a failed test takes as long as one that passes
+        print(f"`make {target}` of {commit} ended with {ended.returncode}: see {log}", flush=True)
     return seconds
 
 
@@ -57,8 +56,7 @@ def main() -> None:
         for commit in (old, new):
             seconds[commit].append(first_use(commit, options.target, logs / f"{commit.replace('/', '-')}-{number}.log"))
             print(f"{commit}: {seconds[commit][-1]:.0f} s, load {os.getloadavg()[1]:.1f}", flush=True)
-    print(f"{new} : {old} = {median(seconds[new]) / median(seconds[old]):.2f}")
-    shutil.rmtree(logs)
+    print(f"{new} : {old} = {median(seconds[new]) / median(seconds[old]):.2f}; what was printed: {logs}")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from temporalio.exceptions import ActivityError, FailureError, is_cancelled_exce
 from activities.calls.run import ToolActivities
 from workflows import policies
 from workflows.activity_failures import failure_text
+from workflows.domain.behaviour import ORDERS
 from workflows.domain.open_call import CallPhase, CallResult, CallResultState, OpenCall
 from workflows.domain.turn_state import TurnState
 from workflows.domain.wire import RefuseRequest, RunRequest
@@ -43,35 +44,50 @@ class CallSettler:
                 if call.phase is CallPhase.DELEGATED:
                     await self.wait_for_rows(call)
                 if not self.turn.refuses(call) and await self.gate.passes(call):
-                    await self.wait_for_conflicting_calls(call)
+                    if self.held_up_by(call):
+                        await workflow.wait_condition(
+                            lambda: self.turn.error is not None or self.gate.ends_turn or not self.held_up_by(call)
+                        )
                     if self.turn.error is not None:
                         return
                     await self.run_or_delegate(call)
                 else:
-                    call.apply_result(await self.refuse(call))
+                    self.apply_result(call, await self.refuse(call))
             except ActivityError as error:
                 self.turn.error = failure_text(error)
                 self.call_failed = True
                 return
 
-    async def wait_for_conflicting_calls(self, call: OpenCall) -> None:
-        """Calls that change the same file run in order."""
-        before = self.turn.calls[: self.turn.calls.index(call)]
-        rivals = [other for other in before if call.conflicts_with(other)]
-        if rivals:
-            await workflow.wait_condition(
-                lambda: self.turn.error is not None or not any(rival.open for rival in rivals)
-            )
+    def earlier(self, call: OpenCall) -> list[OpenCall]:
+        """The open calls that it waits for."""
+        return [each for place in call.waits_for if (each := self.turn.calls[place]).open]
+
+    def held_up_by(self, call: OpenCall) -> list[OpenCall]:
+        """What has to be settled before the call can run; where it is outdated, before it can be planned."""
+        earlier = self.earlier(call)
+        return [each for each in earlier if each.is_edit and not call.is_edit] if call.outdated else earlier
+
+    def apply_result(self, call: OpenCall, result: CallResult) -> None:
+        """An edit that does not leave what was planned outdates those that were planned on it."""
+        place, revision = self.turn.calls.index(call), call.revision
+        call.apply_result(result, workflow.now().timestamp())
+        if call.is_edit and (call.revision != revision or not (call.open or result.as_planned)):
+            for later in self.turn.open_calls():
+                if later.is_edit and place in later.waits_for:
+                    later.outdate()
 
     async def run_or_delegate(self, call: OpenCall) -> None:
-        ran = await self.run_call(call)
+        request = self.build_run_request(call)
+        outdated, call.outdated = call.outdated, False  # it may become so again meanwhile
+        ran = await self.run_call(call, request)
         if ran.state is CallResultState.SUSPENDED:
+            call.outdated = outdated
             await self.runtime.wait_until_resumed()
         if ran.stopped:
             self.session.stop()
         if ran.child is not None:
             await self.runtime.start_child(ran.child, ran.agent)
-        call.apply_result(ran, workflow.now().timestamp())
+        self.apply_result(call, ran)
 
     async def wait_for_rows(self, call: OpenCall) -> None:
         """Wait for a signal that the call's rows have changed, or until they are due to be read.
@@ -86,28 +102,36 @@ class CallSettler:
         self.session.settled = [each for each in self.session.settled if each != call.id]
         call.end_delegation()
 
-    async def run_call(self, call: OpenCall) -> CallResult:
-        """Run a call: within this workflow task if only quick ones are open (others would wait for it)."""
+    async def run_call(self, call: OpenCall, request: RunRequest) -> CallResult:
+        """Run a call: a quick one within this workflow task, unless another may run beside it, which would wait."""
         summary = self.runtime.summary(call.label or f"{call.tool} {call.id}")
-        if all(each.quick for each in self.turn.open_calls()):
+        if call.quick and not any(self.may_run_now(each) for each in self.turn.open_calls() if not each.quick):
             quick = policies.quick_tool(call.id, summary)
             try:
-                here: CallResult = await self.runtime.run_local_activity(
-                    ToolActivities.run, self.build_run_request(call), quick
-                )
+                here: CallResult = await self.runtime.run_local_activity(ToolActivities.run, request, quick)
             except FailureError as error:  # not wrapped in an ActivityError on replay
                 if is_cancelled_exception(error):
                     raise
             else:
                 return here
         ran: CallResult = await self.runtime.run_activity(
-            ToolActivities.run, self.build_run_request(call), policies.tool(self.session.limits, summary)
+            ToolActivities.run, request, policies.tool(self.session.limits, summary)
         )
         return ran
 
+    def may_run_now(self, call: OpenCall) -> bool:
+        return self.session.behaviour < ORDERS or not (call.phase is CallPhase.ASKED or self.held_up_by(call))
+
     def build_run_request(self, call: OpenCall) -> RunRequest:
         return RunRequest(
-            **self.runtime.fence(), turn=self.turn.id, call=call.id, revision=call.revision, loop_guarded=call.repeats
+            **self.runtime.fence(),
+            turn=self.turn.id,
+            call=call.id,
+            revision=call.revision,
+            loop_guarded=call.repeats,
+            only_plans=call.outdated and bool(self.earlier(call)),
+            turn_ended=self.gate.ends_turn,
+            follows=call.outdated or any(not self.turn.calls[at].is_edit for at in call.waits_for),
         )
 
     async def refuse(self, call: OpenCall) -> CallResult:

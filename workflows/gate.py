@@ -5,6 +5,7 @@ from temporalio import workflow
 from activities.session.asks import AskActivities
 from workflows import policies
 from workflows.domain import ids
+from workflows.domain.behaviour import ORDERS
 from workflows.domain.open_call import CallPhase, OpenCall
 from workflows.domain.permissions.verdicts import Allow, Ask, verdict
 from workflows.domain.turn_state import TurnState
@@ -20,11 +21,19 @@ class Gate:
         self.session = runtime.state
         self.turn = turn
 
+    @property
+    def ends_turn(self) -> bool:
+        """Whether a person has rejected a call in a way that ends the turn."""
+        return self.session.behaviour >= ORDERS and self.turn.ends_by_reject()
+
     async def passes(self, call: OpenCall) -> bool:
-        """Whether `ToolActivities.run` may have the call; False if a rule denies it."""
+        """Whether `ToolActivities.run` may have the call; False if a rule denies it. Undecided, it is planned anew
+        there if it is outdated, and does not begin if the turn ends."""
         while True:
             if call.phase is CallPhase.ASKED:
                 await self.wait_for_answer(call)
+            if call.outdated or self.ends_turn:
+                return True
             decided = verdict(call.effective_findings(), call.answered)
             if not isinstance(decided, Ask):
                 return isinstance(decided, Allow)
@@ -58,6 +67,9 @@ class Gate:
         workflow.set_current_details(
             f"Turn {self.turn.number}: waits for an answer: holdfast asks {call.ask} ({call.label or call.tool})"
         )
-        await workflow.wait_condition(lambda: call.ask in self.session.answers)
-        self.session.answers = [ask for ask in self.session.answers if ask != call.ask]
-        call.record_answer()
+        await workflow.wait_condition(
+            lambda: call.ask in self.session.answers or call.outdated or self.ends_turn  # where the ask is closed
+        )
+        if call.ask in self.session.answers:
+            self.session.answers = [ask for ask in self.session.answers if ask != call.ask]
+            call.record_answer()

@@ -11,6 +11,7 @@ from activities.store.asks import AskRow
 from activities.store.calls import CallRow, PreparedCall
 from activities.store.journal import Journal, SessionVersion
 from activities.store.turns import TurnStatus
+from prompts import render_prompt
 from workflows.domain.effects import Plan
 from workflows.domain.errors import StaleFence, ToolError, VersionConflict
 from workflows.domain.events.asks import SignalWithoutAnswer
@@ -28,6 +29,7 @@ from workflows.domain.permissions.rules import Action, Ruleset
 from workflows.domain.questions import AskKind
 from workflows.domain.wire import RunRequest
 
+_SUPERSEDED: Final = "an earlier call of the answer came out otherwise, so this call would do something else"
 _TURN_OVER: Final = CallResult(state=CallResultState.SETTLED, stopped=True)
 
 
@@ -166,7 +168,7 @@ class CallClaim:
         if call.settled:
             rejected = call.state is CallState.REFUSED and await asks.any_rejected(journal, call.turn)
             state = CallResultState.REJECTED if rejected else CallResultState.SETTLED
-            return CallResult(state=state, gave_result=call.gave_result)
+            return CallResult(state=state, gave_result=call.gave_result, as_planned=call.made_as(self.request.revision))
         over = turn_status.over or journal.ended
         if journal.suspension is not None and not over:
             return CallResult(state=CallResultState.SUSPENDED)
@@ -174,18 +176,27 @@ class CallClaim:
             return self._take_over(journal, call, turn_status)
         if over or self.plan is None:
             return _TURN_OVER
+        if self.request.turn_ended:
+            calls.settle(
+                journal, call, CallState.REFUSED, Outcome(output=render_prompt("tools/turn_ended"), error=True)
+            )
+            return CallResult(state=CallResultState.SETTLED)
         rules = (await turns.turn_config(journal, turn_status.turn_config)).rules
         author = await _ordering_author(journal, call)
         if call.asked_by is not None and author is None:  # the row alone proves nothing
             call = call.model_copy(update={"ordered_by": None, "mentioned_by": None})
         relevant, guarded = asks.relevant_to(found, call), self.request.loop_guarded
         evidence = ClaimEvidence(call, turn_status.turn_config, rules, live, relevant, guarded, author)
+        if self.request.follows and isinstance(self.plan, Plan) and evidence.has_drifted(self.plan):
+            for ask in (ask for ask in relevant if ask.state is AskState.OPEN):
+                asks.close(journal, ask, _SUPERSEDED)
+            evidence = replace(evidence, asks=[ask for ask in relevant if ask.state is not AskState.OPEN])
         return self._write(journal, evidence, decide(evidence, self.plan))
 
     async def _take_as_prepared(self, journal: Journal, prepared: PreparedCall | None) -> Claimed | CallResult:
         """Only if rules alone allow the effect: a grant of another session can be revoked without a change of this
         session's log."""
-        stopped = journal.ended or journal.suspension is not None
+        stopped = journal.ended or journal.suspension is not None or self.request.turn_ended
         if prepared is None or prepared.row.asked_by is not None or self.plan is None or stopped:
             raise VersionConflict
         call, live = prepared.row, prepared.live
@@ -200,7 +211,9 @@ class CallClaim:
     def _write(self, journal: Journal, evidence: ClaimEvidence, decision: Decision) -> Claimed | CallResult:
         call = decision.call
         if call.revision != evidence.call.revision:
-            calls.drift(journal, evidence.call, call)
+            calls.drift(journal, evidence.call, call, by_answer=self.request.follows)
+        if self.request.only_plans and isinstance(decision, Allowed):
+            decision = Undecided(call, call_findings(call, evidence.rules, evidence.live))
         match decision:
             case Allowed(decisions=decisions):
                 grants.count_uses(journal, (each.grant for each in decisions if each.grant is not None))

@@ -1,6 +1,7 @@
 """What a stored call does to the world, by one attempt."""
 
 import logging
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -20,11 +21,12 @@ from activities.calls.subagent import CallSubagent, Deliver
 from activities.fault_limit import EXPECTED_ERRORS
 from activities.project.project_loader import ProjectLoader
 from activities.shell.environment import tool_environment
-from activities.store import asks, attached_instructions, calls, deltas
+from activities.store import asks, attached_instructions, calls, deltas, turn_calls
 from activities.store.calls import CallRow, PreparedCall
 from activities.store.database import Database
 from activities.store.deltas import Watchers
 from activities.store.journal import WORKER, session_journal, write_optimistically
+from activities.tools.file_change import EarlierEdit, FileChangeTool
 from activities.tools.tool import Delegated, Tool, ToolContext, Waiting
 from activities.tools.toolset import Toolset, Toolsets
 from activities.turn_context import TurnContext
@@ -64,16 +66,23 @@ class CallEffect:
         """The arguments as the tool parsed them. Raises ToolError if they do not fit."""
         return self.tool.parse(self.call.arguments)
 
-    async def plan(self) -> Plan | ToolError:
-        """What the call would do now, or why it cannot."""
+    async def plan(self, before: Sequence[CallRow] = ()) -> Plan | ToolError:
+        """What the call would do now, or why it cannot; an edit after those `before` it that are still to be made."""
         try:
-            return await plan_call(self.tool, self.params, self.call.arguments, self.context.turn, self.planner)
+            earlier = [
+                EarlierEdit(tool, row.arguments, row.plan.file_key)
+                for row in before
+                if isinstance(tool := self.tools.get(row.tool), FileChangeTool) and row.plan and row.plan.file_key
+            ]
+            turn, planner = self.context.turn, self.planner
+            return await plan_call(self.tool, self.params, self.call.arguments, turn, planner, earlier=earlier)
         except ToolError as error:
             return error
 
     async def claim(self, database: Database, request: RunRequest, fence: Fence) -> Claimed | CallResult:
         """Plans again on each try: files may change while the database is away."""
-        plan = await self.plan() if self.call.state is CallState.PREPARED else None
+        before = await turn_calls.open_before(database, self.call) if request.only_plans else ()
+        plan = await self.plan(before) if self.call.state is CallState.PREPARED else None
         claim = CallClaim(request, fence, self.machine, plan)
         journal = partial(session_journal, database, request.session, WORKER, epoch=request.epoch)
         version = self.prepared.version if self.prepared else None

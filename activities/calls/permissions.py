@@ -1,7 +1,7 @@
 """Permissions of stored calls, as compact findings."""
 
 import asyncio
-import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from activities.calls.description import CallDescriber, describe_nothing
@@ -9,9 +9,10 @@ from activities.store import asks, grants, turns
 from activities.store.calls import CallRow
 from activities.store.journal import Journal
 from activities.tools.invalid import is_cut
+from workflows.domain.call_display import DisplayKind
 from workflows.domain.effects import Recovery
 from workflows.domain.ids import TurnConfigId
-from workflows.domain.open_call import ANY_FILE, GUARD_FINDING, CallPhase, OpenCall
+from workflows.domain.open_call import GUARD_FINDING, CallPhase, OpenCall
 from workflows.domain.permissions.findings import Finding, evaluate_request
 from workflows.domain.permissions.grants import Grant
 from workflows.domain.permissions.loop_guard import GUARD_REQUEST
@@ -19,8 +20,6 @@ from workflows.domain.permissions.replies import AskState
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import Action, Ruleset
 from workflows.domain.questions import AskBody
-
-_KEY_DIGITS = 16  # of a file key in history
 
 
 @dataclass(frozen=True)
@@ -37,8 +36,17 @@ class PermissionEvaluator:
     def guard(self, call: CallRow) -> Finding:
         return evaluate_request(loop_guard_request(call), self.rules, self.live)
 
+    def open_calls(self, calls: Sequence[CallRow], describe: CallDescriber = describe_nothing) -> list[OpenCall]:
+        """What the workflow gets of an answer: its calls without their contents, in its order."""
+        opened = [self.open_call(call, describe) for call in calls]
+        places = {call.position: place for place, call in enumerate(calls)}
+        for each, call in zip(opened, calls, strict=True):
+            each.waits_for = tuple(places[position] for position in call.waits_for)
+            behind_edits = any(opened[at].is_edit for at in each.waits_for)
+            each.outdated = behind_edits and not each.is_edit and call.revision == 0
+        return opened
+
     def open_call(self, call: CallRow, describe: CallDescriber = describe_nothing) -> OpenCall:
-        """What the workflow gets: the call without its contents."""
         guard = self.guard(call)
         return OpenCall(
             id=call.id,
@@ -47,7 +55,7 @@ class PermissionEvaluator:
             findings=self.findings(call),
             guard=None if guard.action is Action.ASK else guard,
             effect_digest=call.short_digest if call.recovery is not Recovery.REPEATABLE else None,
-            file_key=file_key_of(call),
+            is_edit=call.display.kind is DisplayKind.EDIT,
             label=describe(call),
             quick=call.plan is not None and call.plan.quick,
             revision=call.revision,
@@ -66,29 +74,15 @@ def call_findings(call: CallRow, rules: Ruleset, live: tuple[Grant, ...]) -> tup
     return tuple(each.model_copy(update=allowed) if each.action is Action.ASK else each for each in found)
 
 
-def file_key_of(call: CallRow) -> str | None:
-    """A key of the file that a call changes, if any.
-
-    A change that cannot be planned may become possible after an earlier call of the same answer: it waits for all of
-    them.
-    """
-    if call.plan is None or call.plan.effect.unchecked:
-        return ANY_FILE if call.recovery is Recovery.RECONCILABLE else None
-    key = call.plan.file_key
-    return hashlib.sha256(key.encode()).hexdigest()[:_KEY_DIGITS] if key else None
-
-
 async def load_evaluator(journal: Journal, turn_config: TurnConfigId) -> PermissionEvaluator:
     frozen, live = await asyncio.gather(turns.turn_config(journal, turn_config), grants.list_live(journal))
     return PermissionEvaluator(frozen.rules, live)
 
 
-async def resume_call(
-    journal: Journal, call: CallRow, evaluator: PermissionEvaluator, describe: CallDescriber
-) -> OpenCall:
+async def resume_call(journal: Journal, call: CallRow, resumed: OpenCall) -> OpenCall:
     """The call with its asks when a run resumes the turn."""
     known = asks.relevant_to(await asks.of_call(journal, call.id), call)
-    resumed = evaluator.open_call(call, describe)
+    resumed.outdated = resumed.outdated and not known
     resumed.answered = tuple(ask.request for ask in known if ask.state is AskState.ANSWERED)
     waiting = next((ask for ask in known if ask.state is AskState.OPEN), None)
     if waiting is not None:

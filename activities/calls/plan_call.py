@@ -2,13 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from pydantic import JsonValue
 
 from activities.calls.planner.messages import PlanRequest
 from activities.calls.planner.planner import Planner
+from activities.tools.file_change import EarlierEdit, FileChangeTool
 from activities.tools.tool import P, Plan, Tool
 from activities.turn_context import TurnContext
 from workflows.domain.errors import CheckFailed, ToolError
@@ -26,20 +27,23 @@ async def plan_call(
     turn: TurnContext,
     planner: Planner | None = None,
     timeout: float = _TIMEOUT,
+    earlier: Sequence[EarlierEdit] = (),
 ) -> Plan:
-    """A planner, if given, takes what may take long. `params` are the parsed `arguments`.
+    """A planner, if given, takes what may take long. `params` are the parsed `arguments`; an edit is planned on what
+    the `earlier` ones of its answer leave.
 
     `timeout`: seconds for a call checked in this process: a network file system may not answer. Raises only ToolError.
     """
     try:
         async with asyncio.timeout(timeout):
-            chosen_planner = planner if planner is not None and await tool.takes_long(params, turn) else None
-            if chosen_planner is None:
-                plan = await tool.plan(params, turn)
+            edit = tool if earlier and isinstance(tool, FileChangeTool) else None
+            if planner is None or not await _takes_long(tool, params, turn, earlier if edit else ()):
+                plan = await (edit.plan(params, turn, earlier) if edit else tool.plan(params, turn))
                 if plan.questions:
                     _check_may_ask(tool, turn)
                 return plan.model_copy(update={"quick": True}) if tool.quick else plan
-        return await chosen_planner.plan(PlanRequest(tool.name, dict(arguments), turn))
+        named = [(each.tool.name, each.arguments, each.path) for each in earlier if edit]
+        return await planner.plan(PlanRequest(tool.name, dict(arguments), turn, named))
     except ToolError:
         raise
     except TimeoutError:
@@ -49,6 +53,10 @@ async def plan_call(
     except Exception as error:  # the answer is paid for: nothing may prevent storing it
         _LOG.warning("a call of %s could not be checked", tool.name, exc_info=error)
         return tool.unchecked_plan(arguments, turn, f"{type(error).__name__}: {error}"[:_MAX_REASON_CHARS])
+
+
+async def _takes_long(tool: Tool[P], params: P, turn: TurnContext, earlier: Sequence[EarlierEdit]) -> bool:
+    return await tool.takes_long(params, turn) or any([await each.takes_long(turn) for each in earlier])
 
 
 def _check_may_ask(tool: Tool[P], turn: TurnContext) -> None:

@@ -12,6 +12,7 @@ from activities.calls.plan_call import plan_call
 from activities.calls.planner.planner import Planner
 from activities.new_ids import new_id
 from activities.store.calls import CallRow
+from activities.tools.file_change import EarlierEdit, FileChangeTool
 from activities.tools.invalid import INVALID
 from activities.tools.tool import Tool
 from activities.tools.toolset import Toolset
@@ -35,6 +36,7 @@ class CallPreparer:
     turn: TurnContext
     planner: Planner | None = None
     mentions: Mapping[str, MessageId] = field(default_factory=dict)  # names in the newest prompts
+    edits: list[EarlierEdit] = field(default_factory=list)  # of the answer, so far
 
     async def prepare(self, position: int, requested: RequestedCall, cut: bool = False) -> CallRow:
         """An invalid call becomes one of `invalid`, which tells the model why. `cut`: its answer was, by its limit."""
@@ -85,9 +87,13 @@ class CallPreparer:
     async def plan(self, tool: Tool[Any], arguments: dict[str, JsonValue]) -> Plan | None:
         """None when planning fails: the run tells the model why."""
         try:
-            return await plan_call(tool, tool.parse(arguments), arguments, self.turn, self.planner)
+            params = tool.parse(arguments)
+            plan = await plan_call(tool, params, arguments, self.turn, self.planner, earlier=tuple(self.edits))
         except ToolError:
             return None
+        if isinstance(tool, FileChangeTool) and plan.file_key is not None:
+            self.edits.append(EarlierEdit(tool, arguments, plan.file_key))
+        return plan
 
 
 def _is_whole(arguments: str) -> bool:

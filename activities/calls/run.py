@@ -75,7 +75,11 @@ class ToolActivities:
         await finish_despite_cancel(retry_while_unavailable(store))
         await failpoint("tool.committed", request.call)
         settled = held.call.model_copy(update={"state": done[0]})
-        return CallResult(state=CallResultState.SETTLED, gave_result=settled.gave_result)
+        return CallResult(
+            state=CallResultState.SETTLED,
+            gave_result=settled.gave_result,
+            as_planned=settled.made_as(request.revision),
+        )
 
     async def stop_and_settle(self, effect: CallEffect, call: CallRow, fence: Fence) -> None:
         stopped = await effect.stop(call)

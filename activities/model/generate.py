@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 from temporalio import activity
 
 from activities.calls.description import CallDescriber
+from activities.calls.order import in_order
 from activities.calls.permissions import PermissionEvaluator
 from activities.calls.planner.planner import Planner
 from activities.calls.prepare import CallPreparer
@@ -148,7 +149,9 @@ class Model:
             answer = await self.answers.get(attempt, model, begun.question, agent, preparer.prepare)
             body = answer.body.model_copy(update={"prefix": begun.prefix})
             stored = await attempt.store(
-                answer.model_copy(update={"reminders_seal": view.reminders_seal, "body": body})
+                answer.model_copy(
+                    update={"reminders_seal": view.reminders_seal, "body": body, "calls": in_order(answer.calls)}
+                )
             )
         if isinstance(stored, TurnOver):
             return StepResult(finish=FINISH_STOPPED)
@@ -171,7 +174,7 @@ class Model:
             case FilesStep():
                 found = await files_answer(preparer, step.resolved, attempt.turn_status)
                 answer = found.model_copy(update={"reminders_seal": step.reminders_seal})
-        stored = await attempt.store(answer)
+        stored = await attempt.store(answer.model_copy(update={"calls": in_order(answer.calls)}))
         if isinstance(stored, TurnOver):
             return StepResult(finish=FINISH_STOPPED)
         return self.step_result(request, stored, config.rules)
@@ -270,7 +273,7 @@ class Model:
         flaw = find_flaw(answer.body.finish, text=answer.has_text, calls=bool(answer.calls))
         return StepResult(
             finish=answer.body.finish,
-            calls=tuple(evaluator.open_call(row, self.describe) for row in answer.calls),
+            calls=tuple(evaluator.open_calls(answer.calls, self.describe)),
             has_text=answer.has_text if request.text_only and not ordered else None,
             flaw=flaw,
             explanation=answer.body.explanation if flaw else "",

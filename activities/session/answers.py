@@ -27,6 +27,7 @@ from workflows.domain.questions import QuestionRequest
 from workflows.domain.value import Value
 
 GRANT_ACTOR = "grant"
+_TURN_ENDED = "the turn ended by the rejection of another call"
 
 
 class AnswerResult(Value):
@@ -91,11 +92,11 @@ async def _settle(journal: Journal, row: AskRow, decision: AskDecision, rules: R
         from activities.session import limit_answers  # start-up time: most asks are a call's
 
         await limit_answers.apply(journal, row, row.body, decision)
-    others = await asks.open_of_session(journal)
-    if decision.reply is Reply.REJECT:
-        also_settled = _reject(journal, others)
-    else:
-        also_settled = await _answer_covered(journal, others, rules) if grant else ()
+    also_settled: tuple[AskId, ...] = ()
+    if decision.reply is Reply.REJECT and not decision.feedback:
+        also_settled = await _close_others(journal, row)
+    elif grant:
+        also_settled = await _answer_covered(journal, await asks.open_of_session(journal), rules)
     return AnswerResult(ask=await asks.lock(journal, row.id), asks=(row.id, *also_settled), grant=grant)
 
 
@@ -115,10 +116,15 @@ def _save_grant(journal: Journal, row: AskRow, scope: GrantScope, rules: Ruleset
     return grant
 
 
-def _reject(journal: Journal, others: list[AskRow]) -> tuple[AskId, ...]:
-    """A reject also rejects the session's other open asks, without its feedback (opencode.md 2.4)."""
+async def _close_others(journal: Journal, row: AskRow) -> tuple[AskId, ...]:
+    """A reject without a word ends the turn, and with it the session's other asks, unless the turn goes on all the
+    same."""
+    turn_status = await turns.turn_status(journal, row.turn)
+    if (await turns.turn_config(journal, turn_status.turn_config)).config.experimental.continue_loop_on_deny:
+        return ()
+    others = await asks.open_of_session(journal)
     for ask in others:
-        asks.answer(journal, ask, AskAnswer(reply=Reply.REJECT))
+        asks.close(journal, ask, _TURN_ENDED)
     return tuple(ask.id for ask in others)
 
 

@@ -213,7 +213,8 @@ async def read_open_turn(journal: Journal, turn: TurnRow, describe: CallDescribe
         compaction_requests.opened(journal, turn.id),
         model_answers.unfinished_before(journal, turn.id, turn.step, INVALID),
     )
-    prepared = await asyncio.gather(*(resume_call(journal, row, evaluator, describe) for row in rows))
+    opened = zip(rows, evaluator.open_calls(rows, describe), strict=True)
+    prepared = await asyncio.gather(*(resume_call(journal, row, call) for row, call in opened))
     limit = await step_limit(journal, turn, turn_config, found.turn_status)
     ordered = turn_calls.is_ordered(rows)
     text_only = limit is not None and turn.step >= limit and not ordered

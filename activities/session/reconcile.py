@@ -2,7 +2,6 @@
 
 from typing import Final
 
-from activities.calls.permissions import file_key_of
 from activities.store import asks, reconcile, reservations, suspensions, turn_calls
 from activities.store.calls import CallRow
 from activities.store.database import Database
@@ -12,7 +11,6 @@ from activities.store.reservations import AsideReservation
 from workflows.domain.actor import Actor
 from workflows.domain.events.sessions import SessionRefreshed, SessionRestarted
 from workflows.domain.messages import CallState
-from workflows.domain.open_call import may_change_one_file
 from workflows.domain.permissions.replies import AskState
 from workflows.domain.repairs import Repair, next_repair
 from workflows.domain.suspension import SuspendCause, SuspendReason
@@ -53,22 +51,17 @@ async def settle_aside(database: Database, held: AsideReservation) -> bool:
 
 
 async def waits(journal: Journal, due: DueSession) -> bool:
-    """Whether each ready call waits after all: for an ask whose answer no event explains, or an earlier call on the
-    same file."""
+    """Whether each ready call waits after all: for an ask whose answer no event explains."""
     if due.turn is None or due.step is None or due.interrupted or not due.ready:
         return False
     rows = await turn_calls.of_step(journal, due.turn, due.step)
-    return all([await _call_waits(journal, row, rows) for row in rows if row.id in due.ready])
+    return all([await _call_waits(journal, row) for row in rows if row.id in due.ready])
 
 
-async def _call_waits(journal: Journal, call: CallRow, rows: list[CallRow]) -> bool:
+async def _call_waits(journal: Journal, call: CallRow) -> bool:
     if call.state is not CallState.PREPARED:
         return False
-    if any(ask.state is AskState.OPEN for ask in await asks.of_call(journal, call.id)):
-        return True
-    earlier = rows[: rows.index(call)]
-    key = file_key_of(call)
-    return any(not row.settled and may_change_one_file(file_key_of(row), key) for row in earlier)
+    return any(ask.state is AskState.OPEN for ask in await asks.of_call(journal, call.id))
 
 
 def _cause(due: DueSession) -> SuspendCause:

@@ -41,7 +41,8 @@ _PREPARED_COLUMNS: Final = (
 class CallRow(Value):
     """A row of the ledger. `plan` is None when planning failed: the claim plans again and reports the error.
     `ordered_by`: the prompt whose `ordered_part` it is, a subtask or a file; None: a model has asked for it.
-    `mentioned_by`: the prompt that mentions the agent it would give work to."""
+    `mentioned_by`: the prompt that mentions the agent it would give work to. `waits_for`: positions of earlier calls of
+    its answer."""
 
     id: PartId
     session: SessionId
@@ -60,6 +61,7 @@ class CallRow(Value):
     ordered_by: MessageId | None = None
     ordered_part: int | None = None
     mentioned_by: MessageId | None = None
+    waits_for: tuple[int, ...] = ()
     revision: int = 0
     state: CallState = CallState.PREPARED
     fence: Fence | None = None
@@ -86,6 +88,11 @@ class CallRow(Value):
     def gave_result(self) -> bool:
         """Whether it has given the result that its turn owes."""
         return self.tool == STRUCTURED_OUTPUT and self.state is CallState.DONE
+
+    def made_as(self, revision: int) -> bool:
+        """Whether it is an edit that was made as planned in this revision."""
+        is_edit = self.display.kind is DisplayKind.EDIT
+        return is_edit and self.state is CallState.DONE and self.revision == revision
 
     @property
     def asks(self) -> tuple[AskBody, ...]:
@@ -131,6 +138,7 @@ def prepare(journal: Journal, call: CallRow) -> None:
     columns = {name: getattr(call, name) for name in _PREPARED_COLUMNS}
     display = Json(call.display.model_dump(mode="json", exclude_defaults=True))
     sealed = {"arguments": arguments.content, "salt": arguments.salt}
+    columns["waits_for"] = list(call.waits_for)
     journal.write(_QUERIES.prepare, **columns, **sealed, plan=_plan_json(call.plan), display=display)
     journal.record(
         CallPrepared(
@@ -177,10 +185,10 @@ def reclaim(journal: Journal, call: CallRow, fence: Fence, turn_config: TurnConf
     journal.record(CallClaimed(call=call.id, fence=fence, digest=call.digest, turn_config=turn_config, recovered=True))
 
 
-def drift(journal: Journal, call: CallRow, revised: CallRow) -> None:
+def drift(journal: Journal, call: CallRow, revised: CallRow, *, by_answer: bool = False) -> None:
     """Store a call's new revision."""
     journal.write(_QUERIES.drift, call=call.id, plan=_plan_json(revised.plan), digest=revised.digest)
-    journal.record(CallDrifted(call=call.id, before=call.digest, digest=revised.digest))
+    journal.record(CallDrifted(call=call.id, before=call.digest, digest=revised.digest, by_answer=by_answer))
 
 
 async def settle_claimed(

@@ -18,6 +18,12 @@ async def of_step(journal: Journal, turn: TurnId | None, step: int | None) -> li
     return [call_row(row) for row in await journal.rows(_QUERIES.of_step, turn=turn, step=step)]
 
 
+async def open_before(reader: RowReader, call: CallRow) -> list[CallRow]:
+    """The unsettled calls before it in its answer."""
+    rows = await reader.rows(_QUERIES.of_step, turn=call.turn, step=call.step)
+    return [each for each in map(call_row, rows) if each.position < call.position and not each.settled]
+
+
 async def unsettled(journal: Journal, turn: TurnId) -> list[CallRow]:
     """The turn's calls without an outcome, locked."""
     return [call_row(row) for row in await journal.rows(_QUERIES.unsettled, turn=turn)]

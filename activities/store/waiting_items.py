@@ -26,7 +26,7 @@ _SUSPENSIONS: Final = Queries("suspensions")
 
 class InboxRow(Value):
     """An ask as a person sees it, with the rules of its turn. `path`: the agents from the top session's down to the
-    asking one."""
+    asking one. `builds_on`: the open asks of the edits that this one comes after."""
 
     id: AskId
     session: SessionId
@@ -44,6 +44,7 @@ class InboxRow(Value):
     digest: str
     state: AskState
     asked_at: datetime
+    builds_on: tuple[AskId, ...] = ()
     rules: Ruleset = ()
 
     @property

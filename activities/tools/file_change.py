@@ -4,9 +4,10 @@ import asyncio
 import hashlib
 import os
 from abc import abstractmethod
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Final, TypeVar, cast
+from typing import Any, ClassVar, Final, NamedTuple, TypeVar, cast
 
 from pydantic import Field, JsonValue
 
@@ -51,6 +52,24 @@ class FilePreview:
         return diff.unified_diff(str(self.located.path), decode_lossy(self.before or b""), decode_lossy(self.after))
 
 
+class EarlierEdit(NamedTuple):
+    """An edit that stands before a call in its answer, and is not written yet."""
+
+    tool: "FileChangeTool[Any]"
+    arguments: dict[str, JsonValue]
+    path: str
+
+    def takes_long(self, turn: TurnContext) -> Awaitable[bool]:
+        return self.tool.takes_long(self.tool.parse(self.arguments), turn)
+
+    def apply(self, located: LocatedPath, before: bytes | None) -> bytes | None:
+        """`before` as it leaves it: as it is, where it fits no more."""
+        try:
+            return self.tool.content(self.tool.parse(self.arguments), located, before)
+        except ToolError:
+            return before
+
+
 class FileParams(Params):
     file_path: str = Field(alias="filePath")
 
@@ -79,8 +98,9 @@ class FileChangeTool(BuiltInTool[P]):
             or await asyncio.to_thread(_size, turn.workspace.directory / params.file_path) > _MAX_SMALL_BYTES
         )
 
-    async def plan(self, params: P, turn: TurnContext) -> Plan:
-        return await asyncio.to_thread(self._plan, params, turn.workspace)
+    async def plan(self, params: P, turn: TurnContext, earlier: Sequence[EarlierEdit] = ()) -> Plan:
+        """What it would do after the `earlier` edits of its answer."""
+        return await asyncio.to_thread(self._plan, params, turn.workspace, earlier)
 
     async def run(self, params: P, plan: Plan, context: ToolContext) -> Output:
         preview = await asyncio.to_thread(self._preview, params, context.workspace)
@@ -112,8 +132,8 @@ class FileChangeTool(BuiltInTool[P]):
             prompts.render_prompt("tools/change_unknown", path=repr(target.path), diff=_planned_diff(claimed))
         )
 
-    def _plan(self, params: P, workspace: Workspace) -> Plan:
-        preview = self._preview(params, workspace)
+    def _plan(self, params: P, workspace: Workspace, earlier: Sequence[EarlierEdit]) -> Plan:
+        preview = self._preview(params, workspace, earlier)
         if isinstance(preview.after, ToolError) and not permission_requests.is_outside(preview.located, workspace):
             raise preview.after
         return Plan(
@@ -127,9 +147,12 @@ class FileChangeTool(BuiltInTool[P]):
             file_key=str(preview.located.path),
         )
 
-    def _preview(self, params: P, workspace: Workspace) -> FilePreview:
+    def _preview(self, params: P, workspace: Workspace, earlier: Sequence[EarlierEdit] = ()) -> FilePreview:
         located = locate(params.file_path, workspace)
         before = read_whole(located.path, MAX_FILE_BYTES) if located.kind is PathKind.FILE else None
+        for each in earlier:
+            if each.path == str(located.path):
+                before = each.apply(located, before)
         try:
             return FilePreview(located, before, self._checked_content(params, located, before))
         except ToolError as error:
@@ -139,7 +162,7 @@ class FileChangeTool(BuiltInTool[P]):
         if located.kind is PathKind.SPECIAL:
             raise ToolError(f"{str(located.path)!r} is not a regular file: only regular files are read and written.")
         content = self.content(params, located, before)
-        if before is not None and not os.access(located.path, os.W_OK):
+        if located.kind is PathKind.FILE and not os.access(located.path, os.W_OK):
             raise ToolError(f"{str(located.path)!r} is read-only: change its permissions first.")
         return content
 

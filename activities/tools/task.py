@@ -20,7 +20,9 @@ from workflows.domain.effects import Effect, Recovery
 from workflows.domain.errors import CallStopped, ToolError
 from workflows.domain.ids import SessionId
 from workflows.domain.messages import SubagentSettled
+from workflows.domain.permissions import permission_keys
 from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.permissions.rules import is_denied_by_default
 from workflows.domain.usage import Cost
 from workflows.domain.wire import CloseReason
 
@@ -72,6 +74,7 @@ class TaskTool(BuiltInTool[TaskParams]):
             patterns=(agent.name,),
             always=(agent.name,),
             metadata={"description": params.description, "subagent_type": agent.name},
+            changes=not (params.background or _changes_nothing(agent, turn)),
         )
         if params.background and turn.delegation.ancestors:
             raise ToolError(_NO_BACKGROUND)
@@ -131,6 +134,11 @@ def _select_agent(params: TaskParams, delegation: Delegation) -> Agent:
     if agent.mode is AgentMode.PRIMARY:
         raise ToolError(f"The agent {agent.name} is no subagent: it works for people only")
     return agent
+
+
+def _changes_nothing(agent: Agent, turn: TurnContext) -> bool:
+    """What the parent is denied, its subagent is, too."""
+    return any(is_denied_by_default(permission_keys.EDIT, rules) for rules in (agent.rules, turn.rules))
 
 
 def _result(params: TaskParams, child: SubagentStatus, context: ToolContext) -> Output:

@@ -10,9 +10,10 @@ from tests.acceptance.scenarios import DONE, EDIT, SLOW, Mutate, runs, with_shel
 from tests.acceptance.trial import Trial
 from tests.harness import wait_for_file
 from tests.polling import wait_until
-from worker.scripted.script import ScriptedAnswer
+from worker.scripted.script import ScriptedAnswer, ScriptedCall
 from workflows.domain.events.calls import CallClaimed
 from workflows.domain.messages import CallState, ToolPart
+from workflows.domain.permissions.replies import Reply
 
 pytestmark = pytest.mark.acceptance
 
@@ -137,3 +138,47 @@ async def test_row_08_a_call_that_has_left_no_trace_ends_unknown_and_is_not_repe
 async def test_row_09_a_stored_outcome_is_used_as_it_is(open_trial: Open, answer: ScriptedAnswer) -> None:
     trial, call = await killed_at(open_trial, "tool.committed", answer)
     assert done_once(trial, call)
+
+
+def edited_and_seen(first: str, second: str, *more: str) -> ScriptedAnswer:
+    """Two edits of a.txt, from and to these letters, and a command that sees them and does more."""
+    edits = ({"filePath": "a.txt", "oldString": each[0], "newString": each[1]} for each in (first, second))
+    look = ScriptedCall(name="bash", arguments={"command": "; ".join(("cat a.txt", *more))})
+    return ScriptedAnswer(tools=(*(ScriptedCall(name="edit", arguments=each) for each in edits), look))
+
+
+@pytest.mark.parametrize(
+    "point", ["tool.effect_done=kill9@1", "tool.claimed=kill9@2", "tool.committed=kill9@2", "tool.claimed=kill9@3"]
+)
+async def test_an_answers_calls_keep_their_order_over_a_kill_between_them(open_trial: Open, point: str) -> None:
+    async with open_trial(edited_and_seen("ab", "bc", "echo ran >> ran.txt"), DONE) as trial:
+        trial.harness.file("a.txt", "a\n")
+        await trial.worker(faults=point)
+        session = await trial.start_session("Edit, and look.")
+        await trial.replace(trial.workers[0])
+        await trial.harness.ended(session)
+        calls = await trial.harness.calls(session)
+    assert [call.state for call in calls] == [CallState.DONE] * 3
+    assert calls[2].outcome is not None and calls[2].outcome.output == "c\n"
+    assert (trial.harness.project / "ran.txt").read_text() == "ran\n"
+
+
+async def test_an_edit_that_builds_on_a_refused_one_is_asked_anew_by_the_next_worker(open_trial: Open) -> None:
+    async with open_trial(edited_and_seen("a1", "bc"), DONE) as trial:
+        trial.harness.configure(permission={"edit": "ask"})
+        trial.harness.file("a.txt", "a\nb\n")
+        await trial.worker()
+        session = await trial.start_session("Edit, and look.")
+        await trial.harness.wait_for_asks(session, 2)
+        entries = await trial.harness.client.inbox.asks(session=session)
+        first, second = (entry.id for entry in sorted(entries, key=lambda entry: len(entry.builds_on)))
+        await trial.workers[0].kill()
+        await trial.recording_client.answer(first, Reply.REJECT, feedback="keep the a")
+        await trial.worker()
+        await trial.harness.wait_for_asks(session, 3)
+        (entry,) = await trial.harness.client.inbox.asks(session=session)
+        await trial.recording_client.answer(entry.id, digest=entry.digest)
+        await trial.harness.ended(session)
+        calls = await trial.harness.calls(session)
+    assert entry.id != second and [call.state for call in calls] == [CallState.REFUSED, CallState.DONE, CallState.DONE]
+    assert calls[2].outcome is not None and calls[2].outcome.output == "a\nc\n"

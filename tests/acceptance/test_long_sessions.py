@@ -26,6 +26,7 @@ async def test_row_12_open_asks_and_prompts_survive_new_runs_and_a_kill(open_tri
             await trial.recording_client.prompt(session, f"And think of {number}.")
         await first.kill()
         await trial.recording_client.answer(two, Reply.REJECT, feedback="not that one")
+        await trial.recording_client.answer(three, Reply.REJECT)
         await trial.worker()
         await trial.harness.ended(session, 2)
         now = (await trial.harness.workflow(session).describe()).run_id

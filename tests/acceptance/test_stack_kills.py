@@ -31,23 +31,23 @@ async def test_row_53_and_b16_all_stays_as_it_was_when_everything_dies_and_goes_
 ) -> None:
     own = whole_stack.settings
     tokens = ("one", "two", "three", "four", "five")
-    five = ScriptedAnswer(tools=(*runs(*tokens[:4]).tools, *runs("five", hold=True).tools))
+    five = ScriptedAnswer(tools=(*runs(*tokens[:3]).tools, *runs("four", hold=True).tools, *runs("five").tools))
     async with whole_stack.trial(Script(answers=(five, DONE)), tmp_path) as trial:
-        trial.harness.configure(permission={"bash": {"*": "allow", "effect three": "ask"}})
+        trial.harness.configure(permission={"bash": {"*": "allow", "effect five": "ask"}})
         session = await trial.start_session("Run them.")
         (ask,) = await trial.harness.wait_for_asks(session)
         await trial.harness.until(session, lambda event: event.type == "call.finished", 3)
-        await trial.effects.reached("five")
+        await trial.effects.reached("four")
         await trial.recording_client.prompt(session, "And hurry.")
         await kill(*everything(own))
-        trial.effects.release("five")
+        trial.effects.release("four")
         await up(own.model_copy(update={"resume": ResumePolicy.NEVER}), print)
         await trial.reconnect()
         overview = await trial.harness.client.sessions.get(session)
         assert [entry.id for entry in await trial.harness.client.inbox.asks()] == [ask] and overview.waiting == 1
         await trial.recording_client.answer(ask)
         await trial.quiet(session)
-        assert len(trial.harness.model.ledger.entries) == 1 and trial.effects.count("three") == 0
+        assert len(trial.harness.model.ledger.entries) == 1 and trial.effects.count("five") == 0
         assert (await trial.harness.client.inbox.suspended())[0].reason is SuspendReason.KEPT
         await trial.harness.client.resume(session)
         await trial.harness.ended(session)

@@ -46,7 +46,7 @@ async def test_row_53_four_of_five_calls_stay_done_over_new_runs_and_a_restart_w
 ) -> None:
     tokens = ["one", "two", "three", "four", "five"]
     async with open_trial(runs(*tokens), DONE, history_events=12) as trial:
-        session, ask = await trial.asked({"*": "allow", "effect three": "ask"})
+        session, ask = await trial.asked({"*": "allow", "effect five": "ask"})
         await trial.harness.until(session, lambda event: event.type == "call.finished", 4)
         await trial.recording_client.prompt(session, "And hurry.")
         await trial.workers[0].kill()

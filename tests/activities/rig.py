@@ -13,6 +13,7 @@ from temporalio.testing import ActivityEnvironment
 from activities.calls.claim import CallClaim, Claimed
 from activities.calls.description import describe_nothing
 from activities.calls.effect import CallEffect, CallEffects
+from activities.calls.order import in_order
 from activities.calls.prepare import CallPreparer
 from activities.calls.run import ToolActivities
 from activities.model.default_model import DefaultModels
@@ -184,7 +185,7 @@ class ActivityRig:
         preparer = CallPreparer(request, generation.message, self.tools, context)
         parts = [RequestedCall(f"c{place}", name, json.dumps(given)) for place, (name, given) in enumerate(wanted)]
         prepared = [await preparer.prepare(place, part) for place, part in enumerate(parts)]
-        await self.store_answer(generation, NewAnswer(body=body, calls=tuple(prepared)))
+        await self.store_answer(generation, NewAnswer(body=body, calls=in_order(prepared)))
         return [call.id for call in prepared]
 
     def generation(self, step: int, id: str | None = None) -> Generation:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from workflows.domain.ids import AskId, PartId
-from workflows.domain.open_call import ANY_FILE, CallPhase, CallResult, CallResultState, OpenCall
+from workflows.domain.open_call import CallPhase, CallResult, CallResultState, OpenCall
 from workflows.domain.permissions.findings import Finding
 from workflows.domain.permissions.loop_guard import GUARD_REQUEST
 from workflows.domain.permissions.rules import Action
@@ -51,12 +51,3 @@ def test_a_signal_without_an_answer_leads_back_to_waiting() -> None:
     call.record_answer()
     call.apply_result(CallResult(state=CallResultState.WAITING))
     assert (call.phase, call.ask, call.request, call.answered) == (CallPhase.ASKED, "per_1", 0, ())
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "rivals"),
-    [("a", "a", True), ("a", "b", False), ("a", None, False), (None, None, False), (ANY_FILE, "a", True)],
-)
-def test_calls_that_may_change_one_file_are_rivals(one: str | None, other: str | None, rivals: bool) -> None:
-    calls = [open_call(file_key=file_key) for file_key in (one, other)]
-    assert calls[0].conflicts_with(calls[1]) is rivals and calls[1].conflicts_with(calls[0]) is rivals

@@ -56,6 +56,17 @@ PARALLEL = ScriptedAnswer(
     tools=tuple(ScriptedCall(name="read", arguments={"filePath": name}) for name in ("a.txt", "b.txt", "c.txt"))
 )
 
+ORDERED = ScriptedAnswer(
+    tools=(
+        ScriptedCall(name="read", arguments={"filePath": "a.txt"}),
+        *(
+            ScriptedCall(name="edit", arguments={"filePath": "a.txt", "oldString": old, "newString": new})
+            for old, new in (("one", "1"), ("two", "2"), ("three", "3"))
+        ),
+        ScriptedCall(name="bash", arguments={"command": "cat a.txt"}),
+    )
+)
+
 
 @dataclass(frozen=True)
 class Scenario:
@@ -211,6 +222,32 @@ async def ask_answered(harness: Harness, gate: Path) -> SessionId:
     return session
 
 
+async def ordered(harness: Harness, _: Path) -> SessionId:
+    """Edits of one file, of which the first is refused, and what looks at it before and after them."""
+    harness.configure(permission={"edit": "ask"})
+    harness.file("a.txt", "one\ntwo\nthree\n")
+    session = await harness.start_session("Go.")
+    await harness.wait_for_asks(session, 3)
+    first = min(await harness.client.inbox.asks(session=session), key=lambda entry: len(entry.builds_on))
+    await harness.answer(first.id, Reply.REJECT, feedback="not this one")
+    await harness.wait_for_asks(session, 5)
+    for entry in await harness.client.inbox.asks(session=session):
+        await harness.answer(entry.id)
+    await harness.ended(session)
+    return session
+
+
+async def rejected(harness: Harness, _: Path) -> SessionId:
+    """A reject that ends the turn: nothing else of the answer begins."""
+    harness.configure(permission={"edit": "ask"})
+    harness.file("a.txt", "one\ntwo\nthree\n")
+    session = await harness.start_session("Go.")
+    asks = await harness.wait_for_asks(session, 3)
+    await harness.answer(asks[0], Reply.REJECT)
+    await harness.ended(session)
+    return session
+
+
 async def reloaded(harness: Harness, gate: Path) -> SessionId:
     """A run that waits for a person loads its rows again in place, and waits on."""
     session = await ask_waiting(harness, gate)
@@ -347,6 +384,8 @@ def scenarios(gate: Path) -> dict[str, Scenario]:
         "plain_turn": Scenario((DONE,), whole_turn),
         "idle_exit": Scenario((DONE,), idle_exit),
         "parallel_calls": Scenario((PARALLEL, DONE), whole_turn),
+        "ordered": Scenario((ORDERED, DONE), ordered),
+        "rejected": Scenario((ORDERED, DONE), rejected),
         "slow_quick_call": Scenario((LOOK, DONE), slow_quick_call),
         "ask_waiting": Scenario((WRITE, DONE), ask_waiting),
         "ask_answered": Scenario((WRITE, DONE), ask_answered),

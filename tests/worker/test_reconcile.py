@@ -155,7 +155,7 @@ async def test_a_call_waits_behind_one_that_asks_about_the_same_file_and_not_beh
         await sent(rig)
         await steps.reconcile()
     assert await repairs(harness, rig.session) == []
-    await rig.database.rows(b"UPDATE call SET plan = NULL, recovery = 'once' WHERE id <> %(first)s", first=first)
+    await rig.database.rows(b"UPDATE call SET waits_for = '{}' WHERE id <> %(first)s", first=first)
     await steps.reconcile()
     assert await repairs(harness, rig.session) == ["session.refreshed"]
 

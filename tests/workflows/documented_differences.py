@@ -15,9 +15,15 @@ async def _asks_across_steps(played: PlayedCase) -> None:
 
 async def _none_ran(played: PlayedCase) -> None:
     assert await played.raised() == ["doom_loop"] * 3 and await played.model_requests() == 1
-    assert [rendered_part(call)["error"] for call in await played.calls()] == ["RejectedError"] * 3
+    first, *others = [rendered_part(call)["error"] for call in await played.calls()]
+    assert first == "RejectedError" and [each.startswith("Not run: ") for each in others] == [True, True]
     log = await played.harness.events(played.session)
     assert not any(isinstance(event, CallClaimed) for event in log)
+
+
+async def _other_waits(played: PlayedCase) -> None:
+    refused, other = await played.calls()
+    assert rendered_part(refused)["error"].startswith("CorrectedError(") and other.state is CallState.PREPARED
 
 
 async def _still_denied(played: PlayedCase) -> None:
@@ -36,7 +42,8 @@ async def _stored_plain_and_sent_wrapped(played: PlayedCase) -> None:
 
 DEVIATIONS: Final[dict[str, Callable[[PlayedCase], Awaitable[None]]]] = {
     "the third identical call in a row asks doom_loop, also across steps": _asks_across_steps,
-    "the calls wait for the answer; rejected: all three are closed as rejected, none ran": _none_ran,
+    "the calls wait for the answer; rejected: none ran, and the others are closed without a decision": _none_ran,
+    "from our own doors a reject with a message settles its ask alone: the other waits": _other_waits,
     "still denied: a grant never beats a deny": _still_denied,
     "stored as here; what the model gets is the text wrapped in a reminder (steer), see opencode.md": (
         _stored_plain_and_sent_wrapped

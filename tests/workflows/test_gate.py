@@ -18,7 +18,6 @@ from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import AskId, SessionId
 from workflows.domain.messages import CallState
 from workflows.domain.permissions.replies import Reply
-from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.wake_signal import WAKE, Wake, WakeKind
 
 
@@ -57,6 +56,24 @@ async def test_a_reject_without_a_word_ends_the_turn(open_harness: Open) -> None
     assert isinstance(ended, TurnEnded) and ended.reason == "rejected"
     assert call.state is CallState.REFUSED and not (harness.project / "a.txt").exists()
     assert len(harness.model.ledger.entries) == 1
+
+
+async def test_what_has_not_begun_when_a_reject_ends_the_turn_does_not_run(open_harness: Open) -> None:
+    allowed = ScriptedCall(name="bash", arguments={"command": "cat a.txt; echo b > b.txt"})  # waits for the first edit
+    answer = ScriptedAnswer(tools=(*writes("a.txt", "c.txt").tools, allowed))
+    async with open_harness(answer, DONE) as harness, harness.running_worker():
+        harness.configure(permission={"edit": {"*": "ask", "b.txt": "allow"}})
+        session = await harness.start_session("Write.")
+        (ask, *_) = await harness.wait_for_asks(session, 2)
+        await harness.answer(ask, Reply.REJECT)
+        ended = await harness.ended(session)
+        calls = await harness.calls(session)
+        asks = [event.type for event in await harness.events(session) if event.type.startswith("ask.")]
+    told = [call.outcome.output for call in calls if call.outcome is not None]
+    assert isinstance(ended, TurnEnded) and ended.reason == "rejected"
+    assert [call.state for call in calls] == [CallState.REFUSED] * 3
+    assert [text.startswith("Not run: the turn ended") for text in told].count(True) == 2
+    assert sorted(asks) == ["ask.answered", "ask.closed", "ask.raised", "ask.raised"]
 
 
 async def test_a_reject_with_feedback_is_read_by_the_model(open_harness: Open) -> None:
@@ -140,30 +157,6 @@ async def asks_again(harness: Harness, session: SessionId) -> None:
         while "holdfast.asks.open" not in activities(history) or history.events[-1].event_type != DECIDED:
             await asyncio.sleep(0.05)
             history = await harness.history(session)
-
-
-async def test_two_approved_edits_of_one_file_both_apply_and_the_second_asks_again_with_the_new_difference(
-    open_harness: Open,
-) -> None:
-    edits = ScriptedAnswer(
-        tools=tuple(
-            ScriptedCall(name="edit", arguments={"filePath": "a.txt", "oldString": old, "newString": new})
-            for old, new in (("one", "1"), ("two", "2"))
-        )
-    )
-    async with open_harness(edits, DONE) as harness, harness.running_worker():
-        harness.configure(permission={"edit": "ask"})
-        harness.file("a.txt", "one\ntwo\n")
-        session = await harness.start_session("Replace the words.")
-        for ask in await harness.wait_for_asks(session, 2):
-            await harness.answer(ask)
-        await harness.wait_for_asks(session, 3)
-        (again,) = await harness.client.inbox.asks(session=session)
-        await harness.answer(again.id)
-        await harness.ended(session)
-    assert (harness.project / "a.txt").read_text() == "1\n2\n"
-    assert isinstance(again.request, PermissionRequest)
-    assert str(again.request.metadata["diff"]).endswith(" 1\n-two\n+2\n")
 
 
 @pytest.mark.parametrize("events", [2000, 12])

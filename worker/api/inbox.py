@@ -17,7 +17,7 @@ class InboxEntry(Value):
     """An ask as a person sees it: the exact effect or the questions, and its origin.
 
     `path`: the agents from the top session's down to the asking one. `savable`: the patterns that "always" would save.
-    `reasons` complete "because …".
+    `reasons` complete "because …". `builds_on`: the open asks of the edits of its answer that it comes after.
     """
 
     id: AskId
@@ -38,6 +38,7 @@ class InboxEntry(Value):
     asked_at: datetime
     savable: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
+    builds_on: tuple[AskId, ...] = ()
 
 
 class SuspendedSession(Value):

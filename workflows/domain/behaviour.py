@@ -16,7 +16,10 @@ COMPACTION_WAITS: Final = 6  # from here on the run waits out those of a compact
 OUTGROWS: Final = 7  # from here on a context that does not fit gets a larger model or a question; before, the turn ends
 DAYS: Final = 8  # from here on a turn at the limit of a day goes on by itself when the day turns
 CONTINUES: Final = 9  # from here on an answer that the output limit has cut is continued; before, it ends the turn
-NEWEST: Final = 9
+ORDERS: Final = (
+    10  # from here on a quick call runs within the task beside others that wait; before, only beside quick ones
+)
+NEWEST: Final = 10
 KNOWN: Final = frozenset(range(1, NEWEST + 1))
 
 

@@ -12,7 +12,6 @@ from workflows.domain.permissions.loop_guard import GUARD_REQUEST
 from workflows.domain.permissions.rules import Action
 from workflows.domain.value import WireValue
 
-ANY_FILE: Final = "*"
 GUARD_FINDING: Final = Finding(permission=loop_guard.PERMISSION, action=Action.ASK)
 
 
@@ -42,7 +41,8 @@ class CallResult(WireValue):
     or over.
 
     `child`: the session of the call's subagent; `agent`: its name. `seconds`: until its row has to be looked at.
-    `gave_result`: as in `OpenCall`.
+    `gave_result`: as in `OpenCall`. `as_planned`: the change was made as it was
+    planned.
     """
 
     state: CallResultState
@@ -54,16 +54,18 @@ class CallResult(WireValue):
     revision: int = 0
     stopped: bool = False
     gave_result: bool = False
+    as_planned: bool = False
 
 
 class OpenCall(BaseModel):
     """A call without its contents, made from its row when its answer is stored or its turn is resumed.
 
-    `loop_digest`: of tool and arguments; `effect_digest`: start of the effect's digest; `file_key`: the file that the
-    call changes (ANY_FILE: unknown). `label`: for Temporal's UI. `repeats`: the loop guard asks. `ask`: the open one,
-    for `request`; `answered`: indices of requests that a person or grant answered. `due`: when its row has to be looked
-    at, by the workflow's clock (a timestamp). `gave_result`: it has given the result that the turn owes.
-    `cut`: the output limit has cut it, so it only tells the model that.
+    `loop_digest`: of tool and arguments; `effect_digest`: start of the effect's digest. `waits_for`: the places of the
+    earlier calls of its answer that it waits for. `is_edit`: it was planned on the text that the edits before it leave.
+    `outdated`: it has to be planned anew before it is decided. `label`: for Temporal's UI. `repeats`: the loop guard
+    asks. `ask`: the open one, for `request`; `answered`: indices of requests that a person or grant answered. `due`:
+    when its row has to be looked at, by the workflow's clock (a timestamp). `gave_result`: it has given the result that
+    the turn owes. `cut`: the output limit has cut it, so it only tells the model that.
     """
 
     id: PartId
@@ -73,7 +75,9 @@ class OpenCall(BaseModel):
     guard: Finding | None = None
     repeats: bool = False
     effect_digest: str | None = None
-    file_key: str | None = None
+    waits_for: tuple[int, ...] = ()
+    is_edit: bool = False
+    outdated: bool = False
     label: str | None = None
     quick: bool = False
     revision: int = 0
@@ -101,9 +105,6 @@ class OpenCall(BaseModel):
         due = dict(enumerate(self.findings))
         return {GUARD_REQUEST: self.guard or GUARD_FINDING, **due} if self.repeats else due
 
-    def conflicts_with(self, other: "OpenCall") -> bool:
-        return may_change_one_file(self.file_key, other.file_key)
-
     def wait_for_ask(self, ask: AskId, request: int) -> None:
         self.phase, self.ask, self.request = CallPhase.ASKED, ask, request
 
@@ -112,6 +113,10 @@ class OpenCall(BaseModel):
         if self.request is not None:
             self.answered = (*self.answered, self.request)
         self.phase, self.request = CallPhase.NEW, None
+
+    def outdate(self) -> None:
+        """Its ask, if any, is closed when it is planned anew."""
+        self.outdated = True
 
     def end_delegation(self) -> None:
         """Its subagent or wait has ended: its rows say how."""
@@ -129,7 +134,10 @@ class OpenCall(BaseModel):
             case CallResultState.DRIFTED:
                 self.findings, self.effect_digest = result.findings, result.effect_digest
                 self.revision = result.revision
-                self.answered = ()  # `AskActivities.open` finds an answer to the loop guard again
+                self.phase, self.answered = (
+                    CallPhase.NEW,
+                    (),
+                )  # `AskActivities.open` finds an answer to the loop guard again
                 if self.guard is not None and self.guard.action is Action.ALLOW:
                     self.guard = None  # a grant may have been revoked
             case CallResultState.WAITING:
@@ -137,8 +145,3 @@ class OpenCall(BaseModel):
                     *answered, last = self.answered
                     self.answered = tuple(answered)
                     self.wait_for_ask(self.ask, last)
-
-
-def may_change_one_file(one: str | None, other: str | None) -> bool:
-    """Whether calls with these file keys may change the same file."""
-    return one is not None and other is not None and (one == other or ANY_FILE in (one, other))

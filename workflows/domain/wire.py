@@ -223,12 +223,17 @@ class AskResult(WireValue):
 
 
 class RunRequest(Request):
-    """`loop_guarded`: the loop guard asked and must have been answered."""
+    """`loop_guarded`: the loop guard asked and must have been answered. `only_plans`: it may not run yet. `follows`:
+    calls before it in its answer may have changed what it does. `turn_ended`: by a rejection; what has not begun does
+    not run."""
 
     turn: TurnId
     call: PartId
     revision: int = 0
     loop_guarded: bool = False
+    only_plans: bool = False
+    follows: bool = False
+    turn_ended: bool = False
 
 
 class RefuseRequest(Request):

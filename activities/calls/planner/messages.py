@@ -1,6 +1,7 @@
 """Messages to and from the planner's process, one line of JSON each."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -25,21 +26,23 @@ class PlannerLimits:
 
 @dataclass(frozen=True)
 class PlanRequest:
-    """A call of a tool in a turn."""
+    """A call of a tool in a turn. `earlier`: tools, arguments and paths of the edits before it."""
 
     tool: str
     arguments: dict[str, JsonValue]
     turn: TurnContext
+    earlier: Sequence[tuple[str, dict[str, JsonValue], str]] = ()
 
     def encode(self, limits: PlannerLimits) -> bytes:
         turn = _TURN.dump_python(self.turn, mode="json")
-        return _encode_line({"tool": self.tool, "arguments": self.arguments, "turn": turn, "limits": asdict(limits)})
+        call = {"tool": self.tool, "arguments": self.arguments, "turn": turn, "earlier": self.earlier}
+        return _encode_line(call | {"limits": asdict(limits)})
 
     @classmethod
     def decode(cls, line: bytes) -> tuple["PlanRequest", PlannerLimits]:
         message = json.loads(line)
         turn = _TURN.validate_python(message["turn"])
-        return cls(message["tool"], message["arguments"], turn), PlannerLimits(**message["limits"])
+        return cls(message["tool"], message["arguments"], turn, message["earlier"]), PlannerLimits(**message["limits"])
 
 
 def encode_result(result: Plan | ToolError) -> bytes:

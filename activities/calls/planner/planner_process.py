@@ -17,14 +17,17 @@ from activities.calls.planner.messages import READY, PlanRequest, encode_failure
 from activities.shell.supervisor.process import die_with_parent
 from activities.tools.bash import BashTool
 from activities.tools.edit.edit import EditTool
+from activities.tools.file_change import EarlierEdit, FileChangeTool
 from activities.tools.structured_output import StructuredOutputTool
 from activities.tools.tool import Tool
 from activities.tools.write import WriteTool
 from workflows.domain.effects import Plan
 from workflows.domain.errors import ToolError
 
+_EDITS: Final[dict[str, FileChangeTool[Any]]] = {tool.name: tool for tool in (EditTool(), WriteTool())}
 _TOOLS: Final[dict[str, Tool[Any]]] = {
-    tool.name: tool for tool in (BashTool(), EditTool(), WriteTool(), StructuredOutputTool())
+    **_EDITS,
+    **{tool.name: tool for tool in (BashTool(), StructuredOutputTool())},
 }
 _MEMORY_LIMIT: Final = 1024 * 1024 * 1024  # bytes: files of 32 MB are compared
 
@@ -66,6 +69,8 @@ def _set_limits(cpu_seconds: float, wall_seconds: float) -> None:
 async def _plan(request: PlanRequest) -> Plan | ToolError:
     try:
         tool = _TOOLS[request.tool]
-        return await plan_call(tool, tool.parse(request.arguments), request.arguments, request.turn)
+        earlier = [EarlierEdit(_EDITS[name], arguments, path) for name, arguments, path in request.earlier]
+        params = tool.parse(request.arguments)
+        return await plan_call(tool, params, request.arguments, request.turn, earlier=earlier)
     except ToolError as error:
         return error

@@ -318,6 +318,7 @@ CREATE TABLE call (                                 -- the ledger
     ordered_by   text REFERENCES prompt,            -- that has it as a subtask or a file; none: a model has asked for it
     ordered_part integer,                           -- its place among the parts of that prompt; behind them, among what its text refers to
     mentioned_by text REFERENCES prompt,            -- that mentions the agent which it gives work to; none: no prompt does
+    waits_for    integer[] NOT NULL DEFAULT '{}',   -- positions of the calls before it in its answer that it waits for
     arguments    json        NOT NULL,
     salt         bytea       NOT NULL,
     recovery     text        NOT NULL,

@@ -74,6 +74,9 @@ WITH RECURSIVE tree AS (
 SELECT a.id, a.session, a.call, a.kind, a.body, a.digest, a.asked_at, a.request, a.state,
        c.tool, coalesce(c.arguments, '{}') AS arguments,
        coalesce(c.display, '{}') AS display, c.plan,
+       ARRAY(SELECT b.id FROM call e JOIN ask b ON b.call = e.id AND b.state = 'open'
+             WHERE e.turn = c.turn AND e.step = c.step AND e.position = ANY (c.waits_for)
+               AND e.recovery = 'reconcilable' AND c.recovery = e.recovery ORDER BY e.position) AS builds_on,
        s.title, s.directory, s.agent, t.turn_config,
        CASE WHEN s.parent IS NULL THEN ARRAY[s.agent] ELSE (
            WITH RECURSIVE line AS (

@@ -11,7 +11,10 @@ WITH working AS MATERIALIZED ( -- those that wait are left out first: they are t
         SELECT count(*) AS unsettled, array_agg(call.id ORDER BY call.position) FILTER (WHERE CASE call.state
             WHEN 'claimed' THEN call.id NOT IN (SELECT task.call FROM task WHERE settled_at IS NULL AND delivery IS NULL)
                 AND call.id NOT IN (SELECT wait.call FROM wait WHERE ended_at IS NULL AND (until > now()) IS NOT FALSE)
-            ELSE call.id NOT IN (SELECT ask.call FROM ask WHERE state = 'open' AND call IS NOT NULL) END) AS ready
+            ELSE call.id NOT IN (SELECT ask.call FROM ask WHERE state = 'open' AND call IS NOT NULL)
+                AND NOT EXISTS (SELECT FROM call earlier -- that it waits for
+                    WHERE earlier.turn = t.id AND earlier.step = t.step AND earlier.position = ANY (call.waits_for)
+                      AND earlier.state IN ('prepared', 'claimed')) END) AS ready
         FROM call WHERE call.turn = t.id AND call.step = t.step AND call.state IN ('prepared', 'claimed')
     ) c
     WHERE t.state = 'open' AND (i.interrupted OR c.ready IS NOT NULL OR (c.unsettled = 0 AND t.id NOT IN (

@@ -1,5 +1,6 @@
 """Answers: one decision settles an ask, with all its consequences."""
 
+import json
 from datetime import UTC, datetime
 
 import pytest
@@ -150,12 +151,21 @@ async def test_who_was_released_by_a_grant_may_still_be_answered_as_conflict(rig
         await rig.answer(covered, Reply.ALWAYS)
 
 
-async def test_a_reject_carries_the_sessions_other_asks_along_without_its_words(rig: ActivityRig) -> None:
+async def test_a_reject_with_a_word_settles_its_ask_alone(rig: ActivityRig) -> None:
     ask, other = await writing(rig, "sub/a.txt", "other/b.txt")
     settled = await rig.answer(ask, Reply.REJECT, feedback="use c.txt")
+    assert settled.asks == (ask,) and (await rig.ask_row(other)).state is AskState.OPEN
+
+
+@pytest.mark.parametrize("continues", [False, True])
+async def test_a_reject_without_a_word_closes_the_others_if_it_ends_the_turn(rig: ActivityRig, continues: bool) -> None:
+    rig.config.mkdir(exist_ok=True)
+    (rig.config / "opencode.json").write_text(json.dumps({"experimental": {"continue_loop_on_deny": continues}}))
+    ask, other = await writing(rig, "sub/a.txt", "other/b.txt")
+    settled = await rig.answer(ask, Reply.REJECT)
     row = await rig.ask_row(other)
-    assert settled.asks == (ask, other)
-    assert (row.reply, row.feedback, row.by_grant) == (Reply.REJECT, None, None)
+    assert settled.asks == ((ask,) if continues else (ask, other))
+    assert (row.state, row.reply, row.author) == (AskState.OPEN if continues else AskState.CLOSED, None, None)
 
 
 async def test_feedback_is_named_by_its_seal_only(rig: ActivityRig) -> None:

@@ -19,6 +19,7 @@ from workflows.domain.config.config import Config
 from workflows.domain.context.truncate import OutputLimits
 from workflows.domain.errors import CallStopped, ToolError
 from workflows.domain.ids import PartId, SessionId
+from workflows.domain.permissions.rules import Action, Rule
 from workflows.domain.usage import Cost
 from workflows.domain.wire import CloseReason
 
@@ -53,6 +54,23 @@ def turn(tmp_path: Path) -> TurnContext:
 
 def params(**more: Any) -> TaskParams:
     return TaskParams(**{"description": "look", "prompt": "Where?", "subagent_type": "explore", **more})
+
+
+@pytest.mark.parametrize(
+    ("more", "denied", "changes"),
+    [
+        ({"subagent_type": "general"}, False, True),
+        ({"subagent_type": "general"}, True, False),
+        ({"subagent_type": "general", "background": True}, False, False),
+        ({}, False, False),
+    ],
+)
+async def test_what_comes_after_it_waits_for_a_subagent_that_may_change_files(
+    turn: TurnContext, more: dict[str, Any], denied: bool, changes: bool
+) -> None:
+    rules = (Rule(permission="edit", pattern="*", action=Action.DENY),) if denied else ()
+    (request,) = (await TaskTool().plan(params(**more), replace(turn, rules=rules))).requests
+    assert request.changes is changes
 
 
 async def recovered(turn: TurnContext, child: SubagentStatus | None) -> Output | Delegated:

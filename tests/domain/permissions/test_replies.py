@@ -74,7 +74,7 @@ class Play:
         match reply:
             case Reply.ALWAYS:
                 self.grant(directory, session, ask)
-            case Reply.REJECT:
+            case Reply.REJECT if not step.get("message"):
                 for other in list(directory.open(session)):
                     self.settle(directory.open(session), other, reply)
 

@@ -22,7 +22,7 @@ from worker.inbox_reader import InboxReader
 from worker.settings import Settings
 from workflows.domain.errors import NothingYet, UsageError
 from workflows.domain.ids import SessionId
-from workflows.domain.permissions.replies import AskState
+from workflows.domain.permissions.replies import AskState, Reply
 from workflows.domain.questions import AskKind
 from workflows.domain.suspension import SuspendReason
 
@@ -187,4 +187,5 @@ def _print_settled(entry: InboxEntry, settled: "AcceptedAnswer") -> None:
         rule = format_rule(settled.grant.permission, settled.grant.patterns)
         click.echo(f"Granted for the {settled.grant.scope}: {rule} ({settled.grant.id})")
     if len(settled.asks) > 1:
-        click.echo(f"{pluralize(len(settled.asks) - 1, 'other ask')} settled with it.")
+        what = "closed: the turn ends" if settled.ask.reply is Reply.REJECT else "settled with it"
+        click.echo(f"{pluralize(len(settled.asks) - 1, 'other ask')} {what}.")

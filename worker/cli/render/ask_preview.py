@@ -136,6 +136,8 @@ def _notes(entry: InboxEntry) -> Iterator[str]:
     if isinstance(request, PermissionRequest) and request.permission not in usual:
         yield f"  It needs {format_rule(request.permission, request.patterns)}"
     yield from _describe_changed_files(entry)
+    if entry.builds_on:
+        yield f"  It comes after what {', '.join(entry.builds_on)} would change, and shows the file as that leaves it."
     for reason in entry.reasons:
         yield f"  Asked because {one_line(reason, 300)}."
     for why in dict.fromkeys(each.opaque for each in _requests(entry) if each.opaque is not None):

@@ -151,7 +151,7 @@ class EventRenderer:
                     self._print(each, DIM)
             case CallPrepared() if event.recovery in _QUICK:
                 self._quick_calls.add(event.call)
-            case CallDrifted():
+            case CallDrifted() if event.by_others:
                 self._print(f"What {self._label(seen, event.call)} would do has changed since it was decided.")
             case AskRaised():
                 self._show_ask(event, seen)

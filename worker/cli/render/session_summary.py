@@ -167,7 +167,7 @@ class SessionSummary:
         match event:
             case CallClaimed(recovered=True) if not _runs_elsewhere(seen, event.call):
                 return f"{self._label(seen, event.call)}: resumed after an interruption"
-            case CallDrifted():
+            case CallDrifted(by_others=True):
                 return f"{self._label(seen, event.call)}: changed after it was decided, and decided anew"
             case AnswerNotRun():
                 return f"{self._label(seen, event.call)}: allowed, but not run: the turn was stopped"

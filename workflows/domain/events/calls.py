@@ -18,12 +18,18 @@ class CallPrepared(Value):
 
 
 class CallDrifted(Value):
-    """The call needs a new decision: its effect has changed."""
+    """The call needs a new decision: its effect has changed. `by_answer`: calls before it in its answer may have done
+    that."""
 
     type: Literal["call.drifted"] = "call.drifted"
     call: PartId
     before: str | None = None
     digest: str | None = None
+    by_answer: bool = False
+
+    @property
+    def by_others(self) -> bool:
+        return not self.by_answer and self.before is not None
 
 
 class RecordedDecision(Value):

@@ -34,11 +34,12 @@ _MAX_SMALL_BYTES: Final = 64 * 1024  # bytes of a file: diffed within millisecon
 
 @dataclass(frozen=True)
 class FilePreview:
-    """A file now and after the call, or the call's error."""
+    """A file now and after the call, or the call's error. `note`: for the call's result."""
 
     located: LocatedPath
     before: bytes | None
     after: bytes | ToolError
+    note: str = ""
 
     @property
     def target(self) -> Target:
@@ -65,7 +66,7 @@ class EarlierEdit(NamedTuple):
     def apply(self, located: LocatedPath, before: bytes | None) -> bytes | None:
         """`before` as it leaves it: as it is, where it fits no more."""
         try:
-            return self.tool.content(self.tool.parse(self.arguments), located, before)
+            return self.tool.content(self.tool.parse(self.arguments), located, before)[0]
         except ToolError:
             return before
 
@@ -88,8 +89,9 @@ class FileChangeTool(BuiltInTool[P]):
         return permission_keys.EDIT
 
     @abstractmethod
-    def content(self, params: P, located: LocatedPath, before: bytes | None) -> bytes:
-        """Raises ToolError. `before` is None where there is no regular file."""
+    def content(self, params: P, located: LocatedPath, before: bytes | None) -> tuple[bytes, str]:
+        """With a note for the result, which like a ToolError holds lines of the file only after its own first line.
+        `before` is None where there is no regular file."""
 
     async def takes_long(self, params: P, turn: TurnContext) -> bool:
         texts = sum(len(value) for value in params.model_dump().values() if isinstance(value, str))
@@ -100,10 +102,10 @@ class FileChangeTool(BuiltInTool[P]):
 
     async def plan(self, params: P, turn: TurnContext, earlier: Sequence[EarlierEdit] = ()) -> Plan:
         """What it would do after the `earlier` edits of its answer."""
-        return await asyncio.to_thread(self._plan, params, turn.workspace, earlier)
+        return await asyncio.to_thread(self._plan, params, turn, earlier)
 
     async def run(self, params: P, plan: Plan, context: ToolContext) -> Output:
-        preview = await asyncio.to_thread(self._preview, params, context.workspace)
+        preview = await asyncio.to_thread(self._preview, params, context.turn)
         if isinstance(preview.after, ToolError):
             raise preview.after
         if preview.target != plan.targets[0]:
@@ -132,8 +134,8 @@ class FileChangeTool(BuiltInTool[P]):
             prompts.render_prompt("tools/change_unknown", path=repr(target.path), diff=_planned_diff(claimed))
         )
 
-    def _plan(self, params: P, workspace: Workspace, earlier: Sequence[EarlierEdit]) -> Plan:
-        preview = self._preview(params, workspace, earlier)
+    def _plan(self, params: P, turn: TurnContext, earlier: Sequence[EarlierEdit]) -> Plan:
+        preview, workspace = self._preview(params, turn, earlier), turn.workspace
         if isinstance(preview.after, ToolError) and not permission_requests.is_outside(preview.located, workspace):
             raise preview.after
         return Plan(
@@ -145,26 +147,29 @@ class FileChangeTool(BuiltInTool[P]):
                 targets=(preview.target,),
             ),
             file_key=str(preview.located.path),
+            note=preview.note,
         )
 
-    def _preview(self, params: P, workspace: Workspace, earlier: Sequence[EarlierEdit] = ()) -> FilePreview:
-        located = locate(params.file_path, workspace)
+    def _preview(self, params: P, turn: TurnContext, earlier: Sequence[EarlierEdit] = ()) -> FilePreview:
+        located = locate(params.file_path, turn.workspace)
         before = read_whole(located.path, MAX_FILE_BYTES) if located.kind is PathKind.FILE else None
         for each in earlier:
             if each.path == str(located.path):
                 before = each.apply(located, before)
+        shown = None if turn.may_read(located.path) and not turn.asks_before_read(located.path) else 1  # lines of notes
         try:
-            return FilePreview(located, before, self._checked_content(params, located, before))
+            after, note = self._checked_content(params, located, before)
+            return FilePreview(located, before, after, "\n".join(note.split("\n")[:shown]))
         except ToolError as error:
-            return FilePreview(located, before, error)
+            return FilePreview(located, before, ToolError("\n".join(str(error).split("\n")[:shown])))
 
-    def _checked_content(self, params: P, located: LocatedPath, before: bytes | None) -> bytes:
+    def _checked_content(self, params: P, located: LocatedPath, before: bytes | None) -> tuple[bytes, str]:
         if located.kind is PathKind.SPECIAL:
             raise ToolError(f"{str(located.path)!r} is not a regular file: only regular files are read and written.")
-        content = self.content(params, located, before)
+        changed = self.content(params, located, before)
         if located.kind is PathKind.FILE and not os.access(located.path, os.W_OK):
             raise ToolError(f"{str(located.path)!r} is read-only: change its permissions first.")
-        return content
+        return changed
 
     def _output(self, plan: Plan, workspace: Workspace) -> Output:
         target, patch = plan.targets[0], _planned_diff(plan)
@@ -177,7 +182,7 @@ class FileChangeTool(BuiltInTool[P]):
         }
         return Output(
             title=workspace.title(Path(target.path)),
-            output=self.success_message,
+            output=f"{self.success_message} {plan.note}".rstrip(),
             metadata={
                 "diff": patch,
                 "filediff": filediff,

@@ -19,9 +19,9 @@ class WriteTool(FileChangeTool[WriteParams]):
     display = CallDisplay(kind=DisplayKind.EDIT, verb="write a file", subject="filePath")
     success_message = "Wrote file successfully."
 
-    def content(self, params: WriteParams, located: LocatedPath, before: bytes | None) -> bytes:
+    def content(self, params: WriteParams, located: LocatedPath, before: bytes | None) -> tuple[bytes, str]:
         if located.kind is PathKind.DIRECTORY:
             raise ToolError(f"BadResource: FileSystem.readFile ({located.path})")  # OpenCode's words, known to models
         content = require_encodable(params.content)
         has_bom = content.startswith(BOM) or (before is not None and TextFile.of(before).has_bom)
-        return TextFile(content, has_bom).encode()
+        return TextFile(content, has_bom).encode(), ""

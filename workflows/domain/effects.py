@@ -4,7 +4,7 @@ import hashlib
 from enum import StrEnum
 from typing import Any
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
 from workflows.domain.hash_chain import canonical_json
 from workflows.domain.permissions.requests import PermissionRequest
@@ -60,7 +60,7 @@ class Plan(Value):
 
     Made when the answer is stored and again in the claim; a difference is drift. Calls with the same `file_key` run one
     after the other. `quick`: ends within milliseconds and may run twice. `questions`: for a person, to be answered
-    before it runs.
+    before it runs. `note`: for the model, in the result.
     """
 
     requests: tuple[PermissionRequest, ...]
@@ -68,6 +68,7 @@ class Plan(Value):
     file_key: str | None = None
     quick: bool = False
     questions: tuple[Question, ...] = ()
+    note: str = Field(default="", exclude_if=lambda note: not note)
 
     @property
     def asks(self) -> tuple[AskBody, ...]:

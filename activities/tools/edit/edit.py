@@ -22,13 +22,13 @@ class EditTool(FileChangeTool[EditParams]):
     display = CallDisplay(kind=DisplayKind.EDIT, verb="change a file", subject="filePath")
     success_message = "Edit applied successfully."
 
-    def content(self, params: EditParams, located: LocatedPath, before: bytes | None) -> bytes:
+    def content(self, params: EditParams, located: LocatedPath, before: bytes | None) -> tuple[bytes, str]:
         if params.old_string == params.new_string:
             raise ToolError("No changes to apply: oldString and newString are identical.")
         if located.kind is PathKind.DIRECTORY:
             raise ToolError(f"Path is a directory, not a file: {located.path}")
         if params.old_string == "":
-            return _content_of_new_file(require_encodable(params.new_string), before)
+            return _content_of_new_file(require_encodable(params.new_string), before), ""
         if before is None:
             raise ToolError(f"File {located.path} not found")
         return _edit_content(params, TextFile.of(before))
@@ -43,12 +43,13 @@ def _content_of_new_file(content: str, before: bytes | None) -> bytes:
     return content.encode()
 
 
-def _edit_content(params: EditParams, text: TextFile) -> bytes:
+def _edit_content(params: EditParams, text: TextFile) -> tuple[bytes, str]:
     old, new = (
         _with_line_ending(text.line_ending, value)
         for value in (params.old_string, require_encodable(params.new_string))
     )
-    return TextFile(substitute(text.content, old, new, replace_all=params.replace_all), text.has_bom).encode()
+    content, note = substitute(text.content, old, new, replace_all=params.replace_all)
+    return TextFile(content, text.has_bom).encode(), note
 
 
 def _with_line_ending(ending: str, value: str) -> str:

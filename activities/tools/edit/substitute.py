@@ -1,39 +1,53 @@
 """Replaces a passage that may be quoted inexactly; pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import chain, islice
+from os.path import commonprefix
+from typing import Final, TypeAlias
 
-from activities.tools.edit.finders import FINDERS, Span
+from activities.tools.edit.finders import FINDERS, Span, exact
 from workflows.domain.errors import ToolError
 
+_LISTED: Final = 10  # line numbers in a message
+_SHOWN: Final = (20, 300)  # lines of the file in a message, and characters of each
+_ALIKE: Final = 80  # percent of a quote's longest line that its nearest passage has
 
-def substitute(content: str, old: str, new: str, *, replace_all: bool = False) -> str:
-    """The first finder with a match decides. Several matches are an error: editing the wrong one would go unnoticed."""
-    matches = next(filter(None, (_first_two(finder(content, old)) for finder in FINDERS)), None)
-    if matches is None:
+_Edit: TypeAlias = tuple[Span, str]
+
+
+def substitute(content: str, old: str, new: str, *, replace_all: bool = False) -> tuple[str, str]:
+    """The new text, and what the model has to know of it. The first finder with a match decides. Several matches are an
+    error: editing the wrong one would go unnoticed. Messages hold lines of the file only after their first line."""
+    for finder in FINDERS:
+        if spans := _distinct(islice(finder(content, old), None if replace_all else 1000)):
+            break
+    else:
         raise ToolError(
             "Could not find oldString in the file. It must match exactly, including whitespace, indentation, "
-            "and line endings."
+            f"and line endings.{_nearest(content, old)}"
         )
-    start, end = matches[0]
-    found = content[start:end]
-    _guard_span(found, old)
-    if replace_all:
-        return content.replace(found, new)
-    if len(matches) > 1:
+    _guard_span(content[slice(*spans[0])], old)
+    if len(spans) > 1 and not replace_all:
         raise ToolError(
-            "Found multiple matches for oldString. Provide more surrounding context to make the match unique."
+            f"Found multiple matches for oldString: {len(spans)}, on {_list_lines(content, spans)}. "
+            "Provide more surrounding context to make the match unique."
         )
-    return content[:start] + new + content[end:]
+    edits = [(span, new) if finder is exact else _fit(content, span, old, new) for span in spans]
+    text = _replace(content, edits)
+    if replace_all:
+        return text, _count(content, old, edits)
+    return text, "" if finder is exact else _difference(content, old, *edits[0], text)
 
 
-def _first_two(spans: Iterable[Span]) -> list[Span]:
-    """A match inside or around the first is the same one."""
-    found = (span for span in spans if span[0] < span[1])
-    first = next(found, None)
-    if first is None:
-        return []
-    other = next((span for span in found if not (_within(span, first) or _within(first, span))), None)
-    return [first] if other is None else [first, other]
+def _distinct(spans: Iterable[Span]) -> list[Span]:
+    """In order; of those inside and around each other, the innermost."""
+    found: list[Span] = []
+    for span in sorted(span for span in spans if span[0] < span[1]):
+        if found and _within(span, found[-1]):
+            found[-1] = span
+        elif not found or not _within(found[-1], span):
+            found.append(span)
+    return found
 
 
 def _within(inner: Span, outer: Span) -> bool:
@@ -49,3 +63,90 @@ def _guard_span(found: str, old: str) -> None:
             "Refusing replacement because the matched span is much larger than oldString. Re-read the file and "
             "provide the full exact oldString for the intended replacement."
         )
+
+
+def _fit(content: str, span: Span, old: str, new: str) -> _Edit:
+    """The edit at a place that differs from the quote: `new` is moved by what the quote's lines are off."""
+    start, end = span
+    line = content.rfind("\n", 0, start) + 1
+    if old.endswith("\n") and content.startswith(("\n", "\r\n"), end):
+        end = content.index("\n", end) + 1  # finders leave it out
+    if content[line:start].strip():  # behind other text
+        return (start, end), new.lstrip() if old[0].isspace() else new
+    there, quoted, lines = (text.split("\n") for text in (content[line:end], old, new))
+    pairs = [(_indent(one), _indent(other)) for one, other in zip(there, quoted, strict=False) if one.strip()]
+    wanted, given = pairs[0] if pairs else ("", "")
+    same = len(commonprefix((wanted[::-1], given[::-1])))
+    lack, excess = wanted[: len(wanted) - same], given[: len(given) - same]
+    moved = [lack + each.removeprefix(excess) if each.strip() else each for each in lines]
+    if not given and all(one == other for one, other in pairs[1:]):  # it begins behind the indentation
+        moved, is_clear = [moved[0], *lines[1:]], bool(pairs[1:]) or not lack
+    else:
+        is_clear = all(one == lack + other.removeprefix(excess) for one, other in pairs) and not (lack and excess)
+    if len(there) != len(quoted) or not (is_clear or not "".join(lines[1:]).strip()):
+        passage = _show(content, _row(content, line), content[line:end])
+        raise ToolError(
+            "oldString fits this passage only roughly, and it is not clear how newString has to be indented there. "
+            f"Quote the passage as it stands:\n{passage}"
+        )
+    return (line, end), "\n".join(moved)
+
+
+def _indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]
+
+
+def _replace(content: str, edits: Iterable[_Edit]) -> str:
+    """Of overlapping edits, the first is made."""
+    pieces, at = [], 0
+    for (start, end), text in edits:
+        if start >= at:
+            pieces += [content[at:start], text]
+            at = end
+    return "".join([*pieces, content[at:]])
+
+
+def _count(content: str, old: str, edits: Sequence[_Edit]) -> str:
+    """How many copies were replaced, and what is left that is almost one; by the lines of the new text."""
+    masked = _replace(content, ((span, "\0" + "\n" * new.count("\n")) for span, new in edits))
+    made, left = list(exact(masked, "\0")), _distinct(chain.from_iterable(each(masked, old) for each in FINDERS[1:]))
+    note = f"Copies replaced: {len(made)}, on {_list_lines(masked, made)}."
+    return f"{note} Left, as it differs from oldString: {_list_lines(masked, left)}." if left else note
+
+
+def _difference(content: str, old: str, span: Span, new: str, text: str) -> str:
+    found, row = content[slice(*span)], _row(content, span[0])
+    if found.split() == old.split():
+        return f"The passage differed from oldString in white space. Now it reads:\n{_show(text, row, new)}"
+    return f"The passage differed from oldString. It was:\n{_show(content, row, found)}"
+
+
+def _nearest(content: str, old: str) -> str:
+    """The passage around the line that is most like the quote's longest one."""
+    from rapidfuzz import fuzz, process  # start-up time
+
+    quoted = [line.strip()[: _SHOWN[1]] for line in old.strip().split("\n")]
+    longest = max(quoted, key=len)
+    lines = [line[: _SHOWN[1]] for line in content.split("\n")]
+    long_enough = {row: line for row, line in enumerate(lines) if 100 * len(line.strip()) >= _ALIKE * len(longest) > 0}
+    found = process.extractOne(longest, long_enough, scorer=fuzz.partial_ratio, score_cutoff=_ALIKE)
+    if found is None:
+        return ""
+    return f" The nearest passage:\n{_show(content, max(found[2] - quoted.index(longest), 0), old.strip())}"
+
+
+def _show(text: str, first: int, like: str) -> str:
+    """Lines from `first`, which counts from 0, as many as `like` has, as `read` shows them."""
+    count = like.removesuffix("\n").count("\n") + 1
+    lines = text.split("\n")[first : first + min(count, _SHOWN[0])]
+    numbered = [f"{number}: {line[: _SHOWN[1]].rstrip()}" for number, line in enumerate(lines, first + 1)]
+    return "\n".join([*numbered, *["…"][: count - len(lines)]]).encode(errors="replace").decode()
+
+
+def _list_lines(text: str, spans: Sequence[Span]) -> str:
+    numbers = dict.fromkeys(str(_row(text, start) + 1) for start, _ in spans[:_LISTED])
+    return f"line{'s' * (len(numbers) > 1)} {', '.join(numbers)}{', …' * (len(spans) > _LISTED)}"
+
+
+def _row(text: str, at: int) -> int:
+    return text.count("\n", 0, at)

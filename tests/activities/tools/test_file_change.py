@@ -12,6 +12,7 @@ from activities.tools.write import WriteParams, WriteTool
 from activities.turn_context import TurnContext
 from tests.activities.tools.tool_calls import make_context
 from workflows.domain.errors import OutcomeUnknown, StaleFence, ToolError
+from workflows.domain.permissions.rules import Action, from_config
 
 
 @dataclass
@@ -78,6 +79,17 @@ async def test_an_attempt_that_died_after_the_rename_is_not_repeated(planned: Ca
     assert second == first
 
 
+async def test_the_note_of_a_forgiven_edit_survives_a_crash_after_the_rename(workspace: Workspace) -> None:
+    (workspace.directory / "a.txt").write_text("  one  1\n")
+    params = asked("a.txt", "one 1", "two 2")
+    plan = await EditTool().plan(params, TurnContext(workspace))
+    first = await EditTool().run(params, plan, make_context(workspace))
+    assert first.output == (
+        "Edit applied successfully. The passage differed from oldString in white space. Now it reads:\n1:   two 2"
+    )
+    assert await EditTool().recover(params, plan, make_context(workspace, attempt="1-1-2")) == first
+
+
 async def test_content_that_is_neither_before_nor_after_is_unknown(planned: Call) -> None:
     planned.left.write_text("two\n")
     planned.file.write_text("three\n")
@@ -131,6 +143,23 @@ async def test_nothing_is_told_of_a_file_outside_before_a_yes(workspace: Workspa
     assert [request.permission for request in plan.requests] == ["external_directory", "edit"]
     with pytest.raises(ToolError, match="Could not find oldString"):
         await EditTool().run(asked(str(secret)), plan, make_context(workspace))
+
+
+@pytest.mark.parametrize("action", [Action.ASK, Action.DENY])
+async def test_lines_of_a_file_that_may_not_be_read_unasked_are_in_no_message(
+    workspace: Workspace, action: Action
+) -> None:
+    file = workspace.directory / ".env"
+    file.write_text("  KEY = secret value\n")
+    turn = TurnContext(workspace, from_config({"*": Action.ALLOW, "read": {"*.env": action}}, "/home/u"))
+    with pytest.raises(ToolError, match="Could not find oldString") as refused:
+        await EditTool().plan(asked(".env", "KEY = secret velue"), turn)
+    plan = await EditTool().plan(asked(".env", "KEY =  secret value", "KEY = other"), turn)
+    output = await EditTool().run(
+        asked(".env", "KEY =  secret value", "KEY = other"), plan, make_context(workspace, turn=turn)
+    )
+    assert "\n" not in f"{refused.value}{output.output}"
+    assert output.output.startswith("Edit applied successfully. The passage differed from oldString in white space.")
 
 
 async def test_a_read_only_file_stays_as_it_is(unprivileged: Workspace) -> None:

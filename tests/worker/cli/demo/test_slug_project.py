@@ -20,7 +20,7 @@ def edited(module: str) -> str:
     calls = [call for answer in slug_project.script(Path("hold")).answers for call in answer.tools]
     (arguments,) = [call.arguments for call in calls if call.name == "edit"]
     assert isinstance(arguments, dict)
-    return substitute(module, str(arguments["oldString"]), str(arguments["newString"]))
+    return substitute(module, str(arguments["oldString"]), str(arguments["newString"]))[0]
 
 
 def test_the_test_fails_before_the_scripted_edit_and_passes_after_it(tmp_path: Path) -> None:

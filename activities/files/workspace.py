@@ -29,6 +29,10 @@ class Workspace:
         """`path` in permission patterns and titles: relative to the root, `../x` outside."""
         return os.path.relpath(path, self.root)
 
+    def shorten(self, path: Path) -> str:
+        """As tools take it: relative to the directory if it is in there."""
+        return str(path.relative_to(self.directory) if path.is_relative_to(self.directory) else path)
+
     def title(self, path: Path) -> str:
         """Empty for the root."""
         return "" if path == self.root else self.relative(path)

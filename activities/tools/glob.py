@@ -47,7 +47,7 @@ class GlobTool(BuiltInTool[GlobParams]):
         await asyncio.to_thread(_check_directory, root, context.workspace)
         found = await ripgrep.list_files(root, params.pattern, MAX_FILES)
         newest = await asyncio.to_thread(_newest_first, found, context.turn)
-        return _output(context.workspace.title(root), newest)
+        return _output(root, newest, context.workspace)
 
 
 def _check_directory(root: Path, workspace: Workspace) -> None:
@@ -70,10 +70,10 @@ def _modified_ns(path: Path) -> int:
         return 0
 
 
-def _output(title: str, files: list[Path]) -> Output:
+def _output(root: Path, files: list[Path], workspace: Workspace) -> Output:
     truncated = len(files) > MAX_RESULTS
-    lines = [str(path) for path in files[:MAX_RESULTS]] or ["No files found"]
+    lines = [workspace.shorten(path) for path in files[:MAX_RESULTS]] or ["No files found"]
     if truncated:
         lines += ["", _TRUNCATED_NOTICE]
     metadata: dict[str, JsonValue] = {"count": min(len(files), MAX_RESULTS), "truncated": truncated}
-    return Output(title=title, output="\n".join(lines), metadata=metadata, truncated=truncated)
+    return Output(title=workspace.title(root), output="\n".join(lines), metadata=metadata, truncated=truncated)

@@ -8,6 +8,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from activities.files.locate import PathKind, locate
+from activities.files.workspace import Workspace
 from activities.tools import ripgrep
 from activities.tools.arguments import Params
 from activities.tools.built_in_tool import BuiltInTool
@@ -20,6 +21,7 @@ from workflows.domain.effects import Recovery
 from workflows.domain.errors import ToolError
 
 MAX_MATCHES: Final = 100  # matching lines (opencode.md 7.2)
+_MAX_COUNTED: Final = 500  # files, where no line matches
 _TRUNCATED_NOTICE: Final = "(Results truncated. Consider using a more specific path or pattern.)"
 
 
@@ -48,25 +50,37 @@ class GrepTool(BuiltInTool[GrepParams]):
         located = await asyncio.to_thread(locate, str(where), context.workspace)
         if located.kind is PathKind.MISSING:
             raise ToolError(f"grep path does not exist: {where}")
-        found = await ripgrep.search_lines(
-            where, params.pattern, params.include, context.turn.search_filter(where), MAX_MATCHES + 1
-        )
-        return _output(params.pattern, found)
+        is_shown, workspace = context.turn.search_filter(where), context.workspace
+        found = await ripgrep.search_lines(where, params.pattern, params.include, is_shown, MAX_MATCHES + 1)
+        shown, truncated = found[:MAX_MATCHES], len(found) > MAX_MATCHES
+        if shown:
+            text = _format_matches(shown, truncated, workspace)
+        else:
+            is_file = located.kind is PathKind.FILE
+            searched = 1 if is_file else await ripgrep.count_files(where, params.include, is_shown, _MAX_COUNTED)
+            text = _explain_nothing(workspace.shorten(where), params.include, searched)
+        metadata: dict[str, JsonValue] = {"matches": len(shown), "truncated": truncated}
+        return Output(title=params.pattern, output=text, metadata=metadata, truncated=truncated)
 
 
-def _output(title: str, found: list[Match]) -> Output:
-    shown, truncated = found[:MAX_MATCHES], len(found) > MAX_MATCHES
-    metadata: dict[str, JsonValue] = {"matches": len(shown), "truncated": truncated}
-    return Output(title=title, output=_format_matches(shown, truncated), metadata=metadata, truncated=truncated)
+def _explain_nothing(where: str, include: str | None, searched: int) -> str:
+    if searched:
+        return f"No line matches; files searched: {searched}{' or more' * (searched == _MAX_COUNTED)}."
+    if not include:
+        return f"There is no file to search in {where}; files that git ignores or rules protect are left out."
+    anchored = "/" in include and not include.startswith("**/")
+    hint = f" A pattern with `/` counts from there: `**/{include.lstrip('./')}` fits at any depth." * anchored
+    return f"No file in {where} fits include '{include}'.{hint}"
 
 
-def _format_matches(shown: list[Match], truncated: bool) -> str:
-    if not shown:
-        return "No files found"
-    by_file = ["\n".join(_format_file(path, list(hits))) for path, hits in groupby(shown, key=lambda match: match.path)]
+def _format_matches(shown: list[Match], truncated: bool, workspace: Workspace) -> str:
+    by_file = [
+        "\n".join(_format_file(workspace.shorten(path), list(hits)))
+        for path, hits in groupby(shown, key=lambda match: match.path)
+    ]
     head = f"Found {len(shown)} matches{' (more matches available)' * truncated}\n"
     return head + "\n\n".join([*by_file, _TRUNCATED_NOTICE] if truncated else by_file)
 
 
-def _format_file(path: Path, hits: list[Match]) -> list[str]:
+def _format_file(path: str, hits: list[Match]) -> list[str]:
     return [f"{path}:", *(f"  Line {match.number}: {match.text}" for match in hits)]

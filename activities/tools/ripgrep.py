@@ -68,17 +68,8 @@ async def search_lines(
 ) -> list[Match]:
     """The first `limit` matching lines, by path, in accepted files: one real file, or those below a real directory,
     hidden ones included, ignored and huge ones not."""
-    arguments = [
-        *_COMMON_OPTIONS,
-        *_SEARCH_OPTIONS,
-        *_COLUMN_OPTIONS,
-        f"--max-filesize={MAX_FILE_BYTES}",
-        f"--regexp={pattern}",
-    ]
-    if include:
-        arguments.append(f"--glob={include}")
     found: list[Match] = []
-    async with _open_search(where, arguments) as process:
+    async with _open_search(where, [*_COLUMN_OPTIONS, f"--regexp={pattern}"], include) as process:
         async for name, number, line in _parse_matches(process):
             path = where if name == _STDIN else where / _decode_name(name)
             if is_shown(path):
@@ -88,9 +79,23 @@ async def search_lines(
     return found
 
 
+async def count_files(where: Path, include: str | None, is_shown: Callable[[Path], bool], limit: int) -> int:
+    """How many files of a real directory `search_lines` searches; it counts no further than to `limit`."""
+    count = 0
+    async with _open_search(where, ["--files"], include) as process:
+        async for name in _read_records(process, b"\0"):
+            count += is_shown(where / _decode_name(name))
+            if count == limit:
+                break
+    return count
+
+
 @asynccontextmanager
-async def _open_search(where: Path, arguments: Sequence[str]) -> AsyncIterator[Process]:
+async def _open_search(where: Path, options: Sequence[str], include: str | None) -> AsyncIterator[Process]:
     """Opens what was checked: a name looked up again could lead elsewhere."""
+    arguments = [*_COMMON_OPTIONS, *_SEARCH_OPTIONS, f"--max-filesize={MAX_FILE_BYTES}", *options]
+    if include:
+        arguments.append(f"--glob={include}")
     if await asyncio.to_thread(where.is_file):
         with open_file(where) as file:
             if os.fstat(file.fileno()).st_size > MAX_FILE_BYTES:

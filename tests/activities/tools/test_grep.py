@@ -16,8 +16,9 @@ async def test_matches_are_grouped_by_file_in_order(workspace: Workspace) -> Non
     (workspace.directory / "b.txt").write_text("x\nneedle 1\nneedle 2\n")
     (workspace.directory / "a.txt").write_text("needle 3\n")
     output = await call(GrepTool(), workspace, pattern=r"needle \d")
-    a, b = workspace.directory / "a.txt", workspace.directory / "b.txt"
-    assert output.output == f"Found 3 matches\n{a}:\n  Line 1: needle 3\n\n{b}:\n  Line 2: needle 1\n  Line 3: needle 2"
+    assert output.output == (
+        "Found 3 matches\na.txt:\n  Line 1: needle 3\n\nb.txt:\n  Line 2: needle 1\n  Line 3: needle 2"
+    )
     assert output.metadata == {"matches": 3, "truncated": False}
 
 
@@ -43,7 +44,7 @@ async def test_what_a_rule_denies_to_read_is_left_out(workspace: Workspace) -> N
     params = GrepParams(pattern="needle")
     plan = await GrepTool().plan(params, TurnContext(workspace))
     output = await GrepTool().run(params, plan, make_context(workspace, turn=TurnContext(workspace, (SECRETS,))))
-    assert output.output == "No files found"
+    assert output.output == "There is no file to search in .; files that git ignores or rules protect are left out."
 
 
 BUILT_IN = from_config({"*": Action.ALLOW, "read": {"*": Action.ALLOW, "*.env": Action.ASK}}, "/home/u")
@@ -56,7 +57,7 @@ async def test_what_is_asked_about_before_it_is_read_is_left_out(workspace: Work
     ruled = TurnContext(workspace, BUILT_IN)
     plan = await GrepTool().plan(GrepParams(pattern="needle"), ruled)
     output = await GrepTool().run(GrepParams(pattern="needle"), plan, make_context(workspace, turn=ruled))
-    assert output.output == f"Found 1 matches\n{workspace.directory / 'a.txt'}:\n  Line 1: needle"
+    assert output.output == "Found 1 matches\na.txt:\n  Line 1: needle"
     assert [request.permission for request in plan.requests] == ["grep"]
 
 
@@ -80,6 +81,32 @@ async def test_where_every_reading_is_asked_about_a_search_asks_once_for_all(wor
         "Line 1"
         in (await GrepTool().run(GrepParams(pattern="needle"), plan, make_context(workspace, turn=ruled))).output
     )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({}, "No line matches; files searched: 3."),
+        ({"path": "po/de/a.po"}, "No line matches; files searched: 1."),
+        ({"include": "*.x"}, "No file in . fits include '*.x'."),
+        (
+            {"path": "po", "include": "./de/a*"},
+            "No file in po fits include './de/a*'. A pattern with `/` counts from there: `**/de/a*` fits at any depth.",
+        ),
+        ({"path": "po", "include": "**/de/*"}, "No line matches; files searched: 2."),
+    ],
+)
+async def test_an_empty_result_says_why(workspace: Workspace, arguments: dict[str, str], said: str) -> None:
+    for name in ("a.txt", "po/de/a.po", "po/x/de/b.po"):
+        (workspace.directory / name).parent.mkdir(parents=True, exist_ok=True)
+        (workspace.directory / name).touch()
+    assert (await call(GrepTool(), workspace, pattern="needle", **arguments)).output == said
+
+
+async def test_a_file_outside_keeps_its_whole_path(workspace: Workspace) -> None:
+    (workspace.directory.parent / "a.txt").write_text("needle\n")
+    output = await call(GrepTool(), workspace, pattern="needle", path="../a.txt")
+    assert output.output == f"Found 1 matches\n{workspace.directory.parent}/a.txt:\n  Line 1: needle"
 
 
 async def test_an_empty_pattern_is_an_error(workspace: Workspace) -> None:

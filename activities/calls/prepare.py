@@ -2,7 +2,8 @@
 
 import json
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
 
@@ -24,6 +25,8 @@ from workflows.domain.messages import RequestedCall
 from workflows.domain.wire import GenerateRequest
 
 MAX_ARGUMENT_DEPTH: Final = 100  # levels of arguments
+_KEPT: Final = 5_000  # characters of arguments that were of no use, from each end
+_STRING_OR_LAST_COMMA: Final = re.compile(r'("(?:[^"\\]|\\.)*+(?:"|\\?\Z))|,(?=\s*[}\]])', re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -36,14 +39,15 @@ class CallPreparer:
     turn: TurnContext
     planner: Planner | None = None
     mentions: Mapping[str, MessageId] = field(default_factory=dict)  # names in the newest prompts
+    offered: Sequence[str] = ()  # the tools that the model was offered
     edits: list[EarlierEdit] = field(default_factory=list)  # of the answer, so far
 
     async def prepare(self, position: int, requested: RequestedCall, cut: bool = False) -> CallRow:
         """An invalid call becomes one of `invalid`, which tells the model why. `cut`: its answer was, by its limit."""
-        name, arguments = self.parse_call(requested, cut=cut)
+        name, arguments, mended = self.parse_call(requested, cut=cut)
         if _depth(arguments) > MAX_ARGUMENT_DEPTH:
-            name, arguments = _invalid(
-                name, f"Invalid input for tool {name}: nested deeper than {MAX_ARGUMENT_DEPTH} levels"
+            name, arguments, mended = _invalid(
+                requested, f"Invalid input for tool {name}: nested deeper than {MAX_ARGUMENT_DEPTH} levels"
             )
         tool = self.tools[name]
         plan = await self.plan(tool, arguments)
@@ -58,31 +62,31 @@ class CallPreparer:
             tool=name,
             arguments=arguments,
             recovery=tool.recovery,
-            display=tool.display,
+            display=tool.display.model_copy(update={"mended": mended}),
             plan=plan,
             digest=plan.effect.digest if plan else None,
             loop_digest=input_digest(name, arguments),
         )
         return row.model_copy(update={"mentioned_by": self.mentions.get(row.delegate or "")})
 
-    def parse_call(self, requested: RequestedCall, *, cut: bool = False) -> tuple[str, dict[str, JsonValue]]:
-        """Tool and arguments, or `invalid` and why (opencode.md 7.1)."""
+    def parse_call(self, requested: RequestedCall, *, cut: bool = False) -> tuple[str, dict[str, JsonValue], bool]:
+        """Tool and arguments, or `invalid` and why (opencode.md 7.1); whether the arguments had to be mended."""
         if cut and not _is_whole(requested.arguments):
-            tool, arguments = _invalid(requested.name, "The call was cut at the limit of the answer.")
-            return tool, arguments | {"cut": True}
+            error = "The call was cut at the limit of the answer."
+            return INVALID, {"tool": requested.name, "error": error, "cut": True}, False
         name = requested.name if requested.name in self.tools else requested.name.lower()
         if name not in self.tools or name == INVALID:
-            known = ", ".join(sorted(tool for tool in self.tools if tool != INVALID))
+            known = ", ".join(self.offered) or "none"
             return _invalid(
-                requested.name, f"Model tried to call unavailable tool '{requested.name}'. Available tools: {known}."
+                requested, f"Model tried to call unavailable tool '{requested.name}'. Available tools: {known}."
             )
         try:
-            arguments = json.loads(requested.arguments or "{}", parse_constant=_refuse, parse_float=_finite)
+            arguments, mended = _decode(requested.arguments or "{}")
         except (ValueError, RecursionError) as error:
-            return _invalid(name, f"Invalid input for tool {name}: JSON parsing failed: {error}")
+            return _invalid(requested, f"Invalid input for tool {name}: JSON parsing failed: {error}")
         if not isinstance(arguments, dict):
-            return _invalid(name, f"Invalid input for tool {name}: a JSON object is expected, got {arguments!r:.200}")
-        return name, arguments
+            return _invalid(requested, f"Invalid input for tool {name}: a JSON object is expected")
+        return name, arguments, mended
 
     async def plan(self, tool: Tool[Any], arguments: dict[str, JsonValue]) -> Plan | None:
         """None when planning fails: the run tells the model why."""
@@ -99,9 +103,22 @@ class CallPreparer:
 def _is_whole(arguments: str) -> bool:
     """False for the arguments of the call that a cut answer ends in."""
     try:
-        return isinstance(json.loads(arguments), dict)
+        return isinstance(_decode(arguments)[0], dict)
     except (ValueError, RecursionError):
         return False
+
+
+def _decode(text: str) -> tuple[JsonValue, bool]:
+    """The JSON, and whether it was mended: a raw line break in a string, a comma too many, encoded twice."""
+    try:
+        value, mended = _load(text, strict=True), False
+    except ValueError:
+        value, mended = _load(_STRING_OR_LAST_COMMA.sub(lambda hit: hit[1] or " ", text), strict=False), True
+    return (_load(value, strict=False), True) if isinstance(value, str) else (value, mended)
+
+
+def _load(text: str, *, strict: bool) -> Any:
+    return json.loads(text, strict=strict, parse_constant=_refuse, parse_float=_finite)
 
 
 def _finite(text: str) -> float:
@@ -124,5 +141,9 @@ def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no JSON")
 
 
-def _invalid(tool: str, problem: str) -> tuple[str, dict[str, JsonValue]]:
-    return INVALID, {"tool": tool, "error": problem}
+def _invalid(requested: RequestedCall, problem: str) -> tuple[str, dict[str, JsonValue], bool]:
+    """With the arguments, which the model then need not write again."""
+    text = requested.arguments
+    if len(text) > 2 * _KEPT:
+        text = f"{text[:_KEPT]}\n[…]\n{text[-_KEPT:]}"
+    return INVALID, {"tool": requested.name, "error": problem, "arguments": text}, False

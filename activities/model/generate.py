@@ -145,7 +145,10 @@ class Model:
             config, agent = view.turn_config, attempt.turn_status.agent
             context = self.loader.turn_context(config)
             mentions = newest_mentions(view.transcript, request.turn)
-            preparer = CallPreparer(request, attempt.generation.message, begun.toolset, context, self.planner, mentions)
+            offered = tuple(tool.name for tool in begun.question.tools)
+            preparer = CallPreparer(
+                request, attempt.generation.message, begun.toolset, context, self.planner, mentions, offered
+            )
             answer = await self.answers.get(attempt, model, begun.question, agent, preparer.prepare)
             body = answer.body.model_copy(update={"prefix": begun.prefix})
             stored = await attempt.store(

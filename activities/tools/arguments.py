@@ -1,19 +1,33 @@
 """Validates a call's arguments; errors are in the words that models know."""
 
 import json
-from collections.abc import Mapping
-from typing import TypeVar
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError, field_validator
+from pydantic_core import ErrorDetails, from_json
 
 from workflows.domain.errors import ToolError
 
 
 class Params(BaseModel):
-    """Arguments of a tool, strictly typed; unknown keys are ignored (opencode.md 7.1)."""
+    """Arguments of a tool, strictly typed; unknown keys are ignored (opencode.md 7.1). A text that is the JSON of the
+    right type is taken as that."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
+
+    @field_validator("*", mode="wrap")
+    @classmethod
+    def _decode_text(cls, value: Any, validate: Callable[[Any], Any]) -> Any:
+        try:
+            return validate(value)
+        except ValidationError:
+            if not isinstance(value, str):
+                raise
+        with suppress(ValueError, TypeError):  # TypeError: half of a character
+            value = from_json(value, allow_inf_nan=False)
+        return validate(value)
 
 
 P = TypeVar("P", bound=Params)

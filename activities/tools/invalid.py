@@ -18,10 +18,11 @@ INVALID: Final = "invalid"
 
 
 class InvalidParams(Params):
-    """`cut`: by the limit of the answer."""
+    """`arguments`: as the model wrote them, for it to mend. `cut`: by the limit of the answer."""
 
     tool: str
     error: str
+    arguments: str = ""
     cut: bool = False
 
 

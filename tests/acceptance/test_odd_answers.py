@@ -16,6 +16,7 @@ ODD = "NUL \0, half a surrogate \ud83d, and an end."
 async def test_row_37_every_odd_call_gets_its_result_and_the_valid_ones_run(open_trial: Open) -> None:
     script = (
         ScriptedAnswer(tools=(ScriptedCall(name="bash", arguments='{"command": "effect no'), effect("one"))),
+        ScriptedAnswer(tools=(ScriptedCall(name="bash", arguments='{"command": "effect six",}'),)),
         ScriptedAnswer(tools=(ScriptedCall(name="frobnicate", arguments={"x": 1}),)),
         ScriptedAnswer(tools=(ScriptedCall(name="read", arguments={"filePath": 7}),)),
         ScriptedAnswer(tools=tuple(effect(token).model_copy(update={"id": "same"}) for token in ("two", "three"))),
@@ -36,8 +37,8 @@ async def test_row_37_every_odd_call_gets_its_result_and_the_valid_ones_run(open
     ]
     assert texts[0] == ODD and len(texts[1]) == 5_000_000
     assert all(call.outcome is not None for call in calls)
-    assert [trial.effects.count(token) for token in ("one", "two", "three", "four", "five")] == [1] * 5
-    assert sum(call.state is CallState.DONE for call in calls) >= 5
+    assert [trial.effects.count(token) for token in ("one", "two", "three", "four", "five", "six")] == [1] * 6
+    assert sum(call.state is CallState.DONE for call in calls) >= 6
 
 
 async def test_row_37_empty_answers_are_asked_for_again_a_few_times_only(open_trial: Open) -> None:

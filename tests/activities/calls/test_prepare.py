@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from pydantic import JsonValue
 
 from activities.calls.prepare import CallPreparer
 from activities.files.workspace import Workspace
@@ -23,7 +24,7 @@ STEP = GenerateRequest(
 def preparer(tmp_path: Path) -> CallPreparer:
     (tmp_path / "a.txt").write_text("hello\n")
     workspace = Workspace(directory=tmp_path, worktree=None, data=tmp_path, home=tmp_path, temporary=tmp_path)
-    return CallPreparer(STEP, MessageId("msg_1"), TOOLS, TurnContext(workspace))
+    return CallPreparer(STEP, MessageId("msg_1"), TOOLS, TurnContext(workspace), offered=("bash", "edit"))
 
 
 async def prepare(preparer: CallPreparer, name: str, arguments: str) -> CallRow:
@@ -33,6 +34,7 @@ async def prepare(preparer: CallPreparer, name: str, arguments: str) -> CallRow:
 async def test_a_call_is_planned(preparer: CallPreparer) -> None:
     call = await prepare(preparer, "read", '{"filePath": "a.txt"}')
     assert call.plan is not None and [request.permission for request in call.plan.requests] == ["read"]
+    assert not call.display.mended
 
 
 async def test_a_name_in_the_wrong_case_is_repaired(preparer: CallPreparer) -> None:
@@ -42,9 +44,11 @@ async def test_a_name_in_the_wrong_case_is_repaired(preparer: CallPreparer) -> N
 @pytest.mark.parametrize(
     ("name", "arguments", "said"),
     [
-        ("fly", "{}", "unavailable tool 'fly'. Available tools: bash, edit,"),
+        ("fly", "{}", "unavailable tool 'fly'. Available tools: bash, edit."),
         ("read", '{"filePath": "a', "Invalid input for tool read: JSON parsing failed:"),
         ("read", "[1]", "a JSON object is expected"),
+        ("read", '"[1]"', "a JSON object is expected"),
+        ("read", '{"limit": 1,,}', "JSON parsing failed"),
         ("read", '{"offset": NaN}', "NaN is no JSON"),
         ("read", "[" * 100_000, "JSON parsing failed"),
         ("invalid", "{}", "unavailable tool 'invalid'"),
@@ -55,6 +59,28 @@ async def test_what_cannot_be_called_becomes_an_invalid_call(
 ) -> None:
     call = await prepare(preparer, name, arguments)
     assert call.tool == "invalid" and said in str(call.arguments["error"])
+    assert str(call.arguments["arguments"])[:5000] == arguments[:5000]
+    assert len(str(call.arguments["arguments"])) < 10_010
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        ('{"filePath": "a\n\tb"}', {"filePath": "a\n\tb"}),
+        ('{"filePath": "a,]\\",}", "limit": [1,\n],}', {"filePath": 'a,]",}', "limit": [1]}),
+        ('"{\\"filePath\\": \\"a\\"}"', {"filePath": "a"}),
+    ],
+)
+async def test_arguments_with_one_meaning_are_mended_and_the_record_says_so(
+    preparer: CallPreparer, arguments: str, meant: dict[str, JsonValue]
+) -> None:
+    call = await prepare(preparer, "read", arguments)
+    assert (call.tool, call.arguments, call.display.mended) == ("read", meant, True)
+
+
+async def test_long_broken_arguments_are_looked_at_once(preparer: CallPreparer) -> None:
+    call = await prepare(preparer, "write", '{"content": "' + '\\"' * 1_000_000)
+    assert call.tool == "invalid"
 
 
 @pytest.mark.parametrize(

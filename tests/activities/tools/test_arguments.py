@@ -80,6 +80,36 @@ def test_other_types_have_their_words_too(arguments: dict[str, JsonValue], said:
     assert said in problem(Odd(), **arguments)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        ({"ready": "true"}, {"ready": True}),
+        ({"share": "0.25"}, {"share": 0.25}),
+        ({"words": '["a", "b"]'}, {"words": ["a", "b"]}),
+        ({"table": '{"a": 1}'}, {"table": {"a": 1}}),
+    ],
+)
+def test_a_text_that_is_json_of_the_right_type_is_taken_as_that(
+    arguments: dict[str, JsonValue], meant: dict[str, JsonValue]
+) -> None:
+    assert Odd().parse(arguments) == OddParams.model_validate(meant)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"ready": "True"}, 'Expected boolean | undefined, got "True"'),
+        ({"share": "NaN"}, 'Expected number | undefined, got "NaN"'),
+        ({"share": "\ud800"}, "Expected number | undefined"),
+        ({"words": "[" * 10_000}, "Expected array | undefined"),
+        ({"share": "2"}, "Input should be less than 1, got 2"),
+        ({"words": "[1]"}, "Expected string, got 1"),
+    ],
+)
+def test_other_texts_are_refused_for_what_they_would_be(arguments: dict[str, JsonValue], said: str) -> None:
+    assert said in problem(Odd(), **arguments)
+
+
 def test_what_is_wrong_inside_an_argument_is_never_called_optional() -> None:
     said = problem(TodoWriteTool(), todos=[{"content": 1, "status": "pending", "priority": "low"}])
     assert 'Expected string, got 1\n  at ["todos",0,"content"]' in said

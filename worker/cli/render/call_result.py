@@ -32,17 +32,18 @@ def mark_of(call: CallContent | None, state: str) -> Row:
 
 
 def result_suffix(call: CallContent | None, state: str) -> str:
-    """A call's failure, its subagent's cost, or the files of instructions that a read has brought."""
+    """Whether its arguments were mended; its failure, subagent's cost, or the files of instructions with a read."""
+    mended = " · arguments mended" if call is not None and call.display.mended else ""
     if (failure := _failure(call, state)) or state != CallState.DONE:
-        return f" ({failure or state})"
+        return f"{mended} ({failure or state})"
     metadata = call.outcome.metadata if call and call.outcome else {}
     loaded = metadata.get("loaded")
     if isinstance(loaded, list) and loaded:
-        return f" · with {', '.join(one_line(str(each)) for each in loaded[:_LISTED])}"
+        return f"{mended} · with {', '.join(one_line(str(each)) for each in loaded[:_LISTED])}"
     if call is None or call.display.kind is not DisplayKind.DELEGATE or "cost" not in metadata:
-        return ""
+        return mended
     cost = Cost(dollars=Decimal(str(metadata["cost"] or 0)), unpriced=int(str(metadata.get("unpriced", 0))))
-    return f" · {format_price(cost)}"
+    return f"{mended} · {format_price(cost)}"
 
 
 def result_rows(call: CallContent, state: str, *, diff_shown: bool, columns: int | None) -> Iterator[Row]:

@@ -298,6 +298,15 @@ def test_a_quick_call_is_shown_once(renderer: EventRenderer, capsys: Capture) ->
     assert printed(capsys) == "✓ read  a.txt\n✓ read  a.txt · with /p/sub/AGENTS.md\n"
 
 
+def test_a_call_with_mended_arguments_says_so(renderer: EventRenderer, capsys: Capture) -> None:
+    mended = call("read", {"filePath": "a.txt"}, title="a.txt")
+    assert isinstance(mended, dict) and isinstance(mended["display"], dict)
+    mended["display"]["mended"] = True
+    renderer.on_event(seen(finished(), prt_1=mended))
+    renderer.on_event(seen(finished("failed"), prt_1=mended))
+    assert printed(capsys) == "✓ read  a.txt · arguments mended\n✗ read  a.txt · arguments mended (failed)\n"
+
+
 def test_a_change_shows_its_difference_unless_it_was_asked_about(renderer: EventRenderer, capsys: Capture) -> None:
     diff = "Index: a\n===\n--- a\n+++ a\n@@ -1,1 +1,1 @@\n-x\n+y\n"
     change = call("edit", {"filePath": "a"}, title="a", metadata={"diff": diff})

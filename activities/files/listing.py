@@ -9,6 +9,7 @@ from typing import Final
 from activities.files.safe_open import descriptor_path, open_directory, raise_tool_errors
 
 MAX_NAMES: Final = 10_000  # read of one directory
+_ALIKE: Final = 70  # percent of a name that may be meant
 
 
 @dataclass(frozen=True)
@@ -30,9 +31,14 @@ def list_directory(path: Path) -> Listing:
 
 
 def similar_names(path: Path) -> list[str]:
-    """Up to three names beside a missing path that contain its name or are part of it."""
+    """Up to three names beside a missing path that contain its name or are part of it, else those most like it."""
     if not path.parent.is_dir():
         return []
     wanted = path.name.casefold()
-    names = (name.rstrip("/") for name in list_directory(path.parent).names)
-    return [name for name in names if wanted in name.casefold() or name.casefold() in wanted][:3]
+    names = [name.rstrip("/") for name in list_directory(path.parent).names]
+    if found := [name for name in names if wanted in name.casefold() or name.casefold() in wanted]:
+        return found[:3]
+    from rapidfuzz import fuzz, process  # start-up time
+
+    near = process.extract(wanted, names, scorer=fuzz.ratio, processor=str.casefold, limit=3, score_cutoff=_ALIKE)
+    return [name for name, *_ in near]

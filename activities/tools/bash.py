@@ -30,6 +30,7 @@ from workflows.domain.ids import PartId
 from workflows.domain.value import Value
 
 _MAX_SHORT_CHARS: Final = 256  # characters of a command, checked within milliseconds
+_LEAST_TIMEOUT: Final = 1000  # milliseconds; less was meant as seconds
 _FAILPOINTS: Final = ("supervisor.leased", "supervisor.exit_written")
 
 
@@ -65,6 +66,11 @@ class BashTool(BuiltInTool[BashParams]):
         return len(params.command) > _MAX_SHORT_CHARS
 
     async def plan(self, params: BashParams, turn: TurnContext) -> Plan:
+        if (timeout := params.timeout) is not None and timeout < _LEAST_TIMEOUT:
+            raise ToolError(
+                f"`timeout` is in milliseconds: {timeout} would end the command at once, so it was not run. "
+                f"For {timeout} s write {timeout * 1000}."
+            )
         directory = await asyncio.to_thread(_resolve_directory, turn.workspace, params.workdir)
         needed = await asyncio.to_thread(shell_requests, params.command, directory, turn)
         arguments = params.model_dump(exclude_none=True)
@@ -172,7 +178,7 @@ def _resolve_directory(workspace: Workspace, workdir: str | None) -> Path:
     try:
         found = named.resolve(strict=True)
     except (OSError, ValueError, RuntimeError) as error:
-        raise ToolError(f"NotFound: FileSystem.access ({named})") from error
+        raise ToolError(f"workdir does not exist: {named}") from error
     if not found.is_dir():
         raise ToolError(f"The working directory {str(named)!r} is not a directory.")
     return found

@@ -11,7 +11,6 @@ from activities.tools.built_in_tool import BuiltInTool
 from activities.tools.tool import Delegated, Output, Plan, SubagentStatus, TaskRequest, ToolContext
 from activities.turn_context import TurnContext
 from workflows.domain.agents.agent import Agent, AgentMode
-from workflows.domain.agents.delegation import Delegation
 from workflows.domain.call_display import CallDisplay, DisplayKind
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.context.truncate import OutputLimits, truncate
@@ -68,7 +67,7 @@ class TaskTool(BuiltInTool[TaskParams]):
         return {"agents": "\n".join(map(_format_agent, offered))} if offered else None
 
     async def plan(self, params: TaskParams, turn: TurnContext) -> Plan:
-        agent = _select_agent(params, turn.delegation)
+        agent = _select_agent(params, turn)
         request = PermissionRequest(
             permission=self.name,
             patterns=(agent.name,),
@@ -86,7 +85,7 @@ class TaskTool(BuiltInTool[TaskParams]):
 
     async def run(self, params: TaskParams, plan: Plan, context: ToolContext) -> Output | Delegated:
         """In the background, its own call ends once its rows are there."""
-        agent = _select_agent(params, context.turn.delegation)
+        agent = _select_agent(params, context.turn)
         title = f"{params.description[:_MAX_TITLE_CHARS]} (@{agent.name} subagent)"
         session = SessionId(params.task_id) if params.task_id else None
         child = await context.subagent.start(
@@ -122,15 +121,19 @@ class TaskTool(BuiltInTool[TaskParams]):
         )
 
 
-def _select_agent(params: TaskParams, delegation: Delegation) -> Agent:
+def _select_agent(params: TaskParams, turn: TurnContext) -> Agent:
     """Raises ToolError if the agent is no subagent, or sessions nest too deep."""
+    delegation = turn.delegation
     if delegation.too_deep:
         raise ToolError(
             f'Subagent depth limit reached ({delegation.limit}). Increase "subagent_depth" to allow nested subagents.'
         )
     agent = delegation.agent(params.subagent_type)
     if agent is None:
-        raise ToolError(f"Unknown agent type: {params.subagent_type} is not a valid agent type")
+        known = ", ".join(each.name for each in delegation.offered_agents(turn.rules)) or "none"
+        raise ToolError(
+            f"Unknown agent type: {params.subagent_type} is not a valid agent type. Subagents here: {known}."
+        )
     if agent.mode is AgentMode.PRIMARY:
         raise ToolError(f"The agent {agent.name} is no subagent: it works for people only")
     return agent

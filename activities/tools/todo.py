@@ -1,6 +1,6 @@
 """todowrite: the model's own list of tasks, which people see."""
 
-import json
+from typing import Literal
 
 from activities.tools.arguments import Params
 from activities.tools.built_in_tool import BuiltInTool
@@ -13,11 +13,9 @@ from workflows.domain.permissions.requests import PermissionRequest
 
 
 class Todo(Params):
-    """Status and priority are free text, as in OpenCode."""
-
     content: str
-    status: str
-    priority: str
+    status: Literal["pending", "in_progress", "completed", "cancelled"]
+    priority: Literal["high", "medium", "low"]
 
 
 class TodoWriteParams(Params):
@@ -45,7 +43,7 @@ class TodoWriteTool(BuiltInTool[TodoWriteParams]):
         left = sum(todo.status != "completed" for todo in params.todos)
         return Output(
             title=f"{left} todos",
-            output=json.dumps(todos, indent=2, ensure_ascii=False),
+            output=f"Noted: {len(todos) - left} of {len(todos)} completed.",
             metadata={"todos": todos},
             changes=(TodosReplaced(todos=todos),),
         )

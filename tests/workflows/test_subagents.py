@@ -259,7 +259,7 @@ async def test_a_rejection_ends_the_subagents_turn_and_not_its_parents(open_harn
 @pytest.mark.parametrize(
     ("agent", "why"),
     [
-        ("nobody", "Unknown agent type: nobody is not a valid agent type"),
+        ("nobody", "Unknown agent type: nobody is not a valid agent type. Subagents here: explore, general."),
         ("plan", "The agent plan is no subagent: it works for people only"),
         ("build", "The agent build is no subagent: it works for people only"),
     ],

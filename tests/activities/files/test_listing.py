@@ -26,3 +26,10 @@ def test_similar_names_contain_the_name_or_are_contained_in_it(tmp_path: Path) -
     assert similar_names(tmp_path / "README") == ["Readme.md", "readme.txt"]
     assert similar_names(tmp_path / "readme.md.bak") == ["Readme.md"]
     assert similar_names(tmp_path / "gone/readme") == []
+
+
+def test_similar_names_are_those_most_like_it_if_none_contains_it(tmp_path: Path) -> None:
+    for name in ("Settings.toml", "setting_file.toml", "other.toml", "a"):
+        (tmp_path / name).touch()
+    assert similar_names(tmp_path / "setings.toml") == ["Settings.toml", "setting_file.toml"]
+    assert similar_names(tmp_path / "unknown") == []

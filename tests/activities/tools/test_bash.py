@@ -117,6 +117,9 @@ async def world(tmp_path: Path) -> AsyncIterator[BashRig]:
         await world.stop("")
 
 
+HOLDFAST = {"the error is a sentence": "workdir does not exist: /ws/proj/zzz"}
+
+
 @pytest.mark.parametrize("case", load("tool_outputs", tool="bash"))
 async def test_a_case(case: Case, world: BashRig) -> None:
     expected = dict(case.expected)
@@ -129,7 +132,8 @@ async def test_a_case(case: Case, world: BashRig) -> None:
     elif expected["status"] == "error":
         with pytest.raises(ToolError) as raised:
             await world.run(**case.input["args"])
-        assert str(raised.value) == expected["error"].replace(case.input["project"], str(world.workspace.directory))
+        error = expected["error"] if case.holdfast is None else HOLDFAST[case.holdfast]
+        assert str(raised.value) == error.replace(case.input["project"], str(world.workspace.directory))
     else:
         output = await world.run(**case.input["args"])
         assert (output.title, output.truncated) == (expected["title"], expected["truncated"])
@@ -140,6 +144,11 @@ async def test_a_case(case: Case, world: BashRig) -> None:
 def told_of(code: int) -> str:
     """The note below a failed command's output (opencode.md 3.4, recommended there)."""
     return f"\n\n<shell_metadata>\nexit code {code}\n</shell_metadata>" if code else ""
+
+
+async def test_a_timeout_in_seconds_is_refused_before_anything_runs(world: BashRig) -> None:
+    with pytest.raises(ToolError, match=r"in milliseconds: 20 would end .* For 20 s write 20000\."):
+        await world.planned(command="true", timeout=20)
 
 
 async def test_a_plan_names_command_and_resolved_directory(world: BashRig) -> None:

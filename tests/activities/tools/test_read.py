@@ -58,6 +58,15 @@ async def test_an_empty_file_has_no_lines(workspace: Workspace) -> None:
         await read(workspace, "empty", offset=2)
 
 
+@pytest.mark.parametrize("name", ["READM.md", "raedme.md", "readme.dm"])
+async def test_a_misspelt_name_is_told_the_one_like_it(workspace: Workspace, name: str) -> None:
+    for each in ("readme.md", "LICENSE", "setup.py"):
+        (workspace.directory / each).touch()
+    with pytest.raises(ToolError) as missing:
+        await read(workspace, name)
+    assert str(missing.value).endswith(f"Did you mean one of these?\n{workspace.directory}/readme.md")
+
+
 async def test_an_offset_behind_the_last_entry_is_an_error(workspace: Workspace) -> None:
     with pytest.raises(ToolError, match=r"out of range for this directory \(1 entries\)"):
         await read(workspace, ".", offset=2)

@@ -58,8 +58,8 @@ def test_the_schema_comes_from_the_arguments() -> None:
                     "type": "object",
                     "properties": {
                         "content": {"type": "string"},
-                        "status": {"type": "string"},
-                        "priority": {"type": "string"},
+                        "status": {"type": "string", "enum": ["pending", "in_progress", "completed", "cancelled"]},
+                        "priority": {"type": "string", "enum": ["high", "medium", "low"]},
                     },
                     "required": ["content", "status", "priority"],
                 },

@@ -96,7 +96,9 @@ async def test_work_is_handed_over_under_a_title_that_names_the_agent(turn: Turn
 
 
 async def test_whom_nobody_knows_gets_no_work(turn: TurnContext) -> None:
-    with pytest.raises(ToolError, match="^Unknown agent type: nobody is not a valid agent type$"):
+    with pytest.raises(
+        ToolError, match=r"^Unknown agent type: nobody is not a valid agent type\. Subagents here: explore, general\.$"
+    ):
         await TaskTool().plan(params(subagent_type="nobody"), turn)
 
 

@@ -26,7 +26,7 @@ from workflows.domain.errors import ToolError
 from workflows.domain.fence import Fence
 from workflows.domain.messages import CallState, Outcome
 from workflows.domain.open_call import CallResult, CallResultState
-from workflows.domain.permissions import refusals
+from workflows.domain.permissions import permission_keys, refusals
 from workflows.domain.permissions.rules import Action
 from workflows.domain.wire import RefuseRequest, RunRequest
 
@@ -123,7 +123,13 @@ async def refusal_text(journal: Journal, request: RefuseRequest, call: CallRow) 
     """The turn has no steps left, or a rule denies the call."""
     if request.no_steps_left:
         return render_prompt("tools/no_steps_left")
-    evaluator = await load_evaluator(journal, (await turns.turn_status(journal, request.turn)).turn_config)
+    turn_config = (await turns.turn_status(journal, request.turn)).turn_config
+    evaluator = await load_evaluator(journal, turn_config)
     findings = (*evaluator.findings(call), evaluator.guard(call))
     denied = [finding.permission for finding in findings if finding.action is Action.DENY]
+    agent = (await turns.turn_config(journal, turn_config)).agent
+    if agent.only_plans and denied[:1] == [permission_keys.EDIT]:
+        needed = zip(call.plan.requests if call.plan else (), findings, strict=False)
+        files = [file for each, finding in needed if finding.action is Action.DENY for file in each.patterns]
+        return render_prompt("tools/only_plans", files=", ".join(files))
     return refusals.denial_text(denied[0] if denied else call.tool, evaluator.rules)

@@ -98,3 +98,4 @@ async def test_a_declined_plan_leaves_the_session_where_writing_is_denied_and_th
         overview = await harness.client.sessions.get(session)
     assert declined.outcome is not None and "Test it first." in declined.outcome.output
     assert [touched.state, made.state] == [CallState.REFUSED] * 2 and overview.untaken == 0
+    assert touched.outcome is not None and touched.outcome.output.endswith("This call would change: a.txt.")

@@ -61,6 +61,24 @@ def test_what_stands_before_a_forgiven_quote_stays_and_its_lines_keep_the_indent
     assert substitute(content, old, new)[0] == replaced
 
 
+def block(levels: list[int], word: str, indent: int) -> str:
+    """From the level 1 on, so that all of it can be moved left."""
+    return "".join(f"{'  ' * (level + indent)}{word}{number} = 1\n" for number, level in enumerate([1, *levels]))
+
+
+levels = st.lists(st.integers(0, 3), min_size=1, max_size=4)
+
+
+@given(levels, levels, st.integers(0, 3), st.integers(0, 3), st.booleans())
+def test_a_block_that_is_quoted_at_another_indentation_is_replaced_as_if_it_were_quoted_exactly(
+    old: list[int], new: list[int], there: int, quoted: int, ends: bool
+) -> None:
+    cut = None if ends else -1
+    content = f"if x:\n{block(old, 'old', there)}end\n"
+    quote, replacement = block(old, "old", quoted)[:cut], block(new, "new", quoted)[:cut]
+    assert substitute(content, quote, replacement)[0] == f"if x:\n{block(new, 'new', there)}end\n"
+
+
 @pytest.mark.parametrize(
     ("content", "old", "new"),
     [

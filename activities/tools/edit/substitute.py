@@ -111,7 +111,7 @@ def _count(content: str, old: str, edits: Sequence[_Edit]) -> str:
     masked = _replace(content, ((span, "\0" + "\n" * new.count("\n")) for span, new in edits))
     made, left = list(exact(masked, "\0")), _distinct(chain.from_iterable(each(masked, old) for each in FINDERS[1:]))
     note = f"Copies replaced: {len(made)}, on {_list_lines(masked, made)}."
-    return f"{note} Left, as it differs from oldString: {_list_lines(masked, left)}." if left else note
+    return f"{note} Not replaced, for small differences from oldString: {_list_lines(masked, left)}." if left else note
 
 
 def _difference(content: str, old: str, span: Span, new: str, text: str) -> str:

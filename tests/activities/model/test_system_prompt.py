@@ -75,7 +75,7 @@ def test_a_scout_hears_its_duties_and_how_thorough_it_may_be_asked_to_be() -> No
         "`read`",
         "shell is for looking only",
         "Create nothing",
-        "absolute paths",
+        "paths with line numbers",
         "No emojis",
     ):
         assert duty in prompt

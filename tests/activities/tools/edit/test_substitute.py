@@ -111,7 +111,7 @@ def test_the_model_reads_how_a_forgiven_passage_differed() -> None:
 def test_replacing_all_copies_says_how_many_where_and_what_is_left() -> None:
     replaced, note = substitute("f( a )\nf(  a )\nf( a )\n", "  f( a )", "g(\na )", replace_all=True)
     assert replaced == "g(\na )\nf(  a )\ng(\na )\n"
-    assert note == "Copies replaced: 2, on lines 1, 4. Left, as it differs from oldString: line 3."
+    assert note == "Copies replaced: 2, on lines 1, 4. Not replaced, for small differences from oldString: line 3."
 
 
 def test_an_ambiguous_quote_is_told_its_lines() -> None:

@@ -9,7 +9,7 @@ from typing import Final
 from activities.files.safe_open import open_directory
 from activities.tools.tool import Output, ToolContext
 from prompts import render_prompt
-from workflows.domain.context.truncate import truncate
+from workflows.domain.context.truncate import excerpt
 from workflows.domain.messages import Outcome
 
 RETENTION_SECONDS: Final = 7 * 24 * 3600  # seconds; complete outputs (opencode.md 5.1)
@@ -21,14 +21,14 @@ async def outcome_of(output: Output, context: ToolContext) -> Outcome:
     """A successful call's outcome: shortened for the model and complete in a file, unless the tool has done that."""
     outcome = Outcome(**{name: getattr(output, name) for name in Output.model_fields if name != "truncated"})
     done = output.truncated or "truncated" in output.metadata
-    cut = None if done else truncate(output.output, context.turn.limits)
-    if cut is None:
+    shown = excerpt(output.output, context.turn.limits)
+    if done or shown.part is None:
         return outcome
     path = context.workspace.tool_output / f"{_PREFIX}{context.call}"
     await asyncio.to_thread(_save, path, output.output)
-    text = cut.with_message(render_prompt("tools/truncated", path=str(path)))
+    note = render_prompt("tools/truncated", part=shown.part, path=str(path))
     metadata = {**output.metadata, "truncated": True, "outputPath": str(path)}
-    return outcome.model_copy(update={"output": text, "metadata": metadata})
+    return outcome.model_copy(update={"output": f"{note}\n\n{shown.text}", "metadata": metadata})
 
 
 def delete_old_outputs(folder: Path, now: float) -> list[str]:

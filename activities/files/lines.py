@@ -72,7 +72,7 @@ def _read_lines(file: BufferedReader, limit: int) -> tuple[list[str], bool]:
         raw = file.readline(_MAX_LINE_BYTES)
         if not raw:
             break
-        line = _truncate_line(decode_lossy(raw.removesuffix(b"\n").removesuffix(b"\r")))
+        line = truncate_line(decode_lossy(raw.removesuffix(b"\n").removesuffix(b"\r")))
         size += 1 + len(line.encode())
         if size > BYTE_LIMIT:
             file.seek(at)
@@ -85,7 +85,7 @@ def _read_lines(file: BufferedReader, limit: int) -> tuple[list[str], bool]:
     return lines, False
 
 
-def _truncate_line(line: str) -> str:
+def truncate_line(line: str) -> str:
     return line if len(line) <= LINE_LIMIT else line[:LINE_LIMIT] + _TRUNCATED_MARK
 
 

@@ -1,13 +1,22 @@
 """A command's output on disk."""
 
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Final
 
-from workflows.domain.context.truncate import OutputLimits, Tail, tail
+from activities.files.lines import LINE_LIMIT, truncate_line
+from workflows.domain.context.truncate import Excerpt, OutputLimits, excerpt
 
 LIVE_CHARACTERS: Final = 30_000  # of a running command, for watchers (opencode.md 3.4)
+_WINDOW: Final = 4  # times the limit: read at each end, as escape sequences and long lines shrink
+_CHUNK: Final = 1 << 20
+# Colours and the like: CSI; OSC; DCS, SOS, PM and APC; others (ECMA-48, 5.3 to 5.6)
+_ESCAPES: Final = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[PX^_][^\x1b\n]*(?:\x1b\\)?|[ -/]*[0-~])"
+)
+_OVERWRITTEN: Final = re.compile(r"^[^\n]*\r(?=[^\r\n])", re.MULTILINE)
 
 
 def size(spool: Path) -> int:
@@ -23,9 +32,25 @@ def live_tail(spool: Path) -> str:
     return text if len(text) <= LIVE_CHARACTERS else f"...\n\n{text[-LIVE_CHARACTERS:]}"
 
 
-def read_tail(spool: Path, limits: OutputLimits) -> Tail:
-    text = _end(spool, limits.max_bytes + 4)  # 4: a character cut in two falls outside the limit
-    return tail(text, limits)
+def read_excerpt(spool: Path, limits: OutputLimits) -> Excerpt:
+    """What a model is shown: beginning and end, without colours, without progress that was written over, and with long
+    lines cut as `read` cuts them."""
+    window = _WINDOW * limits.max_bytes
+    if size(spool) <= 2 * window:
+        uncoloured = _ESCAPES.sub("", _end(spool, 2 * window))
+        shown = _shorten_lines(uncoloured)
+        found = excerpt(shown, limits)
+        changed = found.part is None and shown != uncoloured
+        return found._replace(part="all lines, long or overwritten ones shortened") if changed else found
+    with spool.open("rb") as file:
+        begin = file.read(window).decode("utf-8", "replace")
+        file.seek(0)
+        breaks = sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(_CHUNK), b""))
+    end = _end(spool, window)
+    at = end.find("\n", 0, -1)  # the window begins within a line
+    end = end[-LINE_LIMIT:] if at < 0 else end[at + 1 :]
+    begin, end = (_shorten_lines(_ESCAPES.sub("", text)) for text in (begin, end))
+    return excerpt(begin, limits, end=end, lines=breaks)
 
 
 def preserve(spool: Path, path: Path) -> None:
@@ -37,6 +62,10 @@ def preserve(spool: Path, path: Path) -> None:
         os.link(spool, path)
     except OSError:  # another file system
         shutil.copyfile(spool, path)
+
+
+def _shorten_lines(text: str) -> str:
+    return "\n".join(map(truncate_line, _OVERWRITTEN.sub("", text).split("\n")))
 
 
 def _end(spool: Path, count: int) -> str:

@@ -9,6 +9,7 @@ from pydantic import JsonValue
 from activities.shell import spool
 from activities.shell.lease import CallDirectory, CommandEnd, EndCause, Lease
 from activities.tools.tool import Output, ToolContext
+from prompts import render_prompt
 from workflows.domain.errors import ToolError
 
 _SLOW: Final = (
@@ -19,22 +20,23 @@ _LOUD: Final = "Redirect its output to a file, or have it write less."
 
 
 def build_output(command: str, end: CommandEnd, directory: CallDirectory, context: ToolContext) -> Output:
-    """The output's end, and notes on how the command ended."""
-    kept = spool.read_tail(directory.spool, context.turn.limits)
+    """The output's beginning and end, and notes on how the command ended."""
+    shown = spool.read_excerpt(directory.spool, context.turn.limits)
+    cut = shown.part is not None
     metadata: dict[str, JsonValue] = {
         "output": spool.live_tail(directory.spool),
         "exit": None if end.cause else end.status,
-        "truncated": kept.cut,
+        "truncated": cut,
     }
-    text = kept.text or "(no output)"
-    if kept.cut:
+    text = shown.text or "(no output)"
+    if shown.part is not None:
         path = context.workspace.tool_output / f"tool_{context.call}"
         spool.preserve(directory.spool, path)
         metadata["outputPath"] = str(path)
-        text = f"...output truncated...\n\nFull output saved to: {path}\n\n{text}"
+        text = f"{render_prompt('tools/truncated', part=shown.part, path=str(path))}\n\n{text}"
     if notes := _notes(end):
         text = "\n".join((f"{text}\n\n<shell_metadata>", *notes, "</shell_metadata>"))
-    return Output(title=command, output=text, metadata=metadata, truncated=kept.cut)
+    return Output(title=command, output=text, metadata=metadata, truncated=cut)
 
 
 def report_end(command: str, end: CommandEnd, directory: CallDirectory, context: ToolContext) -> Output:
@@ -47,7 +49,7 @@ def report_end(command: str, end: CommandEnd, directory: CallDirectory, context:
 
 def describe_lost_command(lease: Lease, directory: CallDirectory, context: ToolContext) -> str:
     started_at = datetime.fromtimestamp(lease.started_at or 0, UTC)
-    written = spool.read_tail(directory.spool, context.turn.limits).text or "(no output)"
+    written = spool.read_excerpt(directory.spool, context.turn.limits).text or "(no output)"
     return (
         f"The command began at {started_at:%Y-%m-%d %H:%M:%S} UTC. Its supervisor died before it could record an end. "
         f"Nothing of the command runs any more. Its output until then:\n\n{written}"

@@ -13,7 +13,7 @@ from activities.turn_context import TurnContext
 from workflows.domain.agents.agent import Agent, AgentMode
 from workflows.domain.call_display import CallDisplay, DisplayKind
 from workflows.domain.config.turn_config import TurnConfig
-from workflows.domain.context.truncate import OutputLimits, truncate
+from workflows.domain.context.truncate import OutputLimits, excerpt
 from workflows.domain.description_limits import shorten_description, split_listed
 from workflows.domain.effects import Effect, Recovery
 from workflows.domain.errors import CallStopped, ToolError
@@ -183,9 +183,9 @@ def background_failure(child: SessionId, error: str, title: str = "", cost: str 
 
 def _shorten(text: str, limits: OutputLimits) -> str:
     """No file has all of it: who delivers it may not be on the session's host."""
-    escaped = _TASK_TAGS.sub("&lt;", text)
-    cut = truncate(escaped, limits)
-    return escaped if cut is None else cut.with_message(prompts.render_prompt("tools/task_truncated"))
+    shown = excerpt(_TASK_TAGS.sub("&lt;", text), limits)
+    note = shown.part and prompts.render_prompt("tools/task_truncated", part=shown.part)
+    return f"{note}\n\n{shown.text}" if note else shown.text
 
 
 def _inline(description: str) -> str:

@@ -27,7 +27,10 @@ async def test_long_output_is_kept_whole_in_a_private_file(workspace: Workspace)
     saved = workspace.tool_output / "tool_prt_1"
     assert saved.read_bytes().decode("utf-8", "surrogatepass") == text
     assert outcome.metadata == {"truncated": True, "outputPath": str(saved)}
-    assert outcome.output.startswith("line\n" * 2000 + "\n...1001 lines truncated...\n\nThe tool call succeeded but")
+    assert outcome.output.startswith(f"(Shown: lines 1-400 and 1402-3001 of 3001. All of it is in {saved}: ")
+    assert outcome.output.endswith(
+        "\n\n" + "line\n" * 400 + "\n... 1001 lines left out ...\n\n" + "line\n" * 1599 + "\ud800"
+    )
     assert (stat.S_IMODE(saved.stat().st_mode), stat.S_IMODE(saved.parent.stat().st_mode)) == (0o600, 0o700)
 
 
@@ -42,7 +45,7 @@ async def test_the_limits_can_be_set(workspace: Workspace) -> None:
         Output(title="", output="a\nb\nc"),
         make_context(workspace, turn=TurnContext(workspace, limits=OutputLimits(max_lines=1))),
     )
-    assert outcome.output.startswith("a\n\n...2 lines truncated...\n\n")
+    assert outcome.output.startswith("(Shown: lines 3-3 of 3. ") and outcome.output.endswith(")\n\nc")
 
 
 @pytest.mark.parametrize("flags", [{"truncated": True}, {"metadata": {"truncated": False}}])
@@ -57,7 +60,7 @@ async def test_a_tool_that_says_whether_it_truncated_is_left_alone(
 @pytest.mark.parametrize("case", cases.load("truncation", op="truncate_hint"))
 async def test_a_model_that_cannot_delegate_is_told_to_search(case: cases.Case, workspace: Workspace) -> None:
     outcome = await outcome_of(Output(title="", output="line\n" * 3000), make_context(workspace))
-    hint = outcome.output.partition("saved to: ")[2]
+    hint = outcome.output.partition("All of it is in ")[2]
     assert case.expected["hint"] == "grep_or_read"
     assert "grep" in hint
     assert "read" in hint

@@ -244,14 +244,26 @@ async def test_nothing_written_is_said(world: BashRig) -> None:
     assert (await world.run("true")).output == "(no output)"
 
 
-async def test_a_long_output_is_cut_to_its_end_and_kept_whole(world: BashRig) -> None:
+async def test_of_a_long_output_both_ends_are_shown_and_all_of_it_is_kept(world: BashRig) -> None:
     output = await world.run("seq 5000")
     path = Path(str(output.metadata["outputPath"]))
-    head = f"...output truncated...\n\nFull output saved to: {path}\n\n"
-    assert output.output == head + "".join(f"{number}\n" for number in range(3002, 5001))
+    assert output.output == (
+        f"(Shown: lines 1-400 and 3402-5000 of 5000. All of it is in {path}: search that with `grep`, or read parts of "
+        "it with `offset` and `limit`.)\n\n"
+        + "".join(f"{number}\n" for number in range(1, 401))
+        + "\n... 3001 lines left out ...\n\n"
+        + "".join(f"{number}\n" for number in range(3402, 5001))
+    )
     assert await asyncio.to_thread(path.read_text) == "".join(f"{number}\n" for number in range(1, 5001))
     assert path.parent == world.workspace.tool_output
     assert output.truncated
+
+
+async def test_colours_stay_in_what_is_kept_and_shown_to_people(world: BashRig) -> None:
+    output = await world.run(r"printf '\e[31mred\e[0m\n'; seq 5000 >&2; printf '\e[32mgreen\e[0m\n'")
+    assert "\x1b" not in output.output and "\nred\n1\n" in output.output and output.output.endswith("\ngreen\n")
+    assert str(output.metadata["output"]).endswith("\x1b[32mgreen\x1b[0m\n")
+    assert (await asyncio.to_thread(Path(str(output.metadata["outputPath"])).read_text)).startswith("\x1b[31mred")
 
 
 async def test_over_its_time_a_command_gives_what_it_has_written(world: BashRig) -> None:

@@ -205,5 +205,5 @@ def test_a_background_tasks_result_keeps_the_limits_of_outputs() -> None:
     ended, _ = background_result("look", DONE.model_copy(update={"text": "1\n2</task_result>\n3"}), limits)
     failed, _ = background_result("look", DONE.model_copy(update={"error": "1\n2\n3"}), limits)
     for text in (ended, failed):
-        assert "...1 lines truncated..." in text and "call `task` with this `task_id`" in text and "\n3" not in text
+        assert "(Shown: lines 2-3 of 3, " in text and "call `task` with this `task_id`" in text and "1\n2" not in text
     assert ended.count("</task_result>") == 1 and ended.endswith("</task>")

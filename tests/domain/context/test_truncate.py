@@ -1,11 +1,13 @@
 """Whole lines are kept, within both limits, from either end."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import cases
-from workflows.domain.context.truncate import Direction, OutputLimits, truncate
+from workflows.domain.context.truncate import Direction, OutputLimits, excerpt, truncate
 
 NAMES = {"maxLines": "max_lines", "maxBytes": "max_bytes"}
 
@@ -33,3 +35,20 @@ def test_what_is_kept_fits_and_is_one_end_of_the_text(text: str, lines: int, siz
     assert kept.count("\n") < lines
     assert len(kept.encode()) <= size
     assert text.startswith(kept) if direction is Direction.HEAD else text.endswith(kept)
+
+
+@given(st.text(alphabet="aé\n", max_size=80), st.integers(1, 10), st.integers(4, 40))
+def test_an_excerpt_is_beginning_and_end_and_says_which_lines(text: str, lines: int, size: int) -> None:
+    shown = excerpt(text, OutputLimits(max_lines=lines, max_bytes=size))
+    if shown.part is None:
+        assert shown.text == text
+        return
+    found = re.fullmatch(r"(?:(.*)\n\n\.\.\.(?: (\d+) lines left out \.\.\.)?\n\n)?(.*)", shown.text, re.DOTALL)
+    assert found is not None
+    head, left_out, end = found.groups()
+    begun = 0 if head is None else head.count("\n") + 1
+    first, total = text.count("\n") - end.count("\n") + 1, len(text.removesuffix("\n").split("\n"))
+    assert text.startswith(head or "") and text.endswith(end)
+    assert begun + end.count("\n") < lines and len(f"{head or ''}{end}".encode()) <= size
+    assert shown.part == f"lines {f'1-{begun} and ' if begun else ''}{first}-{total} of {total}"
+    assert int(left_out or 0) == (max(first - 1 - begun, 0) if begun else 0)

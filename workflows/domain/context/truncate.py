@@ -40,6 +40,13 @@ class Tail(NamedTuple):
     cut: bool
 
 
+class Excerpt(NamedTuple):
+    """What is shown of a text; `part`: which of its lines, None: all as they are."""
+
+    text: str
+    part: str | None = None
+
+
 def truncate(text: str, limits: OutputLimits, direction: Direction = Direction.HEAD) -> Truncated | None:
     """Whole lines from one end of `text` within the limits; None when it fits. A final newline begins one more line. A
     first line over the byte limit leaves nothing."""
@@ -68,6 +75,24 @@ def tail(text: str, limits: OutputLimits) -> Tail:
         kept.append(line)
         left -= _size(line) + newline
     return Tail("\n".join(reversed(kept)), cut=True)
+
+
+def excerpt(begin: str, limits: OutputLimits, *, end: str | None = None, lines: int | None = None) -> Excerpt:
+    """A text's first lines, in a fifth of the limits, and its last ones in the rest. `begin` and `end`: as much of it
+    as is needed (no `end`: `begin` is all of it); `lines`: how many line breaks it has."""
+    if end is None and begin.count("\n") < limits.max_lines and _size(begin) <= limits.max_bytes:
+        return Excerpt(begin)
+    end, breaks = begin if end is None else end, begin.count("\n") if lines is None else lines
+    fifth = OutputLimits(max_lines=limits.max_lines // 5, max_bytes=limits.max_bytes // 5)
+    head, size = _take_fitting(begin.split("\n"), fifth)
+    rest = OutputLimits(max_lines=limits.max_lines - len(head), max_bytes=limits.max_bytes - size - 1)
+    last = tail(end, rest).text
+    first, total = breaks - last.count("\n") + 1, breaks + (not end.endswith("\n"))
+    if not head:
+        return Excerpt(last, f"lines {first}-{total} of {total}")
+    gap = f"... {left_out} lines left out ..." if (left_out := first - 1 - len(head)) > 0 else "..."
+    text = "\n".join((*head, "", gap, "", last))
+    return Excerpt(text, f"lines 1-{len(head)} and {first}-{total} of {total}")
 
 
 def _take_fitting(lines: list[str], limits: OutputLimits) -> tuple[list[str], int]:

@@ -16,6 +16,7 @@ from activities.shell import spool
 from activities.shell.command_exit import wait_for_exit
 from activities.shell.launch import launch
 from activities.shell.lease import CallDirectory
+from activities.shell.pipe_statuses import record_statuses
 from activities.shell.shell_requests import shell_requests
 from activities.shell.supervisor.command_spec import CommandSpec
 from activities.tools.arguments import Params
@@ -119,10 +120,11 @@ class BashTool(BuiltInTool[BashParams]):
         return await asyncio.to_thread(build_output, params.command, end, directory, context)
 
     async def _start_command(self, params: BashParams, plan: Plan, context: ToolContext) -> None:
+        directory = CallDirectory.of(context.workspace, context.call)
         environment = {**await asyncio.to_thread(context.environment), **plan.effect.environment}
         await context.fence()
-        spec = self._command_spec(params, plan, environment, context.call)
-        await launch(CallDirectory.of(context.workspace, context.call), spec)
+        environment |= await asyncio.to_thread(record_statuses, params.command, directory)
+        await launch(directory, self._command_spec(params, plan, environment, context.call))
 
     def _command_spec(self, params: BashParams, plan: Plan, environment: dict[str, str], call: PartId) -> CommandSpec:
         faults = {name: armed_action(name, call) for name in _FAILPOINTS}

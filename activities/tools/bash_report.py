@@ -8,6 +8,7 @@ from pydantic import JsonValue
 
 from activities.shell import spool
 from activities.shell.lease import CallDirectory, CommandEnd, EndCause, Lease
+from activities.shell.pipe_statuses import hidden_failure
 from activities.tools.tool import Output, ToolContext
 from prompts import render_prompt
 from workflows.domain.errors import ToolError
@@ -34,7 +35,10 @@ def build_output(command: str, end: CommandEnd, directory: CallDirectory, contex
         spool.preserve(directory.spool, path)
         metadata["outputPath"] = str(path)
         text = f"{render_prompt('tools/truncated', part=shown.part, path=str(path))}\n\n{text}"
-    if notes := _notes(end):
+    hidden = None if end.cause else hidden_failure(directory)
+    if hidden:
+        metadata["pipeline"] = hidden
+    if notes := _notes(end, hidden):
         text = "\n".join((f"{text}\n\n<shell_metadata>", *notes, "</shell_metadata>"))
     return Output(title=command, output=text, metadata=metadata, truncated=cut)
 
@@ -65,8 +69,10 @@ def _failure_message(end: CommandEnd) -> str | None:
     return None
 
 
-def _notes(end: CommandEnd) -> list[str]:
+def _notes(end: CommandEnd, hidden: str | None) -> list[str]:
     notes = [_cause(end)] if (end.cause or end.status) and not _failure_message(end) else []
+    if hidden:
+        notes.append(f"exit codes of the last pipeline's programs: {hidden}")
     if end.write_error:
         notes.append(f"A part of the output could not be kept: {end.write_error}")
     return notes
@@ -87,6 +93,8 @@ def _cause(end: CommandEnd) -> str:
 
 def _exit_code(status: int) -> str:
     """The exit code, with the signal that the shell encodes in it."""
+    if status == 128 + signal.SIGPIPE:
+        return f"exit code {status} (SIGPIPE: what it wrote was not read any more, which is no failure)"
     known = status - 128 in set(signal.Signals)
     return f"exit code {status} ({_name(status - 128)})" if known else f"exit code {status}"
 

@@ -286,6 +286,46 @@ async def test_a_killed_part_of_a_command_is_named_with_the_exit_code(world: Bas
     assert output.output.endswith("<shell_metadata>\nexit code 137 (SIGKILL)\n</shell_metadata>")
 
 
+@pytest.mark.parametrize(
+    ("command", "note"),
+    [
+        ("(echo a; exit 3) | tail -1", "exit codes of the last pipeline's programs: 3 | 0\n"),
+        (
+            "set -euo pipefail; IFS=,; (echo a; exit 3) 2>&1 | cat | head -n 1 2>&1",
+            "exit code 3\nexit codes of the last pipeline's programs: 3 | 0 | 0\n",
+        ),
+        ("echo a; (exit 2) |\n tail", "exit codes of the last pipeline's programs: 2 | 0\n"),
+        (
+            "set -o pipefail; yes a | head -1",
+            "exit code 141 (SIGPIPE: what it wrote was not read any more, which is no failure)\n",
+        ),
+    ],
+)
+async def test_the_codes_that_head_and_tail_hide_are_named(world: BashRig, command: str, note: str) -> None:
+    output = await world.run(command)
+    assert output.output == f"a\n\n\n<shell_metadata>\n{note}</shell_metadata>"
+    assert str(output.metadata.get("pipeline", "141")) in note
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "yes a | head -1",
+        "echo a | tail -1",
+        "(echo a; exit 3) | cat",
+        "(exit 3) | tail; echo a",
+        "trap 'echo a' EXIT; (exit 3) | tail -1",
+        "true | tail; bash -c 'echo ${BASH_ENV-a}' | tail -1",
+    ],
+)
+async def test_nothing_is_said_of_other_codes_and_the_flow_is_the_commands_own(world: BashRig, command: str) -> None:
+    assert (await world.run(command)).output == "a\n"
+
+
+async def test_an_error_of_syntax_reads_as_without_us(world: BashRig) -> None:
+    assert "line 1: `echo (; false | tail'" in (await world.run("echo (; false | tail")).output
+
+
 async def test_an_exit_code_that_means_no_signal_is_only_a_number(world: BashRig) -> None:
     assert "exit code 255\n" in (await world.run("exit 255")).output
 

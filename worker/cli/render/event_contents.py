@@ -32,7 +32,7 @@ class CallContent(StoredCall):
             return "not called"
         if self.display.kind is not DisplayKind.EXECUTE or self.outcome is None or "exit" not in self.outcome.metadata:
             return None
-        code = self.outcome.metadata["exit"]
+        code = self.outcome.metadata.get("pipeline", self.outcome.metadata["exit"])
         return "ended early" if code is None else f"exit {code}" if code else None
 
     @property
@@ -68,7 +68,7 @@ class CallContent(StoredCall):
 _METADATA: Final = re.compile(
     r"\n*<shell_metadata>\n(?P<notes>(?:(?!<shell_metadata>)[\s\S])*)\n</shell_metadata>\s*\Z"
 )
-_EXIT_CODE: Final = re.compile(r"exit code -?\d+(?: \(\S+\))?\n?")  # shown beside the command
+_EXIT_CODE: Final = re.compile(r"exit code -?\d+(?: \([^)]+\))?\n?")  # shown beside the command
 
 
 def _format_notes(found: re.Match[str]) -> str:

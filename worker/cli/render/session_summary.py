@@ -144,7 +144,7 @@ class SessionSummary:
         if call.tool == STRUCTURED_OUTPUT and state is CallState.DONE and self._is_own(seen):
             turn.result = json.dumps(call.arguments, ensure_ascii=False)
         if call.display.kind is DisplayKind.EXECUTE:
-            failed = state is CallState.DONE and metadata.get("exit") not in (None, 0)
+            failed = state is CallState.DONE and metadata.get("pipeline", metadata.get("exit")) not in (None, 0)
             turn.commands[self._name + call.label][CallState.FAILED if failed else state] += 1
         if call.display.kind is DisplayKind.EDIT and state is CallState.DONE:
             turn.added[call.label] += 0  # listed in any case

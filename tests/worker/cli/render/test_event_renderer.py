@@ -453,6 +453,15 @@ def test_a_command_that_fails_has_a_cross_and_its_exit_code(
     assert printed(capsys).splitlines() == shown
 
 
+def test_a_failure_that_the_end_of_a_pipeline_hides_is_shown(renderer: EventRenderer, capsys: Capture) -> None:
+    note = "<shell_metadata>\nexit codes of the last pipeline's programs: 1 | 0\n</shell_metadata>"
+    made = call("bash", {"command": "make"}, output=note, metadata={"exit": 0, "pipeline": "1 | 0"})
+
+    renderer.on_event(seen(finished(), prt_1=made))
+
+    assert printed(capsys).splitlines()[0] == "✗ bash  make (exit 1 | 0)"
+
+
 def test_a_call_that_could_not_be_made_is_named_with_what_is_wrong(renderer: EventRenderer, capsys: Capture) -> None:
     made = call("invalid", {"tool": "fly", "error": "no such tool"}, title="Invalid Tool", output="x")
 

@@ -81,8 +81,8 @@ class WrittenLog:
     def calls(self, content: JsonValue, state: str = "done", of: SessionId = ROOT) -> None:
         self.happens(CallFinished(call=PartId("prt_1"), state=state, seal=""), of=of, prt_1=content)
 
-    def runs(self, command: str, exit: int = 0) -> None:
-        self.calls(call("bash", {"command": command}, title=command, metadata={"exit": exit}))
+    def runs(self, command: str, exit: int = 0, **metadata: JsonValue) -> None:
+        self.calls(call("bash", {"command": command}, title=command, metadata={"exit": exit, **metadata}))
 
     def asks(self, command: str) -> None:
         raised = AskRaised(ask=ASK, call=PartId("prt_1"), permission="bash", digest="")
@@ -132,6 +132,7 @@ def test_the_summary_shows_what_was_done_on_one_page(log: WrittenLog) -> None:
     change: JsonValue = {"filediff": {"additions": 3, "deletions": 1}}
     log.calls(call("edit", {"filePath": "a.py"}, title="a.py", metadata=change))
     log.runs("pytest -q", exit=1)
+    log.runs("pytest -q", pipeline="1 | 0")
     log.runs("pytest -q")
     log.answers("All tests pass.")
     log.ends()
@@ -146,9 +147,9 @@ def test_the_summary_shows_what_was_done_on_one_page(log: WrittenLog) -> None:
         "",
         f"Turn 1 · {at} · 1 min · done",
         "  > make the tests pass (ada@here)",
-        "  did      read 2, bash 2, edit",
+        "  did      bash 3, read 2, edit",
         "           changed a.py (+3 −1)",
-        "           ran pytest -q (2 times, 1 failed)",
+        "           ran pytest -q (3 times, 2 failed)",
         "  said     All tests pass.",
         "  used     1 step · 1,200 tokens · $0.0100",
         "",

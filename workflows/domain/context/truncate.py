@@ -1,6 +1,5 @@
 """Shortens long tool output for the model (opencode.md 3.4, 5.1)."""
 
-from enum import StrEnum
 from itertools import islice
 from typing import NamedTuple
 
@@ -14,30 +13,14 @@ class OutputLimits(Value):
     max_bytes: int = 51_200
 
 
-class Direction(StrEnum):
-    HEAD = "head"
-    TAIL = "tail"
-
-
 class Truncated(NamedTuple):
     """The kept text, and one line on how much was removed."""
 
     kept: str
     marker: str
-    direction: Direction = Direction.HEAD
 
     def with_message(self, message: str) -> str:
-        pieces = [self.kept, self.marker, message]
-        if self.direction is Direction.TAIL:
-            pieces = [self.marker, message, self.kept]
-        return "\n\n".join(pieces)
-
-
-class Tail(NamedTuple):
-    """`cut`: whether there was anything before it."""
-
-    text: str
-    cut: bool
+        return "\n\n".join([self.kept, self.marker, message])
 
 
 class Excerpt(NamedTuple):
@@ -47,24 +30,22 @@ class Excerpt(NamedTuple):
     part: str | None = None
 
 
-def truncate(text: str, limits: OutputLimits, direction: Direction = Direction.HEAD) -> Truncated | None:
-    """Whole lines from one end of `text` within the limits; None when it fits. A final newline begins one more line. A
-    first line over the byte limit leaves nothing."""
+def truncate(text: str, limits: OutputLimits) -> Truncated | None:
+    """The first whole lines within the limits; None when all fit. A final newline begins one more line. A first line
+    over the byte limit leaves nothing."""
     lines, total = text.split("\n"), _size(text)
     if len(lines) <= limits.max_lines and total <= limits.max_bytes:
         return None
-    wanted = lines if direction is Direction.HEAD else lines[::-1]
-    kept, size = _take_fitting(wanted, limits)
+    kept, size = _take_fitting(lines, limits)
     removed = f"{len(lines) - len(kept)} lines" if len(kept) == limits.max_lines else f"{total - size} bytes"
-    ordered = kept if direction is Direction.HEAD else kept[::-1]
-    return Truncated("\n".join(ordered), f"...{removed} truncated...", direction)
+    return Truncated("\n".join(kept), f"...{removed} truncated...")
 
 
-def tail(text: str, limits: OutputLimits) -> Tail:
+def tail(text: str, limits: OutputLimits) -> str:
     """The last lines within both limits, in UTF-8 bytes; of a too long last line, its last bytes. A final newline
     counts as one more, empty line."""
     if text.count("\n") < limits.max_lines and _size(text) <= limits.max_bytes:
-        return Tail(text, cut=False)
+        return text
     kept: list[str] = []
     left = limits.max_bytes
     for line in reversed(text.rsplit("\n", limits.max_lines)[-limits.max_lines :]):
@@ -74,7 +55,7 @@ def tail(text: str, limits: OutputLimits) -> Tail:
             break
         kept.append(line)
         left -= _size(line) + newline
-    return Tail("\n".join(reversed(kept)), cut=True)
+    return "\n".join(reversed(kept))
 
 
 def excerpt(begin: str, limits: OutputLimits, *, end: str | None = None, lines: int | None = None) -> Excerpt:
@@ -86,7 +67,7 @@ def excerpt(begin: str, limits: OutputLimits, *, end: str | None = None, lines: 
     fifth = OutputLimits(max_lines=limits.max_lines // 5, max_bytes=limits.max_bytes // 5)
     head, size = _take_fitting(begin.split("\n"), fifth)
     rest = OutputLimits(max_lines=limits.max_lines - len(head), max_bytes=limits.max_bytes - size - 1)
-    last = tail(end, rest).text
+    last = tail(end, rest)
     first, total = breaks - last.count("\n") + 1, breaks + (not end.endswith("\n"))
     if not head:
         return Excerpt(last, f"lines {first}-{total} of {total}")

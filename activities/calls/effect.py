@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Final
 
@@ -153,6 +153,7 @@ class CallEffects:
         row, environment, prepared = await calls.take(self.database, call)
         turn_config = await self.database.turn_configs.get(self.database, environment.turn_config)
         turn = self.loader.turn_context(turn_config)
+        turn = replace(turn, limits=turn.limits.within(row.room))
         if row.ordered_by is not None and row.asked_by is not None:
             turn = turn.open_to(str(row.arguments.get("subagent_type")))
         context = self.context(row, turn, environment.environment, fence)

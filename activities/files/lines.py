@@ -18,12 +18,12 @@ _TRUNCATED_MARK: Final = f"... (line truncated to {LINE_LIMIT} chars)"
 @dataclass(frozen=True)
 class Window:
     """Lines from line `first` on, without their endings. `total`: None when the file is longer than MAX_SCANNED_BYTES.
-    `capped`: BYTE_LIMIT ended the window."""
+    `capped`: the limit in bytes, where that ended the window."""
 
     first: int
     lines: tuple[str, ...]
     total: int | None
-    capped: bool = False
+    capped: int | None = None
 
     @property
     def last(self) -> int:
@@ -34,17 +34,18 @@ class Window:
         return self.total is not None and self.last >= self.total
 
 
-def read_window(file: BufferedReader, first: int, limit: int) -> Window:
-    """Up to `limit` lines from line `first` (from 1) of a file positioned at its beginning."""
+def read_window(file: BufferedReader, first: int, limit: int, max_bytes: int = BYTE_LIMIT) -> Window:
+    """Up to `limit` lines, of BYTE_LIMIT at most, from line `first` (from 1) of a file positioned at its beginning."""
     skipped = _skip_lines(file, first - 1)
     if skipped is None or skipped < first - 1:
         return Window(first, (), skipped)
-    lines, capped = _read_lines(file, limit)
+    max_bytes = min(max_bytes, BYTE_LIMIT)
+    lines, capped = _read_lines(file, limit, max_bytes)
     if first == 1 and lines:
         lines[0] = lines[0].removeprefix(BOM)
     rest = _count_remaining_lines(file)
     total = None if rest is None else skipped + len(lines) + rest
-    return Window(first, tuple(lines), total, capped)
+    return Window(first, tuple(lines), total, max_bytes if capped else None)
 
 
 def _skip_lines(file: BufferedReader, count: int) -> int | None:
@@ -64,8 +65,8 @@ def _skip_lines(file: BufferedReader, count: int) -> int | None:
     return count
 
 
-def _read_lines(file: BufferedReader, limit: int) -> tuple[list[str], bool]:
-    """The lines, and whether BYTE_LIMIT ended them."""
+def _read_lines(file: BufferedReader, limit: int, max_bytes: int) -> tuple[list[str], bool]:
+    """The lines, at least one if there is one, and whether `max_bytes` ended them."""
     lines: list[str] = []
     size, at = -1, file.tell()
     while len(lines) < limit and at <= MAX_SCANNED_BYTES:
@@ -74,7 +75,7 @@ def _read_lines(file: BufferedReader, limit: int) -> tuple[list[str], bool]:
             break
         line = truncate_line(decode_lossy(raw.removesuffix(b"\n").removesuffix(b"\r")))
         size += 1 + len(line.encode())
-        if size > BYTE_LIMIT:
+        if size > max_bytes and lines:
             file.seek(at)
             return lines, True
         lines.append(line)

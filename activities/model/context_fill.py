@@ -2,11 +2,18 @@
 
 from collections.abc import Collection
 from itertools import takewhile
+from typing import Final
 
-from activities.model.context_split import estimate_results, estimate_tokens
+from activities.model.context_split import estimate_results, estimate_tokens, tail_budget
+from activities.store.calls import CallRow
+from workflows.domain.config.config import Compaction
 from workflows.domain.context_window import overflows
+from workflows.domain.effects import Recovery
 from workflows.domain.ids import PartId
 from workflows.domain.messages import AssistantMessage, ContextSummary, Transcript
+
+_RESULT_BYTES: Final = 3  # of a token: the fourth is for line numbers, paths and notes around what a result shows
+_LEAST_ROOM: Final = 1_000  # bytes
 
 
 def answers_of(transcript: Transcript) -> list[AssistantMessage]:
@@ -30,6 +37,15 @@ def context_tokens(transcript: Transcript, cleared: Collection[PartId] = (), fre
         return estimate_tokens(transcript, cleared)
     later = transcript[transcript.index(answer) + 1 :]
     return max(answer.body.tokens.context - freed, 0) + estimate_results(answer) + estimate_tokens(later)
+
+
+def share_room(calls: tuple[CallRow, ...], used: int, usable: int, compaction: Compaction) -> tuple[CallRow, ...]:
+    """An answer's calls, each with its share of the room for their results: what the window has left beside the `used`
+    tokens, or what a compaction would keep of it, if that is more. Results of edits are short."""
+    room = max(usable - used, tail_budget(usable, compaction)) * _RESULT_BYTES
+    sharing = sum(call.recovery is not Recovery.RECONCILABLE for call in calls) or 1
+    share = max(room // sharing, _LEAST_ROOM) if usable else None
+    return tuple(call.model_copy(update={"room": share}) for call in calls)
 
 
 def _newest_counted(transcript: Transcript) -> AssistantMessage | None:

@@ -15,7 +15,7 @@ from activities.failpoints import failpoint
 from activities.files.named_files import resolve_references
 from activities.model.answer import AnswerStream
 from activities.model.attempt import Attempt, Attempts, rest_of_pause
-from activities.model.context_fill import context_tokens, is_full
+from activities.model.context_fill import context_tokens, is_full, share_room
 from activities.model.endpoints import EndpointResolver, ResolvedModel
 from activities.model.ordered_step import files_answer, shell_answer, subtask_answer
 from activities.model.port import ModelRequest
@@ -150,10 +150,12 @@ class Model:
                 request, attempt.generation.message, begun.toolset, context, self.planner, mentions, offered
             )
             answer = await self.answers.get(attempt, model, begun.question, agent, preparer.prepare)
-            body = answer.body.model_copy(update={"prefix": begun.prefix})
+            body, settings = answer.body.model_copy(update={"prefix": begun.prefix}), config.config.compaction
+            used = body.tokens.context or context_tokens(view.transcript, view.cleared, view.freed)
+            calls = share_room(answer.calls, used, model.usable(settings), settings)
             stored = await attempt.store(
                 answer.model_copy(
-                    update={"reminders_seal": view.reminders_seal, "body": body, "calls": in_order(answer.calls)}
+                    update={"reminders_seal": view.reminders_seal, "body": body, "calls": in_order(calls)}
                 )
             )
         if isinstance(stored, TurnOver):

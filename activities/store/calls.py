@@ -34,15 +34,15 @@ _QUERIES: Final = Queries("calls")
 
 _PREPARED_COLUMNS: Final = (
     *("id", "session", "turn", "step", "message", "position", "provider_id", "tool", "recovery", "digest"),
-    *("loop_digest", "ordered_by", "ordered_part", "mentioned_by"),
+    *("loop_digest", "room", "ordered_by", "ordered_part", "mentioned_by"),
 )
 
 
 class CallRow(Value):
     """A row of the ledger. `plan` is None when planning failed: the claim plans again and reports the error.
-    `ordered_by`: the prompt whose `ordered_part` it is, a subtask or a file; None: a model has asked for it.
-    `mentioned_by`: the prompt that mentions the agent it would give work to. `waits_for`: positions of earlier calls of
-    its answer."""
+    `room`: bytes that its result may have. `ordered_by`: the prompt whose `ordered_part` it is, a subtask or a file;
+    None: a model has asked for it. `mentioned_by`: the prompt that mentions the agent it would give work to.
+    `waits_for`: positions of earlier calls of its answer."""
 
     id: PartId
     session: SessionId
@@ -58,6 +58,7 @@ class CallRow(Value):
     plan: Plan | None
     digest: str | None
     loop_digest: str
+    room: int | None = None
     ordered_by: MessageId | None = None
     ordered_part: int | None = None
     mentioned_by: MessageId | None = None

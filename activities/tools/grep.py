@@ -1,7 +1,7 @@
 """grep: lines that match a regular expression."""
 
 import asyncio
-from itertools import groupby
+from itertools import accumulate, groupby
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +22,7 @@ from workflows.domain.errors import ToolError
 
 MAX_MATCHES: Final = 100  # matching lines (opencode.md 7.2)
 _MAX_COUNTED: Final = 500  # files, where no line matches
+_AROUND: Final = 20  # bytes with each match
 _TRUNCATED_NOTICE: Final = "(Results truncated. Consider using a more specific path or pattern.)"
 
 
@@ -52,7 +53,10 @@ class GrepTool(BuiltInTool[GrepParams]):
             raise ToolError(f"grep path does not exist: {where}")
         is_shown, workspace = context.turn.search_filter(where), context.workspace
         found = await ripgrep.search_lines(where, params.pattern, params.include, is_shown, MAX_MATCHES + 1)
-        shown, truncated = found[:MAX_MATCHES], len(found) > MAX_MATCHES
+        sizes = accumulate(len(match.text.encode()) + _AROUND for match in found[:MAX_MATCHES])
+        limit = context.turn.limits.max_bytes
+        shown = [match for match, size in zip(found, sizes, strict=False) if size <= limit] or found[:1]
+        truncated = len(shown) < len(found)
         if shown:
             text = _format_matches(shown, truncated, workspace)
         else:

@@ -62,11 +62,12 @@ class ReadTool(BuiltInTool[ReadParams]):
 
     async def run(self, params: ReadParams, plan: Plan, context: ToolContext) -> Output:
         path = Path(plan.targets[0].path)
-        output = await asyncio.to_thread(_read, path, params, context.workspace)
+        output = await asyncio.to_thread(_read, path, params, context.turn)
         return await attach_instructions(output, path, context)
 
 
-def _read(path: Path, params: ReadParams, workspace: Workspace) -> Output:
+def _read(path: Path, params: ReadParams, turn: TurnContext) -> Output:
+    workspace = turn.workspace
     match locate(str(path), workspace).kind:
         case PathKind.MISSING:
             raise ToolError(_not_found(path))
@@ -79,7 +80,7 @@ def _read(path: Path, params: ReadParams, workspace: Workspace) -> Output:
             return _attachment(path, file.read(MAX_ATTACHMENT_BYTES + 1), media, workspace)
         if is_binary(head, path):
             raise ToolError(f"Cannot read binary file: {path}")
-        return _text(path, read_window(file, params.first, params.limit), workspace)
+        return _text(path, read_window(file, params.first, params.limit, turn.limits.max_bytes), workspace)
 
 
 def _not_found(path: Path) -> str:
@@ -134,10 +135,11 @@ def _footer(shown: Window) -> str:
     following = f"Use offset={shown.last + 1} to continue."
     if shown.complete:
         return f"(End of file - total {shown.total} lines)"
-    if shown.capped:
-        return f"(Output capped at {BYTE_LIMIT // 1024} KB. Showing lines {shown.first}-{shown.last}. {following})"
     total = "" if shown.total is None else f" of {shown.total}"
-    return f"(Showing lines {shown.first}-{shown.last}{total}. {following})"
+    if shown.capped == BYTE_LIMIT:
+        return f"(Output capped at {BYTE_LIMIT // 1024} KB. Showing lines {shown.first}-{shown.last}. {following})"
+    room = ": there is no room for more" if shown.capped else ""
+    return f"(Showing lines {shown.first}-{shown.last}{total}{room}. {following})"
 
 
 def _directory(path: Path, params: ReadParams, workspace: Workspace) -> Output:

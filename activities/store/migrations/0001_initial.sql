@@ -326,6 +326,7 @@ CREATE TABLE call (                                 -- the ledger
     plan         json,                              -- requests and effect, as last planned; none when planning failed
     digest       text,                              -- of the plan's effect
     loop_digest  text        NOT NULL,              -- digest of tool and arguments, for the loop guard
+    room         integer,                           -- bytes that its result may have, of what the window had left; none: any
     revision     integer     NOT NULL DEFAULT 0,    -- counts drifts: asks belong to one
     state        text        NOT NULL DEFAULT 'prepared'
                  CHECK (state IN ('prepared', 'claimed', 'done', 'failed', 'unknown', 'cancelled', 'refused')),

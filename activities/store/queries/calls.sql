@@ -1,9 +1,9 @@
 -- name: prepare
 -- Add a prepared call to the ledger.
 INSERT INTO call (id, session, turn, step, position, message, provider_id, tool, arguments, salt, recovery, display,
-                  plan, digest, loop_digest, ordered_by, ordered_part, mentioned_by, waits_for)
+                  plan, digest, loop_digest, room, ordered_by, ordered_part, mentioned_by, waits_for)
 VALUES (%(id)s, %(session)s, %(turn)s, %(step)s, %(position)s, %(message)s, %(provider_id)s, %(tool)s,
-        %(arguments)s, %(salt)s, %(recovery)s, %(display)s, %(plan)s, %(digest)s, %(loop_digest)s,
+        %(arguments)s, %(salt)s, %(recovery)s, %(display)s, %(plan)s, %(digest)s, %(loop_digest)s, %(room)s,
         %(ordered_by)s, %(ordered_part)s, %(mentioned_by)s, %(waits_for)s)
 
 -- name: get

@@ -54,7 +54,17 @@ def test_a_long_line_of_any_characters_is_cut(tmp_path: Path) -> None:
 def test_the_line_that_no_longer_fits_is_the_next_one(tmp_path: Path) -> None:
     (tmp_path / "file").write_text(f"{'y' * 1000}\n" * 80)
     shown = seen(tmp_path / "file")
-    assert (shown.last, shown.capped, shown.total) == (BYTE_LIMIT // 1001, True, 80)
+    assert (shown.last, shown.capped, shown.total) == (BYTE_LIMIT // 1001, BYTE_LIMIT, 80)
+
+
+def test_a_window_may_have_less_bytes_but_shows_a_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text(f"{'y' * 1000}\n" * 80)
+    with (tmp_path / "file").open("rb") as file:
+        shown = read_window(file, 1, 80, 5000)
+        file.seek(0)
+        one = read_window(file, 3, 80, 10)
+    assert (shown.last, shown.capped, shown.total) == (4, 5000, 80)
+    assert (one.first, one.last, one.total) == (3, 3, 80)
 
 
 def test_a_huge_file_is_never_read_whole(tmp_path: Path) -> None:

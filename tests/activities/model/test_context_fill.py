@@ -1,16 +1,21 @@
 """When a context is full, and what is done about it."""
 
+from typing import Any
+
 import pytest
 
 from activities.model import context_fill
 from activities.model.compaction_plan import NoRemedy, ShortenedPrompts, plan_compaction
-from activities.model.context_fill import context_tokens
+from activities.model.context_fill import context_tokens, share_room
 from activities.model.context_split import ContextSplit
 from activities.model.prompt_shortening import shown_text
 from activities.model.summary_check import find_summary_flaw
 from activities.model.text_shortening import share_out, shorten
+from activities.store.calls import CallRow
 from activities.store.compactions import ShownPrompt
 from activities.store.model_answers import NewAnswer, NewPart
+from activities.tools.registry import TOOLS
+from activities.tools.tool import Tool
 from tests.activities.model.test_hostile_conversation import answer, call, prompt, summary
 from workflows.domain.config.config import Compaction
 from workflows.domain.ids import MessageId, PartId
@@ -38,6 +43,39 @@ def test_results_and_prompts_behind_the_newest_answer_count() -> None:
     before = (said(40), answered(900, call("x" * 400)), said(200))
 
     assert context_tokens(before) == 1050 and is_full(before, 1050) and not is_full(before, 1051)
+
+
+@pytest.mark.parametrize(
+    ("calls", "used", "usable", "room"),
+    [
+        ("read", 10_000, 100_000, 270_000),  # three bytes for each token that is left
+        ("read read grep", 10_000, 100_000, 90_000),
+        ("edit edit read write", 10_000, 100_000, 270_000),  # what an edit says is short
+        ("edit edit", 10_000, 100_000, 270_000),
+        ("read", 19_500, 20_000, 15_000),  # at least what a compaction would keep
+        ("read " * 20, 19_500, 20_000, 1_000),
+        ("read", 19_500, 0, None),  # of a window that is not known
+    ],
+)
+def test_the_results_of_an_answer_share_what_the_window_has_left(
+    calls: str, used: int, usable: int, room: int | None
+) -> None:
+    rows = tuple(row(TOOLS[name]) for name in calls.split())
+
+    assert {each.room for each in share_room(rows, used, usable, Compaction())} == {room}
+
+
+def row(tool: Tool[Any]) -> CallRow:
+    ids = {
+        "id": "prt_1",
+        "session": "ses_1",
+        "turn": "trn_1",
+        "message": "msg_1",
+        "provider_id": "c",
+        "loop_digest": "d",
+    }
+    given = {"step": 1, "position": 0, "arguments": {}, "display": {}, "plan": None, "digest": None}
+    return CallRow.model_validate({**ids, **given, "tool": tool.name, "recovery": tool.recovery})
 
 
 def test_results_that_are_cleared_do_not_count_nor_does_what_the_newest_answer_still_had_of_them() -> None:

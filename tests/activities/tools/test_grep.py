@@ -6,9 +6,11 @@ from activities.files.workspace import Workspace
 from activities.tools.grep import GrepParams, GrepTool
 from activities.turn_context import TurnContext
 from tests.activities.tools.tool_calls import call, make_context
+from workflows.domain.context.truncate import OutputLimits
 from workflows.domain.errors import ToolError
 from workflows.domain.permissions.rules import Action, Rule, from_config
 
+ROOM = OutputLimits(max_bytes=1_000)
 SECRETS = Rule(permission="read", pattern="*.env", action=Action.DENY)
 
 
@@ -107,6 +109,18 @@ async def test_a_file_outside_keeps_its_whole_path(workspace: Workspace) -> None
     (workspace.directory.parent / "a.txt").write_text("needle\n")
     output = await call(GrepTool(), workspace, pattern="needle", path="../a.txt")
     assert output.output == f"Found 1 matches\n{workspace.directory.parent}/a.txt:\n  Line 1: needle"
+
+
+@pytest.mark.parametrize(("length", "shown"), [(200, 4), (1900, 1)])
+async def test_matches_for_which_there_is_no_room_are_said_to_be_left_out(
+    workspace: Workspace, length: int, shown: int
+) -> None:
+    (workspace.directory / "a.txt").write_text(f"needle {'x' * length}\n" * 9)
+    turn = TurnContext(workspace, limits=ROOM)
+    plan = await GrepTool().plan(GrepParams(pattern="needle"), turn)
+    output = await GrepTool().run(GrepParams(pattern="needle"), plan, make_context(workspace, turn=turn))
+    assert output.output.startswith(f"Found {shown} matches (more matches available)\n")
+    assert output.output.count("needle") == shown and "(Results truncated. " in output.output
 
 
 async def test_an_empty_pattern_is_an_error(workspace: Workspace) -> None:

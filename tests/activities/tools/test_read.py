@@ -7,7 +7,8 @@ from activities.files.workspace import Workspace
 from activities.tools.read import MAX_ATTACHMENT_BYTES, ReadParams, ReadTool
 from activities.tools.tool import Output
 from activities.turn_context import TurnContext
-from tests.activities.tools.tool_calls import call
+from tests.activities.tools.tool_calls import call, make_context
+from workflows.domain.context.truncate import OutputLimits
 from workflows.domain.errors import ToolError
 
 
@@ -49,6 +50,14 @@ async def test_a_file_too_large_to_count_is_shown_without_a_total(workspace: Wor
     assert "(Showing lines 1-1. Use offset=2 to continue.)" in output.output
     with pytest.raises(ToolError, match="very large file"):
         await read(workspace, "huge.log", offset=9)
+
+
+async def test_lines_for_which_there_is_no_room_are_said_to_be_left_out(workspace: Workspace) -> None:
+    (workspace.directory / "a.txt").write_text(f"{'x' * 99}\n" * 100)
+    turn = TurnContext(workspace, limits=OutputLimits(max_bytes=1_000))
+    params = ReadParams.model_validate({"filePath": "a.txt", "offset": 11})
+    output = await ReadTool().run(params, await ReadTool().plan(params, turn), make_context(workspace, turn=turn))
+    assert "(Showing lines 11-20 of 100: there is no room for more. Use offset=21 to continue.)" in output.output
 
 
 async def test_an_empty_file_has_no_lines(workspace: Workspace) -> None:

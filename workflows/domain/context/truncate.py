@@ -12,6 +12,10 @@ class OutputLimits(Value):
     max_lines: int = 2000
     max_bytes: int = 51_200
 
+    def within(self, room: int | None) -> "OutputLimits":
+        """With no more than `room` bytes."""
+        return self if room is None else self.model_copy(update={"max_bytes": min(self.max_bytes, room)})
+
 
 class Truncated(NamedTuple):
     """The kept text, and one line on how much was removed."""

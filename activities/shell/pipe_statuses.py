@@ -6,7 +6,7 @@ from typing import Final
 
 from activities.shell.lease import CallDirectory
 
-_HIDES: Final = re.compile(r"\|&?\s*(?:head|tail)\b(?:[^|;&\n]|[<>]&|&>)*$")
+_HIDES: Final = re.compile(r"\|&?\s*(?:head|tail)\b(?:[^|;&\n]|(?<=[<>])&|&(?=>))*$")
 _SCRIPT: Final = "bash_env"
 _STATUSES: Final = "statuses"
 _READER_ENDED: Final = "141"  # by SIGPIPE: a program wrote what nothing reads any more, and has not failed

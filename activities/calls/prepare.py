@@ -22,6 +22,7 @@ from workflows.domain.effects import Plan, input_digest
 from workflows.domain.errors import ToolError
 from workflows.domain.ids import MessageId, PartId, Prefix
 from workflows.domain.messages import RequestedCall
+from workflows.domain.permissions.loop_guard import Recent, loop_digest
 from workflows.domain.wire import GenerateRequest
 
 MAX_ARGUMENT_DEPTH: Final = 100  # levels of arguments
@@ -38,6 +39,7 @@ class CallPreparer:
     tools: Toolset
     turn: TurnContext
     planner: Planner | None = None
+    recent: Recent = ()
     mentions: Mapping[str, MessageId] = field(default_factory=dict)  # names in the newest prompts
     offered: Sequence[str] = ()  # the tools that the model was offered
     edits: list[EarlierEdit] = field(default_factory=list)  # of the answer, so far
@@ -65,7 +67,7 @@ class CallPreparer:
             display=tool.display.model_copy(update={"mended": mended}),
             plan=plan,
             digest=plan.effect.digest if plan else None,
-            loop_digest=input_digest(name, arguments),
+            loop_digest=loop_digest(input_digest(name, arguments), self.recent),
         )
         return row.model_copy(update={"mentioned_by": self.mentions.get(row.delegate or "")})
 

@@ -145,9 +145,9 @@ class Model:
             config, agent = view.turn_config, attempt.turn_status.agent
             context = self.loader.turn_context(config)
             mentions = newest_mentions(view.transcript, request.turn)
-            offered = tuple(tool.name for tool in begun.question.tools)
+            offered, message = tuple(tool.name for tool in begun.question.tools), attempt.generation.message
             preparer = CallPreparer(
-                request, attempt.generation.message, begun.toolset, context, self.planner, mentions, offered
+                request, message, begun.toolset, context, self.planner, view.recent, mentions, offered
             )
             answer = await self.answers.get(attempt, model, begun.question, agent, preparer.prepare)
             body, settings = answer.body.model_copy(update={"prefix": begun.prefix}), config.config.compaction

@@ -36,13 +36,15 @@ def due_reminders(
     owing: TurnId | None = None,
     prompted: bool = False,
     reports: bool = False,
+    going_round: bool = False,
 ) -> tuple[Reminder, ...]:
-    """The date, where the conversation has none or another; that the model `reports` of a command's subtasks; that no
-    tools are left; that this turn is `owing` a result, at its begin and after each answer in text; and that the answer
-    of another was cut, unless a prompt follows it."""
+    """The date, where the conversation has none or another; that the model `reports` of a command's subtasks, or is
+    `going_round`; that no tools are left; that this turn is `owing` a result, at its begin and after each answer in
+    text; and that the answer of another was cut, unless a prompt follows it."""
     current = Reminder(name=ReminderName.DATE, text=render_prompt("reminders/date", date=today.isoformat()))
     due = [] if current == _newest(transcript, ReminderName.DATE) else [current]
     names = [ReminderName.SUBTASK_DONE] if reports else []
+    names += [ReminderName.GOING_ROUND] if going_round else []
     if text_only:
         names.append(ReminderName.LAST_STEP if owing is None else ReminderName.LAST_STEP_STRUCTURED_OUTPUT)
     elif owing is not None and _awaits_reminder(transcript, owing):

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import TypeAlias
 
@@ -23,6 +23,7 @@ from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.context.prune import cleared_calls
 from workflows.domain.ids import MessageId, PartId
 from workflows.domain.messages import AssistantMessage, Reminder, Transcript, UserMessage
+from workflows.domain.permissions.loop_guard import LIMIT, ROUND, Recent, count_equal
 from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.prompt import PromptContent
 from workflows.domain.wire import FINISH_LIMIT, FINISH_STOPPED, FINISH_SUSPENDED, GenerateRequest, StepResult
@@ -33,8 +34,8 @@ Resolved: TypeAlias = Mapping[MessageId, ResolvedReferences]  # by prompts
 @dataclass(frozen=True)
 class StepView:
     """What a step sends to its model; `cleared` and `freed` as in `context_tokens`, `pruned`: the last call that is
-    cleared. `reminders_seal` as in `MessageCompleted`. `compacts`: a person wants it to be shorter first. `limits`: of
-    the budgets that count it. `system`: the turn's own instructions."""
+    cleared. `reminders_seal` as in `MessageCompleted`, `recent` as in `loop_digest`. `compacts`: a person wants it to
+    be shorter first. `limits`: of the budgets that count it. `system`: the turn's own instructions."""
 
     transcript: Transcript
     memory: RequestMemory
@@ -43,6 +44,7 @@ class StepView:
     pruned: PartId | None
     turn_config: TurnConfig
     reminders_seal: str | None
+    recent: Recent = ()
     compacts: bool = False
     limits: tuple[BudgetLimits, ...] = ()
     system: str | None = None
@@ -106,11 +108,12 @@ class StepViews:
 
         Raises as `Attempt.begin`.
         """
-        begun, steered, transcript, row = await asyncio.gather(
+        begun, steered, transcript, row, recent = await asyncio.gather(
             attempt.begin(journal),
             prompts.steered(journal),
             self.transcripts.read(journal, request.session),
             step_rows.read(journal, request.session, request.turn, request.step),
+            turn_calls.recent_results(journal, request.turn),
         )
         if begun is not None:
             return await _not_asked(journal, request, begun)
@@ -129,13 +132,15 @@ class StepViews:
             return Unresolved(referring, config)
         files = _with_files(journal, {prompt: resolved[prompt] for prompt in referring})
         situation = {"text_only": request.text_only and not files, "prompted": bool(steered), "reports": row.reports}
+        situation["going_round"] = count_equal(recent) % ROUND >= LIMIT
         due = await self.due_reminders(request, attempt, journal, transcript, config, **situation)
         reminded = _remind(journal, attempt, due)
         if files:
             return FilesStep(files, config, reminded)
         if due or steered or referring:
             transcript = await self.transcripts.read(journal, request.session)
-        return await self._view(journal, request, transcript, config, row, reminded)
+        view = await self._view(journal, request, transcript, config, row, reminded)
+        return replace(view, recent=recent)
 
     async def _view(
         self,
@@ -174,6 +179,7 @@ class StepViews:
         text_only: bool,
         prompted: bool,
         reports: bool,
+        going_round: bool,
     ) -> tuple[Reminder, ...]:
         """The reminders for the step's first request, for the first one after a summary, and for a step that a spent
         budget has made the last."""
@@ -182,7 +188,7 @@ class StepViews:
         if attempt.status.fence is not None and not unrecorded:
             return ()
         owing = request.turn if config.format is not None else None
-        situation = {"text_only": text_only, "prompted": prompted, "reports": reports}
+        situation = {"text_only": text_only, "prompted": prompted, "reports": reports, "going_round": going_round}
         due = (
             *mode_reminder(transcript, config),
             *due_reminders(transcript, self.today(), owing=owing, **situation),

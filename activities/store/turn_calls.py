@@ -9,6 +9,7 @@ from activities.store.queries import Queries
 from activities.store.statements import RowReader
 from workflows.domain.ids import TurnId
 from workflows.domain.output_format import STRUCTURED_OUTPUT
+from workflows.domain.permissions.loop_guard import Recent
 
 _QUERIES: Final = Queries("turn_calls")
 
@@ -33,6 +34,11 @@ async def recent_loops(journal: Journal, turn: TurnId, step: int) -> tuple[str, 
     """Loop digests of the last two calls before this step, the older first."""
     rows = await journal.rows(_QUERIES.recent_loops, turn=turn, step=step)
     return tuple(row["loop_digest"] for row in reversed(rows))
+
+
+async def recent_results(journal: Journal, turn: TurnId) -> Recent:
+    """As `loop_digest` takes them."""
+    return [(row["input"], row["result"]) for row in await journal.rows(_QUERIES.recent_results, turn=turn)]
 
 
 async def count_without_result(journal: Journal, turn: TurnId, step: int) -> int:

@@ -181,9 +181,9 @@ async def test_row_36_the_pause_that_a_provider_asks_for_outlives_the_worker(ope
 
 async def test_row_38_the_loop_guard_counts_over_steps_and_restarts(open_trial: Open) -> None:
     read = ScriptedAnswer(tools=(ScriptedCall(name="read", arguments={"filePath": "a.txt"}),))
-    async with open_trial(read, read, read, DONE) as trial:
+    async with open_trial(*[read] * 5, DONE) as trial:
         trial.harness.file("a.txt", "hello\n")
-        first = await trial.worker(faults="tool.committed=kill9@2")
+        first = await trial.worker(faults="tool.committed=kill9@4")
         session = await trial.start_session("Read it, and again, and again.")
         await trial.replace(first)
         (ask,) = await trial.harness.wait_for_asks(session)

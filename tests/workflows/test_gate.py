@@ -12,7 +12,7 @@ from tests.workflows.conftest import Open
 from tests.workflows.session_runs import activities, reset
 from worker.scripted.script import ScriptedAnswer, ScriptedCall
 from workflows.domain.errors import Conflict, NotFound
-from workflows.domain.events.asks import AskReopened
+from workflows.domain.events.asks import AskRaised, AskReopened
 from workflows.domain.events.calls import CallClaimed
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import AskId, SessionId
@@ -160,9 +160,11 @@ async def asks_again(harness: Harness, session: SessionId) -> None:
 
 
 @pytest.mark.parametrize("events", [2000, 12])
-async def test_the_third_equal_call_asks_over_steps_and_runs(open_harness: Open, events: int) -> None:
+async def test_the_fifth_equal_call_with_an_equal_result_asks_over_steps_and_runs(
+    open_harness: Open, events: int
+) -> None:
     read = ScriptedAnswer(tools=(ScriptedCall(name="read", arguments={"filePath": "a.txt"}),))
-    async with open_harness(read, read, read, DONE) as harness, harness.running_worker():
+    async with open_harness(*[read] * 7, DONE) as harness, harness.running_worker():
         harness.set_limits(history_events=events)
         harness.file("a.txt", "hello\n")
         session = await harness.start_session("Read a.txt, and again, and again.")
@@ -170,7 +172,17 @@ async def test_the_third_equal_call_asks_over_steps_and_runs(open_harness: Open,
         (entry,) = await harness.client.inbox.asks()
         await harness.answer(ask)
         await harness.ended(session)
-    assert entry.request.permission == "doom_loop"
+    assert entry.request.permission == "doom_loop" and harness.model.last_request is not None
+    told = str(harness.model.last_request.body).count("Your last calls were the same")
+    assert told == 2  # behind the third and the fourth result; "once" begins anew
+
+
+async def test_a_poll_asks_nobody(open_harness: Open) -> None:
+    look = ScriptedAnswer(tools=(ScriptedCall(name="bash", arguments={"command": "date +%N | tee last"}),))
+    async with open_harness(*[look] * 9, DONE) as harness, harness.running_worker():
+        session = await harness.start_session("Look until something changes.")
+        await harness.ended(session)
+        assert not any(isinstance(event, AskRaised) for event in await harness.events(session))
 
 
 async def test_the_model_reads_the_rule_that_denies(open_harness: Open) -> None:

@@ -188,9 +188,9 @@ async def test_a_rate_limit_is_waited_out_and_shown(open_harness: Open) -> None:
 
 async def test_a_loop_that_a_rule_denies_is_refused(open_harness: Open) -> None:
     look = ScriptedAnswer(tools=(ScriptedCall(name="glob", arguments={"pattern": "*.txt"}),))
-    async with open_harness(look, look, look, DONE) as harness, harness.running_worker():
+    async with open_harness(*[look] * 5, DONE) as harness, harness.running_worker():
         harness.configure(permission={"doom_loop": "deny"})
         session = await harness.start_session("Look, and look, and look.")
         await harness.ended(session)
         calls = await harness.calls(session)
-    assert [call.state for call in calls] == [CallState.DONE, CallState.DONE, CallState.REFUSED]
+    assert [call.state for call in calls] == [*[CallState.DONE] * 4, CallState.REFUSED]

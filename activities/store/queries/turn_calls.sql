@@ -10,6 +10,13 @@ SELECT * FROM call WHERE turn = %(turn)s AND state IN ('prepared', 'claimed') OR
 -- The loop digests of the two calls before a step.
 SELECT loop_digest FROM call WHERE turn = %(turn)s AND step < %(step)s ORDER BY step DESC, position DESC LIMIT 2
 
+-- name: recent_results
+-- The inputs of a turn's newest calls, and digests of the results of those with the input of the newest one.
+SELECT input, CASE WHEN input = first_value(input) OVER (ORDER BY step DESC, position DESC)
+                   THEN left(md5(replace(outcome::text, id, '')), 8) END AS result
+FROM (SELECT *, split_part(loop_digest, '-', 1) AS input FROM call WHERE turn = %(turn)s
+      ORDER BY step DESC, position DESC LIMIT 20) newest ORDER BY step DESC, position DESC
+
 -- name: without_result
 -- The answers of a turn before a step that failed to give its result: with the tool for it, or with text and no call.
 SELECT count(*) AS answers FROM message m

@@ -1,7 +1,9 @@
 """The environment of commands, from an allow-list."""
 
+import os
 import posixpath
 from collections.abc import Mapping
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from typing import Final
 
@@ -48,8 +50,13 @@ def tool_environment(shell: Mapping[str, str], workspace: Workspace, call: str) 
 
 
 def own_variables(workspace: Workspace) -> dict[str, str]:
-    """HOME and TMPDIR, set by us, so that the analysis knows them."""
-    return {"HOME": str(workspace.home), "TMPDIR": str(workspace.temporary)}
+    """HOME and TMPDIR, set by us, so that the analysis knows them. TMPDIR is made here, where the built-in rules ask
+    nothing, unless another user has that directory."""
+    tryouts = workspace.temporary / "opencode"
+    with suppress(OSError):
+        tryouts.mkdir(mode=0o700, exist_ok=True)
+    ours = tryouts.exists() and tryouts.lstat().st_uid == os.geteuid()
+    return {"HOME": str(workspace.home), "TMPDIR": str(tryouts if ours else workspace.temporary)}
 
 
 def session_environment(shell: Mapping[str, str]) -> dict[str, str]:

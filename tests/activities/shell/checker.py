@@ -95,7 +95,8 @@ def make_checker(root: Path) -> CommandChecker:
     (root / "ws" / "ext" / "sub").mkdir(parents=True)
     (root / "ws" / "ext" / "f.txt").write_text("x\n")
     home.mkdir(parents=True)
-    return CommandChecker(root, Workspace(project, project, data=root / "data", home=home, temporary=Path("/tmp")))
+    (root / "tmp").mkdir()
+    return CommandChecker(root, Workspace(project, project, data=root / "data", home=home, temporary=root / "tmp"))
 
 
 def _actions(value: Any) -> Action | dict[str, Action]:

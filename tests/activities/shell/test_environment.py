@@ -1,5 +1,7 @@
 """The environment of commands: only what is on the list."""
 
+import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -24,7 +26,7 @@ def path(workspace: Workspace, **shell: str) -> str:
 def test_an_empty_shell_still_gives_commands_what_they_need(workspace: Workspace) -> None:
     assert tool_environment({}, workspace, "prt_1") == {
         "HOME": str(workspace.home),
-        "TMPDIR": str(workspace.temporary),
+        "TMPDIR": str(workspace.temporary / "opencode"),
         "PATH": STANDARD,
         "SHELL": "/bin/bash",
         "TERM": "dumb",
@@ -71,6 +73,20 @@ def test_nothing_else_is_passed_on(workspace: Workspace, name: str) -> None:
 def test_the_home_and_the_temporary_directory_are_those_that_commands_were_judged_by(workspace: Workspace) -> None:
     given = tool_environment({"HOME": "/elsewhere", "TMPDIR": "/elsewhere"}, workspace, "prt_1")
     assert own_variables(workspace).items() <= given.items()
+
+
+def test_what_is_only_tried_out_has_a_private_directory_that_is_there(workspace: Workspace) -> None:
+    for _ in range(2):
+        tryouts = Path(tool_environment({}, workspace, "prt_1")["TMPDIR"])
+        assert tryouts == workspace.temporary / "opencode"
+        assert stat.S_IMODE(tryouts.stat().st_mode) == 0o700
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make what belongs to another user")
+def test_a_directory_of_another_user_is_not_used(workspace: Workspace) -> None:
+    (workspace.temporary / "opencode").symlink_to(workspace.home)
+    os.lchown(workspace.temporary / "opencode", 12_345, -1)
+    assert tool_environment({}, workspace, "prt_1")["TMPDIR"] == str(workspace.temporary)
 
 
 def test_the_search_path_is_that_of_the_shell_without_relative_entries(workspace: Workspace) -> None:

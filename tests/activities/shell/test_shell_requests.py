@@ -353,9 +353,22 @@ def test_a_home_directory_is_shown_but_never_saved(checker: CommandChecker) -> N
     assert savable_patterns(request, checker.defaults()) == ()
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat > $TMPDIR/try.py <<'END'\nprint(1)\nEND\npython3 $TMPDIR/try.py",
+        'cd "$TMPDIR" && mkdir -p a/b && echo x > a/b/c && ls -la . && rm -r a',
+        "ls $TMPDIR; diff $TMPDIR/a README.md",
+        "cat ${TMPDIR}/*.log",
+    ],
+)
+def test_what_is_only_tried_out_asks_nothing(checker: CommandChecker, command: str) -> None:
+    assert checker.verdict(command, checker.defaults()) is ALLOW
+
+
 def test_variables_that_we_set_are_known_unless_the_text_sets_them(checker: CommandChecker) -> None:
     assert checker.verdict("cat $PWD/README.md", checker.policy("cat*-allow")) is ALLOW
-    assert checker.outside("cat $TMPDIR/no-such-file") == ("/tmp/*",)
+    assert checker.outside("cat $TMPDIR/no-such-file") == ("/tmp/opencode/*",)
     assert checker.verdict("TMPDIR=/etc; cat $TMPDIR/x", checker.policy("cat*-allow")) is ASK
     assert checker.verdict("for PWD in /etc; do cat $PWD/x; done", checker.policy("cat*-allow")) is ASK
 

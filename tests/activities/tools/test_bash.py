@@ -210,7 +210,7 @@ async def test_a_bare_repository_can_still_be_pushed_to_and_cloned(world: BashRi
 async def test_a_command_keeps_its_things_where_it_was_judged_to(world: BashRig) -> None:
     output = await world.run("echo $HOME $TMPDIR $PWD")
     workspace = world.workspace
-    assert output.output.split() == [str(workspace.home), str(workspace.temporary), str(workspace.directory)]
+    assert output.output.split() == [str(workspace.home), f"{workspace.temporary}/opencode", str(workspace.directory)]
 
 
 @pytest.mark.parametrize("case", load("path_escape", tool="bash-workdir"))

@@ -6,9 +6,11 @@ provider's prefix cache is used.
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
+from typing import Final
 
 from pydantic import JsonValue
 
+from activities.store.calls import CallRow
 from activities.store.database import dumps
 from activities.store.tasks import BackgroundChild
 from prompts import render_prompt
@@ -26,6 +28,8 @@ from workflows.domain.messages import (
 )
 from workflows.domain.permissions import permission_keys
 from workflows.domain.permissions.rules import is_denied_by_default
+
+_SUMMARISED: Final = 2_000  # characters of a result that a summary is made of
 
 
 def due_reminders(
@@ -66,16 +70,25 @@ def mode_reminder(transcript: Transcript, config: TurnConfig) -> Iterator[Remind
 
 
 def reminders_of_summary(
-    transcript: Transcript, todos: Sequence[JsonValue], background: Iterable[BackgroundChild], *, prompted: bool
+    transcript: Transcript,
+    todos: Sequence[JsonValue],
+    background: Iterable[BackgroundChild],
+    unseen: Iterable[CallRow] = (),
+    *,
+    prompted: bool,
 ) -> Iterator[Reminder]:
     """What the first request after a summary tells besides: to go on, unless a prompt follows, the list of things to
-    do, word for word, and which tasks are at work in the `background`."""
+    do, word for word, which tasks are at work in the `background`, and of which calls the results are `unseen`."""
     if not prompted and all(isinstance(entry, ContextSummary | StepReminders) for entry in transcript):
         yield Reminder(name=ReminderName.CONTINUE, text=render_prompt("reminders/continue"))
     if todos:
         yield Reminder(name=ReminderName.TODOS, text=render_prompt("reminders/todos", todos=dumps(todos)))
     if tasks := [f"- {each.child}: {' '.join(each.title.split())}" for each in background]:
         yield Reminder(name=ReminderName.TASKS, text=render_prompt("reminders/tasks", tasks="\n".join(tasks)))
+
+    long = [call for call in unseen if call.outcome and len(call.outcome.output) > _SUMMARISED]
+    if lines := [f"- {call.tool} {dumps(call.arguments)[:200]}" for call in long]:
+        yield Reminder(name=ReminderName.UNSEEN, text=render_prompt("reminders/unseen", calls="\n".join(lines)))
 
 
 def _has(entry: Entry, name: ReminderName) -> bool:

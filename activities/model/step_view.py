@@ -195,8 +195,13 @@ class StepViews:
         )
         if not anew:
             return due
-        todos, background = await asyncio.gather(calls.todos(journal, request.session), tasks.in_background(journal))
-        return (*reminders_of_summary(transcript, todos, background, prompted=prompted), *due)
+        todos, background, newest = await asyncio.gather(
+            calls.todos(journal, request.session),
+            tasks.in_background(journal),
+            turn_calls.of_step(journal, request.turn, request.step - 1),
+        )
+        unseen = [] if answers_of(transcript) else newest
+        return (*reminders_of_summary(transcript, todos, background, unseen, prompted=prompted), *due)
 
 
 async def _begins_turn(journal: Journal, request: GenerateRequest, transcript: Transcript) -> bool:

@@ -124,6 +124,39 @@ async def test_a_context_that_the_provider_refuses_is_compacted(open_harness: Op
     assert is_done(ended) and len(found) == 1 and len(exported) == 6 and len(harness.model.ledger.entries) == 4
 
 
+async def test_a_result_that_goes_before_the_model_has_seen_it_is_named(open_harness: Open) -> None:
+    refused = DONE.model_copy(update={"faults": {1: TOO_LONG}})
+    reads = tuple(ScriptedCall(name="read", arguments={"filePath": name}) for name in ("long.txt", "short.txt"))
+    scripts = script(ScriptedAnswer(tools=reads), refused)
+    async with open_harness(scripts=scripts) as harness, harness.running_worker():
+        configure(harness)
+        harness.file("long.txt", "line\n" * 1000)
+        harness.file("short.txt", "line\n")
+        session = await harness.start_session(TASK)
+        ended = await harness.ended(session)
+        told = sent(harness)[-1][1]
+
+    assert is_done(ended) and '\n- read {"filePath":"long.txt"}\n' in told and "short.txt" not in told
+
+
+async def test_the_results_of_an_answer_leave_room_for_the_next_one(open_harness: Open) -> None:
+    reads = tuple(ScriptedCall(name="read", arguments={"filePath": "a.txt", "offset": at}) for at in (1, 1001))
+    long = ScriptedCall(name="bash", arguments={"command": "cat a.txt"})
+    full = ScriptedAnswer(tools=(*reads, long), usage=ScriptedUsage(input=60_000, output=10))
+    async with open_harness(scripts=script(full, DONE)) as harness, harness.running_worker():
+        configure(harness)
+        harness.file("a.txt", f"{'x' * 60}\n" * 3000)
+        session = await harness.start_session(TASK)
+        ended = await harness.ended(session)
+        first, second, command = [call.outcome.output for call in await harness.calls(session) if call.outcome]
+        found = await compactions(harness, session)
+
+    assert is_done(ended) and not found
+    assert all(7_000 < len(each) < 10_000 for each in (first, second, command))
+    assert "there is no room for more. Use offset=" in first and "(Showing lines 1001-" in second
+    assert command.startswith("(Shown: lines 1-") and " of 3000. All of it is in " in command
+
+
 async def test_a_summary_that_is_none_is_said_and_not_asked_for_again_in_the_next_turn(open_harness: Open) -> None:
     none = SUMMARY.model_copy(update={"finish": "length"})
     later = ScriptedAnswer(text="Done.", usage=LONG)

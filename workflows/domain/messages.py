@@ -292,6 +292,7 @@ class ReminderName(StrEnum):
     DATE = "date"
     SUBTASK_DONE = "subtask_done"
     GOING_ROUND = "going_round"
+    UNSEEN = "unseen"
     LAST_STEP = "last_step"
     STRUCTURED_OUTPUT = "structured_output"
     LAST_STEP_STRUCTURED_OUTPUT = "last_step_structured_output"

@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -316,6 +317,19 @@ async def test_a_claimed_call_that_nothing_fits_any_more_is_unknown(rig: Activit
     rig.tools = {**rig.tools, "probe": ReadTool()}
     await rig.run(call, sequence=fence.sequence, attempt=2)
     assert await rig.state(call) is CallState.UNKNOWN
+
+
+@pytest.mark.parametrize(("tool", "arguments"), [("read", {"filePath": "a.txt"}), ("bash", {"command": "cat a.txt"})])
+async def test_a_result_keeps_to_the_room_that_was_fixed_with_its_answer(
+    rig: ActivityRig, tool: str, arguments: dict[str, Any]
+) -> None:
+    rig.file("a.txt", f"{'x' * 49}\n" * 500)
+    await rig.open_turn()
+    call = await rig.called(tool, **arguments)
+    async with rig.database.transaction() as connection:
+        await connection.execute(b"UPDATE call SET room = 5000")
+    await rig.run(call)
+    assert 3_500 < len(await rig.output(call)) < 6_000
 
 
 async def test_a_call_that_the_loop_guard_denies_is_refused_with_its_rules(rig: ActivityRig) -> None:

@@ -7,9 +7,8 @@ from typing import Final
 from activities.shell.lease import CallDirectory
 
 _HIDES: Final = re.compile(r"\|&?\s*(?:head|tail)\b(?:[^|;&\n]|(?<=[<>])&|&(?=>))*$")
-_SCRIPT: Final = "bash_env"
 _STATUSES: Final = "statuses"
-_READER_ENDED: Final = "141"  # by SIGPIPE: a program wrote what nothing reads any more, and has not failed
+_NO_FAILURES: Final = {"0", "141"}  # 141: by SIGPIPE, as its reader has ended
 
 
 def record_statuses(command: str, directory: CallDirectory) -> dict[str, str]:
@@ -17,7 +16,7 @@ def record_statuses(command: str, directory: CallDirectory) -> dict[str, str]:
     if not _HIDES.search(command.rstrip()):
         return {}
     directory.create()
-    script, file = directory.path / _SCRIPT, shlex.quote(str(directory.path / _STATUSES))
+    script, file = directory.path / "bash_env", shlex.quote(str(directory.path / _STATUSES))
     write = f'{{ builtin echo "${{PIPESTATUS[@]}}" >{file}; }} 2>/dev/null || :'
     script.write_text(f"trap {shlex.quote(write)} EXIT; unset BASH_ENV\n")
     return {"BASH_ENV": str(script)}
@@ -29,4 +28,4 @@ def hidden_failure(directory: CallDirectory) -> str | None:
         codes = [each for each in (directory.path / _STATUSES).read_text("ascii").split() if each.isdigit()]
     except (OSError, ValueError):  # there is none, or the command has written there
         return None
-    return " | ".join(codes) if {*codes[:-1]} - {"0", _READER_ENDED} else None
+    return " | ".join(codes) if {*codes[:-1]} - _NO_FAILURES else None

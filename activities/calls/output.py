@@ -28,7 +28,8 @@ async def outcome_of(output: Output, context: ToolContext) -> Outcome:
     await asyncio.to_thread(_save, path, output.output)
     note = render_prompt("tools/truncated", part=shown.part, path=str(path))
     metadata = {**output.metadata, "truncated": True, "outputPath": str(path)}
-    return outcome.model_copy(update={"output": f"{note}\n\n{shown.text}", "metadata": metadata})
+    changed = {"output": f"{note}\n\n{shown.text}", "reminder_at": None, "metadata": metadata}
+    return outcome.model_copy(update=changed)
 
 
 def delete_old_outputs(folder: Path, now: float) -> list[str]:

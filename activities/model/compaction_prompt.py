@@ -23,7 +23,7 @@ _MOST_OUTPUT: Final = 2_000  # characters of a tool's result
 _LEAST: Final = 400  # characters of a part of the conversation that say something
 _PERSON: Final = "User"
 # What would end or begin a block of the request, and what would pass for a message where a reader may see a line begin.
-_OWN_TAG: Final = re.compile(r"<(?=[\s/]{0,9}(?:conversation|notes)\b)", re.IGNORECASE)
+_OWN_TAG: Final = re.compile(r"<(?=[\s/]{0,9}(?:conversation|notes|system-reminder)\b)", re.IGNORECASE)
 _OWN_LABEL: Final = re.compile(
     r"(?:^|(?<=[\r\v\f\x1c-\x1e\x85\u2028\u2029]))"
     r"(?=[ \t]{0,99}\[[ \t]{0,9}(?:(?:User|Assistant|Tool)\b[^\]\n]{0,40}\][ \t]{0,9}:|Attached\b))",

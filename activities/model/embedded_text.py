@@ -5,6 +5,7 @@ from typing import Final
 from prompts import render_prompt
 from workflows.domain.context.truncate import OutputLimits, truncate
 from workflows.domain.messages import FilePart
+from workflows.domain.reminder_tags import escape_reminders
 
 _LIMITS: Final = OutputLimits()
 
@@ -13,4 +14,4 @@ def embedded_text(part: FilePart) -> str:
     text = part.content.decode("utf-8", "replace")
     cut = truncate(text, _LIMITS)
     shown = text if cut is None else cut.with_message(render_prompt("reminders/held_cut"))
-    return render_prompt("reminders/held", name=part.filename or "file", text=shown)
+    return escape_reminders(render_prompt("reminders/held", name=part.filename or "file", text=shown))

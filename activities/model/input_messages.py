@@ -28,6 +28,7 @@ from workflows.domain.messages import (
     Transcript,
     UserMessage,
 )
+from workflows.domain.reminder_tags import escape_reminders
 
 _TEXT_ONLY: Final = port.ModelFacts()
 INTERRUPTED: Final = "[Tool execution was interrupted]"
@@ -96,7 +97,7 @@ def convert_entries(
 def _summary(summary: ContextSummary) -> tuple[port.InputMessage, ...]:
     """The entry as the model's own answer."""
     asked = port.UserInput(content=render_prompt("compaction/asked"))
-    return asked, port.AssistantInput(parts=(TextPart(text=summary.text),))
+    return asked, port.AssistantInput(parts=(TextPart(text=escape_reminders(summary.text)),))
 
 
 def _answer_follows(entries: Transcript) -> bool:
@@ -140,8 +141,9 @@ def _text(entry: UserMessage) -> str:
         text = "\n\n".join(filter(None, (text, render_prompt("reminders/subtask"))))
     if entry.mentions:
         text += "\n\n" + render_prompt("reminders/mentioned", agents=", ".join(entry.mentions))
-    from_person = entry.task_end is None
-    return render_prompt("reminders/steered", text=text) if entry.steered and from_person else text
+    if entry.synthetic:
+        return render_prompt("reminders/synthetic", text=text)
+    return render_prompt("reminders/steered", text=text) if entry.steered else text
 
 
 def _messages_of(
@@ -182,7 +184,7 @@ def _results(
         pieces, reasons = media.select_attachments(call, facts)
         attached += pieces
         missing = [render_prompt("tools/not_attached", reason=reason) for reason in reasons]
-        output, failed = (call.outcome.output, call.outcome.error) if call.outcome else (INTERRUPTED, False)
+        output, failed = (call.outcome.model_text, call.outcome.error) if call.outcome else (INTERRUPTED, False)
         yield port.ToolResultInput(call=call.provider_id, content="\n\n".join((output, *missing)), failed=failed)
     if attached:
         yield port.UserInput(content=(port.TextPiece(text=render_prompt("tools/attached")), *attached))

@@ -6,6 +6,7 @@ from activities.files.file_type import PDF
 from activities.files.image_size import encoded_dimensions, excess
 from activities.model.port import FilePiece, ImagePiece, ModelFacts
 from workflows.domain.messages import FilePart, ToolPart, UserMessage
+from workflows.domain.reminder_tags import escape_reminders
 
 Selected: TypeAlias = tuple[list[ImagePiece | FilePiece], list[str]]
 
@@ -24,7 +25,7 @@ def select_embedded(prompt: UserMessage, facts: ModelFacts) -> Selected:
 
 
 def _left_out(part: FilePart) -> str:
-    name = " ".join(f"{part.filename or 'a file'} ({part.mime})".split())
+    name = escape_reminders(" ".join(f"{part.filename or 'a file'} ({part.mime})".split()))
     return f"{name} was left out to make room"
 
 

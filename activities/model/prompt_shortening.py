@@ -9,6 +9,7 @@ from activities.store.compactions import ShownPrompt
 from prompts import render_prompt
 from workflows.domain.ids import MessageId
 from workflows.domain.messages import AssistantMessage, Transcript, UserMessage
+from workflows.domain.reminder_tags import escape_reminders
 
 _LEAST: Final = 8_000  # characters of all of them: shorter ones are not what makes a context too long
 
@@ -54,6 +55,6 @@ def shown_text(prompt: UserMessage) -> str:
     """What a model reads of it."""
     left_out = len(prompt.text) - prompt.shown_length
     if not left_out:
-        return prompt.text
-    head, end = head_and_end(prompt.text, prompt.shown_length)
+        return escape_reminders(prompt.text)
+    head, end = map(escape_reminders, head_and_end(prompt.text, prompt.shown_length))
     return render_prompt("reminders/shortened", head=head, end=end, left_out=f"{left_out:,}")

@@ -11,6 +11,7 @@ from workflows.domain.agents.agent import Agent
 from workflows.domain.config.provider_settings import ProviderModel
 from workflows.domain.config.turn_config import Instruction, TurnConfig
 from workflows.domain.description_limits import split_listed
+from workflows.domain.reminder_tags import escape_reminders
 from workflows.domain.skills import Skill, described_skills
 
 
@@ -48,7 +49,7 @@ def system_layers(
         yield SystemLayer(f"base prompt for {family}" if family else "base prompt", base_prompt(family))
     yield SystemLayer("environment", _environment(turn_config, model, platform))
     for each in turn_config.instructions:
-        yield SystemLayer(f"instructions {each.path}", _instruction(each))
+        yield SystemLayer(f"instructions {each.path}", escape_reminders(_instruction(each)))
     listed, _ = split_listed(described_skills(turn_config.skills, turn_config.rules))
     if listed:
         yield SystemLayer("skills", prompts.render_prompt("system/skills", skills="\n".join(map(_skill, listed))))

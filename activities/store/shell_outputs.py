@@ -3,7 +3,6 @@
 A function of settled calls: what a model was sent once, it is sent for ever.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -28,7 +27,6 @@ from workflows.domain.messages import (
 from workflows.domain.prompt import PromptContent
 
 _QUERIES: Final = Queries("shell_outputs")
-_REMINDER_TAGS: Final = re.compile(r"<(?=\s*/?\s*system-reminder\b)", re.IGNORECASE)  # only ours are reminders
 
 
 def fill(parts: Sequence[PromptPart], outputs: Mapping[int, str]) -> tuple[PromptPart, ...]:
@@ -106,7 +104,7 @@ def _outputs_of(answer: AssistantMessage) -> dict[int, str]:
 
 
 def _output(command: str, state: CallState, outcome: Outcome | None) -> str:
-    text = "" if outcome is None else _REMINDER_TAGS.sub("&lt;", outcome.output)
+    text = "" if outcome is None else outcome.model_text
     if state is not CallState.DONE:
         return _not_run(command, text)
     silent = outcome is not None and (outcome.metadata.get("output"), outcome.metadata.get("exit")) == ("", 0)

@@ -194,6 +194,7 @@ def _user(row: dict[str, Any]) -> Message:
         mentions=tuple(row["mentions"]),
         format=content.format,
         task_end=content.task_end,
+        synthetic=content.synthetic or content.task_end is not None,
         at=row["accepted_at"],
     )
 

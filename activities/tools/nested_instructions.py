@@ -11,6 +11,7 @@ from activities.tools.tool import Output, ToolContext
 from activities.turn_context import TurnContext
 from prompts import render_prompt
 from workflows.domain.config.turn_config import Instruction
+from workflows.domain.reminder_tags import escape_reminders
 
 MAX_ATTACHED_BYTES: Final = 32 * 1024  # of all files together; the model can read the rest itself
 
@@ -47,9 +48,11 @@ def _with_texts(output: Output, files: Sequence[Path], root: Path) -> Output:
     texts = dict(_texts(files, root))
     if not texts:
         return output
-    reminder = render_prompt("reminders/attached_instructions", instructions="\n\n".join(texts.values()))
+    instructions = escape_reminders("\n\n".join(texts.values()))
+    reminder = render_prompt("reminders/attached_instructions", instructions=instructions)
+    text, place = f"{output.output}\n\n{reminder}", len(output.output)
     metadata = output.metadata | {"loaded": list(texts)}
-    return output.model_copy(update={"output": f"{output.output}\n\n{reminder}", "metadata": metadata})
+    return output.model_copy(update={"output": text, "reminder_at": place, "metadata": metadata})
 
 
 def _texts(files: Sequence[Path], root: Path) -> Iterator[tuple[str, str]]:

@@ -22,12 +22,12 @@ from workflows.domain.messages import SubagentSettled
 from workflows.domain.permissions import permission_keys
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import is_denied_by_default
+from workflows.domain.reminder_tags import escape_reminders
 from workflows.domain.usage import Cost
 from workflows.domain.wire import CloseReason
 
-_TASK_TAGS: Final = re.compile(
-    r"<(?=\s*/?\s*task(_result|_error)?\b)", re.IGNORECASE
-)  # inside, they would end the result
+# Inside, they would end the result. As many blanks as there are would take minutes.
+_TASK_TAGS: Final = re.compile(r"<(?=[\s/]{0,9}task(_result|_error)?\b)", re.IGNORECASE)
 _MAX_TITLE_CHARS: Final = 200  # characters of a description meant to have five words
 
 _NO_BACKGROUND: Final = (
@@ -227,4 +227,4 @@ def _format_cost(cost: Cost) -> str:
 
 def _format_agent(agent: Agent) -> str:
     text = agent.description or "This subagent should only be called manually by the user."
-    return f"- {agent.name}: {shorten_description(text)}"
+    return f"- {agent.name}: {escape_reminders(shorten_description(text))}"

@@ -33,11 +33,13 @@ P = TypeVar("P")
 
 
 class Output(Value):
-    """`output` is for the model, the rest for people and clients. `truncated`: the tool has shortened its output
-    itself; else `activities.calls.output` does. `changes` are stored in the outcome's transaction."""
+    """`output` is for the model, the rest for people and clients. `reminder_at`: as in `Outcome`. `truncated`: the tool
+    has shortened its output itself; else `activities.calls.output` does. `changes` are stored in the outcome's
+    transaction."""
 
     title: str
     output: str
+    reminder_at: int | None = None
     metadata: dict[str, JsonValue] = {}
     truncated: bool = False
     attachments: tuple[dict[str, JsonValue], ...] = ()

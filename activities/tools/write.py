@@ -5,6 +5,7 @@ from activities.files.text_file import BOM, TextFile, require_encodable
 from activities.tools.file_change import FileChangeTool, FileParams
 from workflows.domain.call_display import CallDisplay, DisplayKind
 from workflows.domain.errors import ToolError
+from workflows.domain.reminder_tags import unescape_reminders
 
 
 class WriteParams(FileParams):
@@ -22,6 +23,7 @@ class WriteTool(FileChangeTool[WriteParams]):
     def content(self, params: WriteParams, located: LocatedPath, before: bytes | None) -> tuple[bytes, str]:
         if located.kind is PathKind.DIRECTORY:
             raise ToolError(f"BadResource: FileSystem.readFile ({located.path})")  # OpenCode's words, known to models
-        content = require_encodable(params.content)
-        has_bom = content.startswith(BOM) or (before is not None and TextFile.of(before).has_bom)
+        known = TextFile.of(before or b"")
+        content = unescape_reminders(require_encodable(params.content), known.content)
+        has_bom = content.startswith(BOM) or known.has_bom
         return TextFile(content, has_bom).encode(), ""

@@ -43,7 +43,8 @@ async def test_a_result_wakes_the_session_whose_turn_is_over(open_harness: Open,
     assert call.state is CallState.DONE and call.outcome is not None and 'state="running"' in call.outcome.output
     assert (entry.id, entry.path) == (ask, ("build", "explore"))
     assert (idle.turn_state, idle.background, idle.working) == ("ended", 1, True)
-    assert str(told["content"]).startswith(f'<task id="{child}" state="completed" cost="')
+    note, _, result = str(told["content"]).partition("</system-reminder>\n\n")
+    assert "Holdfast sends this message" in note and result.startswith(f'<task id="{child}" state="completed" cost="')
     assert "It is in a.txt, line 1." in str(told["content"]) and verified.problem is None
 
 

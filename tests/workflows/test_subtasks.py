@@ -64,7 +64,8 @@ async def test_they_run_one_after_the_other_the_last_first_and_then_the_model_go
     roles = [message["role"] for message in request.body["messages"]]
     assert roles == ["system", "user", "assistant", "tool", "assistant", "tool", "user"]
     said = [str(message["content"]) for message in request.body["messages"]]
-    assert "Compare both.\n\nA person has started" in said[1] and "It is nowhere." in said[3] and "a.txt" in said[5]
+    assert "Compare both.\n\n<system-reminder>\nA person has started" in said[1]
+    assert "It is nowhere." in said[3] and "a.txt" in said[5]
     assert "Say in a few words what came of the task above" in said[6]
 
 

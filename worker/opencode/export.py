@@ -188,9 +188,8 @@ class Exporter:
             format=shapes.output_format_shape(message.format) if message.format else None,
             summary=self._changes_at(message.id),
         )
-        synthetic = message.task_end is not None
         parts = [
-            shapes.prompt_part_shape(info.session_id, info.id, *each, synthetic=synthetic)
+            shapes.prompt_part_shape(info.session_id, info.id, *each, synthetic=message.synthetic)
             for each in enumerate(message.parts)
             if not isinstance(each[1], messages.ShellPart)  # the text has it, and its call follows
         ]

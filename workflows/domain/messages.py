@@ -14,6 +14,7 @@ from workflows.domain.call_state import CallState as CallState
 from workflows.domain.file_changes import FileChanged
 from workflows.domain.ids import GenerationId, MessageId, PartId, SessionId, TurnId
 from workflows.domain.output_format import STRUCTURED_OUTPUT, OutputFormat
+from workflows.domain.reminder_tags import escape_reminders
 from workflows.domain.usage import Tokens
 from workflows.domain.value import Value
 
@@ -36,15 +37,23 @@ SessionChange: TypeAlias = TodosReplaced | SubagentSettled | FileChanged
 
 
 class Outcome(Value):
-    """A settled call's result: `output` for the model, the rest for people. `changes` to its session are made in the
-    outcome's transaction and not stored with it."""
+    """A settled call's result: `output` for the model, the rest for people. `reminder_at`: where a reminder of ours
+    begins in it, up to its end. `changes` to its session are made in the outcome's transaction and not stored with
+    it."""
 
     title: str = ""
     output: str
+    reminder_at: int | None = Field(default=None, exclude_if=lambda place: place is None)
     error: bool = False
     metadata: dict[str, JsonValue] = {}
     attachments: tuple[dict[str, JsonValue], ...] = ()
     changes: tuple[SessionChange, ...] = Field(default=(), exclude=True)
+
+    @property
+    def model_text(self) -> str:
+        """What models are sent of it."""
+        place = len(self.output) if self.reminder_at is None else self.reminder_at
+        return escape_reminders(self.output[:place]) + self.output[place:]
 
 
 FILE_URL: Final = "file:"
@@ -211,7 +220,7 @@ class UserMessage(Value):
     """A taken prompt; `steered` when it came during its turn. `system`, `tools`: what it says for its turn. `format`:
     the form of the turn's result. `shown`: how many characters models read of it, if not all; `without_files`: notes
     replace the files that it contains. `mentions`: the subagents that it names. `task_end`: the task whose result it
-    is."""
+    is. `synthetic`: no person wrote it."""
 
     role: Literal["user"] = "user"
     id: MessageId
@@ -225,6 +234,7 @@ class UserMessage(Value):
     mentions: tuple[str, ...] = ()
     format: OutputFormat | None = None
     task_end: TaskEnd | None = None
+    synthetic: bool = False
     at: datetime
 
     @property

@@ -5,6 +5,8 @@ from enum import StrEnum
 from itertools import islice
 from typing import Final, Self, TypeGuard
 
+from pydantic import Field
+
 from workflows.domain.budgets import BudgetLimits
 from workflows.domain.errors import UsageError
 from workflows.domain.file_references import FileReference, find_references
@@ -53,7 +55,7 @@ class PromptContent(Value):
     globs: those with false are denied to its turn, true changes nothing. `format`: of the turn's result; `limits`: of
     what the turn may use. A prompt with one of these, with subtasks, or of a `command`, always opens a turn.
     `piped_at`: where the text of its first part came through a pipe, and refers to nothing. `task_end`: the background
-    task whose result it is."""
+    task whose result it is. `synthetic`: no person wrote it."""
 
     parts: tuple[PromptPart, ...]
     system: str | None = None
@@ -63,6 +65,7 @@ class PromptContent(Value):
     command: UsedCommand | None = None
     piped_at: tuple[tuple[int, int], ...] | None = None
     task_end: TaskEnd | None = None
+    synthetic: bool = Field(default=False, exclude_if=lambda synthetic: not synthetic)
 
     @property
     def opens_turn(self) -> bool:

@@ -8,6 +8,7 @@ from activities.tools.edit.substitute import substitute
 from activities.tools.file_change import FileChangeTool, FileParams
 from workflows.domain.call_display import CallDisplay, DisplayKind
 from workflows.domain.errors import ToolError
+from workflows.domain.reminder_tags import unescape_reminders
 
 
 class EditParams(FileParams):
@@ -28,7 +29,7 @@ class EditTool(FileChangeTool[EditParams]):
         if located.kind is PathKind.DIRECTORY:
             raise ToolError(f"Path is a directory, not a file: {located.path}")
         if params.old_string == "":
-            return _content_of_new_file(require_encodable(params.new_string), before), ""
+            return _content_of_new_file(unescape_reminders(require_encodable(params.new_string)), before), ""
         if before is None:
             raise ToolError(f"File {located.path} not found")
         return _edit_content(params, TextFile.of(before))
@@ -48,6 +49,8 @@ def _edit_content(params: EditParams, text: TextFile) -> tuple[bytes, str]:
         _with_line_ending(text.line_ending, value)
         for value in (params.old_string, require_encodable(params.new_string))
     )
+    file = text.content if old in text.content or old == unescape_reminders(old) else ""
+    old, new = unescape_reminders(old, file), unescape_reminders(new, file)
     content, note = substitute(text.content, old, new, replace_all=params.replace_all)
     return TextFile(content, text.has_bom).encode(), note
 

@@ -63,4 +63,5 @@ async def test_a_yes_is_a_prompt_for_the_other_agent(
     assert plan.questions[0].question.startswith("Rename it, then test.\n\n")
     assert answers_problem(plan.questions, ((answer,),)) is None
     assert [prompt.agent for prompt in queued] == follows
-    assert all(each.mode is PromptMode.QUEUE and each.text.endswith("Rename it, then test.") for each in queued)
+    assert all(each.mode is PromptMode.QUEUE and each.synthetic for each in queued)
+    assert all(each.text.endswith("Rename it, then test.") for each in queued)

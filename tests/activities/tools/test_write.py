@@ -41,6 +41,19 @@ async def test_bytes_of_another_encoding_are_shown_as_such_and_replaced(workspac
     assert (workspace.directory / "latin.txt").read_bytes() == "café\r\n".encode()
 
 
+@pytest.mark.parametrize(
+    ("before", "after"), [("<system-reminder>", "<"), ("&lt;system-reminder>", "&lt;"), (None, "<")]
+)
+async def test_a_reminder_tag_is_written_as_the_model_has_been_shown_it(
+    workspace: Workspace, before: str | None, after: str
+) -> None:
+    file = workspace.directory / "a.md"
+    if before is not None:
+        file.write_text(before)
+    await written(workspace, "a.md", "x &lt;/system-reminder>\n")
+    assert file.read_text() == f"x {after}/system-reminder>\n"
+
+
 async def test_what_utf8_cannot_hold_is_refused(workspace: Workspace) -> None:
     with pytest.raises(ToolError, match="lone surrogate"):
         await written(workspace, "new.txt", "\ud800")

@@ -6,10 +6,12 @@ import pytest
 
 from activities.files.workspace import Workspace
 from activities.tools.edit.edit import EditTool
+from activities.tools.read import ReadTool
 from tests import cases
 from tests.activities.tools.tool_calls import call
 from workflows.domain.errors import ToolError
 from workflows.domain.file_changes import FileChanged
+from workflows.domain.messages import Outcome
 
 ERRORS = {
     "file_not_found": "not found",
@@ -53,6 +55,28 @@ async def test_other_encodings_survive_an_edit(workspace: Workspace) -> None:
     (workspace.directory / "latin.txt").write_bytes(b"caf\xe9 old\n")
     await call(EditTool(), workspace, filePath="latin.txt", oldString="old", newString="new")
     assert (workspace.directory / "latin.txt").read_bytes() == b"caf\xe9 new\n"
+
+
+async def test_a_quoted_reminder_tag_is_found_and_written_as_it_stands_in_the_file(workspace: Workspace) -> None:
+    file = workspace.directory / "prompt.md"
+    file.write_text("one\n<system-reminder>\n\tkeep\n</system-reminder>\n")
+    output = await call(ReadTool(), workspace, filePath="prompt.md")
+    shown = Outcome(output=output.output).model_text
+    assert "2: &lt;system-reminder>" in shown and "<system-reminder>" in output.output
+    quote = "\n".join(line.partition(": ")[2] for line in shown.splitlines() if line[:1].isdigit()).strip()
+
+    for old, new in ((quote, quote.replace("keep", "keep all")), ("one", "one &lt;system-reminder>")):
+        await call(EditTool(), workspace, filePath="prompt.md", oldString=old, newString=new)
+
+    assert file.read_text() == "one <system-reminder>\n<system-reminder>\n\tkeep all\n</system-reminder>\n"
+
+
+async def test_a_mark_that_the_file_has_itself_stays(workspace: Workspace) -> None:
+    file = workspace.directory / "page.html"
+    file.write_text("<p>&lt;system-reminder></p>\n<system-reminder>x\n")
+    for old, new in (("<p>&lt;system-reminder>", "<b>&lt;system-reminder>"), ("&lt;system-reminder>x", "none")):
+        await call(EditTool(), workspace, filePath="page.html", oldString=old, newString=new)
+    assert file.read_text() == "<b>&lt;system-reminder></p>\nnone\n"
 
 
 async def test_a_byte_order_mark_survives_an_edit(workspace: Workspace) -> None:

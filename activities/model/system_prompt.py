@@ -47,6 +47,8 @@ def system_layers(
         settings = _settings(turn_config, model)
         family = prompt_family(model, settings.id if settings else None)
         yield SystemLayer(f"base prompt for {family}" if family else "base prompt", base_prompt(family))
+    if turn_config.delegation.ancestors:
+        yield SystemLayer("subagent", prompts.render_prompt("system/subagent"))
     yield SystemLayer("environment", _environment(turn_config, model, platform))
     for each in turn_config.instructions:
         yield SystemLayer(f"instructions {each.path}", escape_reminders(_instruction(each)))

@@ -28,7 +28,7 @@ class Powers(NamedTuple):
 
 def rules_of(agent: str, config: Config, workspace: Workspace, of_skills: Iterable[Rule] = ()) -> Ruleset:
     """An agent's rules: built-in, the user's, its own (opencode.md 2.1). `of_skills`: of the folders of skills."""
-    own = configured_rules(agent, config, workspace)
+    own = configured_rules(agent, config, workspace, agent_named(agent).firm_rules)
     return defaults.agent_rules(
         (*of_skills, *agent_named(agent).rules),
         own,
@@ -38,7 +38,7 @@ def rules_of(agent: str, config: Config, workspace: Workspace, of_skills: Iterab
     )
 
 
-def configured_rules(agent: str, config: Config, workspace: Workspace) -> Ruleset:
+def configured_rules(agent: str, config: Config, workspace: Workspace, firm: Ruleset = ()) -> Ruleset:
     home = str(workspace.home)
     own = config.agent.get(agent, AgentSettings())
-    return (*rules.from_config(config.permission, home), *rules.from_config(own.permission, home))
+    return (*rules.from_config(config.permission, home), *firm, *rules.from_config(own.permission, home))

@@ -82,6 +82,23 @@ async def test_unsupported_and_unknown_fields_are_named(project_home: ProjectHom
     assert turn_config.warnings == (f"{file}:1:13: there is no field 'modle': it has no effect.",)
 
 
+@pytest.mark.parametrize(
+    ("general", "own", "action"),
+    [("edit", "{}", Action.DENY), ("*", "{}", Action.DENY), ("edit", '{"edit": "ask"}', Action.ASK)],
+)
+async def test_only_its_own_section_lets_explore_change_files(
+    project_home: ProjectHome, general: str, own: str, action: Action
+) -> None:
+    text = f'{{"permission": {{"{general}": "allow"}}, "agent": {{"explore": {{"permission": {own}}}}}}}'
+    project_home.write("opencode.json", text, under=project_home.config)
+
+    found = (await project_home.load(role=Role("explore", ancestors=1))).rules
+
+    assert evaluate("edit", "a.py", found).action is action and evaluate("bash", "ls", found).action is Action.ALLOW
+    general_rules = (await project_home.load(role=Role("general", ancestors=1))).rules
+    assert evaluate("edit", "a.py", general_rules).action is Action.ALLOW
+
+
 WHITE_LIST = '{"permission": {"bash": {"git diff *": "allow", "ls *": "allow", "*": "ask"}}}'
 DENIES_ALL = """{"permission": {
   "read": "allow", "bash": {"ls *": "allow"},

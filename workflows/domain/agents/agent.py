@@ -19,7 +19,8 @@ class AgentMode(StrEnum):
 class Agent(Value):
     """`variant`: of any model that has one of this name. `options` go to the model, over its own. `prompt`: of the
     configuration, else of `prompt_file` in `prompts/agents/`, else that of its model's family. `rules` come after those
-    of every agent and before the configuration's. `named_permissions`: those that its settings in the user's own files
+    of every agent and before the configuration's; `firm_rules` once more, before those of its own section.
+    `named_permissions`: those that its settings in the user's own files
     name. `only_plans`: it is reminded that it changes nothing. `display_name` and `color` are for people."""
 
     name: str
@@ -37,6 +38,7 @@ class Agent(Value):
     prompt_file: str | None = None
     only_plans: bool = False
     rules: Ruleset = ()
+    firm_rules: Ruleset = ()
     named_permissions: tuple[str, ...] = ()
     hidden: bool = False
 

@@ -47,6 +47,7 @@ EXPLORE: Final = Agent(
         *EXTERNAL_DIRECTORY_RULES,
         *ENVIRONMENT_FILE_RULES,  # again: its allow of `read` would include files of secrets
     ),
+    firm_rules=(Rule(permission="edit", pattern="*", action=Action.DENY),),  # `edit: allow` means agents that work
 )
 GENERAL: Final = Agent(
     name="general",

@@ -28,6 +28,7 @@ from workflows.domain.messages import AssistantMessage, Message, StepReminders, 
 from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.prompt import Prompt, PromptMode
 from workflows.domain.usage import Cost
+from workflows.domain.wire import CloseReason
 
 Deliver: TypeAlias = Callable[[SessionId], Awaitable[None]]  # sends a session's signals
 _TOO_MANY: Final = f"{tasks.MAX_AT_WORK} subagents work for this session, the most at once: wait for the end of one."
@@ -182,6 +183,7 @@ def _status_of(task: SubagentTask, messages: Sequence[Message] = (), cost: Cost 
     answers = [each for each in messages if isinstance(each, AssistantMessage)]
     parts = [part for answer in answers for part in answer.parts]
     last = answers[-1].parts if answers else ()
+    texts = [messages] if task.reason is CloseReason.DONE else [[answer] for answer in reversed(answers)]
     errors = [
         part.outcome.output for part in last if isinstance(part, ToolPart) and part.outcome and part.outcome.error
     ]
@@ -191,7 +193,7 @@ def _status_of(task: SubagentTask, messages: Sequence[Message] = (), cost: Cost 
         settled=task.settled,
         reason=task.reason,
         model=task.model,
-        text=answer_text(messages),
+        text=next(filter(None, map(answer_text, texts)), ""),
         error=task.error or (errors[-1] if errors else None),
         calls=tuple(_summarize_call(part) for part in parts if isinstance(part, ToolPart))[-MAX_CALLS:],
         cost=cost or Cost(),

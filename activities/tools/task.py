@@ -115,7 +115,7 @@ class TaskTool(BuiltInTool[TaskParams]):
             return None
         if child.reason is CloseReason.DONE and child.error is None:
             return _result(params, child, context)
-        text = prompts.render_prompt("tools/task_stopped", id=child.session)
+        text = _stopped(child, context.turn.limits)
         return Output(
             title=params.description, output=text, metadata=_metadata(child, context), changes=_changes(child)
         )
@@ -147,7 +147,7 @@ def _changes_nothing(agent: Agent, turn: TurnContext) -> bool:
 def _result(params: TaskParams, child: SubagentStatus, context: ToolContext) -> Output:
     """Raises ToolError when the subagent failed, CallStopped when it was stopped."""
     if child.reason in (None, CloseReason.STOPPED, CloseReason.ENDED):
-        text = prompts.render_prompt("tools/task_stopped", id=child.session)
+        text = _stopped(child, context.turn.limits)
         raise CallStopped(text, _metadata(child, context), _changes(child))
     if child.error is not None:
         text = f"Subagent failed (task_id: {child.session}): {child.error}"
@@ -167,7 +167,7 @@ def background_result(description: str, child: SubagentStatus, limits: OutputLim
     """The text that reports a background task's end to its session, and whether the task has failed."""
     title, cost = _inline(description), _format_cost(child.cost)
     if child.reason in (None, CloseReason.STOPPED, CloseReason.ENDED):
-        error = "It was stopped before it had finished. What it has done until then stays done."
+        error = _stopped(child, limits)
     elif child.error is None:
         text = _shorten(child.text, limits)
         ended = prompts.render_prompt("tools/task_ended", id=child.session, title=title, cost=cost, text=text)
@@ -177,8 +177,13 @@ def background_result(description: str, child: SubagentStatus, limits: OutputLim
     return background_failure(child.session, error, title, cost), True
 
 
-def background_failure(child: SessionId, error: str, title: str = "", cost: str = "unknown") -> str:
+def background_failure(child: SessionId, error: str, title: str = "", cost: str = "") -> str:
     return prompts.render_prompt("tools/task_failed", id=child, title=title, cost=cost, error=error)
+
+
+def _stopped(child: SubagentStatus, limits: OutputLimits) -> str:
+    text = _shorten(child.text or "(nothing)", limits)
+    return prompts.render_prompt("tools/task_stopped", id=child.session, text=text)
 
 
 def _shorten(text: str, limits: OutputLimits) -> str:
@@ -221,8 +226,8 @@ def _model_shape(model: str | None) -> dict[str, JsonValue] | None:
 
 def _format_cost(cost: Cost) -> str:
     if not cost.known:
-        return "unknown"
-    return f"at least {cost.dollars:f}" if cost.unpriced else f"{cost.dollars:f}"
+        return ""
+    return f' cost="{"at least " if cost.unpriced else ""}{cost.dollars:f}"'
 
 
 def _format_agent(agent: Agent) -> str:

@@ -44,7 +44,7 @@ async def test_a_result_wakes_the_session_whose_turn_is_over(open_harness: Open,
     assert (entry.id, entry.path) == (ask, ("build", "explore"))
     assert (idle.turn_state, idle.background, idle.working) == ("ended", 1, True)
     note, _, result = str(told["content"]).partition("</system-reminder>\n\n")
-    assert "Holdfast sends this message" in note and result.startswith(f'<task id="{child}" state="completed" cost="')
+    assert "Holdfast sends this message" in note and result.startswith(f'<task id="{child}" state="completed">')
     assert "It is in a.txt, line 1." in str(told["content"]) and verified.problem is None
 
 
@@ -66,4 +66,4 @@ async def test_a_stop_of_the_idle_session_ends_what_works_in_its_background(open
         told = str(harness.model.last_request.body["messages"])
     assert (stopped.turn, stopped.background) == (None, (child,))
     assert (rests.working, rests.number) == (False, 1)
-    assert "It was stopped before it had finished." in told
+    assert "The subagent was stopped before it had finished" in told

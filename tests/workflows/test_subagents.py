@@ -38,7 +38,7 @@ async def test_the_last_answer_of_a_subagent_is_the_result_of_the_call(open_harn
         totals = await harness.client.sessions.totals(session)
         verified = await harness.client.records.verify(session)
     assert call.state is CallState.DONE and call.outcome is not None
-    assert call.outcome.output.startswith(f'<task id="{child}" state="completed" cost="')
+    assert call.outcome.output.startswith(f'<task id="{child}" state="completed">')
     assert "It is in a.txt, line 1." in call.outcome.output
     assert (overview.parent, overview.agent, overview.model) == (session, "explore", "scripted/model")
     assert overview.title == "look for child (@explore subagent)"

@@ -9,8 +9,9 @@ import pytest
 from activities.calls.claim import Claimed
 from activities.calls.subagent import CallSubagent
 from activities.store import grants, sessions, tasks
+from activities.store.model_answers import NewAnswer, NewPart
 from activities.tools.tool import ABORTED, SubagentStatus, TaskRequest
-from tests.activities.rig import ActivityRig
+from tests.activities.rig import BODY, ActivityRig
 from workflows.domain.agents.agent import Agent
 from workflows.domain.agents.built_in import EXPLORE
 from workflows.domain.errors import CallStopped, Conflict, StaleFence, ToolError
@@ -20,7 +21,7 @@ from workflows.domain.events.tasks import TaskSettled, TaskStarted
 from workflows.domain.events.turns import TurnEnded, TurnOpened
 from workflows.domain.fence import Fence
 from workflows.domain.ids import PartId, SessionId, TurnConfigId, TurnId
-from workflows.domain.messages import CallState
+from workflows.domain.messages import CallState, TextPart
 from workflows.domain.open_call import CallResultState
 from workflows.domain.permissions.grants import GrantScope
 from workflows.domain.permissions.replies import Reply
@@ -153,6 +154,10 @@ async def test_the_stop_of_a_child_that_has_not_begun_withdraws_its_prompt(rig: 
 async def test_the_stop_of_a_child_waits_for_the_end_of_its_turn(rig: ActivityRig) -> None:
     _, subagent, child = await begun(rig)
     await works(child)
+    words = NewPart(id=PartId("prt_words"), position=0, body=TextPart(text="It is setup.py that counts."))
+    await child.store_answer(child.generation(1), NewAnswer(body=BODY, parts=(words,)))
+    child.step = 1
+    await child.called("bash", command="true")
     stopping = asyncio.create_task(subagent.stop())
     while "stop.accepted" not in await child.types():
         await asyncio.sleep(0.02)
@@ -160,6 +165,7 @@ async def test_the_stop_of_a_child_waits_for_the_end_of_its_turn(rig: ActivityRi
     await child.close(CloseReason.STOPPED)
     stopped = await stopping
     assert stopped is not None and (stopped.settled, stopped.reason) == (True, CloseReason.STOPPED)
+    assert stopped.text == "It is setup.py that counts."
     assert (await child.types()).count("stop.accepted") == 1
     assert {(each.kind, each.turn) for each in rig.sent} == {(WakeKind.STOP, child.turn)}
 

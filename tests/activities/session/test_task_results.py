@@ -109,7 +109,7 @@ async def test_an_end_that_no_process_has_told_of_is_due_until_the_sweeper_tells
         await deletions.is_left(rig.database, rig.session)
     await deliver_results(rig.database, [late], rig.deliver)
     (accepted,) = await results(rig)
-    assert "It was stopped before it had finished." in await text_of(rig, accepted)
+    assert "The subagent was stopped before it had finished" in await text_of(rig, accepted)
 
 
 async def test_a_stop_reaches_the_background_of_an_idle_session_and_does_not_wake_it(rig: ActivityRig) -> None:
@@ -125,7 +125,7 @@ async def test_a_stop_reaches_the_background_of_an_idle_session_and_does_not_wak
     await rig.prompt("Go on.", model="scripted/model")
     assert (await rig.load()).turn is not None
     (accepted,) = await results(rig)
-    assert "It was stopped before it had finished." in await text_of(rig, accepted)
+    assert "The subagent was stopped before it had finished" in await text_of(rig, accepted)
 
 
 async def test_a_stop_meets_the_end_of_a_background_task(rig: ActivityRig) -> None:

@@ -151,8 +151,8 @@ async def test_the_result_is_the_last_text_with_session_and_cost(turn: TurnConte
 @pytest.mark.parametrize(
     ("cost", "told", "noted"),
     [
-        (Cost(unpriced=2), "unknown", {"cost": None, "unpriced": 2}),
-        (Cost(dollars=Decimal("0.25"), unpriced=1), "at least 0.25", {"cost": "0.25", "unpriced": 1}),
+        (Cost(unpriced=2), "", {"cost": None, "unpriced": 2}),
+        (Cost(dollars=Decimal("0.25"), unpriced=1), ' cost="at least 0.25"', {"cost": "0.25", "unpriced": 1}),
     ],
 )
 async def test_a_cost_that_is_not_known_is_not_told_as_nothing(
@@ -160,7 +160,7 @@ async def test_a_cost_that_is_not_known_is_not_told_as_nothing(
 ) -> None:
     output = await recovered(turn, DONE.model_copy(update={"cost": cost}))
     assert isinstance(output, Output)
-    assert f' cost="{told}">' in output.output
+    assert output.output.startswith(f'<task id="ses_2" state="completed"{told}>')
     assert noted.items() <= output.metadata.items()
 
 
@@ -171,7 +171,7 @@ async def test_a_failure_of_the_subagent_is_the_calls(turn: TurnContext) -> None
 
 @pytest.mark.parametrize("reason", [None, CloseReason.STOPPED, CloseReason.ENDED])
 async def test_one_that_was_stopped_is_told_as_that(reason: CloseReason | None, turn: TurnContext) -> None:
-    with pytest.raises(CallStopped, match="ses_2"):
+    with pytest.raises(CallStopped, match=r"task_id: ses_2\)[^:]* What it said last:\n\nThere\.$"):
         await recovered(turn, DONE.model_copy(update={"reason": reason}))
 
 
@@ -188,7 +188,7 @@ async def test_one_that_was_quicker_than_the_stop_has_its_result(turn: TurnConte
     slower = DONE.model_copy(update={"reason": CloseReason.STOPPED})
     stopped = await tool.stop(params(), plan, make_context(turn.workspace, turn=turn, subagent=FakeSubagent(slower)))
     assert quicker is not None and "There." in quicker.output
-    assert stopped is not None and "was stopped before" in stopped.output
+    assert stopped is not None and "was stopped before" in stopped.output and stopped.output.endswith("\n\nThere.")
 
 
 async def test_a_result_holds_no_tag_that_would_end_it(turn: TurnContext) -> None:

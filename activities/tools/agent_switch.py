@@ -14,7 +14,6 @@ from workflows.domain.call_display import CallDisplay, DisplayKind
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.effects import Effect, Recovery
 from workflows.domain.errors import ToolError
-from workflows.domain.messages import TextPart
 from workflows.domain.prompt import Prompt, PromptMode
 from workflows.domain.questions import Option, Question
 
@@ -63,6 +62,6 @@ class AgentSwitchTool(BuiltInTool[SwitchParams]):
             words = [each for each in answer if each != _NO]
             return Output(title="Not agreed", output="\n\n".join([render_prompt("switch/declined"), *words]))
         text = render_prompt(f"switch/{self.name}", summary=params.summary)
-        parts = (TextPart(text=text),)
-        await context.queue_prompt(Prompt(parts=parts, agent=self.agent, mode=PromptMode.QUEUE, synthetic=True))
+        prompt = Prompt.of_text(text, agent=self.agent, mode=PromptMode.QUEUE)
+        await context.queue_prompt(prompt.model_copy(update={"synthetic": True}))
         return Output(title=f"Agreed: {self.agent} follows", output=render_prompt("switch/agreed", agent=self.agent))

@@ -14,6 +14,7 @@ DUTIES = {  # what everyone is told (opencode.md 6.2)
     "no emojis": "emojis",
     "places": "`path:line`",
     "no commits unasked": "Do not commit, push, publish or change branches unless the user asks",
+    "others' changes": "changes that are not yours. Never revert them",
     "no secrets": "Never print, log, write or commit secrets",
     "reminders": "<system-reminder>",
     "refused calls": "If one is refused, respect it",

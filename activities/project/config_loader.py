@@ -33,7 +33,7 @@ from workflows.domain.config.sources import ConfigSources
 from workflows.domain.config.turn_config import TurnConfig, UnsupportedField
 from workflows.domain.errors import UnknownAgent
 from workflows.domain.permissions import rules
-from workflows.domain.permissions.permission_keys import WEBFETCH
+from workflows.domain.permissions.permission_keys import PLAN_ENTER, WEBFETCH
 from workflows.domain.permissions.rules import Action, Rule, Ruleset, evaluate
 
 if TYPE_CHECKING:
@@ -145,6 +145,7 @@ def _load_turn_config(checked: CheckedConfig, role: Role, accepted: AcceptedTrus
     ceiling = configured_rules(agent.name, managed, workspace)
     named = _read_named(checked, rules.apply_ceiling(ceiling, rules_of(agent.name, settings, workspace)))
     own_rules = _agent_rules(agent.name, checked, skill_rules(named.skills.skills.values(), workspace))
+    of_session = (*role.rules, *rules.deny_tools({PLAN_ENTER: not checked.sources.unattended}))
     instructions = (*checked.instructions.instructions, *named.remote.instructions)
     ignored, scan_warnings = ignored_files(workspace, checked.sources)
     turn_config = TurnConfig(
@@ -153,7 +154,7 @@ def _load_turn_config(checked: CheckedConfig, role: Role, accepted: AcceptedTrus
         home=str(workspace.home),
         config=_without_prompts(settings),
         model_is_managed=managed_model is not None,
-        rules=rules.with_asks(checked.sources.ask, (*rules.apply_ceiling(ceiling, own_rules), *role.rules)),
+        rules=rules.with_asks(checked.sources.ask, (*rules.apply_ceiling(ceiling, own_rules), *of_session)),
         agent=agent.model_copy(update={"model": managed_model}) if managed_model else agent,
         delegation=_delegation(role, checked),
         instructions=instructions,

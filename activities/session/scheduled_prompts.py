@@ -131,11 +131,12 @@ async def _accept(
 
 
 def _session_of(row: ScheduleRow, template: SessionTemplate, text: str, session: SessionId) -> NewSession:
+    sources = template.sources and template.sources.model_copy(update={"unattended": True})
     return NewSession(
         id=session,
         host=row.host,
         title=titles.first_line(text),
         default_title=titles.default_title(row.now),
         schedule=row.id,
-        **dict(template),
+        **dict(template) | {"sources": sources},
     )

@@ -94,6 +94,7 @@ async def test_temporal_wakes_at_its_moment_and_the_row_says_once_what_is_due(op
         await harness.ended(overview.id)
         created, accepted = (await harness.events(overview.id))[0], await accepted_prompt(harness, overview.id)
         records = [each.record async for each in harness.client.records.log(overview.id)]
+        request = harness.model.last_request
         after = await harness.client.schedules.get(entry.id)
         await handle.delete()
 
@@ -108,6 +109,7 @@ async def test_temporal_wakes_at_its_moment_and_the_row_says_once_what_is_due(op
     )
     assert after.last is not None and after.next_at == entry.next_at
     assert (after.last.kind, after.last.session) == ("started", overview.id)
+    assert request is not None and "'plan_enter'" not in str(request.body["tools"])
 
 
 async def accepted_prompt(harness: Harness, session: Any) -> PromptAccepted:

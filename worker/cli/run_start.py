@@ -1,5 +1,7 @@
 """The session that `holdfast run` follows: a new one, or one to go on in."""
 
+import sys
+
 from activities.shell.environment import session_environment
 from worker import credential_handoff
 from worker.api.accepted import AcceptedPrompt
@@ -48,6 +50,7 @@ class RunArguments(Value):
     format: OutputFormat | None
     prompt: MessageId | None
     limits: ChosenLimits
+    detached: bool = False
 
     @property
     def typed(self) -> Prompt:
@@ -67,7 +70,8 @@ class RunArguments(Value):
 
     def sources(self, settings: Settings) -> ConfigSources:
         """A new session's. Raises ConfigError."""
-        return sources_of(settings).model_copy(update={"ask": self.ask})
+        unattended = self.detached or not (sys.stdin.isatty() or sys.stdout.isatty())
+        return sources_of(settings).model_copy(update={"ask": self.ask, "unattended": unattended})
 
     def first_message(self, turn_config: TurnConfig) -> Prompt:
         """A new session's: what was chosen where nothing names a model is its model."""

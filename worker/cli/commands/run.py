@@ -132,7 +132,7 @@ async def run(
     )
     given = prompt_input.TypedText() if typed else prompt_input.read_typed(words, command, subtask, edit=edit)
     named = {"model": model, "any_model": any_model, "variant": variant, "agent": agent, "ask": ask, "title": title}
-    read = {"system": prompt_input.read_system(system), "format": read_schema(schema)}
+    read = {"system": prompt_input.read_system(system), "format": read_schema(schema), "detached": detach}
     written = {**given._asdict(), "command": command, "subtask": subtask, "files": prompt_input.name_files(files)}
     request = RunArguments(prompt=own, session=session, config=config, limits=limits, **written, **read, **named)
     request, turn_config = await load_config(settings, request) if session is None else (request, None)

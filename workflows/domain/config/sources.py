@@ -26,7 +26,8 @@ _VARIABLES: Final = {  # field: variable
 class ConfigSources(Value):
     """The configuration variables of the shell that started a session. Paths are absolute. `folder`: the user's
     configuration folder (`$XDG_CONFIG_HOME/opencode`). `content` and `permission`: with unresolved references; they
-    hold no secrets. `ask`: permissions that a person is asked about, whatever the rules allow."""
+    hold no secrets. `ask`: permissions that a person is asked about, whatever the rules allow. `unattended`: nobody
+    sat where the session began."""
 
     home: str
     folder: str
@@ -40,11 +41,12 @@ class ConfigSources(Value):
     disable_claude_code_skills: bool = False
     disable_external_skills: bool = False
     ask: tuple[str, ...] = ()
+    unattended: bool = False
 
     @model_serializer(mode="wrap")
     def _compact(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without `ask` the bytes, and so the digest, are those of sources that could not have it."""
-        return {name: value for name, value in handler(self).items() if name != "ask" or value}
+        """Without the last two the bytes, and so the digest, are those of sources that could not have them."""
+        return {name: value for name, value in handler(self).items() if name not in ("ask", "unattended") or value}
 
     @property
     def digest(self) -> str:

@@ -6,6 +6,7 @@ BASH: Final = "bash"
 EDIT: Final = "edit"
 EXTERNAL_DIRECTORY: Final = "external_directory"
 LIST: Final = "list"
+PLAN_ENTER: Final = "plan_enter"
 READ: Final = "read"
 SKILL: Final = "skill"
 TASK: Final = "task"
@@ -19,7 +20,7 @@ ASKABLE: Final = (*OF_TOOLS, EXTERNAL_DIRECTORY)  # that a person can be asked a
 
 PATTERNLESS: Final = frozenset({TODOWRITE, "question", WEBFETCH, "websearch", "doom_loop"})  # take no patterns
 SAME_AS_EDIT: Final = frozenset({"write", "patch", "multiedit", "apply_patch"})  # older words for `edit`
-NEVER_ASKED: Final = frozenset({"question", "plan_enter", "plan_exit"})  # they only decide what is offered
+NEVER_ASKED: Final = frozenset({"question", PLAN_ENTER, "plan_exit"})  # they only decide what is offered
 
 
 def current_key(key: str) -> str:

@@ -32,13 +32,21 @@ QUICKLY = 5  # tries of what goes wrong now and then
 ASKING = {"permission": {"bash": "ask"}}
 
 
+def tools_of(harness: Harness) -> list[str]:
+    """Those of the newest request."""
+    assert harness.model.last_request is not None
+    return [tool["function"]["name"] for tool in harness.model.last_request.body["tools"]]
+
+
 async def test_a_task_from_words_and_standard_input_is_followed_and_ends_with_0(open_harness: OpenHarness) -> None:
     read = ScriptedAnswer(text="Let me look.", tools=(ScriptedCall(name="read", arguments={"filePath": "a.txt"}),))
     async with open_harness(read, HELLO) as harness, harness.running_worker():
         harness.file("a.txt", "hello\n")
         ended = await shell(harness).run("run", *MODEL, "say", "-", typed="hello, without @a.txt")
+        offered = tools_of(harness)
 
     assert ended.code == 0, ended.err
+    assert "question" in offered and "plan_enter" not in offered  # it has no terminal
     expected = [
         "> say hello, without @a.txt",
         "Let me look.",
@@ -78,6 +86,7 @@ async def test_what_a_command_has_written_is_shown_while_it_runs(open_harness: O
         await terminal.until("✓.* bash")
         await terminal.until("Hello to you")
         code = await terminal.ended()
+        assert "plan_enter" in tools_of(harness)
 
     assert code == 0
 

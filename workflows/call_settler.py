@@ -123,6 +123,8 @@ class CallSettler:
         return self.session.behaviour < ORDERS or not (call.phase is CallPhase.ASKED or self.held_up_by(call))
 
     def build_run_request(self, call: OpenCall) -> RunRequest:
+        """Of the calls before it, edits leave what was planned, and quick ones change nothing."""
+        before = [self.turn.calls[place] for place in call.waits_for]
         return RunRequest(
             **self.runtime.fence(),
             turn=self.turn.id,
@@ -131,7 +133,7 @@ class CallSettler:
             loop_guarded=call.repeats,
             only_plans=call.outdated and bool(self.earlier(call)),
             turn_ended=self.gate.ends_turn,
-            follows=call.outdated or any(not self.turn.calls[at].is_edit for at in call.waits_for),
+            follows=call.outdated or not all(each.is_edit or each.quick for each in before),
         )
 
     async def refuse(self, call: OpenCall) -> CallResult:

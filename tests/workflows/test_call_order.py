@@ -147,7 +147,7 @@ async def test_when_an_edit_is_refused_those_that_build_on_it_are_asked_anew(ope
 
 
 async def test_what_somebody_else_changed_meanwhile_is_drift(open_harness: Open) -> None:
-    calls = (edit("one", "1"), edit("two", "2"))
+    calls = (call("read", filePath="a.txt"), edit("one", "1"), edit("two", "2"))
     async with open_harness(answer(*calls), DONE) as harness, harness.running_worker():
         harness.configure(permission={"edit": "ask"})
         file = harness.file("a.txt", TEXT)

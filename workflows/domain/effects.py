@@ -58,9 +58,9 @@ class Effect(Value):
 class Plan(Value):
     """A call's effect and the permissions it needs, found without side effects.
 
-    Made when the answer is stored and again in the claim; a difference is drift. Calls with the same `file_key` run one
-    after the other. `quick`: ends within milliseconds and may run twice. `questions`: for a person, to be answered
-    before it runs. `note`: for the model, in the result.
+    Made when the answer is stored and again in the claim; a difference is drift. `file_key`: the path of the file that
+    it changes. `quick`: ends within milliseconds and may run twice. `questions`: for a person, to be answered before it
+    runs. `note`: for the model, in the result.
     """
 
     requests: tuple[PermissionRequest, ...]

@@ -1,1 +1,1 @@
-"""The edit tool, and the finders that tolerate small differences."""
+"""The edit tool, which tolerates small differences."""

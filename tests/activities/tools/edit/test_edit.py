@@ -20,12 +20,13 @@ ERRORS = {
     "not_found": "Could not find oldString",
     "multiple_matches": "Found multiple matches",
     "old_string_empty_on_existing_file": "oldString cannot be empty",
-    "span_too_large": "much larger than oldString",
+    "roughly": "fits this passage only roughly",
 }
 HOLDFAST: dict[str, Any] = {
     "the new text is indented as the place is": {"contents": ("def f():\n    x = 3\n    y = 4\n", "        PASS\n")},
     "the line break belongs to the passage, and the new text is indented as the place is": {"contents": ("  X\nc\n",)},
     "several places are an error, and nothing is changed": {"error": "multiple_matches"},
+    "a quote that fits only roughly is refused with the passage": {"error": "roughly"},
     "the replacement is literal": {"content": "[$&] [$&]"},
 }
 

@@ -239,7 +239,7 @@ class Model:
         """`model`: that of the turn when `asked`; raises _TurnChanged if it has another one now, and _Unresolved
         for prompts that are not `resolved`, unless they are `unreadable`."""
         async with attempt.registration() as journal:
-            view = await self.views.begin(journal, request, attempt, resolved)
+            view = await self.views.begin(journal, request, attempt, resolved, model)
             if isinstance(view, Unresolved):
                 if unreadable is not None:
                     return unreadable

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from activities.files.named_files import ResolvedReferences
 from activities.model.attempt import Attempt
 from activities.model.context_fill import answers_of, begins_anew
+from activities.model.endpoints import ResolvedModel
 from activities.model.reminders import due_reminders, mode_reminder, reminders_of_summary
 from activities.model.request_memory import RequestMemory
 from activities.store import calls, generations, prompts, prunings, step_rows, tasks, turn_calls, turns
@@ -21,6 +22,7 @@ from activities.store.transcript_cache import TranscriptCache
 from workflows.domain.budgets import BudgetLimits
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.context.prune import cleared_calls
+from workflows.domain.errors import UsageError
 from workflows.domain.ids import MessageId, PartId
 from workflows.domain.messages import AssistantMessage, Reminder, Transcript, UserMessage
 from workflows.domain.permissions.loop_guard import LIMIT, ROUND, Recent, count_equal
@@ -99,12 +101,17 @@ class StepViews:
         self.transcripts = TranscriptCache(RequestMemory)
 
     async def begin(
-        self, journal: Journal, request: GenerateRequest, attempt: Attempt, resolved: Resolved
+        self,
+        journal: Journal,
+        request: GenerateRequest,
+        attempt: Attempt,
+        resolved: Resolved,
+        model: ResolvedModel | UsageError,
     ) -> StepView | ShellStep | SubtaskStep | FilesStep | Unresolved | CommittedStep | StepResult | BackoffPending:
         """Register the attempt, take the steered prompts, and read the view; else why the model is not to be asked.
 
         A step's reminders are recorded before its first request: a retry sends the same. `resolved`: what
-        prompts refer to that were looked at.
+        prompts refer to that were looked at; `model`: of the turn, as far as is known.
 
         Raises as `Attempt.begin`.
         """
@@ -139,7 +146,7 @@ class StepViews:
             return FilesStep(files, config, reminded)
         if due or steered or referring:
             transcript = await self.transcripts.read(journal, request.session)
-        view = await self._view(journal, request, transcript, config, row, reminded)
+        view = await self._view(journal, request, transcript, config, row, reminded, model)
         return replace(view, recent=recent)
 
     async def _view(
@@ -150,10 +157,12 @@ class StepViews:
         config: TurnConfig,
         row: StepRow,
         reminded: str | None,
+        model: ResolvedModel | UsageError,
     ) -> StepView:
         pruned = row.pruning
-        if config.config.compaction.prune and await _begins_turn(journal, request, transcript):
-            pruned = prunings.advance(journal, request.turn, transcript, pruned)
+        if config.config.compaction.prune:
+            usable = model.usable(config.config.compaction) if isinstance(model, ResolvedModel) else 0
+            pruned = prunings.advance(journal, request.turn, request.step, transcript, pruned, usable)
         last_cleared = pruned.call if pruned else None
         return StepView(
             transcript,
@@ -204,14 +213,6 @@ class StepViews:
         return (*reminders_of_summary(transcript, todos, background, unseen, prompted=prompted), *due)
 
 
-async def _begins_turn(journal: Journal, request: GenerateRequest, transcript: Transcript) -> bool:
-    """Whether a model is asked for the first time: a prompt may have ordered the steps before."""
-    newest = next((entry for entry in reversed(transcript) if isinstance(entry, AssistantMessage)), None)
-    if newest is not None and newest.turn == request.turn and newest.body.tokens.total:
-        return False  # a model's, as an ordered step uses no tokens: most steps need no query
-    return request.step == 1 + await turn_calls.count_ordered_steps(journal, request.turn, request.step)
-
-
 def _follow(journal: Journal, attempt: Attempt, transcript: Transcript) -> None:
     """Have the step's answer sort behind the newest answer and what follows that."""
     for entry in reversed(transcript):
@@ -238,7 +239,8 @@ def _with_files(journal: Journal, resolved: Resolved) -> Resolved:
 
 def _is_new(pruning: PruningRow, transcript: Transcript) -> bool:
     """Whether no answer has counted the context since."""
-    return not any(answer.turn == pruning.turn and answer.body.tokens.context for answer in answers_of(transcript))
+    since = (each for each in answers_of(transcript) if each.turn == pruning.turn and each.step >= pruning.step)
+    return not any(answer.body.tokens.context for answer in since)
 
 
 def _remind(journal: Journal, attempt: Attempt, due: tuple[Reminder, ...]) -> str | None:

@@ -14,23 +14,22 @@ _QUERIES: Final = Queries("prunings")
 
 
 class PruningRow(Value):
-    """From this turn on, results up to and including that of `call` are cleared: about `tokens` more than before."""
+    """From this step on, results up to and including that of `call` are cleared: about `tokens` more than before."""
 
     turn: TurnId
+    step: int
     call: PartId
     tokens: int
 
 
-def advance(journal: Journal, turn: TurnId, transcript: Transcript, last: PruningRow | None) -> PruningRow | None:
-    """Clear what a turn may do without as it begins: then only its first request, not each, loses the provider's
-    cache. A second attempt finds the row of the first."""
-    if last is not None and last.turn == turn:
-        return last
-    earlier = tuple(entry for entry in transcript if entry.turn != turn)
-    found = find_pruning(earlier, last.call if last else None)
+def advance(
+    journal: Journal, turn: TurnId, step: int, transcript: Transcript, last: PruningRow | None, usable: int
+) -> PruningRow | None:
+    """Clear what a step may do without, where that is much. A second attempt finds what the first has left."""
+    found = find_pruning(transcript, last.call if last else None, usable)
     if found is None:
         return last
-    row = PruningRow(turn=turn, **found.model_dump())
+    row = PruningRow(turn=turn, step=step, **found.model_dump())
     journal.write(_QUERIES.insert, session=journal.session, **row.model_dump())
     journal.record(ContextPruned(turn=turn, **found.model_dump()))
     return row

@@ -72,4 +72,4 @@ async def read(reader: RowReader, session: SessionId, turn: TurnId, step: int) -
 
 
 def _pruning(row: dict[str, Any]) -> PruningRow:
-    return PruningRow(turn=row["turn"], call=row["call"], tokens=row["cleared"])
+    return PruningRow(turn=row["turn"], step=row["step"], call=row["call"], tokens=row["cleared"])

@@ -139,7 +139,8 @@ class _DetailRows:
 
 
 def _call_times(row: dict[str, Any]) -> CallTimesRow:
-    cleared = row["pruned_at"] if may_be_cleared(row["state"], row["tool"]) else None
+    output = row["outcome"]["output"] if row["outcome"] else ""
+    cleared = row["pruned_at"] if may_be_cleared(row["state"], row["tool"], output) else None
     child = {"child": row["child"], "model": row["child_model"]}
     return CallTimesRow(claimed=row["claimed_at"], settled=row["settled_at"], cleared=cleared, **child)
 

@@ -371,12 +371,12 @@ async def test_a_long_turn_goes_on_through_its_compactions(open_harness: Open, s
     assert [each.step for each in found] == sorted({each.step for each in found})
 
 
-async def test_old_results_are_cleared_from_what_the_model_sees_as_a_turn_begins(open_harness: Open) -> None:
+async def test_old_results_are_cleared_from_what_the_model_sees(open_harness: Open) -> None:
     """Where that is enough, no summary is asked for: the tokens of the answer before had them."""
     files = [f"{number}.txt" for number in range(8)]
     read = ScriptedAnswer(tools=tuple(ScriptedCall(name="read", arguments={"filePath": name}) for name in files))
     full = DONE.model_copy(update={"usage": ScriptedUsage(input=170_000, output=10)})
-    async with open_harness(scripts=script(read, DONE, DONE, full, DONE, DONE)) as harness, harness.running_worker():
+    async with open_harness(scripts=script(read, DONE, full, DONE, DONE, DONE)) as harness, harness.running_worker():
         limit = {"context": 200_000, "output": 32_000}
         harness.configure_person(model={"limit": limit}, compaction={"prune": True})
         for name in files:

@@ -346,11 +346,13 @@ CREATE INDEX call_session ON call (session);
 CREATE INDEX call_claimed ON call (id) WHERE state = 'claimed';
 
 CREATE TABLE pruning (                              -- which old results of tools the model sees as cleared
-    turn      text PRIMARY KEY REFERENCES turn,     -- from which on
+    turn      text        NOT NULL REFERENCES turn,
+    step      integer     NOT NULL,                 -- from which on
     session   text        NOT NULL REFERENCES session,
     call      text        NOT NULL REFERENCES call, -- up to and with the result of which
     tokens    integer     NOT NULL,                 -- of the results that it has cleared, by estimate
-    pruned_at timestamptz NOT NULL DEFAULT now()
+    pruned_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (turn, step)
 );
 CREATE INDEX pruning_session ON pruning (session);
 

@@ -1,3 +1,3 @@
 -- name: insert
--- Clear old results of tools from this turn on.
-INSERT INTO pruning (turn, session, call, tokens) VALUES (%(turn)s, %(session)s, %(call)s, %(tokens)s)
+-- Clear old results of tools from this step on.
+INSERT INTO pruning (turn, step, session, call, tokens) VALUES (%(turn)s, %(step)s, %(session)s, %(call)s, %(tokens)s)

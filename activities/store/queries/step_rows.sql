@@ -1,6 +1,6 @@
 -- name: of_step
 -- What a step depends on besides its conversation: the newest pruning, compactions that wait, the limits that hold, the prompt with instructions or subtasks for its turn, which of these were begun, and whether prompts refer to something.
-SELECT p.turn, p.call, p.tokens AS cleared,
+SELECT p.turn, p.step, p.call, p.tokens AS cleared,
        EXISTS (SELECT FROM work w JOIN compaction_request r ON r.id = w.id
                WHERE w.session = %(session)s AND w.kind = 'compaction' AND NOT r.done
                  AND (w.state = 'accepted' OR (w.state = 'taken' AND w.turn = %(turn)s))) AS compacts,
@@ -12,6 +12,6 @@ SELECT p.turn, p.call, p.tokens AS cleared,
        ARRAY(SELECT c.ordered_part FROM call c WHERE c.ordered_by = i.id) AS begun,
        (SELECT max(c.step) FROM call c WHERE c.ordered_by = i.id AND c.turn = %(turn)s) AS begun_at
 FROM (SELECT) AS one
-LEFT JOIN LATERAL (SELECT p.turn, p.call, p.tokens FROM pruning p JOIN turn t ON t.id = p.turn
-                   WHERE p.session = %(session)s ORDER BY t.number DESC LIMIT 1) p ON true
+LEFT JOIN LATERAL (SELECT p.turn, p.step, p.call, p.tokens FROM pruning p JOIN turn t ON t.id = p.turn
+                   WHERE p.session = %(session)s ORDER BY t.number DESC, p.step DESC LIMIT 1) p ON true
 LEFT JOIN LATERAL (SELECT i.id, i.body FROM turn t JOIN prompt i ON i.id = t.instructed_by WHERE t.id = %(turn)s) i ON true

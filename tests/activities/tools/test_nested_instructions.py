@@ -87,7 +87,7 @@ async def test_what_a_context_has_is_not_attached_again(rig: ActivityRig, case: 
 
 async def clear(rig: ActivityRig, call: PartId) -> None:
     """Have the model lose sight of the results up to that of this call."""
-    query = b"INSERT INTO pruning (turn, session, call, tokens) VALUES (%(turn)s, %(session)s, %(call)s, 1)"
+    query = b"INSERT INTO pruning (turn, step, session, call, tokens) VALUES (%(turn)s, 1, %(session)s, %(call)s, 1)"
     async with rig.database.transaction() as connection:
         await connection.execute(query, {"turn": rig.turn, "session": rig.session, "call": call})
 

@@ -7,9 +7,11 @@ from workflows.domain.ids import PartId
 from workflows.domain.messages import AssistantMessage, CallState, ContextSummary, ToolPart, Transcript, UserMessage
 from workflows.domain.value import Value
 
-_KEPT_PROMPTS: Final = 2  # the newest, with what follows them
-_PROTECTED_TOKENS: Final = 40_000  # of the newest results before those
-_LEAST_TOKENS: Final = 20_000  # fewer are not worth a provider's cache
+_KEPT: Final = 2  # newest prompts with what follows them, or steps with calls, whichever are fewer
+_LARGE: Final = 200_000  # tokens of a window: from here on the numbers are the reference's, 40,000 and 20,000
+_PROTECTED: Final = 5  # the part (1/5) that the newest results before those keep
+_LEAST: Final = 10  # less than this part (1/10) is not worth a provider's cache
+_LEAST_RESULT: Final = 400  # characters: shorter ones are not cleared
 _PROTECTED_TOOLS: Final = frozenset({"skill"})  # what they say holds for the rest of the session
 _CHARS_PER_TOKEN: Final = 4
 
@@ -21,17 +23,19 @@ class Pruning(Value):
     tokens: int
 
 
-def find_pruning(transcript: Transcript, pruned: PartId | None) -> Pruning | None:
-    """What may be cleared besides the results up to and including that of `pruned`; None if that is too little."""
+def find_pruning(transcript: Transcript, pruned: PartId | None, usable: int) -> Pruning | None:
+    """What may be cleared besides the results up to and including that of `pruned`; None if that is too little.
+    `usable`: tokens of the window (0: unknown)."""
+    window = min(usable or _LARGE, _LARGE)
     seen = freed = 0
     newest: PartId | None = None
     for call in _old_results(transcript, pruned):
         tokens = round(len(call.outcome.output if call.outcome else "") / _CHARS_PER_TOKEN)
         seen += tokens
-        if seen > _PROTECTED_TOKENS:
+        if seen > window // _PROTECTED:
             newest = newest or call.id
             freed += tokens
-    return Pruning(call=newest, tokens=freed) if newest is not None and freed > _LEAST_TOKENS else None
+    return Pruning(call=newest, tokens=freed) if newest is not None and freed > window // _LEAST else None
 
 
 def cleared_calls(transcript: Transcript, pruned: PartId | None) -> frozenset[PartId]:
@@ -40,30 +44,33 @@ def cleared_calls(transcript: Transcript, pruned: PartId | None) -> frozenset[Pa
     for entry in transcript if pruned is not None else ():
         if isinstance(entry, AssistantMessage):
             for call in _tool_parts(entry):
-                found += [call.id] if may_be_cleared(call.state, call.tool) else []
+                found += [call.id] if _may_be_cleared(call) else []
                 if call.id == pruned:
                     return frozenset(found)
     return frozenset()
 
 
-def may_be_cleared(state: CallState, tool: str) -> bool:
-    return state == CallState.DONE and tool not in _PROTECTED_TOOLS
+def _may_be_cleared(call: ToolPart) -> bool:
+    return may_be_cleared(call.state, call.tool, call.outcome.output if call.outcome else "")
+
+
+def may_be_cleared(state: CallState, tool: str, output: str) -> bool:
+    return state == CallState.DONE and tool not in _PROTECTED_TOOLS and len(output) >= _LEAST_RESULT
 
 
 def _old_results(transcript: Transcript, pruned: PartId | None) -> Iterator[ToolPart]:
-    """The results before the newest prompts, which are kept; from the newest on."""
-    prompts = 0
+    """The results before the newest prompts or steps, which are kept; from the newest on."""
+    prompts = steps = 0
     for entry in reversed(transcript):
         if isinstance(entry, ContextSummary):
             return
         prompts += isinstance(entry, UserMessage)
-        if not isinstance(entry, AssistantMessage) or prompts < _KEPT_PROMPTS:
-            continue
-        for call in reversed(_tool_parts(entry)):
+        for call in reversed(_tool_parts(entry)) if isinstance(entry, AssistantMessage) else ():
             if call.id == pruned:
                 return
-            if may_be_cleared(call.state, call.tool):
+            if max(prompts, steps) >= _KEPT and _may_be_cleared(call):
                 yield call
+        steps += isinstance(entry, AssistantMessage) and bool(_tool_parts(entry))
 
 
 def _tool_parts(answer: AssistantMessage) -> list[ToolPart]:

@@ -22,7 +22,7 @@ from activities.model.compaction_plan import (
 )
 from activities.model.compaction_prompt import compaction_request
 from activities.model.context_fill import answers_of, context_tokens
-from activities.model.context_split import ContextSplit, estimate_text, estimate_tokens
+from activities.model.context_split import CHARS_PER_TOKEN, ContextSplit, estimate_text, estimate_tokens
 from activities.model.endpoints import EndpointResolver, ResolvedModel
 from activities.model.port import ModelRequest, SystemInput, UserInput
 from activities.model.reservation import reserve
@@ -50,22 +50,29 @@ from workflows.domain.messages import ContextSummary, Transcript
 from workflows.domain.wire import CompactRequest, CompactResult, CompactState
 
 _MOST_SUMMARY: Final = 8_000  # tokens of an answer without thoughts
+_MOST_WORDS: Final = 2_000  # tokens of the prompts that stay word for word beside the notes
 _MOST_REASON: Final = 2_000  # characters
 _NO_ANSWER: Final = "There is nothing to summarise."
 
 
 class _View(NamedTuple):
-    """`asked`: a person has asked for it, by these `requests`."""
+    """`asked`: a person has asked for it, by these `requests`. `usable`: tokens of the turn's model."""
 
     turn: TurnStatus
     config: TurnConfig
     transcript: Transcript
     requests: list[CompactionRequestRow]
     limits: tuple[BudgetLimits, ...]
+    usable: int = 0
 
     @property
     def asked(self) -> bool:
         return bool(self.requests)
+
+    @property
+    def words(self) -> int:
+        """How many characters of the prompts stay."""
+        return min(_MOST_WORDS, (self.usable or UNKNOWN_WINDOW) // 8) * CHARS_PER_TOKEN
 
 
 class Compactor:
@@ -99,10 +106,11 @@ class Compactor:
             settings = view.config.config.compaction
             model = await self.endpoints.resolve(view.turn.model, view.config.config)
             tokens = context_tokens(view.transcript)
+            view = view._replace(usable=model.usable(settings))
             tried = CompactionTry(turn=request.turn, step=request.step, model=model.name, tokens=tokens)
             plan = plan_compaction(
                 view.transcript,
-                model.usable(settings),
+                view.usable,
                 settings.model_copy(update={"auto": settings.auto or view.asked}),
                 tried=request.tried,
                 refused=request.refused,
@@ -237,6 +245,7 @@ def _outcome(
         step=last.step,
         newest=answers_of(view.transcript)[-1].id,
         media=media,
+        words=view.words,
         replaces=first.id if isinstance(first, ContextSummary) else None,
         after=estimate_text(answer.text) + estimate_tokens(split.tail),
     )

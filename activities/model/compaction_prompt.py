@@ -4,26 +4,32 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from activities.model.text_shortening import share_out, shorten
+from pydantic import JsonValue
+
 from activities.store.database import dumps
 from prompts import render_prompt
+from workflows.domain.context.text_shortening import share_out, shorten
 from workflows.domain.messages import (
     AssistantMessage,
     ContextSummary,
     Entry,
     FilePart,
     ReasoningPart,
+    ReminderName,
+    StepReminders,
     TextPart,
     ToolPart,
     Transcript,
     UserMessage,
 )
+from workflows.domain.permissions import permission_keys
 
-_MOST_OUTPUT: Final = 2_000  # characters of a tool's result
+MOST_OF_RESULT: Final = 2_000  # characters; also of a call
 _LEAST: Final = 400  # characters of a part of the conversation that say something
 _PERSON: Final = "User"
+_TODOS: Final = "Assistant's list of things to do"
 # What would end or begin a block of the request, and what would pass for a message where a reader may see a line begin.
-_OWN_TAG: Final = re.compile(r"<(?=[\s/]{0,9}(?:conversation|notes|system-reminder)\b)", re.IGNORECASE)
+_OWN_TAG: Final = re.compile(r"<(?=[\s/]{0,9}(?:conversation|notes|words|system-reminder)\b)", re.IGNORECASE)
 _OWN_LABEL: Final = re.compile(
     r"(?:^|(?<=[\r\v\f\x1c-\x1e\x85\u2028\u2029]))"
     r"(?=[ \t]{0,99}\[[ \t]{0,9}(?:(?:User|Assistant|Tool)\b[^\]\n]{0,40}\][ \t]{0,9}:|Attached\b))",
@@ -51,12 +57,10 @@ def compaction_request(head: Transcript, room: int, focus: str = "") -> str:
 
     A conversation that does not fit is shortened: the person's words take precedence, then the newest messages.
     """
-    first = head[0]
-    known = (
-        render_prompt("compaction/earlier", summary=escape_tags(first.text))
-        if isinstance(first, ContextSummary)
-        else ""
-    )
+    first, known = head[0], ""
+    if isinstance(first, ContextSummary):
+        words = "\n\n".join(_Block(_PERSON, each.text).render() for each in first.words)
+        known = render_prompt("compaction/earlier", summary=escape_tags(first.text), words=words)
     wish = render_prompt("compaction/focus", focus=escape_tags(focus)) if focus else ""
     others = len(render_prompt("compaction/request", earlier=known, focus=wish, conversation=""))
     text = _fitting(head, max(room - others, room // 4))
@@ -121,6 +125,9 @@ def _blocks(entry: Entry) -> Iterator[_Block]:
                 for part in entry.parts
                 if isinstance(part, FilePart)
             )
+        case StepReminders():
+            lists = (each.text for each in entry.reminders if each.name is ReminderName.TODOS)
+            yield from (_Block(_TODOS, text) for text in lists)
         case AssistantMessage():
             for part in entry.parts:
                 yield from _part_blocks(part)
@@ -129,10 +136,10 @@ def _blocks(entry: Entry) -> Iterator[_Block]:
 def _part_blocks(part: TextPart | ReasoningPart | ToolPart) -> Iterator[_Block]:
     match part:
         case ToolPart():
-            yield _Block("Assistant tool call", f"{part.tool}({dumps(part.arguments)})")
+            yield _Block("Assistant tool call", shorten(f"{part.tool}({dumps(_arguments(part))})", MOST_OF_RESULT))
             if part.outcome is not None:
                 kind = "Tool error" if part.outcome.error else "Tool result"
-                yield _Block(kind, _truncated(part.outcome.output))
+                yield _Block(kind, shorten(part.outcome.output, MOST_OF_RESULT))
                 yield from (
                     _Block(None, f"[Attached {_one_line(str(each.get('mime', 'file')))}]")
                     for each in part.outcome.attachments
@@ -143,8 +150,16 @@ def _part_blocks(part: TextPart | ReasoningPart | ToolPart) -> Iterator[_Block]:
             yield _Block("Assistant", text)
 
 
-def _truncated(output: str) -> str:
-    return output if len(output) <= _MOST_OUTPUT else f"{output[:_MOST_OUTPUT]}\n[truncated]"
+def _arguments(call: ToolPart) -> dict[str, JsonValue]:
+    """Of a text that an edit writes or replaces, its first line."""
+    if permission_keys.current_key(call.tool) != permission_keys.EDIT:
+        return call.arguments
+    return {name: _first_line(value) if isinstance(value, str) else value for name, value in call.arguments.items()}
+
+
+def _first_line(text: str) -> str:
+    first, more, _ = text.partition("\n")
+    return f"{first} ..." if more else first
 
 
 def _labelled(label: str, text: str) -> str:

@@ -71,6 +71,8 @@ def _entry_tokens(entry: Entry, cleared: Collection[PartId]) -> int:
             return texts + sum(_result(call) for call in calls if call.id not in cleared)
         case UserMessage():
             return _of_chars(entry.shown_length) + estimate_files(entry)
+        case ContextSummary():
+            return estimate_text(entry.text) + sum(estimate_text(each.text) for each in entry.words)
     return estimate_text(entry.text)
 
 

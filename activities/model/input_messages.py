@@ -78,17 +78,14 @@ def convert_entries(
             yield entry, known.get(entry, form, convert)
             thinks = thinks or entry.id == thoughtless
         elif isinstance(entry, ContextSummary):
-            messages = _summary(entry)
-            if _answer_follows(transcript[1:]):
-                opening = render_prompt("reminders/continue")
-                if isinstance(following, StepReminders):  # in one message with them
-                    opening += "\n\n"
-                else:
-                    messages += (port.UserInput(content=opening),)
-                    opening = ""
+            messages, behind = _summary(entry), list(_behind(entry, transcript[1:]))
+            if behind and (following is None or isinstance(following, AssistantMessage)):
+                messages += (port.UserInput(content="\n\n".join(behind)),)
+            else:  # in one message with what follows
+                opening = "".join(f"{each}\n\n" for each in behind)
             yield entry, messages
         elif isinstance(entry, StepReminders) and _opens_turn(entry, following):
-            opening = f"{entry.text}\n\n"
+            opening += f"{entry.text}\n\n"
         else:
             yield entry, (_user_input(entry, opening, facts),)
             opening = ""
@@ -98,6 +95,15 @@ def _summary(summary: ContextSummary) -> tuple[port.InputMessage, ...]:
     """The entry as the model's own answer."""
     asked = port.UserInput(content=render_prompt("compaction/asked"))
     return asked, port.AssistantInput(parts=(TextPart(text=escape_reminders(summary.text)),))
+
+
+def _behind(summary: ContextSummary, later: Transcript) -> Iterator[str]:
+    """What tells of the prompts that it stands for, and that newer messages follow it."""
+    if summary.words:
+        words = "\n\n".join(f"Turn {each.number}:\n{escape_reminders(each.text)}" for each in summary.words)
+        yield render_prompt("reminders/words", words=words)
+    if _answer_follows(later):
+        yield render_prompt("reminders/newer")
 
 
 def _answer_follows(entries: Transcript) -> bool:

@@ -6,10 +6,10 @@ provider's prefix cache is used.
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
-from typing import Final
 
 from pydantic import JsonValue
 
+from activities.model.compaction_prompt import MOST_OF_RESULT
 from activities.store.calls import CallRow
 from activities.store.database import dumps
 from activities.store.tasks import BackgroundChild
@@ -28,8 +28,6 @@ from workflows.domain.messages import (
 )
 from workflows.domain.permissions import permission_keys
 from workflows.domain.permissions.rules import is_denied_by_default
-
-_SUMMARISED: Final = 2_000  # characters of a result that a summary is made of
 
 
 def due_reminders(
@@ -86,7 +84,7 @@ def reminders_of_summary(
     if tasks := [f"- {each.child}: {' '.join(each.title.split())}" for each in background]:
         yield Reminder(name=ReminderName.TASKS, text=render_prompt("reminders/tasks", tasks="\n".join(tasks)))
 
-    long = [call for call in unseen if call.outcome and len(call.outcome.output) > _SUMMARISED]
+    long = [call for call in unseen if call.outcome and len(call.outcome.output) > MOST_OF_RESULT]
     if lines := [f"- {call.tool} {dumps(call.arguments)[:200]}" for call in long]:
         yield Reminder(name=ReminderName.UNSEEN, text=render_prompt("reminders/unseen", calls="\n".join(lines)))
 

@@ -223,6 +223,7 @@ class _Copy:
                 step=row.step,
                 newest=self._answers[row.newest],
                 media=row.media,
+                words=row.words,
                 body=row.body,
                 parts=tuple(CopiedPart(id=PartId(new_id(Prefix.PART)), **part) for part in parts),
                 at=row.created_at,

@@ -20,13 +20,14 @@ _GROWTH: Final = 8  # a context that has grown by this part (1/8) counts as anot
 
 class CompactionRow(Value):
     """A summary: it replaces all up to and including the answer of this turn's step. `newest`: the newest answer then;
-    `media`: whether models still see the pictures and documents up to it."""
+    `media`: whether models still see the pictures and documents up to it; `words`: how many characters of prompts."""
 
     generation: GenerationId
     turn: TurnId
     step: int
     newest: MessageId
     media: bool = True
+    words: int = 0
 
 
 class CompactionOutcome(StrEnum):
@@ -70,6 +71,7 @@ class NewCompaction(Value):
     step: int
     newest: MessageId
     media: bool = True
+    words: int = 0
     replaces: GenerationId | None = None
     after: int
 
@@ -94,7 +96,7 @@ def store(journal: Journal, generation: GenerationId, new: NewCompaction, cost: 
 
     The waiting step's request begins anew: its reminders go, and its answer's id will be younger than the summary's.
     """
-    mark = new.model_dump(include={"turn", "step", "newest", "media"})
+    mark = new.model_dump(include={"turn", "step", "newest", "media", "words"})
     journal.write(_QUERIES.insert, generation=generation, session=journal.session, **mark)
     _insert_try(journal, generation, new.tried, CompactionOutcome.COMPACTED)
     compaction_requests.finish(journal, new.tried.turn)

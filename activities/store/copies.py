@@ -28,13 +28,14 @@ _PAGE: Final = 50  # imported messages read together
 
 
 class SummaryRow(Value):
-    """A summary, and what it stands for; `media` as in `CompactionRow`."""
+    """A summary, and what it stands for; `media` and `words` as in `CompactionRow`."""
 
     generation: GenerationId
     turn: TurnId
     step: int
     newest: MessageId
     media: bool
+    words: int
     id: MessageId
     body: AnswerMetadata
     created_at: datetime
@@ -138,7 +139,7 @@ def write_answer(journal: Journal, answer: CopiedAnswer, whole: PartSeal | None 
     for call in answer.calls:
         copied += _write_call(journal, answer, call)
     if answer.newest is not None:
-        stands_for = answer.model_dump(include={"generation", "turn", "step", "newest", "media"})
+        stands_for = answer.model_dump(include={"generation", "turn", "step", "newest", "media", "words"})
         journal.write(_QUERIES.insert_compaction, session=journal.session, **stands_for)
     _record(journal, answer.message, "assistant" if is_step else "summary", answer, copied)
 

@@ -11,14 +11,16 @@ from activities.store.queries import Queries
 from activities.store.shell_outputs import read_filled
 from activities.store.statements import RowReader
 from activities.store.work import TurnRequest, WorkItem, WorkKind
+from workflows.domain.context.text_shortening import share_out, shorten
 from workflows.domain.errors import Conflict
 from workflows.domain.events.prompts import PromptAccepted, PromptTaken, PromptWithdrawn
 from workflows.domain.ids import MessageId, PartId, Prefix, ScheduleId, SessionId, TurnId, is_id
 from workflows.domain.mentions import mentioned_names
-from workflows.domain.messages import SubtaskPart
+from workflows.domain.messages import PersonWords, SubtaskPart
 from workflows.domain.prompt import Prompt, PromptContent, PromptMode
 
 _QUERIES: Final = Queries("prompts")
+_MOST_WORDS: Final = 20  # prompts
 _KEPT: Final = (
     f"kept for the next prompt: {tasks.MAX_WOKEN_TURNS} turns in a row have been begun by results of background tasks"
 )
@@ -92,6 +94,20 @@ async def texts(reader: RowReader, session: SessionId) -> list[str]:
     """The texts of the prompts that the session's turns have taken, in order."""
     rows = await reader.rows(_QUERIES.taken, session=session)
     return [PromptContent.model_validate(row["body"]).text for row in rows]
+
+
+async def words(reader: RowReader, session: SessionId, turn: TurnId, step: int, room: int) -> tuple[PersonWords, ...]:
+    """What a person has typed up to a turn's step, the first and the newest, in `room` characters."""
+    if not room:
+        return ()
+    rows = await reader.rows(_QUERIES.words, session=session, turn=turn, step=step, newest=_MOST_WORDS)
+    prompts = [(row["number"], PromptContent.model_validate(row["body"])) for row in rows]
+    typed = [(number, prompt.title) for number, prompt in prompts if prompt.title and not prompt.synthetic]
+    shares = share_out([len(text) for _, text in typed], room)
+    return tuple(
+        PersonWords(number=number, text=shorten(text, share))
+        for (number, text), share in zip(typed, shares, strict=True)
+    )
 
 
 async def read(reader: RowReader, prompt: MessageId | None) -> PromptContent | None:

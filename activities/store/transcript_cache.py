@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
-from activities.store import model_answers, transcript
+from activities.store import model_answers, prompts, transcript
 from activities.store.compactions import CompactionRow
 from activities.store.lru_cache import LruCache
 from activities.store.queries import Queries
@@ -90,13 +90,13 @@ async def read_context(
     """What a model sees of a session after this summary, if any; `last` as in `transcript.read`."""
     if summarised is None:
         return with_outputs(await transcript.read(reader, session, last=last))
-    text, found = await asyncio.gather(
+    place = summarised.model_dump(include={"turn", "step"})
+    text, words, found = await asyncio.gather(
         model_answers.read_text(reader, summarised.generation),
+        prompts.words(reader, session, **place, room=summarised.words),
         transcript.read(reader, session, summarised.turn, summarised.step, last),
     )
-    summary = ContextSummary(
-        id=summarised.generation, turn=summarised.turn, step=summarised.step, newest=summarised.newest, text=text
-    )
+    summary = ContextSummary(id=summarised.generation, newest=summarised.newest, text=text, words=words, **place)
     shown = found if summarised.media else tuple(without_media(found, summarised.newest))
     return (summary, *with_outputs(shown[1:]))  # the summary stands for the first one, too
 
@@ -151,7 +151,7 @@ def _size(message: Entry) -> int:
         held = (value for part in message.parts for _, value in part if isinstance(value, str))
         return _OBJECT_BYTES + sum(map(len, (message.system or "", *held)))
     if not isinstance(message, AssistantMessage):
-        return _OBJECT_BYTES + len(message.text)
+        return _OBJECT_BYTES + len(message.text)  # what else a summary has is short
     texts = sum(len(part.text) for part in message.parts if not isinstance(part, ToolPart))
     return _OBJECT_BYTES + texts + sum(map(_call_size, _calls(message)))
 

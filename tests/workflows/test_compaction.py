@@ -22,8 +22,8 @@ from workflows.domain.events.prompts import PromptShortened
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.generation import Purpose
 from workflows.domain.ids import SessionId
-from workflows.domain.messages import FilePart
-from workflows.domain.prompt import Prompt
+from workflows.domain.messages import FilePart, TextPart
+from workflows.domain.prompt import Prompt, UsedCommand
 from workflows.domain.sent_request import RequestChoice
 
 TASK: Final = "Count the files of this project. " * 10
@@ -237,7 +237,7 @@ async def test_a_prompt_between_two_requests_behind_a_summary_extends_the_first(
 
     assert is_done(ended) and len(sent(harness)) == len(first) + 1 and sent(harness)[: len(first)] == first
     told = first[-1][1]
-    assert "Go on with the next move" in told and "Today's date" in told and "used all the steps" in told
+    assert "Go on from their next move" in told and "Today's date" in told and "used all the steps" in told
 
 
 async def test_instructions_that_fill_the_context_are_compacted_once(open_harness: Open) -> None:
@@ -291,12 +291,13 @@ async def test_a_recent_part_of_the_conversation_stays_beside_the_summary(open_h
         session = await harness.start_session("Count the files. " + "x" * 2000)
         ended = await harness.ended(session)
         (compacted,) = await compactions(harness, session)
-        roles = [role for role, _ in sent(harness)]
+        roles, told = [role for role, _ in sent(harness)], sent(harness)[2][1]
         _, _, recent, request, *_ = await export(harness, session)
 
     assert request["parts"][0]["tail_start_id"] == recent["info"]["id"]
     assert is_done(ended) and compacted.step == 1
     assert roles == ["user", "assistant", "user", "assistant", "tool", "user"]  # the last one tells the date again
+    assert "Turn 1:\nCount the files. xx" in told and "What follows here is its newer part" in told
 
 
 async def test_a_compacted_session_is_archived_and_goes_on_from_its_summary(open_harness: Open) -> None:
@@ -346,6 +347,35 @@ async def test_a_person_has_a_session_compacted_while_it_is_idle_and_while_it_wo
     assert during == 3 and "kept in them above all:\n\nthe number of files" in asked
     assert len(found) == 2 and len(harness.model.ledger.entries) == 5
     assert summary == WORDS and prompt.endswith("Count again.")
+
+
+async def test_what_a_person_has_typed_stays_word_for_word_beside_the_notes(open_harness: Open) -> None:
+    """Through every compaction, and the same bytes until the next one; what is deleted or withdrawn does not."""
+    async with open_harness(scripts=script(FULL, DONE, DONE, DONE, FULL, DONE)) as harness, harness.running_worker():
+        configure(harness)
+        session = await harness.start_session("Never touch b.txt.")
+        await harness.ended(session)
+        used = UsedCommand(name="check", arguments="all of it", template="d")
+        typed = Prompt(parts=(TextPart(text="The template says much about all of it."),), command=used)
+        await harness.client.prompt(session, typed)
+        await harness.ended(session, 2)
+        await harness.client.prompt(session, Prompt.of_text("The key is 1234."))
+        await harness.ended(session, 3)
+        rows = [row async for row in harness.client.records.messages(session)]
+        (pasted,) = (row.message.id for row in rows if "1234" in str(row))
+        await harness.client.deletions.delete_message(session, pasted)
+        first = [text for _, text in sent(harness)]
+        await harness.client.prompt(session, Prompt.of_text("Now a.txt. " + "x" * 10_000))
+        ended = await harness.ended(session, 4)
+        found = await compactions(harness, session)
+        (_, summary), (_, told), *_ = sent(harness)[1:]
+        shown = await harness.client.records.sent(session, RequestChoice(turn=4, step=2))
+        asked = await harness.client.records.sent(session, RequestChoice(purpose=Purpose.COMPACTION))
+
+    assert is_done(ended) and len(found) == 2 and summary == WORDS and shown.as_sent and asked.as_sent
+    assert "Turn 1:\nNever touch b.txt." in first[2] and "[User]: Never touch b.txt." in str(asked)
+    kept = "Turn 1:\nNever touch b.txt.\n\nTurn 2:\n/check all of it\n\nTurn 4:\nNow a.txt. xxx"
+    assert kept in told and "1234" not in told and "\n[…]\n" in told and 7_500 < len(told) < 9_000
 
 
 async def test_a_long_turn_goes_on_through_its_compactions(open_harness: Open, scale: int) -> None:

@@ -74,7 +74,7 @@ class CopiedCall(Value):
 
 class CopiedAnswer(Value):
     """The answer of a turn's step, or with `newest` a summary of all up to it, made when that was the newest answer;
-    `media`: whether models still see the pictures and documents up to that."""
+    `media`: whether models still see the pictures and documents up to that; `words`: how many characters of prompts."""
 
     generation: GenerationId
     origin: str
@@ -82,6 +82,7 @@ class CopiedAnswer(Value):
     step: int
     newest: MessageId | None = None
     media: bool = True
+    words: int = 0
     body: AnswerMetadata
     parts: tuple[CopiedPart, ...] = ()
     calls: tuple[CopiedCall, ...] = ()

@@ -330,10 +330,18 @@ class StepReminders(Value):
         return "\n\n".join(reminder.text for reminder in self.reminders)
 
 
+class PersonWords(Value):
+    """What a person has typed, perhaps shortened, in the turn of this `number`."""
+
+    number: int
+    text: str
+
+
 class ContextSummary(Value):
     """Stands for a conversation's beginning, up to and including the answer of a turn's step; `id`: its generation's.
 
-    `newest`: the newest answer when it was made, whose tokens are of the context before.
+    `newest`: the newest answer when it was made, whose tokens are of the context before. `words`: what of the prompts
+    stays beside the notes, its `text`.
     """
 
     id: GenerationId
@@ -341,6 +349,7 @@ class ContextSummary(Value):
     step: int
     newest: MessageId
     text: str
+    words: tuple[PersonWords, ...] = ()
 
 
 Message: TypeAlias = Annotated[UserMessage | AssistantMessage, Field(discriminator="role")]

@@ -263,6 +263,7 @@ CREATE TABLE compaction (                           -- answers that stand for th
     step       integer NOT NULL,
     newest     text    NOT NULL REFERENCES message, -- the newest answer then
     media      boolean NOT NULL DEFAULT true,       -- whether models still see the pictures and documents up to it
+    words      integer NOT NULL DEFAULT 0,          -- characters of its prompts that models still read word for word
     UNIQUE (session, number)
 );
 

@@ -1,16 +1,16 @@
 -- name: insert
 -- Store the session's next compaction.
-INSERT INTO compaction (generation, session, number, turn, step, newest, media)
-SELECT %(generation)s, %(session)s, coalesce(max(number), 0) + 1, %(turn)s, %(step)s, %(newest)s, %(media)s
+INSERT INTO compaction (generation, session, number, turn, step, newest, media, words)
+SELECT %(generation)s, %(session)s, coalesce(max(number), 0) + 1, %(turn)s, %(step)s, %(newest)s, %(media)s, %(words)s
 FROM compaction WHERE session = %(session)s
 
 -- name: newest
 -- The session's newest compaction.
-SELECT generation, turn, step, newest, media FROM compaction WHERE session = %(session)s ORDER BY number DESC LIMIT 1
+SELECT generation, turn, step, newest, media, words FROM compaction WHERE session = %(session)s ORDER BY number DESC LIMIT 1
 
 -- name: of_generation
 -- A compaction by its generation.
-SELECT generation, turn, step, newest, media FROM compaction WHERE generation = %(generation)s
+SELECT generation, turn, step, newest, media, words FROM compaction WHERE generation = %(generation)s
 
 -- name: answers
 -- A session's summaries, each with the last step that it covers, the step that waited for it, and that step's reminders.

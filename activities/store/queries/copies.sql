@@ -28,7 +28,7 @@ SELECT id, reminders FROM generation WHERE session = %(session)s AND reminders I
 
 -- name: summaries
 -- The summaries of a session, the oldest first.
-SELECT c.generation, c.turn, c.step, c.newest, c.media, m.id, m.body, m.created_at
+SELECT c.generation, c.turn, c.step, c.newest, c.media, c.words, m.id, m.body, m.created_at
 FROM compaction c JOIN message m ON m.generation = c.generation WHERE c.session = %(session)s ORDER BY c.number
 
 -- name: is_exported
@@ -87,8 +87,8 @@ VALUES (%(id)s, %(session)s, %(turn)s, %(step)s, %(position)s, %(message)s, %(pr
 
 -- name: insert_compaction
 -- Copy what a summary stands for.
-INSERT INTO compaction (generation, session, number, turn, step, newest, media)
-SELECT %(generation)s, %(session)s, coalesce(max(number), 0) + 1, %(turn)s, %(step)s, %(newest)s, %(media)s
+INSERT INTO compaction (generation, session, number, turn, step, newest, media, words)
+SELECT %(generation)s, %(session)s, coalesce(max(number), 0) + 1, %(turn)s, %(step)s, %(newest)s, %(media)s, %(words)s
 FROM compaction WHERE session = %(session)s
 
 -- name: insert_imported_session

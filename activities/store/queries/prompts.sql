@@ -47,3 +47,13 @@ UPDATE prompt SET refers = false, mentions = %(mentions)s WHERE id = %(id)s
 -- The messages of a session's prompts that turns have taken, in the order of taking.
 SELECT p.body FROM prompt p JOIN work w ON w.id = p.id
 WHERE w.session = %(session)s AND w.state = 'taken' ORDER BY p.taken_seq
+
+-- name: words
+-- Of the prompts up to a turn's step that are neither deleted nor a task's result, the first and the newest, each with its turn's number.
+SELECT c.number, p.body FROM (
+    SELECT w.id, t.number, o.taken_seq, row_number() OVER (ORDER BY o.taken_seq) AS place, count(*) OVER () AS count
+    FROM turn t JOIN work w ON w.turn = t.id JOIN prompt o ON o.id = w.id
+    WHERE t.session = %(session)s AND (t.number, o.step) <= ((SELECT number FROM turn WHERE id = %(turn)s), %(step)s)
+      AND o.salt <> '' AND NOT EXISTS (SELECT FROM task WHERE task.result = o.id)
+) c JOIN prompt p ON p.id = c.id
+WHERE c.place = 1 OR c.place > c.count - %(newest)s ORDER BY c.place

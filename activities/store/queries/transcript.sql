@@ -36,7 +36,7 @@ WHERE m.id = ANY(%(messages)s)
 
 -- name: beginning
 -- A session's newest summary, if it has one, and how many of its messages are deleted.
-SELECT s.deleted_messages, c.generation, c.turn, c.step, c.newest, c.media
+SELECT s.deleted_messages, c.generation, c.turn, c.step, c.newest, c.media, c.words
 FROM session s LEFT JOIN LATERAL (
     SELECT * FROM compaction WHERE compaction.session = s.id ORDER BY number DESC LIMIT 1
 ) c ON true

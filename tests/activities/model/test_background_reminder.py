@@ -31,4 +31,4 @@ async def test_the_first_request_behind_a_summary_names_them(open_model: Open) -
         await model.generate(model.request(step=2))
         told = str(model.sent["messages"][-1]["content"])
 
-    assert f"- {child.session}: look\n" in told and "Go on with the next move" in told
+    assert f"- {child.session}: look\n" in told and "Go on from their next move" in told

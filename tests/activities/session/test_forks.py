@@ -170,7 +170,7 @@ async def test_a_fork_goes_on_from_the_summary_of_what_it_has_copied(rig: Activi
         if step == 2:
             summary = NewPart(id=PartId("prt_s"), position=0, body=TextPart(text="in short"))
             tried = CompactionTry(turn=rig.turn, step=3, model="scripted/model", tokens=9)
-            mark = {"turn": rig.turn, "step": 1, "newest": MessageId("msg_2"), "media": False}
+            mark = {"turn": rig.turn, "step": 1, "newest": MessageId("msg_2"), "media": False, "words": 8}
             stands_for = NewCompaction(tried=tried, after=1, **mark)
             await rig.store_answer(
                 Generation(id=GenerationId("gen_s"), purpose=Purpose.COMPACTION),
@@ -184,7 +184,7 @@ async def test_a_fork_goes_on_from_the_summary_of_what_it_has_copied(rig: Activi
     newest = await compactions.newest(rig.database, FORK)
     assert (await events.verify(rig.database, FORK)).problem is None
     assert isinstance(whole[0], ContextSummary) and whole[0].text == "in short"
-    assert newest is not None and (newest.newest, newest.media) == (whole[1].id, False)
+    assert newest is not None and (newest.newest, newest.media, newest.words) == (whole[1].id, False, 8)
     assert contents([each for each in whole if isinstance(each, AssistantMessage)]) == [["answer 2"], ["answer 3"]]
     assert isinstance(early[0], UserMessage) and len(early) == 2
     await rig.database.rows(b"UPDATE compaction SET media = true WHERE session = %(session)s", session=FORK)

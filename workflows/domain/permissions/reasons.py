@@ -1,6 +1,7 @@
 """Why rules ask about a request, in words to show to a person."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from workflows.domain.permissions import loop_guard, permission_keys
 from workflows.domain.permissions.grants import RequestSubject, subjects
@@ -15,11 +16,14 @@ from workflows.domain.permissions.rules import (
 )
 from workflows.domain.permissions.specificity import contains_word
 
+_UNCHECKED: Final = "it cannot be checked, whatever rules allow"
+
 
 def reasons(request: PermissionRequest, rules: Ruleset) -> tuple[str, ...]:
-    """Why a request is asked about under these rules, besides `opaque`, each once; completes "because …". If
-    `evaluate_request` says ask, there is one, or `opaque`."""
-    return tuple(dict.fromkeys(_reasons(request, rules)))
+    """Why a request is asked about under these rules, each once; completes "because …". If `evaluate_request` says ask,
+    there is one."""
+    found = tuple(dict.fromkeys(_reasons(request, rules)))
+    return found or ((_UNCHECKED,) if request.opaque is not None else ())
 
 
 def _reasons(request: PermissionRequest, rules: Ruleset) -> Iterator[str]:

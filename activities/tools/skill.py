@@ -82,12 +82,13 @@ def _load(skill: Skill, turn: TurnContext) -> Output:
     if name != skill.name:
         raise ToolError(f'Skill "{skill.name}" cannot be loaded any more: {file} holds the skill "{name}" now.')
     others = islice((path for path in _other_files(file) if turn.may_read(path)), MAX_FILES)
+    files = "\n".join(f"<file>{path}</file>" for path in others)
     output = render_prompt(
         "tools/skill_content",
         name=name,
         body=body,
         directory=str(file.parent),
-        files="\n".join(f"<file>{path}</file>" for path in others),
+        files=render_prompt("tools/skill_files", files=files) if files else "",
     )
     return Output(title=f"Loaded skill: {name}", output=output, metadata={"name": name, "dir": str(file.parent)})
 

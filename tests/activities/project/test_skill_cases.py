@@ -11,6 +11,8 @@ from tests.activities.project.project_home import ProjectHome
 from tests.activities.tools.tool_calls import make_context
 from tests.cases import Case, assert_matches, load
 
+EMPTY = json.dumps("Note: file list is sampled.\n\n<skill_files>\n\n</skill_files>")[1:-1]  # a list of no files
+
 
 @pytest.mark.parametrize("case", load("skills"))
 async def test_skills_are_as_in_opencode(case: Case, project_home: ProjectHome) -> None:
@@ -26,7 +28,10 @@ async def test_skills_are_as_in_opencode(case: Case, project_home: ProjectHome) 
         turn = TurnContext.from_config(project_home.workspace(), turn_config)
         actual["skill_tool"] = await _load(name, turn, project_home)
 
-    assert_matches(actual, case.expected)
+    expected = json.dumps(case.expected)
+    if case.holdfast is not None:
+        expected = expected.replace(EMPTY, "")
+    assert_matches(actual, json.loads(expected))
 
 
 async def _load(name: str, turn: TurnContext, project_home: ProjectHome) -> dict[str, Any]:

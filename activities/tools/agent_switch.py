@@ -22,7 +22,7 @@ _NO: Final = "No"
 
 
 class SwitchParams(Params):
-    summary: str = Field(min_length=1, description="What the user decides by")
+    summary: str = Field(min_length=1)
 
 
 class AgentSwitchTool(BuiltInTool[SwitchParams]):

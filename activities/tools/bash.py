@@ -38,11 +38,9 @@ _FAILPOINTS: Final = ("supervisor.leased", "supervisor.exit_written")
 class BashParams(Params):
     """The older `description` is ignored."""
 
-    command: str = Field(description="The command, run by bash as it stands")
-    timeout: int | None = Field(default=None, gt=0, description="Time limit in milliseconds; 120000 when left out")
-    workdir: str | None = Field(
-        default=None, description="Directory to run in, relative to the working directory; use it instead of `cd`"
-    )
+    command: str
+    timeout: int | None = Field(default=None, gt=0)
+    workdir: str | None = None
 
 
 class CommandLimits(Value):

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, ClassVar, Generic
+from typing import Any, ClassVar, Final, Generic
 
 from pydantic import JsonValue
 
@@ -11,6 +11,8 @@ from activities.tools.tool import Tool
 from prompts import render_prompt
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.tool_offer import ToolOffer
+
+_SENT: Final = ("type", "items", "enum")  # the description names defaults, and `parse` tells of limits
 
 
 class BuiltInTool(Tool[P], Generic[P]):
@@ -36,7 +38,7 @@ class BuiltInTool(Tool[P], Generic[P]):
 
 @cache  # of classes: there are few
 def parameters_schema(params: type[Params]) -> dict[str, JsonValue]:
-    """For the model: no titles, references or null."""
+    """For the model: names, types and values; the description says what for."""
     whole = params.model_json_schema(by_alias=True)
     offered: dict[str, JsonValue] = _inline_references(whole, whole.pop("$defs", {}))
     return offered
@@ -47,11 +49,10 @@ def _inline_references(node: Any, definitions: dict[str, Any]) -> Any:
         case {"$ref": str(reference)}:
             return _inline_references(definitions[reference.rsplit("/", 1)[-1]], definitions)
         case {"anyOf": [dict(only), {"type": "null"}]}:
-            kept_keys = {key: value for key, value in node.items() if key == "description"}
-            return _inline_references(only | kept_keys, definitions)
+            return _inline_references(only, definitions)
         case {"properties": dict(fields)}:
             named = {name: _inline_references(field, definitions) for name, field in fields.items()}
             return {"type": "object", "properties": named, "required": node.get("required", [])}
         case dict():
-            return {key: _inline_references(value, definitions) for key, value in node.items() if key != "title"}
+            return {key: _inline_references(value, definitions) for key, value in node.items() if key in _SENT}
     return node

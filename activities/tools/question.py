@@ -1,6 +1,7 @@
 """question: asks a person, and waits for the answer."""
 
 from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
 
 from activities.tools.arguments import Params
 from activities.tools.built_in_tool import BuiltInTool
@@ -20,10 +21,10 @@ class OfferedOption(Params):
 
 class AskedQuestion(Params):
     question: str = Field(min_length=1)
-    header: str = Field(default="", description="At most 30 characters")
+    header: str = ""
     options: list[OfferedOption] = []
     multiple: bool = False
-    custom: bool = True
+    custom: SkipJsonSchema[bool] = True  # no model needs to know it: own words are an answer, too
 
 
 class QuestionParams(Params):

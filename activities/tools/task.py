@@ -37,16 +37,12 @@ _NO_BACKGROUND: Final = (
 
 
 class TaskParams(Params):
-    description: str = Field(description="What the task is, in three to five words")
-    prompt: str = Field(description="All that the subagent has to know and to do; it sees nothing else")
-    subagent_type: str = Field(description="The name of the subagent")
-    task_id: str | None = Field(
-        default=None,
-        validation_alias=AliasChoices("task_id", "session_id"),  # the latter is its older name (opencode.md 0)
-        description="To go on with an earlier task: the id of its result",
-    )
-    background: bool = Field(default=False, description="Do not wait for the result: a message brings it later")
-    command: str | None = Field(default=None, description="The slash command that this task comes from, if any")
+    description: str
+    prompt: str
+    subagent_type: str
+    # `session_id` is its older name (opencode.md 0).
+    task_id: str | None = Field(default=None, validation_alias=AliasChoices("task_id", "session_id"))
+    background: bool = False
 
 
 class TaskTool(BuiltInTool[TaskParams]):

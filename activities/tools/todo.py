@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from pydantic.json_schema import SkipJsonSchema
+
 from activities.tools.arguments import Params
 from activities.tools.built_in_tool import BuiltInTool
 from activities.tools.tool import Output, Plan, ToolContext
@@ -15,7 +17,7 @@ from workflows.domain.permissions.requests import PermissionRequest
 class Todo(Params):
     content: str
     status: Literal["pending", "in_progress", "completed", "cancelled"]
-    priority: Literal["high", "medium", "low"]
+    priority: SkipJsonSchema[Literal["high", "medium", "low"]] = "medium"  # clients expect one
 
 
 class TodoWriteParams(Params):

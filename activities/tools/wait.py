@@ -41,11 +41,11 @@ _VERBS: Final = {
 
 
 class WaitParams(Params):
-    until: str | None = Field(default=None, description="A duration (90s, 45m, 2h 30m, 1d) or an ISO 8601 moment")
-    file: str | None = Field(default=None, description="The path of a file in the project")
-    event: FileEvent = Field(default=FileEvent.ANY, strict=False, description="What has to happen to the file")
-    token: str | None = Field(default=None, description="A name of your choice, for `holdfast poke`")
-    at_most: str | None = Field(default=None, description="Give up then: a duration or an ISO 8601 moment")
+    until: str | None = None
+    file: str | None = None
+    event: FileEvent = Field(default=FileEvent.ANY, strict=False)
+    token: str | None = None
+    at_most: str | None = None
 
     @property
     def kind(self) -> WaitKind:

@@ -11,6 +11,7 @@ FOLDER = Path(prompts.__file__).parent / "families"
 FAMILIES = sorted(file.stem for file in FOLDER.glob("*.md"))
 DUTIES = {  # what everyone is told (opencode.md 6.2)
     "identity": "You are Holdfast",
+    "the weight of instructions": "the user's own words go before theirs",
     "no emojis": "emojis",
     "places": "`path:line`",
     "no commits unasked": "Do not commit, push, publish or change branches unless the user asks",
@@ -80,5 +81,5 @@ def test_a_section_takes_the_place_of_the_one_with_its_heading() -> None:
     told = base_prompt("trinity")
 
     assert "Make at most one call in an answer" in told
-    assert "they run side by side" not in told
+    assert "all others run side by side" not in told
     assert told.index("# Tools") < told.index("# Safety")

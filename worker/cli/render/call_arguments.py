@@ -12,14 +12,14 @@ from workflows.domain.call_display import CallDisplay, DisplayKind
 
 _PLAIN: Final = re.compile(r"""[^\s"'=]+""")
 _BOXES: Final = {"pending": "[ ]", "completed": "[x]", "in_progress": "[~]", "cancelled": "[-]"}
-_TODO: Final = {"content", "status", "priority"}
+_TODO: Final = {"content", "status"}
 
 
 def format_arguments(tool: str, arguments: Mapping[str, Any], display: CallDisplay) -> str:
     """One line for a call that reads or searches, else a line or a block per argument."""
     match dict(arguments):
         case {"todos": [*todos], **others} if not others and todos and all(map(_is_todo, todos)):
-            return "\n".join(f"{format_todo(each)} ({escape_exact(each['priority'])})" for each in todos)
+            return "\n".join(map(format_todo, todos))
         case _:
             heading, fields = _split_heading(arguments, display)
             return format_one_line_call(tool, arguments, display) or "\n".join([*heading, *_format_fields(fields)])
@@ -60,7 +60,8 @@ def _split_heading(
 
 
 def _is_todo(value: Any) -> bool:
-    return isinstance(value, dict) and set(value) == _TODO and all(isinstance(each, str) for each in value.values())
+    exact = isinstance(value, dict) and set(value) - {"priority"} == _TODO
+    return exact and all(isinstance(each, str) for each in value.values())
 
 
 def _format_fields(arguments: Mapping[str, JsonValue]) -> Iterator[str]:

@@ -84,8 +84,17 @@ def test_calls_that_read_or_search_are_one_plain_line(
         ),
         (
             "todowrite",
-            {"todos": [{"content": "mend\nit", "status": "in_progress", "priority": "high"}]},
-            ["todowrite wants to list its tasks in /p/sub (1 line, 19 characters)", "  │ [~] mend\\nit (high)"],
+            {
+                "todos": [
+                    {"content": "mend\nit", "status": "in_progress"},
+                    {"content": "tell", "status": "pending", "priority": "high"},
+                ]
+            },
+            [
+                "todowrite wants to list its tasks in /p/sub (2 lines, 21 characters)",
+                "  │ [~] mend\\nit",
+                "  │ [ ] tell",
+            ],
         ),
         (
             "write",

@@ -118,12 +118,12 @@ class CallEffect:
             if self._is_lost(claimed):
                 return outcomes.unknown(claimed, _OTHER_MACHINE)
             if self._lacks_check(plan):
-                return outcomes.aborted()
+                return outcomes.interrupted("not_begun")
             output = await self.tool.stop(self.params, plan, self.context)
         except (OutcomeUnknown, ToolError) as error:
             return outcomes.unknown(claimed, str(error))
         if output is None:
-            return outcomes.aborted()
+            return outcomes.interrupted("stopped_running" if self.tool.recovery.may_run_again else "not_begun")
         done = self.tool.recovery is Recovery.RECONCILABLE
         return CallState.DONE if done else CallState.CANCELLED, await outcome_of(output, self.context)
 

@@ -6,7 +6,7 @@ from activities.store import calls, turns
 from activities.store.calls import CallRow
 from activities.store.journal import Journal
 from activities.store.turns import TurnStatus
-from activities.tools.tool import ABORTED
+from prompts import render_prompt
 from workflows.domain.errors import CallStopped, StaleFence
 from workflows.domain.fence import Fence
 
@@ -18,5 +18,5 @@ async def require_open_claim(journal: Journal, call: CallRow, fence: Fence) -> T
     if row.settled or row.fence != fence:
         raise StaleFence(f"Call {row.id!r} is {row.state} under {row.fence}, this attempt is {fence}.")
     if turn.over or journal.ended:
-        raise CallStopped(ABORTED)
+        raise CallStopped(render_prompt("tools/not_begun"))
     return turn

@@ -5,7 +5,7 @@ from typing import Any, Final, TypeAlias
 
 from activities.store.calls import CallRow
 from activities.store.database import dumps
-from activities.tools.tool import ABORTED, Tool
+from activities.tools.tool import Tool
 from prompts import render_prompt
 from workflows.domain.effects import Recovery
 from workflows.domain.errors import CallStopped, HoldfastError, OutcomeUnknown, ToolError
@@ -16,23 +16,10 @@ Settlement: TypeAlias = tuple[CallState, Outcome]
 _LOG: Final = logging.getLogger("holdfast.tools")
 
 
-def aborted() -> Settlement:
-    """The outcome of a stopped call without output."""
-    return CallState.CANCELLED, _interrupted(ABORTED)
-
-
-def not_copied() -> Settlement:
-    """The outcome of a call that had not ended when its message was copied."""
-    return CallState.CANCELLED, _interrupted(render_prompt("tools/not_copied"))
-
-
-def task_not_copied() -> Settlement:
-    """The outcome of a call whose subagent works for the session that was copied."""
-    return CallState.CANCELLED, _interrupted(render_prompt("tools/task_not_copied"))
-
-
-def _interrupted(text: str) -> Outcome:
-    return Outcome(output=text, error=True, metadata={"interrupted": True})
+def interrupted(why: str, **values: str) -> Settlement:
+    """The outcome of a call without output that was ended, or has not begun; `why`: a prompt of the tools."""
+    text = render_prompt(f"tools/{why}", **values)
+    return CallState.CANCELLED, Outcome(output=text, error=True, metadata={"interrupted": True})
 
 
 def unknown(call: CallRow, known: str) -> Settlement:

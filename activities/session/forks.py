@@ -207,8 +207,8 @@ class _Copy:
     def _settlement_of(self, call: ToolPart) -> Settlement | None:
         """The outcome that a copied call gets if it brings none."""
         if call.id in self._tasks_elsewhere:
-            return outcomes.task_not_copied()
-        return outcomes.not_copied() if call.outcome is None or not call.state.settled else None
+            return outcomes.interrupted("task_not_copied")
+        return outcomes.interrupted("not_copied") if call.outcome is None or not call.state.settled else None
 
     async def _copy_summaries(self) -> None:
         """Copy the summaries whose messages were all copied, with ids in the order of the messages."""

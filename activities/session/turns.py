@@ -127,10 +127,11 @@ class TurnActivities:
         await calls.settle_claimed(self.database, call, fence, *settlement)
 
     async def close_turn(self, journal: Journal, request: CloseRequest, turn: TurnId) -> None:
-        await asks.close_of_turn(journal, turn, f"the turn ended ({request.reason})")
+        asked = await asks.close_of_turn(journal, turn, f"the turn ended ({request.reason})")
+        waiting = asked if request.reason is CloseReason.STOPPED else ()
         for call in await turn_calls.unsettled(journal, turn):
             if call.state is CallState.CLAIMED:  # by a paused attempt, after the takeover
                 raise Unavailable(f"Call {call.id!r} was claimed while its turn was being closed: closing it again.")
-            calls.settle(journal, call, *outcomes.aborted())
+            calls.settle(journal, call, *outcomes.interrupted("stopped_waiting" if call.id in waiting else "not_begun"))
         await turns.close(journal, turn, request.reason, request.error)
         await reservations.charge_turn(journal, turn)

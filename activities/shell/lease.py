@@ -73,7 +73,7 @@ class EndCause(StrEnum):
 
 class CommandEnd(Value):
     """`status`: exit code; negative: a signal. `cause`: why the supervisor ended the command, `limit` (seconds or
-    bytes) what it exceeded. `write_error`: why a part of its output was lost."""
+    bytes) what it exceeded, or the seconds until it was stopped. `write_error`: why a part of its output was lost."""
 
     status: int
     cause: EndCause | None = None

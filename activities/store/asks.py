@@ -234,9 +234,10 @@ async def any_rejected(journal: Journal, turn: TurnId) -> bool:
     return any(_is_logged(journal, row, ask_row(row)) for row in rows)
 
 
-async def close_of_turn(journal: Journal, turn: TurnId, reason: str) -> None:
-    """Close the turn's open asks; record the answers whose calls will not run."""
-    for row in await journal.rows(_QUERIES.of_turn, turn=turn):
+async def close_of_turn(journal: Journal, turn: TurnId, reason: str) -> set[PartId | None]:
+    """Close the turn's open asks, and return their calls; record the answers whose calls will not run."""
+    rows = await journal.rows(_QUERIES.of_turn, turn=turn)
+    for row in rows:
         ask = ask_row(row)
         if forged := _is_forged(journal, row, ask):
             _report_forged(journal, ask)
@@ -244,6 +245,7 @@ async def close_of_turn(journal: Journal, turn: TurnId, reason: str) -> None:
             close(journal, ask, reason)
         elif ask.allowed and row["call_state"] == CallState.PREPARED:
             journal.record(AnswerNotRun(ask=ask.id, call=ask.call))
+    return {row["call"] for row in rows if row["state"] == AskState.OPEN}
 
 
 def close(journal: Journal, ask: AskRow, reason: str) -> None:

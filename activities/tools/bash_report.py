@@ -86,7 +86,7 @@ def _cause(end: CommandEnd) -> str:
         case EndCause.OVERFLOW:
             return f"shell tool terminated command after it had written {limit:.0f} bytes. {_LOUD}"
         case EndCause.STOPPED:
-            return "User aborted the command"
+            return render_prompt("tools/stopped_command", seconds=f"{limit:.0f}")
         case _:
             return _exit_code(end.status)
 

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from pydantic import JsonValue
 
@@ -26,8 +26,6 @@ from workflows.domain.usage import Cost
 from workflows.domain.value import Value
 from workflows.domain.waits import WaitEnd, WaitSubject
 from workflows.domain.wire import CloseReason
-
-ABORTED: Final = "Tool execution aborted"  # of a stopped call, as models know it (opencode.md 7)
 
 P = TypeVar("P")
 

@@ -80,7 +80,7 @@ class PlayedCase:
             "requests": self.raised,
             "requests_seen_per_reply": self._seen,
             "tool_output": self._outputs,
-            "history": self._history,
+            "history": self.history,
             "children": self._children,
             "child_messages": self._child_messages,
             "second_call_messages": self.pairs,
@@ -103,7 +103,7 @@ class PlayedCase:
         """None for an error, which stands in the message."""
         return [each.outcome.output if each.outcome and not each.outcome.error else None for each in await self.calls()]
 
-    async def _history(self) -> list[list[Any]]:
+    async def history(self) -> list[list[Any]]:
         return [
             [each["role"], [call["function"]["name"] for call in each.get("tool_calls", ())], each["content"]]
             for each in self.sent()
@@ -317,6 +317,6 @@ def assert_outputs(found: Any, expected: Any) -> None:
             assert_outputs(each, wanted)
     elif isinstance(expected, str) and _ABORTED in expected:
         beginning = re.sub(r"<[^>]*>", "", expected.removesuffix(f"+ {_ABORTED}").strip(" "))
-        assert found.startswith(beginning) and "aborted" in found
+        assert found.startswith(beginning) and "The user stopped the turn" in found
     else:
         assert found == expected

@@ -87,7 +87,9 @@ async def _is_closed_with_its_turn(harness: Harness) -> None:
         left = await harness.client.inbox.asks()
         with pytest.raises(Conflict, match="closed"):
             await harness.answer(ask)
-    assert left == []
+        (call,) = await harness.calls(session)
+    assert left == [] and call.outcome is not None
+    assert call.outcome.output == "Not run: the user stopped the turn while this call waited for an answer."
 
 
 HOLDFAST: Final[dict[str, Callable[[Harness], Awaitable[None]]]] = {
@@ -98,7 +100,6 @@ HOLDFAST: Final[dict[str, Callable[[Harness], Awaitable[None]]]] = {
     ),
     "the grant is still there; nothing is asked": _is_still_granted,
     "A completes, then B is worked on; each once": _each_is_worked_on_once,
-    "0 pending requests; the request is closed as cancelled; a later answer is refused with that reason": (
-        _is_closed_with_its_turn
-    ),
+    "0 pending requests; the request is closed as cancelled; a later answer is refused with that reason; the call says "
+    "that it has not run": _is_closed_with_its_turn,
 }

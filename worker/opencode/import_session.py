@@ -189,7 +189,8 @@ class SessionImport:
         for position, each in enumerate(message.parts):
             if isinstance(each.content, ForeignTool):
                 id, state = PartId(self._ids[each.part.id]), each.content.state
-                settled, outcome = outcomes.not_copied() if each.part.id in self._at_work else _settlement(state)
+                at_work = each.part.id in self._at_work
+                settled, outcome = outcomes.interrupted("not_copied") if at_work else _settlement(state)
                 yield CopiedCall(
                     id=id,
                     position=position,
@@ -242,7 +243,7 @@ def _settlement(state: ForeignState) -> tuple[CallState, Outcome]:
         return CallState.DONE, Outcome(title=state.title, output=state.output, metadata=state.metadata)
     if state.status == "error":
         return CallState.FAILED, Outcome(output=state.error, error=True, metadata=state.metadata)
-    return outcomes.not_copied()
+    return outcomes.interrupted("not_copied")
 
 
 def _metadata(info: ForeignMessageInfo) -> AnswerMetadata:

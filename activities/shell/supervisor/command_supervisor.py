@@ -61,7 +61,7 @@ class CommandSupervisor:
         self.childless = False
         self.recorded = False
         self.kill_at = self.give_up_at = float("inf")
-        now = time.monotonic()  # setting the clock or suspending the machine ends no command
+        now = self.begun_at = time.monotonic()  # setting the clock or suspending the machine ends no command
         self.deadline = now + command_spec.timeout + TIMEOUT_SLACK
         self.renewed, self.renewed_at, self.next_lease_check = 0, now, now
 
@@ -78,7 +78,7 @@ class CommandSupervisor:
         if self.output in ready:
             self.pump(_CHUNK)
         if self.wakeup_fd in ready and STOP_SIGNAL in os.read(self.wakeup_fd, 512):
-            self.end("stopped", None, STOP_GRACE)
+            self.end("stopped", time.monotonic() - self.begun_at, STOP_GRACE)
 
     def wait_seconds(self, now: float) -> float | None:
         if self.cause is not None:

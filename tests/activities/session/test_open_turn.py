@@ -531,7 +531,7 @@ async def test_a_subagent_begins_nothing_for_a_call_that_is_over(rig: ActivityRi
     child = (await rig.run(call)).child
     assert child is not None
     async with rig.journal() as journal:
-        calls.settle(journal, await calls.lock(journal, call), *outcomes.aborted())
+        calls.settle(journal, await calls.lock(journal, call), *outcomes.interrupted("not_begun"))
     begun = dataclasses.replace(rig, session=child, epoch=0)
     assert await begun.load() == LoadResult(epoch=1)
     assert (await begun.types())[-1] == "prompt.withdrawn"

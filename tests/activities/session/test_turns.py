@@ -25,6 +25,7 @@ from workflows.domain.wire import AskState, CloseReason, CloseRequest, CloseResu
 
 ASK_EDITS = {"permission": {"edit": "ask"}}
 WRITE = {"filePath": "a.txt", "content": "x"}
+NOT_BEGUN = "Not run: the turn ended before this call began."
 
 
 async def test_a_turn_ends_with_its_reason(rig: ActivityRig) -> None:
@@ -46,14 +47,24 @@ async def test_closing_twice_is_closing_once(rig: ActivityRig) -> None:
     assert await rig.events() == events
 
 
-async def test_b06_what_was_only_prepared_is_cancelled_and_its_ask_leaves_the_list(rig: ActivityRig) -> None:
+@pytest.mark.parametrize(
+    ("reason", "waited"),
+    [
+        (CloseReason.STOPPED, "Not run: the user stopped the turn while this call waited for an answer."),
+        (CloseReason.FAILED, NOT_BEGUN),
+    ],
+)
+async def test_b06_what_was_only_prepared_is_cancelled_and_its_ask_leaves_the_list(
+    rig: ActivityRig, reason: CloseReason, waited: str
+) -> None:
     await rig.open_turn(**ASK_EDITS)
-    call = await rig.called("write", **WRITE)
+    call, unasked = await rig.answered(("write", WRITE), ("bash", {"command": "true"}))
     ask = await rig.asked(call)
-    await rig.close(CloseReason.STOPPED)
-    assert (await rig.state(call), await rig.output(call)) == (CallState.CANCELLED, "Tool execution aborted")
+    await rig.close(reason)
+    assert [await rig.state(each) for each in (call, unasked)] == [CallState.CANCELLED] * 2
+    assert [await rig.output(each) for each in (call, unasked)] == [waited, NOT_BEGUN]
     assert (await rig.ask_row(ask)).state is AskState.CLOSED and await waiting_items.pending_asks(rig.database) == []
-    assert AskClosed(ask=ask, call=call, reason="the turn ended (stopped)") in await rig.events()
+    assert AskClosed(ask=ask, call=call, reason=f"the turn ended ({reason})") in await rig.events()
 
 
 async def test_an_answer_that_came_too_late_to_run_is_reported(rig: ActivityRig) -> None:
@@ -87,6 +98,7 @@ async def test_a_claimed_call_ends_by_its_recovery_class(rig: ActivityRig, kind:
     await rig.close(CloseReason.STOPPED)
     again = kind in (Recovery.REPEATABLE, Recovery.IDEMPOTENT)
     assert await rig.state(call) is (CallState.CANCELLED if again else CallState.UNKNOWN)
+    assert ("stopped the turn while this call ran: it was ended" in await rig.output(call)) == again
     assert effects(rig.project) == []
 
 
@@ -112,6 +124,7 @@ async def test_a_command_that_still_runs_is_ended_with_its_group(rig: ActivityRi
     with pytest.raises(ApplicationError, match="the outcome of"):
         await running
     assert await rig.state(call) is CallState.CANCELLED and (await rig.output(call)).startswith("before")
+    assert " s after this command began; it was ended" in await rig.output(call)
     assert not psutil.pid_exists(int((rig.project / "begun").read_text()))
 
 

@@ -105,6 +105,7 @@ class Turn:
             unchecked=self.turn.unchecked or self.session.behaviour < COMPACTS,
             waits=self.session.behaviour >= WAITS_FOR_PROVIDERS,
             limited=self.session.behaviour >= LIMITS,
+            max_steps=self.turn.max_steps,
         )
         await self.back_off_after_empty_answer()
         summary = self.runtime.summary(f"turn {self.turn.number} step {move.step}")

@@ -34,26 +34,27 @@ def due_reminders(
     transcript: Transcript,
     today: date,
     *,
-    text_only: bool,
     owing: TurnId | None = None,
     prompted: bool = False,
     reports: bool = False,
     going_round: bool = False,
 ) -> tuple[Reminder, ...]:
     """The date, where the conversation has none or another; that the model `reports` of a command's subtasks, or is
-    `going_round`; that no tools are left; that this turn is `owing` a result, at its begin and after each answer in
-    text; and that the answer of another was cut, unless a prompt follows it."""
-    current = Reminder(name=ReminderName.DATE, text=render_prompt("reminders/date", date=today.isoformat()))
+    `going_round`; that this turn is `owing` a result, at its begin and after each answer in text; and that the answer
+    of another was cut, unless a prompt follows it."""
+    current = reminder(ReminderName.DATE, date=today.isoformat())
     due = [] if current == _newest(transcript, ReminderName.DATE) else [current]
     names = [ReminderName.SUBTASK_DONE] if reports else []
     names += [ReminderName.GOING_ROUND] if going_round else []
-    if text_only:
-        names.append(ReminderName.LAST_STEP if owing is None else ReminderName.LAST_STEP_STRUCTURED_OUTPUT)
-    elif owing is not None and _awaits_reminder(transcript, owing):
+    if owing is not None and _awaits_reminder(transcript, owing):
         names.append(ReminderName.STRUCTURED_OUTPUT)
     if owing is None and not prompted and _ends_cut(transcript):
         names.append(ReminderName.CUT)
-    return *due, *(Reminder(name=name, text=render_prompt(f"reminders/{name}")) for name in names)
+    return *due, *map(reminder, names)
+
+
+def reminder(name: ReminderName, **values: str) -> Reminder:
+    return Reminder(name=name, text=render_prompt(f"reminders/{name}", **values))
 
 
 def mode_reminder(transcript: Transcript, config: TurnConfig) -> Iterator[Reminder]:
@@ -61,10 +62,9 @@ def mode_reminder(transcript: Transcript, config: TurnConfig) -> Iterator[Remind
     newest = _newest(transcript, ReminderName.PLAN_MODE, ReminderName.PLAN_LEFT)
     planning = newest is not None and newest.name is ReminderName.PLAN_MODE
     if config.agent.only_plans and not planning:
-        yield Reminder(name=ReminderName.PLAN_MODE, text=render_prompt("reminders/plan_mode"))
+        yield reminder(ReminderName.PLAN_MODE)
     elif planning and not config.agent.only_plans and not is_denied_by_default(permission_keys.EDIT, config.rules):
-        text = render_prompt("reminders/plan_left", agent=config.agent.name)
-        yield Reminder(name=ReminderName.PLAN_LEFT, text=text)
+        yield reminder(ReminderName.PLAN_LEFT, agent=config.agent.name)
 
 
 def reminders_of_summary(
@@ -80,7 +80,7 @@ def reminders_of_summary(
     if not prompted and all(isinstance(entry, ContextSummary | StepReminders) for entry in transcript):
         yield Reminder(name=ReminderName.CONTINUE, text=render_prompt("reminders/continue"))
     if todos:
-        yield Reminder(name=ReminderName.TODOS, text=render_prompt("reminders/todos", todos=dumps(todos)))
+        yield reminder(ReminderName.TODOS, todos=dumps(todos))
     if tasks := [f"- {each.child}: {' '.join(each.title.split())}" for each in background]:
         yield Reminder(name=ReminderName.TASKS, text=render_prompt("reminders/tasks", tasks="\n".join(tasks)))
 

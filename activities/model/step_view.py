@@ -1,7 +1,7 @@
 """What a step sends to its model: read and recorded as its attempt begins."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import TypeAlias
@@ -10,21 +10,22 @@ from activities.files.named_files import ResolvedReferences
 from activities.model.attempt import Attempt
 from activities.model.context_fill import answers_of, begins_anew
 from activities.model.endpoints import ResolvedModel
-from activities.model.reminders import due_reminders, mode_reminder, reminders_of_summary
+from activities.model.reminders import due_reminders, mode_reminder, reminder, reminders_of_summary
 from activities.model.request_memory import RequestMemory
-from activities.store import calls, generations, prompts, prunings, step_rows, tasks, turn_calls, turns
+from activities.store import budgets, calls, generations, prompts, prunings, step_rows, tasks, turn_calls, turns
+from activities.store.budgets import BudgetRow
 from activities.store.generations import BackoffPending, Suspended, TurnOver
 from activities.store.journal import Journal
 from activities.store.model_answers import StoredAnswer
 from activities.store.prunings import PruningRow
 from activities.store.step_rows import OrderedCommands, OrderedSubtask, StepRow
 from activities.store.transcript_cache import TranscriptCache
-from workflows.domain.budgets import BudgetLimits
+from workflows.domain.budgets import BudgetLimits, OnLimit
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.context.prune import cleared_calls
 from workflows.domain.errors import UsageError
 from workflows.domain.ids import MessageId, PartId
-from workflows.domain.messages import AssistantMessage, Reminder, Transcript, UserMessage
+from workflows.domain.messages import AssistantMessage, Reminder, ReminderName, Transcript, UserMessage
 from workflows.domain.permissions.loop_guard import LIMIT, ROUND, Recent, count_equal
 from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.prompt import PromptContent
@@ -138,9 +139,8 @@ class StepViews:
         if not referring.keys() <= resolved.keys():
             return Unresolved(referring, config)
         files = _with_files(journal, {prompt: resolved[prompt] for prompt in referring})
-        situation = {"text_only": request.text_only and not files, "prompted": bool(steered), "reports": row.reports}
-        situation["going_round"] = count_equal(recent) % ROUND >= LIMIT
-        due = await self.due_reminders(request, attempt, journal, transcript, config, **situation)
+        situation = {"asks": not files, "prompted": bool(steered), "going_round": count_equal(recent) % ROUND >= LIMIT}
+        due = await self.due_reminders(request, attempt, journal, transcript, config, row, **situation)
         reminded = _remind(journal, attempt, due)
         if files:
             return FilesStep(files, config, reminded)
@@ -184,25 +184,24 @@ class StepViews:
         journal: Journal,
         transcript: Transcript,
         config: TurnConfig,
+        row: StepRow,
         *,
-        text_only: bool,
+        asks: bool,
         prompted: bool,
-        reports: bool,
         going_round: bool,
     ) -> tuple[Reminder, ...]:
-        """The reminders for the step's first request, for the first one after a summary, and for a step that a spent
-        budget has made the last."""
-        anew = begins_anew(transcript)
-        unrecorded = attempt.status.reminders_seal is None and (anew or text_only)
-        if attempt.status.fence is not None and not unrecorded:
+        """The reminders for the step's first request, and for the first one after a summary. `asks`: a model."""
+        if attempt.status.reminders_seal is not None:
             return ()
         owing = request.turn if config.format is not None else None
-        situation = {"text_only": text_only, "prompted": prompted, "reports": reports, "going_round": going_round}
+        situation = {"prompted": prompted, "reports": row.reports, "going_round": going_round}
+        rows = await budgets.of_session(journal, request.session) if asks and row.limits else ()
         due = (
             *mode_reminder(transcript, config),
+            *(_end_reminders(request, rows, config) if asks else ()),
             *due_reminders(transcript, self.today(), owing=owing, **situation),
         )
-        if not anew:
+        if not begins_anew(transcript):
             return due
         todos, background, newest = await asyncio.gather(
             calls.todos(journal, request.session),
@@ -211,6 +210,20 @@ class StepViews:
         )
         unseen = [] if answers_of(transcript) else newest
         return (*reminders_of_summary(transcript, todos, background, unseen, prompted=prompted), *due)
+
+
+def _end_reminders(request: GenerateRequest, rows: Sequence[BudgetRow], config: TurnConfig) -> list[Reminder]:
+    """That this answer is the turn's last one, and why; or that two with tools are left, as far as steps limit them."""
+    if request.text_only:
+        steps = f"This turn has used all of its steps ({request.max_steps or request.step})"
+        why = next(filter(None, (row.spent for row in rows)), steps)
+        name = ReminderName.LAST_STEP if config.format is None else ReminderName.LAST_STEP_STRUCTURED_OUTPUT
+        return [reminder(name, why=why)]
+    by_person = next((row.on_limit for row in rows if row.on_limit), None)
+    ends = [row for row in rows if (by_person or row.limits.on_limit) is OnLimit.FINISH]
+    left = [row.limits.steps - row.steps for row in ends if row.limits.steps is not None]
+    left += [] if request.max_steps is None else [request.max_steps - request.step]
+    return [reminder(ReminderName.TWO_LEFT)] if min(left, default=0) == 2 else []
 
 
 def _follow(journal: Journal, attempt: Attempt, transcript: Transcript) -> None:

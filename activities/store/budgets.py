@@ -13,7 +13,8 @@ from activities.store.database import dumps
 from activities.store.journal import Journal
 from activities.store.queries import Queries
 from activities.store.statements import RowReader
-from workflows.domain.budgets import BudgetLimits, OnLimit, Raise, Scope, Unit, Usage
+from workflows.domain.budget_question import scope_name
+from workflows.domain.budgets import BudgetLimits, OnLimit, Raise, Scope, Spent, Unit, Usage, describe, room
 from workflows.domain.errors import Conflict
 from workflows.domain.events.budgets import BudgetNearlySpent, BudgetRaised, BudgetSet
 from workflows.domain.ids import SessionId, TurnId
@@ -62,6 +63,14 @@ class BudgetRow(Value):
     @property
     def is_warned(self) -> bool:
         return self.limits in self.warned
+
+    @property
+    def spent(self) -> str | None:
+        """That a limit is reached, as the beginning of a sentence; None: it is not."""
+        if not isinstance(found := room(self.limits, self.used, Usage()), Spent):
+            return None
+        used, limit = (describe(found.unit, each.of(found.unit) or Decimal(0)) for each in (self.used, self.limits))
+        return f"The budget of {scope_name(self.scope)} is spent ({used} of {limit})"
 
     @property
     def used(self) -> Usage:

@@ -1,17 +1,16 @@
 """A request to a double, and its whole answer."""
 
 from contextlib import aclosing
-from datetime import date
 from typing import Any
 
 from pydantic import SecretStr
 
 from activities.model.endpoint import Endpoint, Wire
 from activities.model.port import InputMessage, ModelPort, ModelRequest, UserInput
-from activities.model.reminders import due_reminders
+from activities.model.reminders import reminder
 from activities.model.stream import Answer, AnswerAssembler
 from workflows.domain.ids import GenerationId, TurnId
-from workflows.domain.messages import StepReminders
+from workflows.domain.messages import ReminderName, StepReminders
 from workflows.domain.tool_offer import ToolOffer
 
 READ = ToolOffer(
@@ -32,8 +31,8 @@ def request(
 
 def last_step_reminder() -> StepReminders:
     """As a step records it that must have no calls."""
-    (reminder,) = due_reminders((), date.min, text_only=True)[1:]
-    return StepReminders(id=GenerationId("gen_1"), turn=TurnId("trn_1"), step=2, reminders=(reminder,))
+    last = reminder(ReminderName.LAST_STEP, why="This turn has used all of its steps (2)")
+    return StepReminders(id=GenerationId("gen_1"), turn=TurnId("trn_1"), step=2, reminders=(last,))
 
 
 async def collect_answer(port: ModelPort, asked: ModelRequest) -> Answer:

@@ -237,7 +237,7 @@ async def test_a_prompt_between_two_requests_behind_a_summary_extends_the_first(
 
     assert is_done(ended) and len(sent(harness)) == len(first) + 1 and sent(harness)[: len(first)] == first
     told = first[-1][1]
-    assert "Go on from their next move" in told and "Today's date" in told and "used all the steps" in told
+    assert "Go on from their next move" in told and "Today's date" in told and "used all of its steps (2)" in told
 
 
 async def test_instructions_that_fill_the_context_are_compacted_once(open_harness: Open) -> None:

@@ -2,7 +2,6 @@
 
 from typing import Any, Final
 
-from prompts import render_prompt
 from tests.harness import Harness
 from tests.workflows.conftest import Open
 from tests.workflows.delegation import DONE, FOUND, LOOK, delegates, delegation_scripts
@@ -12,7 +11,7 @@ from workflows.domain.messages import CallState, FilePart, TextPart
 from workflows.domain.permissions.replies import Reply
 from workflows.domain.prompt import Prompt
 
-LAST: Final = render_prompt("reminders/last_step").splitlines()[1]
+LAST: Final = "This turn has used all of its steps (2), and no more tools can be called in this turn."
 UNASKED: Final = ScriptedAnswer(text="No model answers while files are read.")
 
 

@@ -306,6 +306,7 @@ class ReminderName(StrEnum):
     LAST_STEP = "last_step"
     STRUCTURED_OUTPUT = "structured_output"
     LAST_STEP_STRUCTURED_OUTPUT = "last_step_structured_output"
+    TWO_LEFT = "two_left"
     PLAN_MODE = "plan_mode"
     PLAN_LEFT = "plan_left"
 

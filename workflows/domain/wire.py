@@ -101,7 +101,7 @@ class LoadResult(WireValue):
 
 class GenerateRequest(Request):
     """`generation`: its id, the same for all attempts. `again` as in `Generate`. `unchecked`: ask although the context
-    may be full. `waits`: the run waits out a provider's long pauses. `limited`: by the budget, if there is one."""
+    may be full. `waits`: the run waits out a provider's long pauses. `limited`: by budgets. `max_steps`: a turn's."""
 
     turn: TurnId
     step: int
@@ -111,6 +111,7 @@ class GenerateRequest(Request):
     unchecked: bool = False
     waits: bool = False
     limited: bool = False
+    max_steps: int | None = None
 
 
 FINISH_PAUSED: Final = "paused"  # without an answer: the provider must not be asked for a while

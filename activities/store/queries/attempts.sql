@@ -3,7 +3,8 @@
 INSERT INTO attempt (generation, fence, digest, form) VALUES (%(generation)s, %(fence)s, %(digest)s, %(form)s)
 
 -- name: remove
--- Remove an attempt that sends nothing.
+-- Remove an attempt that sends nothing, and its reminders: others may be due when it is tried again.
+WITH unsent AS (UPDATE generation SET reminders = NULL, reminders_salt = NULL, reminders_seal = NULL WHERE id = %(generation)s)
 DELETE FROM attempt WHERE generation = %(generation)s AND fence = %(fence)s
 
 -- name: find

@@ -31,12 +31,12 @@ TURN = TurnId("trn_1")
 AT = datetime(2026, 1, 31, tzinfo=UTC)
 
 
-def names(transcript: Transcript, today: date = TODAY, *, text_only: bool = False) -> list[ReminderName]:
-    return [reminder.name for reminder in due_reminders(transcript, today, text_only=text_only)]
+def names(transcript: Transcript, today: date = TODAY) -> list[ReminderName]:
+    return [reminder.name for reminder in due_reminders(transcript, today)]
 
 
-def step(number: int, transcript: Transcript = (), *, text_only: bool = False) -> StepReminders:
-    due = due_reminders(transcript, TODAY, text_only=text_only)
+def step(number: int, transcript: Transcript = ()) -> StepReminders:
+    due = due_reminders(transcript, TODAY)
     return StepReminders(id=GenerationId(f"gen_{number}"), turn=TURN, step=number, reminders=due)
 
 
@@ -44,13 +44,6 @@ def test_a_date_is_told_once() -> None:
     assert names(()) == [ReminderName.DATE]
     assert names((step(1),)) == []
     assert names((step(1),), date(2026, 2, 1)) == [ReminderName.DATE]
-
-
-def test_each_last_step_is_told_so() -> None:
-    told = step(1)
-    once = (told, step(2, (told,), text_only=True))
-    assert names((), text_only=True) == [ReminderName.DATE, ReminderName.LAST_STEP]
-    assert names(once, text_only=True) == [ReminderName.LAST_STEP]
 
 
 def test_an_answer_that_was_cut_is_continued_once_unless_a_prompt_says_how_to_go_on() -> None:
@@ -61,9 +54,8 @@ def test_an_answer_that_was_cut_is_continued_once_unless_a_prompt_says_how_to_go
     prompt = UserMessage(id=MessageId("msg_2"), turn=TURN, step=2, parts=(TextPart(text="Stop."),), at=AT)
 
     assert names((step(1), answer)) == [ReminderName.CUT]
-    assert names((step(1), answer), text_only=True) == [ReminderName.LAST_STEP, ReminderName.CUT]
     assert names((step(1), answer, prompt)) == names((step(1), unbounded)) == []
-    assert due_reminders((step(1), answer), TODAY, text_only=False, prompted=True) == ()
+    assert due_reminders((step(1), answer), TODAY, prompted=True) == ()
 
 
 def test_behind_a_summary_the_model_is_told_to_go_on_unless_somebody_says_how() -> None:

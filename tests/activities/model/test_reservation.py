@@ -1,7 +1,7 @@
 """Budgets: reserved before a request, settled with its answer; nothing is counted twice or forgotten."""
 
 import json
-from datetime import timedelta
+from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -147,6 +147,68 @@ async def test_it_finishes_with_one_last_answer(open_model: Open, by_rule: bool)
         assert loaded.turn is not None and loaded.turn.max_steps == 2
         last = await model.generate(model.request(step=2, text_only=True, limited=True))
         assert (last.finish, last.has_text) == ("stop", True) and (await found(model.rig)).steps == 2
+
+
+async def refuse_with_reminder(model: ModelRig, **limits: Any) -> StepResult:
+    """The second step, at the limit, for which a reminder is due: the date."""
+    await limit(model.rig, **limits)
+    await model.generate(model.request(limited=True))
+    await model.rig.database.rows(b"UPDATE budget SET started_at = now() - interval '150 s'")
+    model.today = date(2026, 2, 1)
+    return await model.generate(model.request(step=2, limited=True))
+
+
+@pytest.mark.parametrize(
+    ("limits", "why"),
+    [
+        ({"steps": 1}, "1 step of 1 step"),
+        ({"cost": Decimal("0.012")}, "$0.02 of $0.01"),
+        ({"tokens": 1000}, "1,100 tokens of 1,000 tokens"),
+        ({"time": 120}, "3 min of 2 min"),
+    ],
+)
+async def test_the_last_step_is_announced_with_its_cause_whatever_else_is_due(
+    open_model: Open, limits: dict[str, Any], why: str
+) -> None:
+    async with open_model(HELLO, HELLO, models=PRICED) as model:
+        at_limit = await refuse_with_reminder(model, **limits, on_limit=OnLimit.FINISH)
+        assert at_limit == StepResult(finish=FINISH_LIMIT, last_step=2)
+        await model.generate(model.request(step=2, text_only=True, limited=True, max_steps=2))
+        announced = str(model.sent["messages"][-1]["content"])
+    assert f"The budget of this session is spent ({why}), and no more tools can be called in this turn." in announced
+    assert announced.count("date is 2026-02-01") == 1
+
+
+async def test_what_was_due_at_a_limit_is_sent_once_the_limit_is_raised(open_model: Open) -> None:
+    async with open_model(HELLO, HELLO) as model:
+        asked = await refuse_with_reminder(model, steps=1)
+        await model.rig.answer(AskId(asked.ask or ""), Reply.ANSWER, answers=(("Go on",),))
+        await model.generate(model.request(step=2, limited=True))
+    assert "date is 2026-02-01" in str(model.sent["messages"][-1]) and "no more tools" not in str(model.sent)
+
+
+@pytest.mark.parametrize(
+    ("limits", "turn", "max_steps", "announced"),
+    [
+        ({"steps": 4, "on_limit": OnLimit.FINISH}, {}, None, [0, 0, 1, 1]),
+        ({"steps": 4, "on_limit": OnLimit.FINISH}, {}, 3, [1, 1, 1, 1]),
+        ({"on_limit": OnLimit.FINISH}, {"steps": 4}, None, [0, 0, 1, 1]),
+        ({}, {"steps": 3, "on_limit": "finish"}, None, [0, 1, 1, 1]),
+        ({}, {}, 5, [0, 0, 1, 1]),
+        ({"steps": 4}, {}, None, [0, 0, 0, 0]),  # the end is a person's to decide
+    ],
+)
+async def test_two_answers_before_a_known_end_the_model_reads_so_once(
+    open_model: Open, limits: dict[str, Any], turn: dict[str, Any], max_steps: int | None, announced: list[int]
+) -> None:
+    async with open_model(*[HELLO] * 4) as model:
+        await limit(model.rig, **limits)
+        await begin_turn(model, turn=turn)
+        found = []
+        for step in range(1, 5):
+            await model.generate(model.request(step=step, limited=True, max_steps=max_steps))
+            found.append(str(model.sent["messages"]).count("Two answers with tools are left in this turn"))
+    assert found == announced
 
 
 @pytest.mark.parametrize("dismissed", [False, True])

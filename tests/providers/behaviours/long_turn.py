@@ -113,7 +113,7 @@ def _answer(step: _Step, sizes: Sizes) -> Answer:
 
 
 def _date(talk: Conversation, step: _Step) -> StepReminders:
-    reminders = due_reminders((), date(2026, 2, step.turn), text_only=False)
+    reminders = due_reminders((), date(2026, 2, step.turn))
     return StepReminders(id=GenerationId(f"gen_{step.number}"), turn=talk.turn, step=step.step, reminders=reminders)
 
 

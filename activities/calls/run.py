@@ -121,14 +121,14 @@ class ToolActivities:
 
 async def refusal_text(journal: Journal, request: RefuseRequest, call: CallRow) -> str:
     """The turn has no steps left, or a rule denies the call."""
-    if request.no_steps_left:
-        return render_prompt("tools/no_steps_left")
     turn_config = (await turns.turn_status(journal, request.turn)).turn_config
+    config = await turns.turn_config(journal, turn_config)
+    if request.no_steps_left:
+        return render_prompt("tools/no_steps_left" if config.format is None else "tools/only_structured_output")
     evaluator = await load_evaluator(journal, turn_config)
     findings = (*evaluator.findings(call), evaluator.guard(call))
     denied = [finding.permission for finding in findings if finding.action is Action.DENY]
-    agent = (await turns.turn_config(journal, turn_config)).agent
-    if agent.only_plans and denied[:1] == [permission_keys.EDIT]:
+    if config.agent.only_plans and denied[:1] == [permission_keys.EDIT]:
         needed = zip(call.plan.requests if call.plan else (), findings, strict=False)
         files = [file for each, finding in needed if finding.action is Action.DENY for file in each.patterns]
         return render_prompt("tools/only_plans", files=", ".join(files))

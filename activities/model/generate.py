@@ -138,8 +138,7 @@ class Model:
                 case CommittedStep():
                     return self.step_result(request, begun.answer, begun.rules)
             view, model = begun.view, begun.model
-            limits = view.limits if request.limited else ()
-            limit = await reserve_step(attempt, limits, model, view.transcript, request.turn, request.step)
+            limit = await reserve_step(attempt, model, view, request)
             if limit is not None:
                 return limit
             config, agent = view.turn_config, attempt.turn_status.agent

@@ -12,6 +12,7 @@ from activities.model.attempt import Attempt, model_failed
 from activities.model.context_split import estimate_tokens
 from activities.model.endpoints import ResolvedModel
 from activities.model.output_limit import DEFAULT_OUTPUT_LIMIT
+from activities.model.step_view import StepView
 from activities.new_ids import new_id
 from activities.store import asks, attempts, budgets, generations, reservations
 from activities.store.asks import AskRow
@@ -40,7 +41,7 @@ from workflows.domain.ids import AskId, Prefix, TurnId
 from workflows.domain.messages import AssistantMessage, Transcript
 from workflows.domain.permissions.replies import AskState
 from workflows.domain.state import TurnLimits
-from workflows.domain.wire import FINISH_LIMIT, FINISH_STOPPED, StepResult
+from workflows.domain.wire import FINISH_LIMIT, FINISH_STOPPED, GenerateRequest, StepResult
 
 _POLL: Final = timedelta(seconds=2)  # between two looks at what others have reserved
 _INSTRUCTIONS: Final = 10_000  # tokens of instructions and tools, until a provider has counted them
@@ -86,37 +87,35 @@ async def reserve_aside(attempt: Attempt, known: Sequence[BudgetLimits], model: 
 
 
 async def reserve_step(
-    attempt: Attempt,
-    known: Sequence[BudgetLimits],
-    model: ResolvedModel,
-    transcript: Transcript,
-    turn: TurnId,
-    step: int,
+    attempt: Attempt, model: ResolvedModel, view: StepView, request: GenerateRequest
 ) -> StepResult | None:
     """Why the step may not be asked for; None: it may.
 
-    Raises ApplicationError for a model without a price under a limit of cost, and to look again while others have
-    reserved what is left.
+    Raises ApplicationError for a model without a price under a limit of cost, for a correction beyond another limit
+    than that of steps, and to look again while others have reserved what is left.
     """
-    if not known:
+    if not (request.limited and view.limits):
         return None
-    _require_price(known, model)
+    _require_price(view.limits, model)
     async with attempt.finishing_journal() as journal:
-        found, asked = await asyncio.gather(_registered(attempt, journal), asks.newest_of_turn(journal, turn))
-        await _charge_lost(attempt, journal, model, turn)
-        needed = _estimate(transcript, model)
+        found, asked = await asyncio.gather(_registered(attempt, journal), asks.newest_of_turn(journal, request.turn))
+        await _charge_lost(attempt, journal, model, request.turn)
+        needed = _estimate(view.transcript, model)
         status = found.turn_status or attempt.turn_status
         if status.over or journal.ended:
             return StepResult(finish=FINISH_STOPPED)
         limits = await _lock(journal, attempt)
+        spent = [budget.spent for budget, found in limits if isinstance(found, Spent) and found.unit is not Unit.STEPS]
+        if request.again and view.turn_config.format is not None and spent:
+            raise model_failed(f"{spent[0]}, and the last answer gave no result that fits the schema.")
         result: StepResult | Full | None = None
         match _held_up(limits) if status.last_step is None else None:
             case _Limit(budget, Spent(unit=unit)):
-                result = await _at_limit(journal, limits, budget, unit, asked, turn, step)
+                result = await _at_limit(journal, limits, budget, unit, asked, request)
             case _Limit(_, Full() as full):
                 result = full
             case _:
-                _begin(attempt, journal, limits, asked, needed, turn)
+                _begin(attempt, journal, limits, asked, needed, request.turn)
         if result is not None:
             attempts.remove(journal, attempt.generation.id, attempt.fence)
     attempt.version, attempt.reserved = journal.version_after, needed.sent if result is None else None
@@ -169,8 +168,7 @@ async def _at_limit(
     row: BudgetRow,
     unit: Unit,
     asked: AskRow | None,
-    turn: TurnId,
-    step: int,
+    request: GenerateRequest,
 ) -> StepResult:
     """Ask a person, once, unless a rule has decided in advance."""
     wait = 0.0 if row.rest is None else max(row.rest, _SHORTEST_WAIT)
@@ -181,13 +179,13 @@ async def _at_limit(
     by_person = next((limit.budget.on_limit for limit in limits if limit.budget.on_limit is not None), None)
     rule = by_person or row.limits.on_limit or OnLimit.ASK
     amounts = budgets.amounts(row, unit)
-    journal.record(BudgetSpent(budget=row.id, scope=row.scope, turn=turn, unit=unit, on_limit=rule, **amounts))
+    journal.record(BudgetSpent(budget=row.id, scope=row.scope, turn=request.turn, unit=unit, on_limit=rule, **amounts))
     if rule is OnLimit.FINISH:
-        budgets.finish_turn(journal, turn)
-        return StepResult(finish=FINISH_LIMIT, last_step=step)
+        budgets.finish_turn(journal, request.turn)
+        return StepResult(finish=FINISH_LIMIT, last_step=request.step)
     users = await budgets.count_users(journal, row)
     ask, question = AskId(new_id(Prefix.ASK)), limit_question(row.id, row.scope, unit, row.limits, row.used, users)
-    asks.create_of_turn(journal, turn, ask, question, question_digest(question), row.rest)
+    asks.create_of_turn(journal, request.turn, ask, question, question_digest(question), row.rest)
     return StepResult(finish=FINISH_LIMIT, ask=ask, pause=wait)
 
 

@@ -100,7 +100,7 @@ async def test_a_text_beside_refused_calls_is_no_answer_yet(open_harness: Open) 
         (call,) = await harness.calls(session)
 
     assert isinstance(ended, TurnEnded) and ended.reason == "done"
-    assert call.outcome is not None and "used all the steps" in call.outcome.output
+    assert call.outcome is not None and "no more tools can be called" in call.outcome.output
     assert not (harness.project / "a").exists() and len(harness.model.ledger.entries) == 2
 
 

@@ -103,6 +103,46 @@ async def test_the_last_step_takes_the_result_and_nothing_else(open_harness: Ope
     assert "Call that now" in body and '"tool_choice": "none"' not in body
 
 
+BASH: Final = ScriptedAnswer(tools=(ScriptedCall(name="bash", arguments={"command": "true"}),))
+PRICED: Final = {"cost": {"input": 10, "output": 10}}
+FINISH: Final = {"on_limit": "finish"}
+
+
+@pytest.mark.parametrize(
+    ("limits", "late"),
+    [
+        ({"agent": {"build": {"steps": 2}}}, give(city=7)),
+        ({"holdfast": {"budget": {"turn": {"steps": 1, **FINISH}}}}, give(city=7)),
+        ({"holdfast": {"budget": {"turn": {"steps": 1, **FINISH}}}}, BASH),
+    ],
+)
+async def test_beyond_a_limit_of_steps_what_is_no_result_is_answered_once_more(
+    open_harness: Open, limits: dict[str, Any], late: ScriptedAnswer
+) -> None:
+    async with open_harness(LOOK, late, give(city="Ulm")) as harness, harness.running_worker():
+        harness.configure_person(model={}, **limits)
+        session, prompt = await ask(harness)
+        ended: Any = await harness.ended(session)
+        result = await harness.client.records.result(session, prompt)
+        _, refused, _ = await harness.calls(session)
+        body = json.dumps(harness.model.last_request.body) if harness.model.last_request else ""
+    assert (ended.reason, result) == ("done", {"city": "Ulm"}) and refused.outcome is not None
+    assert body.count("no more tools can be called in this turn but `StructuredOutput`") == 2
+    only = "only `StructuredOutput` can be called" if late is BASH else "city: 7 is not of type 'string'"
+    assert only in refused.outcome.output and "Answer with text" not in body
+
+
+async def test_beyond_a_limit_of_cost_it_is_not(open_harness: Open) -> None:
+    async with open_harness(LOOK, give(city=7), give(city="Ulm")) as harness, harness.running_worker():
+        harness.configure_person(model=PRICED, holdfast={"budget": {"turn": {"cost": 0.000001, **FINISH}}})
+        session, _ = await ask(harness)
+        await harness.ended(session)
+        (failed,) = await harness.client.records.unfinished_turns(session)
+        requests = len(harness.model.ledger.entries)
+    assert failed.error is not None and failed.error.startswith("The budget of this turn is spent ($")
+    assert failed.error.endswith("and the last answer gave no result that fits the schema.") and requests == 2
+
+
 async def test_a_prompt_with_a_schema_is_queued_and_an_unusable_schema_refused(open_harness: Open) -> None:
     async with open_harness(DONE) as harness:
         session, prompt = await ask(harness)

@@ -196,7 +196,11 @@ class StepViews:
         owing = request.turn if config.format is not None else None
         situation = {"prompted": prompted, "reports": row.reports, "going_round": going_round}
         rows = await budgets.of_session(journal, request.session) if asks and row.limits else ()
+        first = asks and [each.turn for each in answers_of(transcript)[-1:] if each.body.tokens.total] != [request.turn]
+        follows_stop, run = await turns.opening(journal, request.turn, request.step) if first else (False, None)
         due = (
+            *([reminder(ReminderName.STOPPED)] if follows_stop else ()),
+            *([reminder(ReminderName.SCHEDULED, **run)] if run else ()),
             *mode_reminder(transcript, config),
             *(_end_reminders(request, rows, config) if asks else ()),
             *due_reminders(transcript, self.today(), owing=owing, **situation),

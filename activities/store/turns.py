@@ -71,6 +71,12 @@ async def unfinished(reader: RowReader, session: SessionId) -> list[UnfinishedTu
     return [UnfinishedTurnRow(**row) for row in await reader.rows(_QUERIES.unfinished, session=session)]
 
 
+async def opening(journal: Journal, turn: TurnId, step: int) -> tuple[bool, dict[str, str] | None]:
+    """At a model's first step: whether a person stopped the turn before, and a run's words in `reminders/scheduled`."""
+    row = await journal.row(_QUERIES.opening, turn=turn, step=step)
+    return (row.pop("follows_stop"), row if row["number"] else None) if row else (False, None)
+
+
 async def open_turn(journal: Journal) -> TurnRow | None:
     row = await journal.row(_QUERIES.open_turn, session=journal.session)
     return TurnRow(**row) if row else None

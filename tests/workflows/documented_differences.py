@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from tests.workflows.case_player import PlayedCase, rendered_part
+from tests.workflows.case_player import PlayedCase, assert_outputs, rendered_part
 from workflows.domain.events.calls import CallClaimed
 from workflows.domain.messages import CallState
 
@@ -27,6 +27,14 @@ async def _still_denied(played: PlayedCase) -> None:
     assert await played.model_requests() == 2
 
 
+async def _reads_that_it_was_stopped(played: PlayedCase) -> None:
+    assert await played.messages() == played.case.expected["messages"]
+    *before, [_, _, prompt] = await played.history()
+    *expected, [_, _, asked] = played.case.expected["history"]
+    assert_outputs(before, expected)
+    assert prompt == f"<system-reminder>\nThe user stopped you before this.\n</system-reminder>\n\n{asked}"
+
+
 async def _stored_plain_and_sent_wrapped(played: PlayedCase) -> None:
     assert await played.messages() == played.case.expected["messages"]
     assert await played.model_requests() == played.case.expected["llm_calls"]
@@ -39,6 +47,7 @@ DEVIATIONS: Final[dict[str, Callable[[PlayedCase], Awaitable[None]]]] = {
     "the calls wait for the answer; rejected: none ran, and the others are closed without a decision": _none_ran,
     "from our own doors a reject with a message settles its ask alone: the other waits": _other_waits,
     "still denied: a grant never beats a deny": _still_denied,
+    "stored as here; the model reads before the prompt that it was stopped": _reads_that_it_was_stopped,
     "stored as here; what the model gets is the text wrapped in a reminder (steer), see opencode.md": (
         _stored_plain_and_sent_wrapped
     ),

@@ -307,6 +307,8 @@ class ReminderName(StrEnum):
     STRUCTURED_OUTPUT = "structured_output"
     LAST_STEP_STRUCTURED_OUTPUT = "last_step_structured_output"
     TWO_LEFT = "two_left"
+    STOPPED = "stopped"
+    SCHEDULED = "scheduled"
     PLAN_MODE = "plan_mode"
     PLAN_LEFT = "plan_left"
 

@@ -54,6 +54,20 @@ UPDATE turn SET state = 'ended', reason = %(reason)s, error = %(error)s, ended_a
 WHERE id = %(turn)s AND state = 'open'
 RETURNING id
 
+-- name: opening
+-- Whether a person has stopped the turn before; of a schedule's run its times, its number, and when the one before was and how it ended.
+SELECT EXISTS (SELECT FROM turn p JOIN stop ON stop.turn = p.id
+               WHERE p.session = t.session AND p.number = t.number - 1 AND p.reason = 'stopped') AS follows_stop, run.*
+FROM turn t LEFT JOIN LATERAL (
+    SELECT s.timing || ', ' || s.zone AS timing, (count(e.seq) + 1)::text AS number,
+           coalesce(max(to_char(coalesce(e.nominal, e.at) AT TIME ZONE s.zone, 'YYYY-MM-DD HH24:MI, ') || coalesce(p.reason, 'end unknown')), 'none') AS before
+    FROM work JOIN schedule_record r ON r.prompt = work.id JOIN schedule s ON s.id = r.schedule
+    LEFT JOIN schedule_record e ON e.schedule = s.id AND e.seq < r.seq AND e.prompt IS NOT NULL
+    LEFT JOIN work w ON w.id = e.prompt LEFT JOIN turn p ON p.id = w.turn
+    WHERE work.turn = t.id GROUP BY s.id LIMIT 1
+) run ON true
+WHERE t.id = %(turn)s AND %(step)s = 1 + (SELECT count(DISTINCT c.step) FROM call c WHERE c.turn = t.id AND c.step < %(step)s AND c.ordered_by IS NOT NULL)
+
 -- name: unfinished
 -- The turns of a session that failed, were stopped, or were cut short by its end.
 SELECT id, number, agent, model, reason, error, opened_at, ended_at

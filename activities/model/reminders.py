@@ -6,8 +6,7 @@ provider's prefix cache is used.
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
-
-from pydantic import JsonValue
+from typing import Any
 
 from activities.model.compaction_prompt import MOST_OF_RESULT
 from activities.store.calls import CallRow
@@ -17,6 +16,7 @@ from prompts import render_prompt
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.ids import TurnId
 from workflows.domain.messages import (
+    TODO_BOXES,
     AssistantMessage,
     ContextSummary,
     Entry,
@@ -69,7 +69,7 @@ def mode_reminder(transcript: Transcript, config: TurnConfig) -> Iterator[Remind
 
 def reminders_of_summary(
     transcript: Transcript,
-    todos: Sequence[JsonValue],
+    todos: tuple[Sequence[Any], str],
     background: Iterable[BackgroundChild],
     unseen: Iterable[CallRow] = (),
     *,
@@ -79,8 +79,8 @@ def reminders_of_summary(
     do, word for word, which tasks are at work in the `background`, and of which calls the results are `unseen`."""
     if not prompted and all(isinstance(entry, ContextSummary | StepReminders) for entry in transcript):
         yield Reminder(name=ReminderName.CONTINUE, text=render_prompt("reminders/continue"))
-    if todos:
-        yield reminder(ReminderName.TODOS, todos=dumps(todos))
+    if lines := [f"{TODO_BOXES.get(each['status'], '[?]')} {each['content']}" for each in todos[0]]:
+        yield reminder(ReminderName.TODOS, todos="\n".join(lines), turn=todos[1])
     if tasks := [f"- {each.child}: {' '.join(each.title.split())}" for each in background]:
         yield Reminder(name=ReminderName.TASKS, text=render_prompt("reminders/tasks", tasks="\n".join(tasks)))
 

@@ -215,10 +215,10 @@ async def settle_claimed(
     await write_optimistically(journal, version, store)
 
 
-async def todos(reader: RowReader, session: SessionId) -> list[JsonValue]:
-    """The session's to-do list."""
+async def todos(reader: RowReader, session: SessionId) -> tuple[list[JsonValue], str]:
+    """The session's to-do list, and the number of the turn that has written it."""
     rows = await reader.rows(_QUERIES.todos, session=session)
-    return list(rows[0]["items"]) if rows else []
+    return (list(rows[0]["items"]), rows[0]["turn"]) if rows else ([], "")
 
 
 async def changed_files(reader: RowReader, sessions: Sequence[SessionId]) -> ChangedFiles:

@@ -66,7 +66,7 @@ def _check(journal: Journal, message: MessageId, row: dict[str, Any] | None) -> 
 
 async def _erase_todos(journal: Journal, outcomes: Sequence[Mapping[str, Any] | None]) -> None:
     """Erase the to-do list if one of these calls has made it as it is."""
-    listed = await todos(journal, journal.session)
+    listed, _ = await todos(journal, journal.session)
     if listed and any(outcome is not None and outcome["metadata"].get("todos") == listed for outcome in outcomes):
         journal.write(_QUERIES.delete_todos, session=journal.session)
 

@@ -44,8 +44,10 @@ INSERT INTO todo (session, items) VALUES (%(session)s, %(items)s)
 ON CONFLICT (session) DO UPDATE SET items = excluded.items
 
 -- name: todos
--- A session's to-do list.
-SELECT items FROM todo WHERE session = %(session)s
+-- A session's to-do list, and the turn that has written it.
+SELECT items, coalesce((SELECT max(t.number) FROM call c JOIN turn t ON t.id = c.turn
+                        WHERE c.session = todo.session AND c.tool = 'todowrite' AND c.state = 'done')::text, '?') AS turn
+FROM todo WHERE session = %(session)s
 
 -- name: claimed
 -- All claimed calls.

@@ -17,6 +17,8 @@ from workflows.domain.messages import TextPart
 async def test_the_first_request_behind_a_summary_names_them(open_model: Open) -> None:
     async with open_model(*[ScriptedAnswer(text="Done.")] * 3) as model:
         rig = model.rig
+        tasks = [{"content": "count", "status": "in_progress", "priority": "low"}]
+        await rig.run(await rig.called("todowrite", todos=tasks))
         given = {"description": "look", "prompt": "Where?", "subagent_type": "explore"}
         call, fence = await rig.called("task", **given), rig.fence()
         assert isinstance(await rig.claim(call, fence), Claimed)
@@ -24,11 +26,12 @@ async def test_the_first_request_behind_a_summary_names_them(open_model: Open) -
         child = await subagent.start(TaskRequest(agent=EXPLORE, title="look", prompt="Where?", background=True))
         newest = MessageId((await rig.row(call)).message)
         text = NewPart(id=PartId("prt_s"), position=0, body=TextPart(text="in short"))
-        tried = CompactionTry(turn=rig.turn, step=2, model="scripted/model", tokens=9)
-        stands_for = NewCompaction(tried=tried, turn=rig.turn, step=1, newest=newest, after=1)
+        tried = CompactionTry(turn=rig.turn, step=3, model="scripted/model", tokens=9)
+        stands_for = NewCompaction(tried=tried, turn=rig.turn, step=2, newest=newest, after=1)
         summary = Generation(id=GenerationId("gen_s"), purpose=Purpose.COMPACTION)
         await rig.store_answer(summary, NewAnswer(body=BODY, parts=(text,), compaction=stands_for))
-        await model.generate(model.request(step=2))
+        await model.generate(model.request(step=3))
         told = str(model.sent["messages"][-1]["content"])
 
     assert f"- {child.session}: look\n" in told and "Go on from their next move" in told
+    assert "as you last wrote it (turn 1); bring it up to date if it is behind:\n\n[~] count\n" in told

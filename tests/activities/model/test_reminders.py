@@ -2,8 +2,6 @@
 
 from datetime import UTC, date, datetime
 
-from pydantic import JsonValue
-
 from activities.model.reminders import due_reminders, mode_reminder, reminders_of_summary
 from activities.store.tasks import BackgroundChild
 from workflows.domain.agents.agent import Agent
@@ -60,17 +58,21 @@ def test_an_answer_that_was_cut_is_continued_once_unless_a_prompt_says_how_to_go
 
 def test_behind_a_summary_the_model_is_told_to_go_on_unless_somebody_says_how() -> None:
     summary = ContextSummary(id=GenerationId("gen_0"), turn=TURN, step=1, newest=MessageId("msg_1"), text="")
-    todos: list[JsonValue] = [{"content": "count", "status": "pending"}]
+    kinds = ("pending", "in_progress", "completed", "cancelled")
+    todos = [{"content": f"count {kind}", "status": kind, "priority": "low"} for kind in kinds]
 
     works = BackgroundChild(call=PartId("prt_1"), child=SessionId("ses_2"), title="look\nfor it (@explore subagent)")
 
-    alone = list(reminders_of_summary((summary, step(2)), todos, [works], prompted=False))
-    prompted = list(reminders_of_summary((summary,), todos, [], prompted=True))
+    alone = list(reminders_of_summary((summary, step(2)), (todos, "1"), [works], prompted=False))
+    prompted = list(reminders_of_summary((summary,), (todos, "1"), [], prompted=True))
 
     assert [each.name for each in alone] == [ReminderName.CONTINUE, ReminderName.TODOS, ReminderName.TASKS]
     assert "\n- ses_2: look for it (@explore subagent)\n" in alone[-1].text
-    assert [each.name for each in prompted] == [ReminderName.TODOS] and '"content":"count"' in prompted[0].text
-    assert list(reminders_of_summary((summary,), [], [], prompted=True)) == []
+    assert [each.name for each in prompted] == [ReminderName.TODOS]
+    assert "as you last wrote it (turn 1); bring it up to date if it is behind" in prompted[0].text
+    boxes = "[ ] count pending\n[~] count in_progress\n[x] count completed\n[-] count cancelled\n"
+    assert boxes in prompted[0].text and "priority" not in prompted[0].text
+    assert list(reminders_of_summary((summary,), ([], ""), [], prompted=True)) == []
 
 
 def test_plan_mode_is_told_once_and_its_end_once_to_an_agent_that_may_edit() -> None:

@@ -129,7 +129,7 @@ async def test_a_fork_inherits_neither_grants_nor_todos_nor_costs(rig: ActivityR
     await worked(rig)
     await forked(rig)
     async with session_journal(rig.database, FORK, PERSON) as journal:
-        assert await grants.list_live(journal) == () == tuple(await calls.todos(journal, FORK))
+        assert (await grants.list_live(journal), await calls.todos(journal, FORK)) == ((), ([], ""))
     shown = await overviews.get(rig.database, FORK)
     assert (shown.asks, shown.turn_state, shown.reason, shown.parent) == (0, "ended", "stopped", None)
     assert (await sessions.totals(rig.database, FORK)).steps == 0

@@ -9,9 +9,9 @@ from pydantic import JsonValue
 
 from worker.cli.render.escaping import escape_exact
 from workflows.domain.call_display import CallDisplay, DisplayKind
+from workflows.domain.messages import TODO_BOXES
 
 _PLAIN: Final = re.compile(r"""[^\s"'=]+""")
-_BOXES: Final = {"pending": "[ ]", "completed": "[x]", "in_progress": "[~]", "cancelled": "[-]"}
 _TODO: Final = {"content", "status"}
 
 
@@ -45,7 +45,7 @@ def format_questions(arguments: Mapping[str, JsonValue]) -> str:
 
 def format_todo(task: Any) -> str:
     status = str(task.get("status"))
-    box = _BOXES.get(status) or f"[{escape_exact(status)}]"
+    box = TODO_BOXES.get(status) or f"[{escape_exact(status)}]"
     return f"{box} {escape_exact(str(task.get('content')))}"
 
 

@@ -26,7 +26,7 @@ class InboxReader:
     async def asks(
         self, *, session: SessionId | None = None, ask: AskId | None = None, limit: int | None = None
     ) -> list[InboxEntry]:
-        """Oldest first; `ask`: that one in any state."""
+        """Oldest first; `ask`: that one in any state, by its id or name."""
         rows = await waiting_items.pending_asks(self.database, session=session, ask=ask, limit=limit)
         return from_rows(InboxEntry, rows)
 

@@ -1,11 +1,14 @@
 """The gate of calls."""
 
+import asyncio
+from contextlib import nullcontext
+
 from temporalio import workflow
 
 from activities.session.asks import AskActivities
 from workflows import policies
 from workflows.domain import ids
-from workflows.domain.behaviour import ORDERS
+from workflows.domain.behaviour import ASKS_IN_ORDER, ORDERS
 from workflows.domain.open_call import CallPhase, OpenCall
 from workflows.domain.permissions.verdicts import Allow, Ask, verdict
 from workflows.domain.turn_state import TurnState
@@ -20,6 +23,7 @@ class Gate:
         self.runtime = runtime
         self.session = runtime.state
         self.turn = turn
+        self.opening = asyncio.Lock() if self.session.behaviour >= ASKS_IN_ORDER else nullcontext()
 
     @property
     def ends_turn(self) -> bool:
@@ -37,8 +41,9 @@ class Gate:
             decided = verdict(call.effective_findings(), call.answered)
             if not isinstance(decided, Ask):
                 return isinstance(decided, Allow)
-            if not await self.ask(call, decided.request):
-                return True
+            async with self.opening:  # people meet the asks of an answer in the order of its calls
+                if not (call.outdated or self.ends_turn or await self.ask(call, decided.request)):
+                    return True
 
     async def ask(self, call: OpenCall, request: int) -> bool:
         """Open an ask; False if an earlier answer has settled the call."""

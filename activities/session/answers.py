@@ -155,21 +155,21 @@ def _is_repetition(row: AskRow, decision: AskDecision) -> bool:
 
 def _refusal(row: AskRow, decision: AskDecision, rules: Ruleset, over: str | None) -> _Refusal | None:
     if row.state is AskState.CLOSED:
-        return _Refusal(f"The ask {row.id!r} was closed before your answer: {row.reason}.")
+        return _Refusal(f"The ask {row.name} was closed before your answer: {row.reason}.")
     if row.state is AskState.ANSWERED:
         when = f"{row.settled_at:%Y-%m-%d %H:%M:%S %Z}" if row.settled_at else "before"
         how = "" if row.reply is Reply.ANSWER else f" {row.reply!s}"
-        return _Refusal(f"The ask {row.id!r} was already answered{how} by {row.author} ({when}).")
+        return _Refusal(f"The ask {row.name} was already answered{how} by {row.author} ({when}).")
     if over is not None:
-        return _Refusal(f"The ask {row.id!r} waits for no answer any more: {over}.")
+        return _Refusal(f"The ask {row.name} waits for no answer any more: {over}.")
     if decision.digest is not None and decision.digest != row.digest:
         return _Refusal(
-            f"What ask {row.id!r} is about is not what you saw (digest {decision.digest[:12]}, now {row.digest[:12]}). "
+            f"What ask {row.name} is about is not what you saw (digest {decision.digest[:12]}, now {row.digest[:12]}). "
             "Look at it again with `holdfast asks`."
         )
     if (problem := decision_problem(row.body, decision)) is not None:
-        return _Refusal(f"This does not answer ask {row.id!r}.", problem)
+        return _Refusal(f"This does not answer ask {row.name}.", problem)
     savable = savable_patterns(row.body, rules) if isinstance(row.body, PermissionRequest) else ()
     if decision.reply is Reply.ALWAYS and not savable:
-        return _Refusal(f"Nothing of ask {row.id!r} may be saved as a grant; answer it with `once` or `reject`.")
+        return _Refusal(f"Nothing of ask {row.name} may be saved as a grant; answer it with `once` or `reject`.")
     return None

@@ -28,11 +28,12 @@ _QUERIES: Final = Queries("asks")
 
 
 class AskRow(Value):
-    """A permission request or the questions of a call (`request` -1: the loop guard's), and the answer. Without a call,
-    the turn asks how it is to go on; at the limit of a `budget` until `lapses_at`, when its day is over. `lapsed`: by
-    the database's clock it is; known of an ask that is read by itself."""
+    """A permission request or the questions of a call (`request` -1: the loop guard's), and the answer; `name`: its
+    short one. Without a call, the turn asks how it is to go on; at the limit of a `budget` until `lapses_at`, when its
+    day is over. `lapsed`: by the database's clock it is; known of an ask that is read by itself."""
 
     id: AskId
+    name: str
     session: SessionId
     turn: TurnId
     call: PartId | None

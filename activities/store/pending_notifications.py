@@ -15,11 +15,12 @@ _BATCH: Final = 1000  # rows of one query
 
 
 class AskNotification(Value):
-    """An ask waits for an answer."""
+    """An ask waits for an answer; `name`: its short one."""
 
     type: Literal["ask"] = "ask"
     session: SessionId
     ask: AskId
+    name: str
     title: str
     directory: str
     tool: str

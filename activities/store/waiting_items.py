@@ -26,9 +26,10 @@ _SUSPENSIONS: Final = Queries("suspensions")
 
 class InboxRow(Value):
     """An ask as a person sees it, with the rules of its turn. `path`: the agents from the top session's down to the
-    asking one. `builds_on`: the open asks of the edits that this one comes after."""
+    asking one. `name`: its short one. `builds_on`: the open asks of the edits that this one comes after."""
 
     id: AskId
+    name: str
     session: SessionId
     call: PartId | None
     title: str
@@ -44,7 +45,7 @@ class InboxRow(Value):
     digest: str
     state: AskState
     asked_at: datetime
-    builds_on: tuple[AskId, ...] = ()
+    builds_on: tuple[str, ...] = ()
     rules: Ruleset = ()
 
     @property
@@ -69,7 +70,8 @@ class SuspendedRow(SuspendCause):
 async def pending_asks(
     database: Database, *, ask: AskId | None = None, session: SessionId | None = None, limit: int | None = None
 ) -> list[InboxRow]:
-    """The open asks of all sessions, or of one and those below, the oldest first; or one `ask` in any state."""
+    """The open asks of all sessions, or of one and those below, the oldest first; or one in any state, by its id or
+    name (`ask`)."""
     rows = await database.rows(_ASKS.inbox, ask=ask, session=session, limit=limit)
     rules = await turn_configs.rules(database, {row["turn_config"] for row in rows})
     return [InboxRow.model_validate(_entry(row, rules[row["turn_config"]])) for row in rows]

@@ -81,7 +81,7 @@ async def test_the_demo_is_killed_three_times_and_ends_well(person: Person) -> N
 def assert_session_shown(printed: str) -> None:
     """Each event once, as `watch` shows it, across the kills, and the end of the turn."""
     rows = re.findall(r"^  \d\d:\d\d:\d\d │ (.*)", printed, re.MULTILINE)
-    shown = [re.sub(r" \(per_\w+\)$", "", row) for row in rows]
+    shown = [re.sub(r" \(a\d+\)$", "", row) for row in rows]
     edit, command = f"edit  {slug_project.MODULE}", f"bash  recorded {slug_project.TEST_COMMAND}"
     expected = [f"> {slug_project.PROMPT}", *(answer.text for answer in slug_project.script(Path()).answers)]
     expected += [f"? {edit} needs an answer", f"… {edit}", f"✓ {edit}", f"? {command} needs an answer"]

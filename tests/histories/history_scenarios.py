@@ -385,6 +385,7 @@ def scenarios(gate: Path) -> dict[str, Scenario]:
         "idle_exit": Scenario((DONE,), idle_exit),
         "parallel_calls": Scenario((PARALLEL, DONE), whole_turn),
         "ordered": Scenario((ORDERED, DONE), ordered),
+        "asked_in_order": Scenario((ORDERED, DONE), ordered),
         "rejected": Scenario((ORDERED, DONE), rejected),
         "slow_quick_call": Scenario((LOOK, DONE), slow_quick_call),
         "ask_waiting": Scenario((WRITE, DONE), ask_waiting),

@@ -54,6 +54,7 @@ async def test_an_ask_and_the_end_of_a_task_are_told_once_without_secrets(rig: A
 
     first, second = told(tmp_path)
     assert (first["said"]["type"], first["said"]["ask"], first["said"]["tool"]) == ("ask", ask, "write")
+    assert first["said"]["name"] == "a1"
     assert (second["said"]["type"], second["said"]["reason"]) == ("end", "done")
     assert first["argv"] == ["--urgent"] and "WORK_API_KEY" not in first["env"]
     assert "hunter2" not in json.dumps([first, second])

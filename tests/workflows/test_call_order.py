@@ -9,7 +9,7 @@ from tests.harness import Harness
 from tests.workflows.conftest import Open
 from tests.workflows.session_runs import activities
 from worker.scripted.script import ScriptedAnswer, ScriptedCall
-from workflows.domain.events.asks import AskClosed
+from workflows.domain.events.asks import AskClosed, AskRaised
 from workflows.domain.events.calls import CallDrifted
 from workflows.domain.events.event import Event
 from workflows.domain.ids import SessionId
@@ -97,14 +97,31 @@ async def test_three_edits_of_a_file_are_three_asks_each_shown_as_it_will_be(
         session = await harness.start_session("Go.")
         await harness.wait_for_asks(session, 3)
         entries = sorted(await harness.client.inbox.asks(session=session), key=lambda entry: place_of(entry.request))
-        ids = [entry.id for entry in entries]
-        assert [entry.builds_on for entry in entries] == [(), (ids[0],), (ids[0], ids[1])]
+        assert [entry.builds_on for entry in entries] == [(), ("a1",), ("a1", "a2")]
         for place in order:
             await harness.answer(entries[place].id, digest=entries[place].digest)
         await harness.ended(session)
         events = await harness.events(session)
     assert (harness.project / "a.txt").read_text() == "1\n2\n3\n"
     assert sum(event.type == "ask.raised" for event in events) == 3 and drifts(events) == []
+
+
+async def test_asks_are_opened_listed_and_named_in_the_order_of_the_calls(open_harness: Open) -> None:
+    names = [f"{name}.txt" for name in "hgfedcba"]
+    calls = [call("write", filePath=name, content="x") for name in names]
+    async with open_harness(answer(*calls), DONE) as harness, harness.running_worker():
+        harness.configure(permission={"edit": "ask"})
+        session = await harness.start_session("Go.")
+        await harness.wait_for_asks(session, len(names))
+        entries = await harness.client.inbox.asks(session=session)
+        raised = [event.ask for event in await harness.events(session) if isinstance(event, AskRaised)]
+        listed = await harness.client.inbox.ask_ids()
+        for entry in entries:
+            await harness.answer(entry.id)
+        await harness.ended(session)
+    assert [entry.arguments["filePath"] for entry in entries] == names
+    assert [entry.name for entry in entries] == [f"a{number}" for number in range(1, 9)]
+    assert [entry.id for entry in entries] == raised == listed
 
 
 def place_of(request: Any) -> int:

@@ -16,11 +16,13 @@ from workflows.domain.value import Value
 class InboxEntry(Value):
     """An ask as a person sees it: the exact effect or the questions, and its origin.
 
-    `path`: the agents from the top session's down to the asking one. `savable`: the patterns that "always" would save.
-    `reasons` complete "because …". `builds_on`: the open asks of the edits of its answer that it comes after.
+    `name`: its short one. `path`: the agents from the top session's down to the asking one. `savable`: the patterns
+    that "always" would save. `reasons` complete "because …". `builds_on`: the names of the open asks of the edits of
+    its answer that it comes after.
     """
 
     id: AskId
+    name: str
     session: SessionId
     call: PartId | None
     title: str
@@ -38,7 +40,7 @@ class InboxEntry(Value):
     asked_at: datetime
     savable: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
-    builds_on: tuple[AskId, ...] = ()
+    builds_on: tuple[str, ...] = ()
 
 
 class SuspendedSession(Value):

@@ -8,6 +8,7 @@ import click
 
 from worker.api.inbox import InboxEntry
 from worker.cli.ask_dialog import ALLOWING_ANSWERS, ANSWERS
+from worker.cli.id_lookup import NAME
 from worker.cli.question_dialog import DISMISSALS, option_label, parse_line
 from worker.cli.render.ask_preview import hides_part
 from worker.cli.render.formatting import pluralize
@@ -19,12 +20,12 @@ from workflows.domain.questions import Answers, Question, QuestionRequest, answe
 
 REJECTIONS: Final = frozenset((word,) for word in DISMISSALS)  # the words that a message may go with
 _NUMBER: Final = re.compile(r"\d{1,9}")
-_ASK: Final = f"{Prefix.ASK}_"
+_ASK: Final = re.compile(rf"{Prefix.ASK}_.*|[0-9a-f]{{12}}[0-9A-Za-z]{{14}}|{NAME.pattern}")
 
 
 def split_words(words: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]:
-    """The ask, if one is named, and its answers."""
-    if words and (words[0].startswith(_ASK) or len(words) > 1):
+    """The ask, if its id or short name comes first, and its answers: a bare number is one."""
+    if words and _ASK.fullmatch(words[0]):
         return words[0], words[1:]
     return None, words
 
@@ -54,7 +55,8 @@ def read_answers(questions: tuple[Question, ...], words: Sequence[str], options:
     left = [at for at in range(len(questions)) if at not in chosen]
     if len(words) != len(left):
         asked = pluralize(len(questions), "question")
-        raise UsageError(f"There is {asked}, and {pluralize(len(words) + len(chosen), 'answer')}: quote each answer.")
+        given = pluralize(len(words) + len(chosen), "answer")
+        raise UsageError(f"The ask has {asked}, and was given {given}: quote each answer.")
     for at, word in zip(left, words, strict=True):
         chosen[at] = list(parse_line(questions[at], word))
     answers = tuple(tuple(chosen[at]) for at in range(len(questions)))
@@ -79,8 +81,11 @@ def _read_reply(words: tuple[str, ...], options: Sequence[str]) -> tuple[Reply, 
     if options:
         raise UsageError("--option chooses an answer to a question; this ask wants once, always, project or reject.")
     if len(words) != 1:
-        given = f"{words[-1]!r} is one word too many" if words else "An answer is missing"
-        raise UsageError(f"{given}: an ask and an answer are given, with -m for the reason.")
+        given = f"{words[1]!r} is one word too many" if words else "An answer is missing"
+        raise UsageError(
+            f"{given}: an ask is answered by once, always, project or reject, with -m for the reason. To answer one of "
+            "several, name it first, as in `holdfast answer a1 once`."
+        )
     word: str = click.Choice(ANSWERS).convert(words[0], None, click.get_current_context())
     return ALLOWING_ANSWERS.get(word, (Reply.REJECT, GrantScope.SESSION))
 
@@ -89,6 +94,6 @@ def _require_fully_shown(entry: InboxEntry) -> None:
     """Refuse an effect that lists hide in part."""
     if entry.state is AskState.OPEN and hides_part(entry):
         raise UsageError(
-            f"A part of what this would do is hidden in lists. `holdfast asks {entry.id}` shows all of it, and below "
+            f"A part of what this would do is hidden in lists. `holdfast asks {entry.name}` shows all of it, and below "
             "it the digest: name that with --digest to allow it."
         )

@@ -95,7 +95,8 @@ def open_dialog(entry: InboxEntry) -> AskDialog | QuestionDialog:
 
 def answer_command(entry: InboxEntry) -> str:
     if not isinstance(entry.request, QuestionRequest):
-        return f"holdfast answer {entry.id} once | always | project | reject -m 'why'"
+        wider = " | always | project" if entry.savable else ""
+        return f"holdfast answer {entry.name} once{wider} | reject -m 'why'"
     texts = " ".join("'…'" for _ in entry.request.questions)
     numbers = "N | " if len(entry.request.questions) == 1 and entry.request.questions[0].options else ""
-    return f"holdfast answer {entry.id} {numbers}{texts} | reject"
+    return f"holdfast answer {entry.name} {numbers}{texts} | reject"

@@ -98,5 +98,6 @@ class FollowLoop(ABC):
         if self._no_wait:
             return ExitCode.WAITING
         if not sys.stdout.isatty():  # who reads the terminal has not seen it
-            self._print_note(f"It waits for an answer: holdfast asks {ask} shows the question, and how to answer it.")
+            shows = f"holdfast asks {entries[0].name} shows the question, and how to answer it."
+            self._print_note(f"It waits for an answer: {shows}")
         return None

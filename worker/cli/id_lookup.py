@@ -1,5 +1,6 @@
 """Find the id that a person means."""
 
+import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from worker.session_client import SessionClient
 
 LAST: Final = "last"
+NAME: Final = re.compile(r"[aA]\d+")  # the short one of an ask
 _NAMED: Final = 5  # candidates in a message
 _NOUNS: Final = {
     Prefix.SESSION: "session",
@@ -46,8 +48,9 @@ async def find_session(client: "SessionClient", typed: str) -> SessionId:
 
 
 async def find_ask(inbox: InboxReader, typed: str) -> InboxEntry:
-    """Any ask by its id, or an open one by a prefix. Raises as `find_session`."""
-    entries = await inbox.asks(ask=AskId(await _find(Prefix.ASK, typed, inbox.ask_ids)))
+    """Any ask by its id or short name, or an open one by a prefix. Raises as `find_session`."""
+    name = typed.lower() if NAME.fullmatch(typed) else await _find(Prefix.ASK, typed, inbox.ask_ids)
+    entries = await inbox.asks(ask=AskId(name))
     if not entries:
         raise not_found_error(Prefix.ASK, typed, [])
     return entries[0]
@@ -59,10 +62,14 @@ async def find_only_ask(inbox: InboxReader) -> InboxEntry:
     if not entries:
         raise NotFound("Nothing waits for an answer.")
     if len(entries) > 1:
-        named = "\n".join(f"  {each.id}  {each.tool}  {one_line(each.title, 60)}" for each in entries[:_NAMED])
+        named = "\n".join(f"  {each.name}  {each.tool}  {one_line(_subject(each), 60)}" for each in entries[:_NAMED])
         more = "\n  …" if len(entries) > _NAMED else ""
-        raise UsageError(f"Several asks are open. Name the one that you answer:\n{named}{more}")
+        raise UsageError(f"Several asks are open. Name the one that you answer, as in `answer a1 …`:\n{named}{more}")
     return entries[0]
+
+
+def _subject(entry: InboxEntry) -> str:
+    return str(entry.arguments.get(entry.display.subject or "") or entry.title)
 
 
 async def find_grant(client: "SessionClient", typed: str) -> GrantId:

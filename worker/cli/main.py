@@ -187,7 +187,7 @@ def commands(context: click.Context, again: bool, ask: tuple[str, ...], thinking
       holdfast
       holdfast run "make the tests pass"
       holdfast asks
-      holdfast answer per_… once
+      holdfast answer a1 once
     """
     if context.invoked_subcommand is not None:
         if again or ask or thinking:

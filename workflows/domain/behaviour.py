@@ -19,7 +19,8 @@ CONTINUES: Final = 9  # from here on an answer that the output limit has cut is 
 ORDERS: Final = (
     10  # from here on a quick call runs within the task beside others that wait; before, only beside quick ones
 )
-NEWEST: Final = 10
+ASKS_IN_ORDER: Final = 11  # from here on the asks of an answer are opened one after the other; before, all at once
+NEWEST: Final = 11
 KNOWN: Final = frozenset(range(1, NEWEST + 1))
 
 

@@ -428,8 +428,10 @@ CREATE INDEX grant_session ON grant_ (session) WHERE revoked_at IS NULL;
 CREATE INDEX grant_unpropagated ON grant_ (created_at) WHERE project IS NOT NULL AND propagated_at IS NULL;
 CREATE INDEX grant_project ON grant_ (project) WHERE revoked_at IS NULL AND project IS NOT NULL;
 
+CREATE SEQUENCE ask_number;
 CREATE TABLE ask (
     id           text PRIMARY KEY,
+    name         text        NOT NULL UNIQUE DEFAULT 'a' || nextval('ask_number'), -- the short one, of no later ask
     session      text        NOT NULL REFERENCES session,
     turn         text        NOT NULL REFERENCES turn,
     call         text REFERENCES call,              -- none: the turn asks, at the limit of a budget
@@ -455,9 +457,10 @@ CREATE TABLE ask (
     answer_seq   bigint,                            -- of the event of the answer: the row alone proves nothing
     UNIQUE (call, revision, request)
 );
+ALTER SEQUENCE ask_number OWNED BY ask.name;
 CREATE UNIQUE INDEX ask_one_open ON ask (call) WHERE state = 'open';
 CREATE UNIQUE INDEX ask_one_open_of_turn ON ask (turn) WHERE state = 'open' AND call IS NULL;
-CREATE INDEX ask_open ON ask (asked_at) WHERE state = 'open';
+CREATE INDEX ask_open ON ask (id) WHERE state = 'open';
 CREATE INDEX ask_unnotified ON ask (asked_at) WHERE state = 'open' AND notified_at IS NULL;
 CREATE INDEX ask_open_session ON ask (session) WHERE state = 'open';
 CREATE INDEX ask_turn ON ask (turn);

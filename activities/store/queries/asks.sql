@@ -65,16 +65,16 @@ UPDATE ask SET state = 'closed', reason = %(reason)s, reply = NULL, by_grant = N
 WHERE id = %(ask)s
 
 -- name: inbox
--- Open asks, or one ask in any state, of all sessions or of one tree; with the agents from the top session down.
+-- Open asks, or one ask by id or name in any state, of all sessions or of one tree; with the agents from the top session down.
 WITH RECURSIVE tree AS (
     SELECT id FROM session WHERE id = %(session)s
     UNION ALL
     SELECT s.id FROM session s JOIN tree ON s.parent = tree.id
 )
-SELECT a.id, a.session, a.call, a.kind, a.body, a.digest, a.asked_at, a.request, a.state,
+SELECT a.id, a.name, a.session, a.call, a.kind, a.body, a.digest, a.asked_at, a.request, a.state,
        c.tool, coalesce(c.arguments, '{}') AS arguments,
        coalesce(c.display, '{}') AS display, c.plan,
-       ARRAY(SELECT b.id FROM call e JOIN ask b ON b.call = e.id AND b.state = 'open'
+       ARRAY(SELECT b.name FROM call e JOIN ask b ON b.call = e.id AND b.state = 'open'
              WHERE e.turn = c.turn AND e.step = c.step AND e.position = ANY (c.waits_for)
                AND e.recovery = 'reconcilable' AND c.recovery = e.recovery ORDER BY e.position) AS builds_on,
        s.title, s.directory, s.agent, t.turn_config,
@@ -87,11 +87,10 @@ SELECT a.id, a.session, a.call, a.kind, a.body, a.digest, a.asked_at, a.request,
            ) SELECT array_agg(agent ORDER BY above DESC) FROM line
        ) END AS path
 FROM ask a LEFT JOIN call c ON c.id = a.call JOIN session s ON s.id = a.session JOIN turn t ON t.id = a.turn
-WHERE (a.state = 'open' OR a.id = %(ask)s)
-  AND (%(ask)s::text IS NULL OR a.id = %(ask)s)
+WHERE (a.state = 'open' AND %(ask)s::text IS NULL OR a.id = %(ask)s OR a.name = %(ask)s)
   AND (%(session)s::text IS NULL OR a.session IN (SELECT id FROM tree))
-ORDER BY a.asked_at, a.id LIMIT %(limit)s
+ORDER BY a.id LIMIT %(limit)s
 
 -- name: open_ids
 -- All open asks, the oldest first.
-SELECT id FROM ask WHERE state = 'open' ORDER BY asked_at, id
+SELECT id FROM ask WHERE state = 'open' ORDER BY id

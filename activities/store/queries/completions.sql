@@ -4,11 +4,11 @@ SELECT s.id, s.title FROM session s JOIN session_head h ON h.session = s.id
 WHERE starts_with(s.id, %(prefix)s) AND s.status <> 'deleted' ORDER BY h.updated_at DESC LIMIT 50
 
 -- name: asks
--- Open asks by the beginning of their id, the oldest first.
-SELECT a.id, coalesce(c.tool, 'turn') || ', ' || s.title AS title
+-- Open asks by the beginning of their name or id, the oldest first.
+SELECT CASE WHEN starts_with(a.name, %(prefix)s) THEN a.name ELSE a.id END AS id, coalesce(c.tool, 'turn') || ', ' || s.title AS title
 FROM ask a LEFT JOIN call c ON c.id = a.call JOIN session s ON s.id = a.session
-WHERE a.state = 'open' AND starts_with(a.id, %(prefix)s)
-ORDER BY a.asked_at LIMIT 50
+WHERE a.state = 'open' AND (starts_with(a.name, %(prefix)s) OR starts_with(a.id, %(prefix)s))
+ORDER BY a.id LIMIT 50
 
 -- name: grants
 -- Live grants by the beginning of their id, the newest first.

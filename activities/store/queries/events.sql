@@ -48,7 +48,7 @@ SELECT id, json_build_object('tool', tool, 'arguments', arguments, 'display', di
 UNION ALL
 SELECT id, body FROM note WHERE id = ANY(%(ids)s)
 UNION ALL
-SELECT id, json_build_object('request', body, 'feedback', feedback, 'answers', answers, 'author', author) FROM ask WHERE id = ANY(%(ids)s)
+SELECT id, json_build_object('name', name, 'request', body, 'feedback', feedback, 'answers', answers, 'author', author) FROM ask WHERE id = ANY(%(ids)s)
 UNION ALL
 SELECT id, reminders FROM generation WHERE id = ANY(%(ids)s)
 

@@ -5,7 +5,7 @@ WHERE s.id = a.session AND a.id IN (
     SELECT id FROM ask WHERE state = 'open' AND notified_at IS NULL
     ORDER BY asked_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
 )
-RETURNING a.id AS ask, a.session, s.title, s.directory,
+RETURNING a.id AS ask, a.name, a.session, s.title, s.directory,
           (SELECT tool FROM call WHERE call.id = a.call) AS tool, a.body, a.asked_at AS at
 
 -- name: take_budgets

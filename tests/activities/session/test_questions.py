@@ -30,7 +30,7 @@ async def test_an_answer_is_sealed_in_the_log_and_given_to_the_call(rig: Activit
     with pytest.raises(Conflict, match="'B' is not an option"):
         await rig.answer(ask, Reply.ANSWER, answers=(("B",),))
     (refused,) = [each for each in await rig.events() if isinstance(each, AnswerRefused)]
-    assert refused.reason == f"This does not answer ask {ask!r}."  # the log holds no words of a person
+    assert refused.reason == "This does not answer ask a1."  # the log holds no words of a person
     first = await rig.answer(ask, Reply.ANSWER, answers=(("A",),), digest=row.digest)
     again = await rig.answer(ask, Reply.ANSWER, answers=(("A",),))
     assert again.repeated and first.ask.answers == again.ask.answers == (("A",),)

@@ -21,6 +21,7 @@ def entry(tool: str, arguments: dict[str, JsonValue], request: PermissionRequest
     effect = Effect(tool=tool, arguments=arguments, directory="/p/sub", targets=targets)
     return InboxEntry(
         id=AskId("per_1"),
+        name="a1",
         session=SessionId("ses_1"),
         call=PartId("prt_1"),
         title="a title",

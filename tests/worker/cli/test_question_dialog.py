@@ -3,7 +3,7 @@
 import pytest
 
 from tests.worker.cli.inbox_entries import question_entry
-from worker.cli.answer_words import read_answers
+from worker.cli.answer_words import read_answers, split_words
 from worker.cli.ask_dialog import answer_command
 from worker.cli.question_dialog import BadChoice, NextQuestion, QuestionDialog
 from worker.cli.render.ask_preview import preview_ask
@@ -69,7 +69,26 @@ def test_a_question_is_shown_with_its_options_and_nothing_in_it_reaches_the_term
     shown = [str(row) for row in preview_ask(question_entry(BASE)).lines]
     assert "build has a question for you" in shown[0]
     assert [each for each in shown if "1  Postgres: robust" in each] and "\x1b[2J" not in "".join(shown)
-    assert answer_command(question_entry(BASE)) == "holdfast answer per_1 N | '…' | reject"
+    assert answer_command(question_entry(BASE)) == "holdfast answer a1 N | '…' | reject"
+
+
+@pytest.mark.parametrize(
+    ("words", "ask", "answers"),
+    [
+        (("once",), None, ("once",)),
+        (("1",), None, ("1",)),
+        (("1", "no limit"), None, ("1", "no limit")),
+        (("a1", "1"), "a1", ("1",)),
+        (("A12", "no limit", "two"), "A12", ("no limit", "two")),
+        (("per_x", "once"), "per_x", ("once",)),
+        (("19ac2f0d5b01" + "x" * 14, "once"), "19ac2f0d5b01" + "x" * 14, ("once",)),
+        (("a", "b"), None, ("a", "b")),
+    ],
+)
+def test_an_ask_is_named_by_its_id_or_short_name_and_all_other_words_answer(
+    words: tuple[str, ...], ask: str | None, answers: tuple[str, ...]
+) -> None:
+    assert split_words(words) == (ask, answers)
 
 
 @pytest.mark.parametrize(

@@ -46,13 +46,13 @@ async def asks(
 ) -> None:
     """List what waits for an answer, with its exact effect.
 
-    With an ASK, all of that one is shown, however long it is. Suspended sessions that ask whether they may continue
-    are listed after the asks.
+    Each has a short name, such as a1, which no other ask gets. With an ASK, all of that one is shown, however long it
+    is. Suspended sessions that ask whether they may continue are listed after the asks.
 
     \b
     Examples:
       holdfast asks
-      holdfast asks per_…
+      holdfast asks a1
     """
     entries: list[InboxEntry] = []
     suspended: list[SuspendedSession] = []
@@ -98,7 +98,7 @@ async def answer(
     digest: str | None,
     as_json: bool,
 ) -> None:
-    """Answer an ask; the only one that is open needs no ASK.
+    """Answer an ask: the only one that is open, or ASK, by its id or its short name, such as a1.
 
     once allows this very effect, always allows what `holdfast asks` names in this session too, project in every session
     of the directory for 30 days, reject refuses. A reject without a message ends the turn. The first answer counts: a
@@ -111,11 +111,11 @@ async def answer(
     \b
     Examples:
       holdfast answer once
-      holdfast answer per_… once
-      holdfast answer per_… project
-      holdfast answer per_… reject -m "use uv instead"
-      holdfast answer per_… 2
-      holdfast answer per_… "the second one, but with tests"
+      holdfast answer a1 once
+      holdfast answer a1 project
+      holdfast answer a1 reject -m "use uv instead"
+      holdfast answer a2 2
+      holdfast answer a2 "the second one, but with tests"
     """
     ask, answers = answer_words.split_words(words)
     if not answers and not options:
@@ -149,25 +149,25 @@ async def _oldest(inbox: InboxReader, session: SessionId | None, limit: int | No
 def _print_ask(entry: InboxEntry, *, whole: bool) -> None:
     since = format_age(entry.asked_at, datetime.now(UTC))
     state = f"waits for {since}" if entry.state is AskState.OPEN else str(entry.state)
-    _print_heading(f"{entry.id}  {state}  {one_line(entry.title, 60)}  ({entry.session})")
+    _print_heading(f"{entry.name}  {state}  {one_line(entry.title, 60)}  ({entry.session})")
     shown = preview_ask(entry, whole=whole, columns=terminal_columns())
     print_rows(shown.lines)
     if shown.hidden:
-        hint = f"  Some of it is hidden. All of it, and the digest to allow it by: `holdfast asks {entry.id}`"
+        hint = f"  Some of it is hidden. All of it, and the digest to allow it by: `holdfast asks {entry.name}`"
         click.echo(wrap_for_stdout(hint, 2))
     if rule := describe_saved_rule(entry):
         print_rows(wrap_text(f"  always would allow {rule}", terminal_columns(), 2))
-    if entry.kind is AskKind.QUESTION:
-        click.echo(f"  {answer_command(entry)}\n")
-    else:
-        click.echo("" if shown.hidden else f"  digest {entry.digest[:_SHORT]}\n")
+    if entry.state is AskState.OPEN and not shown.hidden:
+        click.echo(f"  {answer_command(entry)}")
+    digest = "" if shown.hidden or entry.kind is AskKind.QUESTION else f", digest {entry.digest[:_SHORT]}"
+    click.echo(f"  {entry.id}{digest}\n")
 
 
 def _print_heading(text: str) -> None:
-    """Print the ask's heading, its id in bold."""
+    """Print the ask's heading, its name in bold."""
     first, *others = wrap_text(text, terminal_columns(), 2)
-    id, blank, rest = first.partition(" ")
-    print_rows([joined(styled(id, "bold"), blank, rest), *others])
+    name, blank, rest = first.partition(" ")
+    print_rows([joined(styled(name, "bold"), blank, rest), *others])
 
 
 def _print_suspended(waiting: SuspendedSession) -> None:
@@ -181,7 +181,8 @@ def _print_suspended(waiting: SuspendedSession) -> None:
 def _print_settled(entry: InboxEntry, settled: "AcceptedAnswer") -> None:
     again = " (as it was before)" if settled.repeated else ""
     answers = "; ".join(", ".join(each) or "–" for each in settled.ask.answers or ())
-    reply = f"answered {one_line(answers)}" if answers else str(settled.ask.reply)
+    scope = f" in this {settled.grant.scope}" if settled.grant is not None else ""
+    reply = f"answered {one_line(answers)}" if answers else f"{settled.ask.reply}{scope}"
     click.echo(f"{entry.tool}: {reply}{again}, recorded as {escape_exact(settled.ask.author or '')}.")
     if settled.grant is not None:
         rule = format_rule(settled.grant.permission, settled.grant.patterns)

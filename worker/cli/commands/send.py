@@ -104,7 +104,7 @@ async def _describe_what_blocks(client: SessionClient, session: SessionId) -> st
     """The open ask or the wait that prompts wait for, if any do."""
     asks, overview = await client.inbox.asks(session=session, limit=1), await client.sessions.get(session)
     if asks and overview.waiting:
-        return f"{format_queued_prompts(overview.waiting, asks[0].id)}: holdfast asks --session {session}"
+        return f"{format_queued_prompts(overview.waiting, asks[0].name)}: holdfast asks --session {session}"
     if overview.waits and overview.waiting:
         from worker.cli.render.session_status import status_label  # start-up time
 

@@ -110,7 +110,7 @@ async def show(settings: Settings, session: str, summary: bool, prompt: str | No
         click.echo(json.dumps(overview.model_dump(mode="json") | more, indent=2))
         return
     now = datetime.now(UTC)
-    rows = [*describe_session(overview, changes, now, asks[0].id if asks else None)]
+    rows = [*describe_session(overview, changes, now, asks[0].name if asks else None)]
     rows += [f"  {describe_subagent(each, now)}" for each in below if each.working]
     rows += [f"  {describe_budget(budget)}" for budget in budgets]
     if summary_of_changes is not None:

@@ -15,6 +15,7 @@ from workflows.domain.events.event import Event
 from workflows.domain.events.prompts import PromptAccepted
 from workflows.domain.events.sessions import MessageDeleted, SessionDeleted
 from workflows.domain.events.turns import TurnOpened
+from workflows.domain.ids import AskId
 from workflows.domain.messages import TaskEnd
 from workflows.domain.prompt import PromptContent
 
@@ -126,6 +127,12 @@ def call_of(seen: EventWithContents, name: str) -> CallContent | None:
     """The call, unless its content was erased."""
     found = seen.contents.get(name)
     return CallContent.model_validate(found) if found is not None else None
+
+
+def ask_name(seen: EventWithContents, ask: AskId) -> str:
+    """Its short name, where its row can be read."""
+    found = seen.contents.get(ask)
+    return str(found.get("name", ask)) if isinstance(found, dict) else ask
 
 
 def prompt_of(seen: EventWithContents, name: str) -> str:

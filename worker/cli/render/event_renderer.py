@@ -16,6 +16,7 @@ from worker.cli.render.call_result import mark_of, result_rows, result_suffix
 from worker.cli.render.collapse import OUTPUT_LIMIT, collapse
 from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.event_contents import (
+    ask_name,
     call_of,
     describe_schedule_prompt,
     describe_trust,
@@ -40,7 +41,7 @@ from workflows.domain.events.generations import MessageCompleted, ModelRetry
 from workflows.domain.events.prompts import PromptAccepted, PromptTaken
 from workflows.domain.events.sessions import SessionSuspended
 from workflows.domain.events.turns import TurnEnded, TurnOpened
-from workflows.domain.ids import AskId, PartId, Prefix, SessionId
+from workflows.domain.ids import PartId, Prefix, SessionId
 from workflows.domain.messages import FINISH_LENGTH, ReasoningPart, TextPart
 from workflows.domain.prompt import PromptMode
 
@@ -134,7 +135,7 @@ class EventRenderer:
         for each in shown.lines:
             self.writer.write_line(each)
         if shown.hidden:
-            self.writer.write_line(f"  Some of it is hidden. All of it: holdfast asks {entry.id}")
+            self.writer.write_line(f"  Some of it is hidden. All of it: holdfast asks {entry.name}")
         else:
             self.writer.write_line(f"  {answer_command(entry)}")
 
@@ -159,12 +160,12 @@ class EventRenderer:
                 self._print(*sentence)
 
     def _show_ask(self, event: AskRaised, seen: EventWithContents) -> None:
+        name = ask_name(seen, event.ask)
         if event.call is None:
-            self._print(f"? How the turn goes on needs an answer ({event.ask})", "yellow")
+            self._print(f"? How the turn goes on needs an answer ({name})", "yellow")
             return
         self._asked_calls.add(event.call)
-        label = self._label(seen, event.call, event.ask)
-        self._print(f"? {label} needs an answer ({event.ask})", "yellow")
+        self._print(f"? {self._label(seen, event.call, name)} needs an answer ({name})", "yellow")
 
     def _show_trust(self, event: TurnOpened) -> None:
         """Show who accepted the configuration: once, until something else is accepted."""
@@ -282,8 +283,8 @@ class EventRenderer:
         self.writer.retract(OVER_NOTE)
         self._streamed = self._new_answer()
 
-    def _label(self, seen: EventWithContents, name: PartId, ask: AskId | None = None) -> str:
-        """The call, or what it asks a person, with room for the ask's id on its line."""
+    def _label(self, seen: EventWithContents, name: PartId, ask: str | None = None) -> str:
+        """The call, or what it asks a person, with room for the ask's name on its line."""
         call = call_of(seen, name)
         if call is None:
             return f"a call whose content was erased ({name})"

@@ -8,6 +8,7 @@ from worker.cli.render.context_sentences import context_sentence
 from worker.cli.render.escaping import escape_prose, one_line
 from worker.cli.render.event_contents import (
     actor_of,
+    ask_name,
     describe_answer,
     describe_deletion,
     describe_schedule_prompt,
@@ -149,15 +150,15 @@ def _ask_sentence(event: Event, seen: EventWithContents) -> Sentence | None:
         case AskAnswered():
             return f"  → {describe_answer(seen, event)}", "yellow"
         case AskClosed():
-            return f"  The question {event.ask} was closed: {one_line(event.reason)}.", None
+            return f"  {ask_name(seen, event.ask)} was closed: {one_line(event.reason)}.", None
         case AskReopened():
-            return f"! {event.ask} was marked as answered, but not in the log: it is open again.", "red"
+            return f"! {ask_name(seen, event.ask)} was marked as answered, but not in the log: it is open again.", "red"
         case CallerRefused():
             return f"! {one_line(event.activity)} was refused to {one_line(event.caller, 100)}.", "red"
         case AnswerRefused():
             return f"  An answer ({event.reply}) was refused: {one_line(event.reason, 300)}", None
         case AnswerNotRun():
-            return f"  The answer to {event.ask} was accepted, but not run: the turn was stopped.", None
+            return f"  The answer to {ask_name(seen, event.ask)} was accepted, but not run: the turn was stopped.", None
         case GrantMade():
             rule = format_rule(event.permission, event.patterns)
             return f"  From now on allowed in this {event.scope}: {rule} ({event.grant})", DIM

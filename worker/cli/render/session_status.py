@@ -11,7 +11,7 @@ from worker.cli.render.wait_text import describe_wait, how_to_poke
 from workflows.domain.close_reason import CloseReason
 from workflows.domain.events.generations import BEHIND_LIMIT
 from workflows.domain.file_changes import ChangedFiles
-from workflows.domain.ids import AskId, SessionId
+from workflows.domain.ids import SessionId
 from workflows.domain.waits import WaitKind
 
 
@@ -50,10 +50,8 @@ def describe_absent_worker(overview: Overview) -> str:
     )
 
 
-def describe_session(
-    overview: Overview, changes: ChangedFiles, at: datetime, ask: AskId | None = None
-) -> Iterator[str]:
-    """What a person may want to know and can do; `ask` is an open one."""
+def describe_session(overview: Overview, changes: ChangedFiles, at: datetime, ask: str | None = None) -> Iterator[str]:
+    """What a person may want to know and can do; `ask`: the name of an open one."""
     yield one_line(overview.title) or "(deleted)"
     host = f" on {escape_exact(overview.host)}" if overview.host else ""
     where = f" in {escape_exact(overview.directory)}{host}" if overview.directory else host
@@ -69,7 +67,7 @@ def describe_session(
     yield from (f"  {each}" for each in _status_details(overview, at, ask))
 
 
-def describe_status(overview: Overview, at: datetime, ask: AskId | None = None) -> Iterator[str]:
+def describe_status(overview: Overview, at: datetime, ask: str | None = None) -> Iterator[str]:
     yield f"Now: {status_label(overview, at)}"
     yield from (f"  {each}" for each in _status_details(overview, at, ask))
 
@@ -86,7 +84,7 @@ def retry_hint(session: SessionId) -> str:
     return f"holdfast retry {session}  retries it; `-m provider/model` asks another model"
 
 
-def _status_details(overview: Overview, now: datetime, ask: AskId | None) -> Iterator[str]:
+def _status_details(overview: Overview, now: datetime, ask: str | None) -> Iterator[str]:
     if overview.archive is not None:
         yield f"It {overview.archive}."
     if overview.stuck is not None:
@@ -101,7 +99,8 @@ def _status_details(overview: Overview, now: datetime, ask: AskId | None) -> Ite
         yield f"`holdfast wake {overview.id}` asks again now, `holdfast stop {overview.id}` ends the turn."
     yield from _describe_waits(overview, now)
     if overview.asks:
-        yield f"{pluralize(overview.asks, 'question')} for you: holdfast asks --session {overview.id}"
+        wait = "waits" if overview.asks == 1 else "wait"
+        yield f"{pluralize(overview.asks, 'ask')} {wait} for your answer: holdfast asks --session {overview.id}"
     if overview.waiting:
         yield format_queued_prompts(overview.waiting, ask) or f"{pluralize(overview.waiting, 'prompt')} not taken yet."
     if overview.error is not None:

@@ -14,6 +14,7 @@ from worker.cli.render.context_sentences import context_sentence
 from worker.cli.render.escaping import escape_exact, one_line
 from worker.cli.render.event_contents import (
     actor_of,
+    ask_name,
     call_of,
     describe_answer,
     describe_deletion,
@@ -113,7 +114,7 @@ class SessionSummary:
             case TurnEnded() if self._is_own(seen):
                 _end_turn(event, turn, seen)
             case AskRaised():
-                turn.asked[event.ask] = AskSummary(at, self._label(seen, event.call), event.ask)
+                turn.asked[event.ask] = AskSummary(at, self._label(seen, event.call), ask_name(seen, event.ask))
             case AskAnswered() | AskClosed() | GrantMade() if asked := turn.asked.get(event.ask):
                 _add_reply(event, asked, seen)
             case ModelRetry() if event.purpose.delays_turn and event.kind != BEHIND_LIMIT:

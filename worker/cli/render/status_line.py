@@ -7,7 +7,7 @@ from typing import Final
 
 from worker.api.events import EventWithContents
 from worker.cli.render.escaping import escape_prose, one_line
-from worker.cli.render.event_contents import call_of
+from worker.cli.render.event_contents import ask_name, call_of
 from worker.cli.render.formatting import (
     format_clock,
     format_duration,
@@ -51,7 +51,7 @@ class StatusLine:
         self._pause: datetime | None = None
         self._waiting: dict[MessageId, None] = {}
         self._waits = WaitTracker(session)
-        self._asks: dict[AskId, None] = {}
+        self._asks: dict[AskId, str] = {}  # with their names
         self.steps = 0
         self.tokens = 0
         self.cost = Cost()
@@ -83,7 +83,7 @@ class StatusLine:
                     self.steps += 1
                     self._pause = None
             case AskRaised():
-                self._asks[event.ask] = None
+                self._asks[event.ask] = ask_name(seen, event.ask)
             case AskAnswered() | AskClosed():
                 self._asks.pop(event.ask, None)
             case PauseEnded():
@@ -127,7 +127,7 @@ class StatusLine:
     def queued_prompts(self) -> str:
         if self._waits.waits_itself and not self._asks:
             return format_prompts_behind_wait(len(self._waiting), self._session)
-        return format_queued_prompts(len(self._waiting), next(iter(self._asks), None))
+        return format_queued_prompts(len(self._waiting), next(iter(self._asks.values()), None))
 
     def _pieces(self) -> Iterator[str]:
         now = self._now()

@@ -11,7 +11,6 @@ from worker.cli.render.formatting import format_duration, format_past, format_pr
 from worker.cli.render.styles import Row, joined, styled
 from worker.cli.render.wrap import wrap_text
 from workflows.domain.answer_text import join_pieces
-from workflows.domain.ids import AskId
 from workflows.domain.messages import CallState
 from workflows.domain.usage import Cost, Tokens
 
@@ -29,7 +28,7 @@ _NOT_DONE: Final = (CallState.FAILED, CallState.UNKNOWN, CallState.CANCELLED, Ca
 class AskSummary:
     at: datetime
     what: str
-    ask: AskId
+    ask: str  # its name
     text: str = ""  # the answer
     rule: str = ""
 

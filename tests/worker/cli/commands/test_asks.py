@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from bench.filler import Filler
 from tests.harness import Harness
 from tests.worker.cli.conftest import CommandRunner, OpenHarness, shell
+from tests.worker.cli.test_completers import tab
 from worker.api.inbox import InboxEntry
 from worker.scripted.script import ScriptedAnswer, ScriptedCall
 
@@ -34,7 +35,8 @@ async def test_the_inbox_shows_the_exact_effect_and_what_always_would_save(open_
         await harness.answer(entry.id)
         await harness.ended(entry.session)
 
-    assert shown.code == 0 and entry.id in shown.out
+    assert shown.code == 0 and entry.id in shown.out and shown.out.startswith("a1  waits for ")
+    assert "  holdfast answer a1 once | always | project | reject -m 'why'\n" in shown.out
     assert f"bash wants to run in {harness.project} (1 line, 9 characters)\n  │ touch ran\n" in shown.out
     assert "always would allow bash: touch *" in shown.out
     assert [(ask["id"], ask["savable"]) for ask in json.loads(listed.out)] == [(entry.id, ["touch *"])]
@@ -65,10 +67,12 @@ async def test_a_long_effect_is_collapsed_in_the_list_and_allowed_only_by_who_ha
         allowed = await person.run("answer", entry.id, "once", "--digest", digest)
         await harness.ended(entry.session)
 
-    assert unseen.code == 2 and f"`holdfast asks {entry.id}` shows all of it" in unseen.err
+    assert unseen.code == 2 and f"`holdfast asks {entry.name}` shows all of it" in unseen.err
     assert digest not in listed.out and allowed.code == 0
 
-    assert "lines hidden" in listed.out and f"holdfast asks {entry.id}" in listed.out and "echo 100\n" not in listed.out
+    assert (
+        "lines hidden" in listed.out and f"holdfast asks {entry.name}" in listed.out and "echo 100\n" not in listed.out
+    )
     assert "echo 100\n" in whole.out and "hidden" not in whole.out
 
 
@@ -87,10 +91,11 @@ async def test_an_answer_to_another_effect_is_refused_with_6_and_changes_nothing
 
 async def test_an_unknown_ask_ends_with_2(open_harness: OpenHarness) -> None:
     async with open_harness(DONE) as harness:
-        known, short = [await shell(harness).run("answer", each, "once") for each in ("per_" + "0" * 26, "nope")]
+        typed = [await shell(harness).run("answer", each, "once") for each in ("per_" + "0" * 26, "per_no", "a7", "1")]
 
-    assert (known.code, short.code) == (2, 2)
-    assert "There is no ask 'nope'" in short.err
+    assert [each.code for each in typed] == [2, 2, 2, 2]
+    assert "There is no ask 'per_no'" in typed[1].err and "There is no ask 'a7'" in typed[2].err
+    assert "Nothing waits for an answer" in typed[3].err
 
 
 async def test_a_late_answer_after_a_stop_ends_with_6_and_runs_nothing(open_harness: OpenHarness) -> None:
@@ -113,7 +118,8 @@ async def test_always_for_the_project_is_listed_and_revoked(open_harness: OpenHa
         after = await person.run("grants", "list", "--json")
         same, revoked_too = await person.run("grants", "--json"), await person.run("grants", "--all", "--json")
 
-    assert made.code == 0 and "Granted for the project: bash: touch *" in made.out
+    assert made.code == 0 and made.out.startswith("bash: always in this project, recorded as ")
+    assert "Granted for the project: bash: touch *" in made.out
     assert listed.code == 0 and f"project {harness.project}" in listed.out
     assert [ended.code for ended in revoked] == [0, 6] and after.out == same.out == "[]\n"
     assert [each["grant"]["id"] for each in json.loads(revoked_too.out)] == [row.grant.id]
@@ -140,14 +146,21 @@ async def test_the_only_ask_needs_no_name_and_several_are_listed(open_harness: O
         none = await person.run("answer", "once")
         one, two = await harness.start_session("one"), await harness.start_session("two")
         asks = [*await harness.wait_for_asks(one), *await harness.wait_for_asks(two)]
-        both = await person.run("answer", "once")
-        first = await person.run("answer", asks[0], "once")
+        state = await person.run("sessions", "show", one)
+        refused = [await person.run("answer", *words) for words in (("once",), ("1",), ("1", "once"))]
+        offered = await tab(person, "holdfast answer ")
+        first = await person.run("answer", "A1", "once")
+        again = await person.run("answer", "a1", "reject")
         second = await person.run("answer", "once")
         await harness.ended(two)
 
     assert none.code == 2 and "Nothing waits for an answer" in none.err
-    assert both.code == 2 and all(ask in both.err for ask in asks)
+    assert {each.code for each in refused} == {2}
+    assert all("Several asks are open" in each.err and "  a2  bash  touch ran" in each.err for each in refused)
+    assert "1 ask waits for your answer: holdfast asks --session" in state.out
+    assert offered.out == "plain,a1\nplain,a2\n" and len(asks) == 2
     assert (first.code, second.code) == (0, 0)
+    assert again.code == 6 and "was already answered once" in again.err
 
 
 async def test_a_question_of_the_model_is_answered_in_the_inbox_after_a_restart(open_harness: OpenHarness) -> None:

@@ -205,7 +205,7 @@ async def test_no_wait_ends_with_4_at_a_question_which_stays(open_harness: OpenH
         waiting = await harness.client.inbox.asks()
 
     assert ended.code == 4 and len(waiting) == 1
-    assert "bash wants to run in" in ended.out and waiting[0].id in ended.out
+    assert "bash wants to run in" in ended.out and waiting[0].name in ended.out
 
 
 async def test_a_detached_task_goes_on_alone(open_harness: OpenHarness) -> None:
@@ -323,7 +323,7 @@ async def test_a_question_may_be_answered_at_another_terminal_and_is_left_to_oth
             await first.until("reject > $")
             (ask,) = await harness.client.inbox.asks()
             sent = await person.run("send", "last", "also say hello")
-            await first.until(f"1 prompt waits behind ask {ask.id}")
+            await first.until(f"1 prompt waits behind ask {ask.name}")
             first.type("reje")  # then another terminal answers first
             await first.until("reject > reje$")
             async with person.terminal("answer", ask.id, "once") as second:
@@ -334,11 +334,11 @@ async def test_a_question_may_be_answered_at_another_terminal_and_is_left_to_oth
             await first.until("│ mkdir -p made")
             await first.until("reject > $")
             first.type(CTRL_D)
-            waiting = await first.until(r"It waits: holdfast answer (per_\w+) ")
+            waiting = await first.until(r"It waits: holdfast answer (a\d+) ")
             answered = await person.run("answer", waiting[1], "once")
             code = await first.ended()
 
-    assert f"1 prompt waits behind ask {ask.id}" in sent.err
+    assert f"1 prompt waits behind ask {ask.name}" in sent.err
     assert (answered.code, code) == (0, 0) and {"ran", "made"} <= {path.name for path in harness.project.iterdir()}
 
 

@@ -417,8 +417,10 @@ def test_a_question_is_shown_as_it_was_asked(
     renderer: EventRenderer, capsys: Capture, outcome: dict[str, JsonValue]
 ) -> None:
     raised = AskRaised(ask=AskId("per_1"), call=CALL, permission="plan_exit", digest="")
-    renderer.on_event(seen(raised, prt_1=call("plan_exit", {"summary": "Split the module"}, **outcome)))
-    assert printed(capsys) == "? plan_exit  Split the module needs an answer (per_1)\n"
+    renderer.on_event(
+        seen(raised, per_1={"name": "a7"}, prt_1=call("plan_exit", {"summary": "Split the module"}, **outcome))
+    )
+    assert printed(capsys) == "? plan_exit  Split the module needs an answer (a7)\n"
 
 
 def test_the_name_of_an_agent_stays_on_its_line_and_moves_no_cursor(renderer: EventRenderer, capsys: Capture) -> None:

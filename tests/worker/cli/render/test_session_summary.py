@@ -84,9 +84,9 @@ class WrittenLog:
     def runs(self, command: str, exit: int = 0, **metadata: JsonValue) -> None:
         self.calls(call("bash", {"command": command}, title=command, metadata={"exit": exit, **metadata}))
 
-    def asks(self, command: str) -> None:
+    def asks(self, command: str, **contents: Any) -> None:
         raised = AskRaised(ask=ASK, call=PartId("prt_1"), permission="bash", digest="")
-        self.happens(raised, prt_1=call("bash", {"command": command}))
+        self.happens(raised, prt_1=call("bash", {"command": command}), **contents)
 
     def ends(self, reason: str = "done") -> None:
         self.happens(TurnEnded(turn=TURN, reason=reason), 1)
@@ -170,15 +170,15 @@ def test_who_has_answered_what_and_after_how_long(log: WrittenLog) -> None:
     assert "from then on allowed: bash: make * in this session" in page
 
 
-def test_a_rejection_has_its_reason_and_an_open_question_its_id(log: WrittenLog) -> None:
+def test_a_rejection_has_its_reason_and_an_open_question_its_name(log: WrittenLog) -> None:
     log.opens()
-    log.asks("rm -rf build")
+    log.asks("rm -rf build", per_1={"name": "a7"})
     waiting = "\n".join(log.page())
     rejected = AskAnswered(ask=ASK, call=PartId("prt_1"), reply="reject", digest="", feedback_seal="x")
     request: JsonValue = {"permission": "bash", "patterns": ["rm -rf build"]}
     log.happens(rejected, who="ada@here", per_1={"request": request, "feedback": "use make", "author": "ada@here"})
 
-    assert "bash rm -rf build → no answer yet (per_1)" in waiting
+    assert "bash rm -rf build → no answer yet (a7)" in waiting
     assert "→ rejected by ada@here after 0 s: use make" in "\n".join(log.page())
 
 

@@ -95,14 +95,14 @@ class BashTool(BuiltInTool[BashParams]):
             await self._start_command(params, plan, context)
         except OSError as error:
             raise ToolError(f"The command could not be started, and has not run: {error.strerror}") from error
-        return await _follow_to_end(params, CallDirectory.of(context.workspace, context.call), context)
+        return await _follow_to_end(plan, context)
 
     async def recover(self, params: BashParams, claimed: Plan, context: ToolContext) -> Output:
         """Follow the command of an earlier attempt; run it if none has started it."""
         directory = CallDirectory.of(context.workspace, context.call)
         if directory.lease() is None:
             await self._start_command(params, claimed, context)
-        return await _follow_to_end(params, directory, context)
+        return await _follow_to_end(claimed, context)
 
     async def stop(self, params: BashParams, claimed: Plan, context: ToolContext) -> Output | None:
         """Stop the command and return its partial output; None if it had not begun and never will."""
@@ -115,7 +115,7 @@ class BashTool(BuiltInTool[BashParams]):
         end = directory.end()
         if end is None:
             raise OutcomeUnknown(await asyncio.to_thread(describe_lost_command, lease, directory, context))
-        return await asyncio.to_thread(build_output, params.command, end, directory, context)
+        return await asyncio.to_thread(build_output, claimed, end, context)
 
     async def _start_command(self, params: BashParams, plan: Plan, context: ToolContext) -> None:
         directory = CallDirectory.of(context.workspace, context.call)
@@ -137,12 +137,13 @@ class BashTool(BuiltInTool[BashParams]):
         )
 
 
-async def _follow_to_end(params: BashParams, directory: CallDirectory, context: ToolContext) -> Output:
+async def _follow_to_end(plan: Plan, context: ToolContext) -> Output:
     """Raises ToolError when the command was killed, OutcomeUnknown when its supervisor was."""
-    end = await wait_for_exit(directory, OutputProgress(params.command, directory.spool, context))
+    directory, command = CallDirectory.of(context.workspace, context.call), str(plan.effect.arguments["command"])
+    end = await wait_for_exit(directory, OutputProgress(command, directory.spool, context))
     if end is None:
         raise await _missing_end_error(directory, context)
-    return await asyncio.to_thread(report_end, params.command, end, directory, context)
+    return await asyncio.to_thread(report_end, plan, end, context)
 
 
 async def _missing_end_error(directory: CallDirectory, context: ToolContext) -> Exception:

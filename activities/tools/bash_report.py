@@ -9,9 +9,10 @@ from pydantic import JsonValue
 from activities.shell import spool
 from activities.shell.lease import CallDirectory, CommandEnd, EndCause, Lease
 from activities.shell.pipe_statuses import hidden_failure
-from activities.tools.tool import Output, ToolContext
+from activities.tools.tool import Output, Plan, ToolContext
 from prompts import render_prompt
 from workflows.domain.errors import ToolError
+from workflows.domain.permissions import permission_keys
 
 _SLOW: Final = (
     "If this command is expected to take longer and is not waiting for interactive input, retry with a larger "
@@ -20,8 +21,9 @@ _SLOW: Final = (
 _LOUD: Final = "Redirect its output to a file, or have it write less."
 
 
-def build_output(command: str, end: CommandEnd, directory: CallDirectory, context: ToolContext) -> Output:
-    """The output's beginning and end, and notes on how the command ended."""
+def build_output(plan: Plan, end: CommandEnd, context: ToolContext) -> Output:
+    """The output's beginning and end, and notes on how the command ended. For people, what it was to change, too."""
+    directory = CallDirectory.of(context.workspace, context.call)
     shown = spool.read_excerpt(directory.spool, context.turn.limits)
     cut = shown.part is not None
     metadata: dict[str, JsonValue] = {
@@ -35,17 +37,20 @@ def build_output(command: str, end: CommandEnd, directory: CallDirectory, contex
         spool.preserve(directory.spool, path)
         metadata["outputPath"] = str(path)
         text = f"{render_prompt('tools/truncated', part=shown.part, path=str(path))}\n\n{text}"
+    changed = [name for each in plan.requests if each.permission == permission_keys.EDIT for name in each.patterns]
+    if changed:
+        metadata["changed"] = list[JsonValue](changed)
     hidden = None if end.cause else hidden_failure(directory)
     if hidden:
         metadata["pipeline"] = hidden
     if notes := _notes(end, hidden):
         text = "\n".join((f"{text}\n\n<shell_metadata>", *notes, "</shell_metadata>"))
-    return Output(title=command, output=text, metadata=metadata, truncated=cut)
+    return Output(title=str(plan.effect.arguments["command"]), output=text, metadata=metadata, truncated=cut)
 
 
-def report_end(command: str, end: CommandEnd, directory: CallDirectory, context: ToolContext) -> Output:
+def report_end(plan: Plan, end: CommandEnd, context: ToolContext) -> Output:
     """Raises ToolError, with the output, when the command was killed."""
-    output = build_output(command, end, directory, context)
+    output = build_output(plan, end, context)
     if reason := _failure_message(end):
         raise ToolError(f"{reason}\n\n{output.output}")
     return output

@@ -267,6 +267,11 @@ async def test_colours_stay_in_what_is_kept_and_shown_to_people(world: BashRig) 
     assert (await asyncio.to_thread(Path(str(output.metadata["outputPath"])).read_text)).startswith("\x1b[31mred")
 
 
+async def test_people_see_which_files_a_command_was_to_change(world: BashRig) -> None:
+    changed, none = await world.run("echo x >> new.txt 2>/dev/null; mkdir -p build/a"), await world.run("echo x")
+    assert changed.metadata["changed"] == ["build/a", "new.txt"] and "changed" not in none.metadata
+
+
 async def test_over_its_time_a_command_gives_what_it_has_written(world: BashRig) -> None:
     output = await world.run("echo begun; sleep 60", timeout=2000)
     assert output.metadata["exit"] is None

@@ -115,6 +115,8 @@ class SessionSummary:
                 _end_turn(event, turn, seen)
             case AskRaised():
                 turn.asked[event.ask] = AskSummary(at, self._label(seen, event.call), ask_name(seen, event.ask))
+            case AnswerRefused() if (asked := turn.asked.get(event.ask)) and asked.author in (None, actor_of(seen)):
+                pass  # it came late: the ask was closed, or this person had answered it
             case AskAnswered() | AskClosed() | GrantMade() if asked := turn.asked.get(event.ask):
                 _add_reply(event, asked, seen)
             case ModelRetry() if event.purpose.delays_turn and event.kind != BEHIND_LIMIT:
@@ -145,8 +147,13 @@ class SessionSummary:
         if call.tool == STRUCTURED_OUTPUT and state is CallState.DONE and self._is_own(seen):
             turn.result = json.dumps(call.arguments, ensure_ascii=False)
         if call.display.kind is DisplayKind.EXECUTE:
-            failed = state is CallState.DONE and metadata.get("pipeline", metadata.get("exit")) not in (None, 0)
-            turn.commands[self._name + call.label][CallState.FAILED if failed else state] += 1
+            begun = "exit" in metadata or state not in (CallState.CANCELLED, CallState.REFUSED)
+            end = call.failure or "" if state is CallState.DONE else state
+            turn.named[f"{'ran' if begun else 'did not run'} {self._name}{call.label}"][end] += 1
+            if isinstance(changed := metadata.get("changed"), list):
+                turn.changed |= dict.fromkeys(map(str, changed))
+        if call.display.kind is DisplayKind.EDIT and state is not CallState.DONE:
+            turn.named[f"{self._name}{call.tool} {call.label}"][state] += 1
         if call.display.kind is DisplayKind.EDIT and state is CallState.DONE:
             turn.added[call.label] += 0  # listed in any case
             match metadata.get("filediff"):
@@ -216,6 +223,7 @@ def _end_turn(event: TurnEnded, turn: TurnSummary, seen: EventWithContents) -> N
 
 
 def _add_reply(event: AskAnswered | AskClosed | GrantMade, asked: AskSummary, seen: EventWithContents) -> None:
+    asked.author = actor_of(seen) if isinstance(event, AskAnswered) else None
     match event:
         case AskAnswered():
             waited = format_duration((time_of(seen) - asked.at).total_seconds())

@@ -11,17 +11,15 @@ from worker.cli.render.formatting import format_duration, format_past, format_pr
 from worker.cli.render.styles import Row, joined, styled
 from worker.cli.render.wrap import wrap_text
 from workflows.domain.answer_text import join_pieces
-from workflows.domain.messages import CallState
 from workflows.domain.usage import Cost, Tokens
 
-_COMMANDS: Final = 8  # commands of a turn; the others are counted
+_CALLS: Final = 8  # named calls of a turn; the others are counted
 _FILES: Final = 8
 _QUESTIONS: Final = 12
 _TROUBLES: Final = 8
 _CONTEXT: Final = 3
 _LABEL: Final = 9  # columns
 _FURTHER: Final = 2  # blanks before continuation rows
-_NOT_DONE: Final = (CallState.FAILED, CallState.UNKNOWN, CallState.CANCELLED, CallState.REFUSED)
 
 
 @dataclass
@@ -30,6 +28,7 @@ class AskSummary:
     what: str
     ask: str  # its name
     text: str = ""  # the answer
+    author: str | None = ""  # who answered it; none: it was closed
     rule: str = ""
 
 
@@ -57,7 +56,9 @@ class TurnSummary:
     calls: Counter[str] = field(default_factory=Counter)
     added: Counter[str] = field(default_factory=Counter)  # lines of each changed file
     removed: Counter[str] = field(default_factory=Counter)
-    commands: defaultdict[str, Counter[CallState]] = field(default_factory=lambda: defaultdict(Counter))
+    named: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))  # commands, and edits
+    # that were not made; each with how it ended, if not well
+    changed: dict[str, None] = field(default_factory=dict)  # by commands, as these were understood
     asked: dict[str, AskSummary] = field(default_factory=dict)
     outages: list[Outage] = field(default_factory=list)
     troubles: list[tuple[datetime, str]] = field(default_factory=list)
@@ -129,17 +130,19 @@ def _activity_rows(turn: TurnSummary, max_columns: int) -> Iterator[str]:
     for name, added in list(turn.added.items())[:_FILES]:
         yield f"changed {one_line(name, max_columns - 24)} (+{added} −{turn.removed[name]})"
     yield from _overflow_row(len(turn.added) - _FILES, "changed file")
-    # Failed commands first: they must not be among the counted ones.
-    ordered = sorted(turn.commands.items(), key=lambda each: not any(each[1][state] for state in _NOT_DONE))
-    for command, ends in ordered[:_COMMANDS]:
-        yield f"ran {one_line(command, max_columns - 28)}{_describe_ends(ends)}"
-    yield from _overflow_row(len(turn.commands) - _COMMANDS, "command")
+    if turn.changed:
+        yield one_line(f"changed by commands: {', '.join(turn.changed)}", max_columns * 2)
+    # Failed ones first: they must not be among the counted ones.
+    ordered = sorted(turn.named.items(), key=lambda each: not any(each[1]))
+    for call, ends in ordered[:_CALLS]:
+        yield f"{one_line(call, max_columns - 24)}{_describe_ends(ends)}"
+    yield from _overflow_row(len(turn.named) - _CALLS, "call")
 
 
-def _describe_ends(ends: Counter[CallState]) -> str:
+def _describe_ends(ends: Counter[str]) -> str:
     times = ends.total()
-    bad = [f"{ends[state]} {state}" if times > 1 else str(state) for state in _NOT_DONE if ends[state]]
-    content = [f"{times} times", *bad] if times > 1 else bad
+    bad = [f"{number}× {end}" if times > 1 else end for end, number in ends.items() if end]
+    content = [f"{times} times", *bad] if times > 1 and (len(ends) > 1 or not bad) else bad
     return f" ({', '.join(content)})" if content else ""
 
 

@@ -11,7 +11,7 @@ from worker.api.events import EventWithContents
 from worker.api.sessions import Overview
 from worker.cli.render.session_summary import SessionSummary, render_session_summary
 from workflows.domain.actor import Actor
-from workflows.domain.events.asks import AskAnswered, AskRaised
+from workflows.domain.events.asks import AnswerRefused, AskAnswered, AskClosed, AskRaised
 from workflows.domain.events.calls import CallClaimed, CallFinished
 from workflows.domain.events.event import Event, EventRecord
 from workflows.domain.events.generations import ContextCompacted, MessageCompleted, ModelRetry, PartSeal
@@ -81,7 +81,7 @@ class WrittenLog:
     def calls(self, content: JsonValue, state: str = "done", of: SessionId = ROOT) -> None:
         self.happens(CallFinished(call=PartId("prt_1"), state=state, seal=""), of=of, prt_1=content)
 
-    def runs(self, command: str, exit: int = 0, **metadata: JsonValue) -> None:
+    def runs(self, command: str, exit: int | None = 0, **metadata: JsonValue) -> None:
         self.calls(call("bash", {"command": command}, title=command, metadata={"exit": exit, **metadata}))
 
     def asks(self, command: str, **contents: Any) -> None:
@@ -134,6 +134,12 @@ def test_the_summary_shows_what_was_done_on_one_page(log: WrittenLog) -> None:
     log.runs("pytest -q", exit=1)
     log.runs("pytest -q", pipeline="1 | 0")
     log.runs("pytest -q")
+    log.runs("cat x >> b.py; rm c.py", changed=["b.py", "c.py"])
+    log.runs("sleep 9", exit=None)
+    log.calls(call("bash", {"command": "sleep 8"}, title="sleep 8", metadata={"exit": None}), "cancelled")
+    log.calls(call("bash", {"command": "rm x"}, title="rm x"), "cancelled")
+    for _ in range(2):
+        log.calls(call("edit", {"filePath": "b.py"}), "failed")
     log.answers("All tests pass.")
     log.ends()
 
@@ -147,9 +153,15 @@ def test_the_summary_shows_what_was_done_on_one_page(log: WrittenLog) -> None:
         "",
         f"Turn 1 · {at} · 1 min · done",
         "  > make the tests pass (ada@here)",
-        "  did      bash 3, read 2, edit",
+        "  did      bash 7, edit 3, read 2",
         "           changed a.py (+3 −1)",
-        "           ran pytest -q (3 times, 2 failed)",
+        "           changed by commands: b.py, c.py",
+        "           ran pytest -q (3 times, 1× exit 1, 1× exit 1 | 0)",
+        "           ran sleep 9 (ended early)",
+        "           ran sleep 8 (cancelled)",
+        "           did not run rm x (cancelled)",
+        "           edit b.py (2× failed)",
+        "           ran cat x >> b.py; rm c.py",
         "  said     All tests pass.",
         "  used     1 step · 1,200 tokens · $0.0100",
         "",
@@ -168,6 +180,27 @@ def test_who_has_answered_what_and_after_how_long(log: WrittenLog) -> None:
     page = "\n".join(log.page())
     assert " bash make → always by ada@phone after 3 h 12 min" in page
     assert "from then on allowed: bash: make * in this session" in page
+
+
+@pytest.mark.parametrize(
+    ("settled", "late", "troubles"),
+    [
+        (AskClosed(ask=ASK, call=PartId("prt_1"), reason="the turn ended"), "ada@phone", 0),
+        (AskAnswered(ask=ASK, call=PartId("prt_1"), reply="reject", digest=""), "ada@phone", 0),
+        (AskAnswered(ask=ASK, call=PartId("prt_1"), reply="reject", digest=""), "bob@desk", 1),
+        (None, "ada@phone", 1),
+    ],
+)
+def test_a_late_answer_is_a_trouble_where_somebody_else_has_answered(
+    log: WrittenLog, settled: Event | None, late: str, troubles: int
+) -> None:
+    log.opens()
+    log.asks("make")
+    if settled is not None:
+        log.happens(settled, who="ada@phone")
+    log.happens(AnswerRefused(ask=ASK, reply="once", reason="closed before your answer"), who=late)
+
+    assert "\n".join(log.page()).count("an answer by") == troubles
 
 
 def test_a_rejection_has_its_reason_and_an_open_question_its_name(log: WrittenLog) -> None:
@@ -278,15 +311,15 @@ def test_many_turns_stay_one_page(log: WrittenLog) -> None:
     for number in range(1, 101):
         log.opens(number, "go on " * 50)
         for command in range(100):
-            log.runs(f"{'very ' * 40}long command {command}", exit=command == 99)
+            log.runs(f"{'very ' * 40}long command {command}", exit=int(command == 99))
         log.ends()
 
     page = log.page(80)
     assert len(page) < 150
     assert [each for each in page if len(each) > 80] == []
     assert "… and 74 turns before these" in page
-    assert any("command 99 (failed)" in each for each in page)  # what went wrong is not among the counted
-    assert "           … and 92 commands more" in page
+    assert any("command 99 (exit 1)" in each for each in page)  # what went wrong is not among the counted
+    assert "           … and 92 calls more" in page
     assert any(each.startswith("Turn 94 · ") and " · go on " in each for each in page)
 
 

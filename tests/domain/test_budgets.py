@@ -5,7 +5,20 @@ from decimal import Decimal
 import pytest
 
 from workflows.domain.budget_question import More, limit_question, read_choice
-from workflows.domain.budgets import BudgetLimits, Full, Open, Room, Scope, Spent, Unit, Usage, describe, estimate, room
+from workflows.domain.budgets import (
+    BudgetLimits,
+    Full,
+    Open,
+    Room,
+    Scope,
+    Spent,
+    Unit,
+    Usage,
+    describe,
+    describe_use,
+    estimate,
+    room,
+)
 from workflows.domain.permissions.replies import AskDecision, Reply, decision_problem
 from workflows.domain.usage import Price, Terms
 
@@ -83,7 +96,7 @@ def test_the_question_names_the_limit_and_how_many_sessions_have_used_it() -> No
     assert day.question.startswith("The limit of today is reached: $5.20 of $5.00 used by 7 sessions.")
     assert "goes on when the next day begins" in day.question
     (turn,) = limit_question("trn_1", Scope.TURN, Unit.STEPS, FIVE, Usage(steps=10), 1).questions
-    assert "limit of this turn is reached: 10 steps of 10 steps used by 1 session." in turn.question
+    assert "limit of this turn is reached: 10 of 10 steps used by 1 session." in turn.question
     assert "next day" not in turn.question
 
 
@@ -91,7 +104,9 @@ def test_amounts_are_shown_as_people_write_them() -> None:
     shown = [
         describe(Unit.COST, Decimal("1.5")),
         describe(Unit.COST, Decimal("0.0042")),
+        describe_use(Unit.COST, Decimal("0.0134"), Decimal("0.012")),
+        describe_use(Unit.STEPS, Decimal(4), Decimal(3)),
         describe(Unit.TIME, Decimal(5461)),
         describe(Unit.TOKENS, Decimal(2e6)),
     ]
-    assert shown == ["$1.50", "$0.0042", "1 h 32 min", "2,000,000 tokens"]
+    assert shown == ["$1.50", "$0.0042", "$0.0134 of $0.0120", "4 of 3 steps", "1 h 32 min", "2,000,000 tokens"]

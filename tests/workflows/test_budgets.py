@@ -44,8 +44,8 @@ async def test_a_spent_budget_waits_over_a_restart_and_goes_on_as_a_person_says(
             ended = await harness.ended(session)
         told, verified = await person.run("log", session), await harness.client.records.verify(session)
         used = await steps(harness, session)
-    reached = "limit of this session is reached: 1 step of 1 step used by 1 session"
-    assert "1 step of 1 step" in shown.out and reached in " ".join(asked.out.split())
+    reached = "limit of this session is reached: 1 of 1 step used by 1 session"
+    assert "1 of 1 step used" in shown.out and reached in " ".join(asked.out.split())
     assert bad.code == 2 and "neither a number above 0" in bad.err and (more.code, finish.code) == (0, 0)
     assert isinstance(ended, TurnEnded) and ended.reason == "done"
     assert used == len(harness.model.ledger.entries) == 3 and "the budget of this session is spent" in told.out
@@ -96,7 +96,7 @@ async def test_a_new_day_lets_sessions_go_on_that_wait_at_its_limit(open_harness
         for table, column in (("budget", "day = day - 1"), ("ask", "lapses_at = now()")):
             await harness.database.rows(f"UPDATE {table} SET {column}".encode())
         ended, log = await harness.ended(session), await harness.events(session)
-    assert "Today: 1 step of 1 step used." in totals.out
+    assert "Today: 1 of 1 step used." in totals.out
     assert isinstance(ended, TurnEnded) and ended.reason == "done"
     assert [event.reason for event in log if isinstance(event, AskClosed)] == ["a new day has begun"]
 

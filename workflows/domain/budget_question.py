@@ -4,7 +4,7 @@ import hashlib
 from decimal import ROUND_CEILING, Decimal
 from typing import Final
 
-from workflows.domain.budgets import BudgetLimits, Scope, Unit, Usage, describe
+from workflows.domain.budgets import BudgetLimits, Scope, Unit, Usage, describe, describe_use
 from workflows.domain.hash_chain import canonical_json
 from workflows.domain.permissions.replies import AskDecision, Reply
 from workflows.domain.questions import AskBody, Option, Question, QuestionRequest, parse_amount
@@ -36,8 +36,9 @@ def limit_question(
     by = "" if unit is Unit.TIME else f" by {sessions} session{'' if sessions == 1 else 's'}"
     lapses = " Without an answer it goes on when the next day begins, at 0:00 UTC." if scope.daily else ""
     question = Question(
-        question=f"The limit of {scope_name(scope)} is reached: {describe(unit, used.of(unit))} of "
-        f"{describe(unit, limit)} used{by}. How should it continue? A number adds that many {what} more.{lapses}",
+        question=f"The limit of {scope_name(scope)} is reached: "
+        f"{describe_use(unit, used.of(unit), limit)} used{by}. How should it continue? A number adds that many {what} "
+        f"more.{lapses}",
         header="Budget",
         options=(
             Option(label=GO_ON, description=f"with {describe(unit, limit)} more"),

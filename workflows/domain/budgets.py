@@ -1,6 +1,6 @@
 """Budgets: what a turn, a session and a day may use; pure decisions."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from decimal import Decimal
 from enum import StrEnum
 from typing import Final, TypeAlias
@@ -169,7 +169,7 @@ def describe(unit: Unit, amount: Decimal) -> str:
     """An amount for people."""
     match unit:
         case Unit.COST:
-            return f"${amount:.2f}" if amount == 0 or amount >= Decimal("0.01") else f"${amount:.4f}"
+            return f"${amount:.2f}" if amount == round(amount, 2) else f"${amount:.4f}"
         case Unit.TIME:
             hours, minutes = divmod(-(-int(amount) // 60), 60)
             return f"{hours} h {minutes} min" if hours else f"{minutes} min"
@@ -177,11 +177,10 @@ def describe(unit: Unit, amount: Decimal) -> str:
             return f"{int(amount):,} {unit if amount != 1 else str(unit).removesuffix('s')}"
 
 
-def describe_use(limits: BudgetLimits, used: Usage) -> Iterator[str]:
-    """What is used of each limit."""
-    for unit in Unit:
-        if (limit := limits.of(unit)) is not None:
-            yield f"{describe(unit, used.of(unit))} of {describe(unit, limit)}"
+def describe_use(unit: Unit, used: Decimal, limit: Decimal) -> str:
+    """How much of a limit is used."""
+    amount = f"{int(used):,}" if unit in (Unit.TOKENS, Unit.STEPS) else describe(unit, used)
+    return f"{amount} of {describe(unit, limit)}"
 
 
 def unpriced_text(model: str, price: Price | None, terms: Terms) -> str | None:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # start-up time
 _NAMED = 3  # sessions that share a directory
 _LISTED = 30  # sessions
 _SUMMARY = 1_000  # characters
+_PROMPT = 96  # characters
 _SESSION = click.argument("session", shell_complete=completers.session)
 
 
@@ -183,8 +184,20 @@ async def stop(settings: Settings, session: str, keep_queued: bool, as_json: boo
     async with open_client(settings, with_worker=True) as client:
         overview = await client.sessions.get(await id_lookup.find_session(client, session))
         stopped = await client.stop(overview.id, keep_queued=keep_queued)
+        withdrawn = await _withdrawn_texts(client, overview) if stopped.withdrawn and not as_json else []
     described = f"{describe_stop(stopped)} {one_line(overview.title)} ({overview.id})"
-    click.echo(stopped.model_dump_json() if as_json else described)
+    click.echo(stopped.model_dump_json() if as_json else "\n".join([described, *withdrawn]))
+
+
+async def _withdrawn_texts(client: "SessionClient", before: Overview) -> list[str]:
+    """The beginnings of the prompts that were withdrawn since then."""
+    # `sessions` alone needs no events
+    from worker.cli.render.event_contents import prompt_of
+    from workflows.domain.events.prompts import PromptWithdrawn
+
+    found = [(seen, seen.record.event) async for seen in client.records.log(before.id, before.seq)]
+    prompts = [prompt_of(seen, event.prompt) for seen, event in found if isinstance(event, PromptWithdrawn)]
+    return [f"  > {one_line(text, _PROMPT)}" for text in prompts]
 
 
 @click.command()

@@ -36,13 +36,14 @@ def budget_sentence(event: "Event") -> tuple[str, str | None] | None:
 
 
 def describe_budget(budget: BudgetOverview) -> str:
-    used = "; ".join(describe_use(budget.limits, budget.used))
+    limits = {unit: limit for unit in Unit if (limit := budget.limits.of(unit)) is not None}
+    used = "; ".join(describe_use(unit, budget.used.of(unit), limit) for unit, limit in limits.items())
     guessed = f" ({describe(Unit.COST, budget.estimated)} of it estimated)" if budget.estimated else ""
-    held = [unit for unit in Unit if budget.limits.of(unit) is not None and budget.reserved.of(unit)]
-    reserved = ", ".join(describe(unit, budget.reserved.of(unit)) for unit in held)
+    reserved = ", ".join(describe(unit, held) for unit in limits if (held := budget.reserved.of(unit)))
+    running = f"; running requests may use {reserved} more" if reserved else ""
     name = scope_name(budget.scope)
-    return f"{name[0].upper()}{name[1:]}: {used} used{guessed}{f'; {reserved} reserved' if reserved else ''}."
+    return f"{name[0].upper()}{name[1:]}: {used} used{guessed}{running}."
 
 
 def _of(unit: str, used: str, limit: str) -> str:
-    return f"{describe(Unit(unit), Decimal(used))} of {describe(Unit(unit), Decimal(limit))}"
+    return describe_use(Unit(unit), Decimal(used), Decimal(limit))

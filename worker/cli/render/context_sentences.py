@@ -16,7 +16,8 @@ def context_sentence(event: Event, seen: EventWithContents) -> str | None:
     """The sentence, which begins in lower case."""
     match event:
         case ContextCompacted():
-            return f"compacted: {event.before:,} → {event.after:,} tokens, {format_price(Cost.of(event.cost))}"
+            after = f"its conversation now has about {event.after:,}"
+            return f"compacted: a request had {event.before:,} tokens, {after}, {format_price(Cost.of(event.cost))}"
         case ContextPruned():
             return f"cleared old results of tools from the context: {event.tokens:,} tokens"
         case CompactionFailed():

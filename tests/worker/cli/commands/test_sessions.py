@@ -112,6 +112,19 @@ async def test_a_stop_ends_the_turn_and_withdraws_what_waits_unless_it_is_kept(o
     assert [each.reason for each in ended if isinstance(each, TurnEnded)] == ["stopped", "done"]
 
 
+async def test_a_stop_shows_the_prompts_that_it_withdraws(open_harness: OpenHarness) -> None:
+    async with open_harness(HANGS) as harness, harness.running_worker():
+        session = await harness.start_session("hang")
+        await harness.model.stalled.wait()
+        for text in ("first the tests", "then\nthe docs"):
+            await shell(harness).run("send", session, text, "--queue")
+        stopped = await shell(harness).run("stop", session)
+        await harness.ended(session)
+
+    first, *withdrawn = stopped.out.splitlines()
+    assert "2 prompts withdrawn." in first and withdrawn == ["  > first the tests", "  > then the docs"]
+
+
 async def test_a_stop_of_a_session_that_does_nothing_is_no_error(open_harness: OpenHarness) -> None:
     async with open_harness(HELLO) as harness, harness.running_worker():
         session = await harness.start_session("one")

@@ -264,7 +264,7 @@ def test_compactions_hide_no_failure(log: WrittenLog) -> None:
 
     page, at = log.page(), f"{log.at.astimezone():%H:%M}"
     assert f"  trouble  {at} the turn failed: Out of credit." in page
-    assert f"  context  {at} compacted: 9,000 → 80 tokens, $0.0100" in page
+    assert f"  context  {at} compacted: a request had 9,000 tokens, its conversation now has about 80, $0.0100" in page
     assert "           … and 7 times before" in page
 
 

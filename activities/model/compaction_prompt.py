@@ -30,6 +30,7 @@ _PERSON: Final = "User"
 _TODOS: Final = "Assistant's list of things to do"
 # What would end or begin a block of the request, and what would pass for a message where a reader may see a line begin.
 _OWN_TAG: Final = re.compile(r"<(?=[\s/]{0,9}(?:conversation|notes|words|system-reminder)\b)", re.IGNORECASE)
+_OWN_LINES: Final = re.compile(r"^</?system-reminder>\n?", re.MULTILINE)
 _OWN_LABEL: Final = re.compile(
     r"(?:^|(?<=[\r\v\f\x1c-\x1e\x85\u2028\u2029]))"
     r"(?=[ \t]{0,99}\[[ \t]{0,9}(?:(?:User|Assistant|Tool)\b[^\]\n]{0,40}\][ \t]{0,9}:|Attached\b))",
@@ -127,7 +128,7 @@ def _blocks(entry: Entry) -> Iterator[_Block]:
             )
         case StepReminders():
             lists = (each.text for each in entry.reminders if each.name is ReminderName.TODOS)
-            yield from (_Block(_TODOS, text) for text in lists)
+            yield from (_Block(_TODOS, _OWN_LINES.sub("", text).strip()) for text in lists)
         case AssistantMessage():
             for part in entry.parts:
                 yield from _part_blocks(part)
@@ -151,15 +152,14 @@ def _part_blocks(part: TextPart | ReasoningPart | ToolPart) -> Iterator[_Block]:
 
 
 def _arguments(call: ToolPart) -> dict[str, JsonValue]:
-    """Of a text that an edit writes or replaces, its first line."""
+    """Of a long text that an edit writes or replaces, its first line."""
     if permission_keys.current_key(call.tool) != permission_keys.EDIT:
         return call.arguments
     return {name: _first_line(value) if isinstance(value, str) else value for name, value in call.arguments.items()}
 
 
 def _first_line(text: str) -> str:
-    first, more, _ = text.partition("\n")
-    return f"{first} ..." if more else first
+    return text if len(text) <= _LEAST else f"{text.partition(chr(10))[0]}\n..."
 
 
 def _labelled(label: str, text: str) -> str:

@@ -100,7 +100,10 @@ def _summary(summary: ContextSummary) -> tuple[port.InputMessage, ...]:
 def _behind(summary: ContextSummary, later: Transcript) -> Iterator[str]:
     """What tells of the prompts that it stands for, and that newer messages follow it."""
     if summary.words:
-        words = "\n\n".join(f"Turn {each.number}:\n{escape_reminders(each.text)}" for each in summary.words)
+        words = "\n\n".join(
+            f"Turn {each.number}{', while you worked' * (each.step > 1)}:\n{escape_reminders(each.text)}"
+            for each in summary.words
+        )
         yield render_prompt("reminders/words", words=words)
     if _answer_follows(later):
         yield render_prompt("reminders/newer")

@@ -101,12 +101,12 @@ async def words(reader: RowReader, session: SessionId, turn: TurnId, step: int, 
     if not room:
         return ()
     rows = await reader.rows(_QUERIES.words, session=session, turn=turn, step=step, newest=_MOST_WORDS)
-    prompts = [(row["number"], PromptContent.model_validate(row["body"])) for row in rows]
-    typed = [(number, prompt.title) for number, prompt in prompts if prompt.title and not prompt.synthetic]
+    prompts = [(row, PromptContent.model_validate(row["body"])) for row in rows]
+    typed = [(row, prompt.title) for row, prompt in prompts if prompt.title and not prompt.synthetic]
     shares = share_out([len(text) for _, text in typed], room)
     return tuple(
-        PersonWords(number=number, text=shorten(text, share))
-        for (number, text), share in zip(typed, shares, strict=True)
+        PersonWords(number=row["number"], step=row["step"], text=shorten(text, share))
+        for (row, text), share in zip(typed, shares, strict=True)
     )
 
 

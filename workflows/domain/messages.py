@@ -336,9 +336,10 @@ class StepReminders(Value):
 
 
 class PersonWords(Value):
-    """What a person has typed, perhaps shortened, in the turn of this `number`."""
+    """What a person has typed, perhaps shortened, for the turn of this `number` or at a later `step` of it."""
 
     number: int
+    step: int = 1
     text: str
 
 

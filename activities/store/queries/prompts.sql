@@ -49,8 +49,8 @@ SELECT p.body FROM prompt p JOIN work w ON w.id = p.id
 WHERE w.session = %(session)s AND w.state = 'taken' ORDER BY p.taken_seq
 
 -- name: words
--- Of the prompts up to a turn's step that are neither deleted nor a task's result, the first and the newest, each with its turn's number.
-SELECT c.number, p.body FROM (
+-- Of the prompts up to a turn's step that are neither deleted nor a task's result, the first and the newest, each with its turn's number and its step.
+SELECT c.number, p.step, p.body FROM (
     SELECT w.id, t.number, o.taken_seq, row_number() OVER (ORDER BY o.taken_seq) AS place, count(*) OVER () AS count
     FROM turn t JOIN work w ON w.turn = t.id JOIN prompt o ON o.id = w.id
     WHERE t.session = %(session)s AND (t.number, o.step) <= ((SELECT number FROM turn WHERE id = %(turn)s), %(step)s)

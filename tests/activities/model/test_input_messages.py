@@ -16,6 +16,7 @@ from workflows.domain.messages import (
     FilePart,
     Outcome,
     Part,
+    PersonWords,
     ReasoningPart,
     Reminder,
     ReminderName,
@@ -210,3 +211,20 @@ def test_a_longer_conversation_begins_with_all_messages_of_a_shorter_one() -> No
         if isinstance(entry, AssistantMessage):
             part = to_input_messages("", transcript[:count], "a/b", port.ModelFacts(images=True))
             assert whole[: len(part)] == part
+
+
+def test_a_summary_is_followed_by_what_the_person_has_typed_and_by_the_word_on_newer_messages() -> None:
+    words = (PersonWords(number=1, text="a"), PersonWords(number=1, step=3, text="<system-reminder>b"))
+    summary = ContextSummary(id=GenerationId("gen_2"), turn=TURN, step=1, newest=MessageId("m"), text="s", words=words)
+    told = "Turn 1:\na\n\nTurn 1, while you worked:\n&lt;system-reminder>b\n</system-reminder>"
+
+    alone = to_input_messages("", (summary,), "a/b")
+    before_prompt = to_input_messages("", (summary, said("x")), "a/b")
+    before_answer = to_input_messages("", (summary, answered(TextPart(text="y"))), "a/b")
+    assert [message.role for message in (*alone, *before_prompt, *before_answer[2:])] == [
+        *("system", "user", "assistant", "user"),
+        *("system", "user", "assistant", "user"),
+        *("assistant", "user", "assistant"),
+    ]
+    texts = [str(each[3].model_dump()["content"]) for each in (alone, before_prompt, before_answer)]
+    assert all(told in each for each in texts) and texts[1].endswith("\n\nx") and "newer part" in texts[2]

@@ -128,8 +128,9 @@ async def refusal_text(journal: Journal, request: RefuseRequest, call: CallRow) 
     evaluator = await load_evaluator(journal, turn_config)
     findings = (*evaluator.findings(call), evaluator.guard(call))
     denied = [finding.permission for finding in findings if finding.action is Action.DENY]
-    if config.agent.only_plans and denied[:1] == [permission_keys.EDIT]:
+    if (config.agent.only_plans or config.agent.firm_rules) and denied[:1] == [permission_keys.EDIT]:
         needed = zip(call.plan.requests if call.plan else (), findings, strict=False)
         files = [file for each, finding in needed if finding.action is Action.DENY for file in each.patterns]
-        return render_prompt("tools/only_plans", files=", ".join(files))
+        name = "only_plans" if config.agent.only_plans else "only_looks"
+        return render_prompt(f"tools/{name}", files=", ".join(files))
     return refusals.denial_text(denied[0] if denied else call.tool, evaluator.rules)

@@ -11,7 +11,7 @@ from activities.failpoints import failpoint
 from activities.new_ids import new_id
 from activities.store import prompts, sessions, stops, tasks, transcript, turns
 from activities.store.calls import CallRow
-from activities.store.database import Database
+from activities.store.database import Database, dumps
 from activities.store.journal import WORKER, Journal, session_journal
 from activities.store.sessions import NewSession
 from activities.store.tasks import SubagentTask
@@ -185,7 +185,9 @@ def _status_of(task: SubagentTask, messages: Sequence[Message] = (), cost: Cost 
     last = answers[-1].parts if answers else ()
     texts = [messages] if task.reason is CloseReason.DONE else [[answer] for answer in reversed(answers)]
     errors = [
-        part.outcome.output for part in last if isinstance(part, ToolPart) and part.outcome and part.outcome.error
+        f"its call {part.tool} {dumps(part.arguments)[:_MAX_TITLE_CHARS]}: {part.outcome.output}"
+        for part in last
+        if isinstance(part, ToolPart) and part.outcome and part.outcome.error
     ]
     return SubagentStatus(
         session=task.child,

@@ -42,3 +42,10 @@ def similar_names(path: Path) -> list[str]:
 
     near = process.extract(wanted, names, scorer=fuzz.ratio, processor=str.casefold, limit=3, score_cutoff=_ALIKE)
     return [name for name, *_ in near]
+
+
+def with_similar_names(problem: str, path: Path) -> str:
+    """The problem with a missing path, and what may be meant."""
+    if not (names := similar_names(path)):
+        return problem
+    return "\n".join([problem, "", "Did you mean one of these?", *(str(path.parent / name) for name in names)])

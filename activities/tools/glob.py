@@ -6,6 +6,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
+from activities.files.listing import with_similar_names
 from activities.files.locate import PathKind, locate
 from activities.files.workspace import Workspace
 from activities.tools import ripgrep
@@ -53,7 +54,7 @@ class GlobTool(BuiltInTool[GlobParams]):
 def _check_directory(root: Path, workspace: Workspace) -> None:
     match locate(str(root), workspace).kind:
         case PathKind.MISSING:
-            raise ToolError(f"glob path does not exist: {root}")
+            raise ToolError(with_similar_names(f"glob path does not exist: {root}", root))
         case PathKind.FILE | PathKind.SPECIAL:
             raise ToolError(f"glob path must be a directory: {root}")
 

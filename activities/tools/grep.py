@@ -7,6 +7,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
+from activities.files.listing import with_similar_names
 from activities.files.locate import PathKind, locate
 from activities.files.workspace import Workspace
 from activities.tools import ripgrep
@@ -50,7 +51,7 @@ class GrepTool(BuiltInTool[GrepParams]):
         where = Path(plan.targets[0].path)
         located = await asyncio.to_thread(locate, str(where), context.workspace)
         if located.kind is PathKind.MISSING:
-            raise ToolError(f"grep path does not exist: {where}")
+            raise ToolError(await asyncio.to_thread(with_similar_names, f"grep path does not exist: {where}", where))
         is_shown, workspace = context.turn.search_filter(where), context.workspace
         found = await ripgrep.search_lines(where, params.pattern, params.include, is_shown, MAX_MATCHES + 1)
         sizes = accumulate(len(match.text.encode()) + _AROUND for match in found[:MAX_MATCHES])

@@ -11,7 +11,7 @@ from activities.files import permission_requests
 from activities.files.file_type import HEAD_BYTES, PDF, is_binary, media_type
 from activities.files.image_size import excess
 from activities.files.lines import BYTE_LIMIT, Window, read_window
-from activities.files.listing import Listing, list_directory, similar_names
+from activities.files.listing import Listing, list_directory, with_similar_names
 from activities.files.locate import PathKind, locate
 from activities.files.safe_open import open_file
 from activities.files.workspace import Workspace
@@ -70,7 +70,7 @@ def _read(path: Path, params: ReadParams, turn: TurnContext) -> Output:
     workspace = turn.workspace
     match locate(str(path), workspace).kind:
         case PathKind.MISSING:
-            raise ToolError(_not_found(path))
+            raise ToolError(with_similar_names(f"File not found: {path}", path))
         case PathKind.DIRECTORY:
             return _directory(path, params, workspace)
     with open_file(path) as file:
@@ -81,15 +81,6 @@ def _read(path: Path, params: ReadParams, turn: TurnContext) -> Output:
         if is_binary(head, path):
             raise ToolError(f"Cannot read binary file: {path}")
         return _text(path, read_window(file, params.first, params.limit, turn.limits.max_bytes), workspace)
-
-
-def _not_found(path: Path) -> str:
-    names = similar_names(path)
-    if not names:
-        return f"File not found: {path}"
-    return "\n".join(
-        [f"File not found: {path}", "", "Did you mean one of these?", *(str(path.parent / n) for n in names)]
-    )
 
 
 def _attachment(path: Path, content: bytes, media: str, workspace: Workspace) -> Output:

@@ -1,6 +1,7 @@
 """Subagents: a call of `task` starts a session; no process waits for it."""
 
 import asyncio
+import re
 from pathlib import Path
 from typing import cast
 
@@ -240,6 +241,21 @@ async def test_a_subagent_whose_model_fails_fails_the_call_and_the_parent_goes_o
     assert call.outcome.output.startswith(f"Subagent failed (task_id: {child}): ") and "nope" in call.outcome.output
 
 
+async def test_an_agent_that_only_looks_is_told_what_its_call_would_change(open_harness: Open) -> None:
+    writes = ScriptedAnswer(tools=(ScriptedCall(name="write", arguments={"filePath": "a.txt", "content": "x"}),))
+    async with (
+        open_harness(scripts=delegation_scripts(delegates("child"), DONE, child=(writes, FOUND))) as harness,
+        harness.running_worker(),
+    ):
+        harness.configure(permission={"edit": "allow"})
+        session = await harness.start_session("Find it.")
+        await harness.ended(session)
+        (child,) = await children(harness, session)
+        (call,) = await harness.calls(child)
+    assert call.outcome is not None
+    assert call.outcome.output == "Not allowed: you change no files. This call would change: a.txt."
+
+
 async def test_a_rejection_ends_the_subagents_turn_and_not_its_parents(open_harness: Open) -> None:
     async with (
         open_harness(scripts=delegation_scripts(delegates("child"), DONE, child=(LOOK, FOUND))) as harness,
@@ -253,7 +269,8 @@ async def test_a_rejection_ends_the_subagents_turn_and_not_its_parents(open_harn
         ended = await harness.ended(session)
         (call,) = await tasks(harness, session)
     assert isinstance(ended, TurnEnded) and ended.reason == "done"
-    assert call.state is CallState.FAILED and call.outcome is not None and "rejected" in call.outcome.output
+    assert call.state is CallState.FAILED and call.outcome is not None
+    assert re.search(r"\): its call bash \{.*\}: The user rejected", call.outcome.output)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from pydantic import Field
 
+from activities.files.listing import with_similar_names
 from activities.files.locate import LocatedPath, PathKind
 from activities.files.text_file import TextFile, require_encodable
 from activities.tools.edit.substitute import substitute
@@ -31,7 +32,7 @@ class EditTool(FileChangeTool[EditParams]):
         if params.old_string == "":
             return _content_of_new_file(unescape_reminders(require_encodable(params.new_string)), before), ""
         if before is None:
-            raise ToolError(f"File {located.path} not found")
+            raise ToolError(with_similar_names(f"File {located.path} not found", located.path))
         return _edit_content(params, TextFile.of(before))
 
 

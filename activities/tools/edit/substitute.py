@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 
 from workflows.domain.errors import ToolError
 
+_NUMBERED: Final = re.compile(r"\d+: ")
 _LINE_END: Final = re.compile(r"[ \t]*\r?\n")
 _ESCAPED: Final = re.compile(r"\\([ntr'\"`\\\n$])")
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r"}
@@ -140,6 +141,8 @@ def _nearest(content: str, old: str) -> str:
     from rapidfuzz import fuzz, process  # start-up time
 
     quoted = [line.strip()[: _SHOWN[1]] for line in old.strip().split("\n")]
+    if all(map(_NUMBERED.match, quoted)):
+        return " Quote it without the line numbers of read."
     longest = max(quoted, key=len)
     lines = [line[: _SHOWN[1]] for line in content.split("\n")]
     long_enough = {row: line for row, line in enumerate(lines) if 100 * len(line.strip()) >= _ALIKE * len(longest) > 0}

@@ -1,11 +1,16 @@
 """read shows files of any size and kind, directories, and nothing before it is permitted."""
 
+from typing import Any
+
 import pytest
 
 from activities.files.image_size import MAX_PICTURE_CHARS
 from activities.files.workspace import Workspace
+from activities.tools.edit.edit import EditTool
+from activities.tools.glob import GlobTool
+from activities.tools.grep import GrepTool
 from activities.tools.read import MAX_ATTACHMENT_BYTES, ReadParams, ReadTool
-from activities.tools.tool import Output
+from activities.tools.tool import Output, Tool
 from activities.turn_context import TurnContext
 from tests.activities.tools.tool_calls import call, make_context
 from workflows.domain.context.truncate import OutputLimits
@@ -71,9 +76,16 @@ async def test_an_empty_file_has_no_lines(workspace: Workspace) -> None:
 async def test_a_misspelt_name_is_told_the_one_like_it(workspace: Workspace, name: str) -> None:
     for each in ("readme.md", "LICENSE", "setup.py"):
         (workspace.directory / each).touch()
-    with pytest.raises(ToolError) as missing:
-        await read(workspace, name)
-    assert str(missing.value).endswith(f"Did you mean one of these?\n{workspace.directory}/readme.md")
+    tools: list[tuple[Tool[Any], dict[str, str]]] = [
+        (ReadTool(), {"filePath": name}),
+        (EditTool(), {"filePath": name, "oldString": "a", "newString": "b"}),
+        (GrepTool(), {"path": name, "pattern": "a"}),
+        (GlobTool(), {"path": name, "pattern": "a"}),
+    ]
+    for tool, arguments in tools:
+        with pytest.raises(ToolError) as missing:
+            await call(tool, workspace, **arguments)
+        assert str(missing.value).endswith(f"Did you mean one of these?\n{workspace.directory}/readme.md")
 
 
 async def test_an_offset_behind_the_last_entry_is_an_error(workspace: Workspace) -> None:

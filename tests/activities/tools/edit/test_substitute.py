@@ -129,6 +129,11 @@ def test_a_quote_that_is_not_found_is_told_the_nearest_passage(old: str) -> None
         substitute('def f(s):\n    pos = s.find("e") if s else 0\n', old, "x")
 
 
+def test_a_quote_with_line_numbers_is_told_to_leave_them_out() -> None:
+    with pytest.raises(ToolError, match=r"Quote it without the line numbers of read\."):
+        substitute("def f():\n    return 1\n", "1: def f():\n2:     return 1", "x")
+
+
 def test_long_passages_are_shown_in_part() -> None:
     content = "".join(f"  line {number} {'x' * 400}\n" for number in range(30))
     with pytest.raises(ToolError) as refused:

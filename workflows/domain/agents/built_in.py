@@ -16,6 +16,10 @@ BUILD: Final = Agent(
     ),
 )
 _PLAN_FILES: Final = (".opencode/plan/*.md", ".opencode/plans/*.md", "{data_from_root}/plans/*.md")
+_PLAN_EDITS: Final = (  # where all edits are denied, a command that is not known to only read asks
+    Rule(permission="edit", pattern="*", action=Action.DENY),
+    *(Rule(permission="edit", pattern=pattern, action=Action.ALLOW) for pattern in _PLAN_FILES),
+)
 PLAN: Final = Agent(
     name="plan",
     mode=AgentMode.PRIMARY,
@@ -25,10 +29,9 @@ PLAN: Final = Agent(
         *(Rule(permission=name, pattern="*", action=Action.ALLOW) for name in ("question", "plan_exit")),
         Rule(permission="task", pattern="general", action=Action.DENY),
         Rule(permission="external_directory", pattern="{data}/plans/*", action=Action.ALLOW),
-        # Where all edits are denied, a command that is not known to only read asks.
-        Rule(permission="edit", pattern="*", action=Action.DENY),
-        *(Rule(permission="edit", pattern=pattern, action=Action.ALLOW) for pattern in _PLAN_FILES),
+        *_PLAN_EDITS,
     ),
+    firm_rules=_PLAN_EDITS,
 )
 EXPLORE: Final = Agent(
     name="explore",

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from activities.model.context_fill import context_tokens
+from activities.model.context_fill import begins_anew, context_tokens
 from activities.model.context_split import CHARS_PER_TOKEN, ContextSplit, estimate_tokens, split_context, tail_budget
 from activities.model.prompt_shortening import shorten_prompts, unanswered_prompts
 from activities.store.compactions import ShownPrompt
@@ -63,15 +63,16 @@ def plan_compaction(
         # No estimate says how long the files are that this try leaves out.
         held = any(each.read_files and each.id in shown and shown[each.id].without_files for each in prompts)
         return ShortenedPrompts(shown) if held else NoRemedy(off=True)
-    split = split_context(transcript, usable or UNKNOWN_WINDOW, _with_tail(settings, transcript, usable, tried))
+    whole = last or (tried > 0 and begins_anew(transcript))
+    split = split_context(transcript, usable or UNKNOWN_WINDOW, _with_tail(settings, transcript, usable, whole=whole))
     if split is not None:
         return split
     return ShortenedPrompts(shown) if shown else NoRemedy()
 
 
-def _with_tail(settings: Compaction, transcript: Transcript, usable: int, tried: int) -> Compaction:
+def _with_tail(settings: Compaction, transcript: Transcript, usable: int, *, whole: bool) -> Compaction:
     """The tail gets at most half of what instructions and tools leave, or the context would soon be full again."""
-    if tried:
+    if whole:
         return settings.model_copy(update={"tail_turns": 0})
     left = usable - max(context_tokens(transcript) - estimate_tokens(transcript), 0)
     budget = tail_budget(usable or UNKNOWN_WINDOW, settings)

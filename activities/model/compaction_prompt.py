@@ -120,7 +120,8 @@ def _with_gaps(texts: Mapping[int, str], count: int) -> Iterator[str]:
 def _blocks(entry: Entry) -> Iterator[_Block]:
     match entry:
         case UserMessage():
-            yield from (_Block(_PERSON, part.text) for part in entry.parts if isinstance(part, TextPart) and part.text)
+            by = "Tool result" if entry.synthetic else _PERSON  # of a background task
+            yield from (_Block(by, part.text) for part in entry.parts if isinstance(part, TextPart) and part.text)
             yield from (
                 _Block(None, f"[Attached {_one_line(part.mime)}: {_one_line(part.filename or 'file')}]")
                 for part in entry.parts

@@ -32,7 +32,7 @@ from workflows.domain.reminder_tags import escape_reminders
 
 _TEXT_ONLY: Final = port.ModelFacts()
 INTERRUPTED: Final = "[Tool execution was interrupted]"
-CLEARED: Final = "[Result cleared to make room; the call succeeded. Call again if you need it.]"
+CLEARED: Final = "[Result cleared to make room. The call succeeded; repeat it only if it changes nothing.]"
 
 
 def to_input_messages(

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from activities.files.named_files import ResolvedReferences
 from activities.model.attempt import Attempt
-from activities.model.context_fill import answers_of, begins_anew
+from activities.model.context_fill import answers_of, begins_anew, context_tokens
 from activities.model.endpoints import ResolvedModel
 from activities.model.reminders import due_reminders, mode_reminder, reminder, reminders_of_summary
 from activities.model.request_memory import RequestMemory
@@ -162,7 +162,8 @@ class StepViews:
         pruned = row.pruning
         if config.config.compaction.prune:
             usable = model.usable(config.config.compaction) if isinstance(model, ResolvedModel) else 0
-            pruned = prunings.advance(journal, request.turn, request.step, transcript, pruned, usable)
+            used = context_tokens(transcript, cleared_calls(transcript, pruned.call if pruned else None))
+            pruned = prunings.advance(journal, request.turn, request.step, transcript, pruned, (usable, used))
         last_cleared = pruned.call if pruned else None
         return StepView(
             transcript,

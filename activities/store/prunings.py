@@ -23,10 +23,11 @@ class PruningRow(Value):
 
 
 def advance(
-    journal: Journal, turn: TurnId, step: int, transcript: Transcript, last: PruningRow | None, usable: int
+    journal: Journal, turn: TurnId, step: int, transcript: Transcript, last: PruningRow | None, room: tuple[int, int]
 ) -> PruningRow | None:
-    """Clear what a step may do without, where that is much. A second attempt finds what the first has left."""
-    found = find_pruning(transcript, last.call if last else None, usable)
+    """Clear what a step may do without, where that is much. A second attempt finds what the first has left. `room`: the
+    tokens of the window, and of the context."""
+    found = find_pruning(transcript, last.call if last else None, *room)
     if found is None:
         return last
     row = PruningRow(turn=turn, step=step, **found.model_dump())

@@ -140,7 +140,7 @@ async def answer_and_die(trial: Trial, ask: AskId) -> None:
     between = await trial.database_proxy()
     answering = between.hold("ask.answered")
     person = shell(trial.harness).with_(HOLDFAST_POSTGRES_URL=between.url)
-    async with person.process("answer", ask, "1") as process:
+    async with person.process("answer", ask, "+1") as process:
         await answering.wait_until_caught()
         process.kill()
         assert await process.wait() == -9

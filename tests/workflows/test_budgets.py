@@ -36,7 +36,7 @@ async def test_a_spent_budget_waits_over_a_restart_and_goes_on_as_a_person_says(
             (ask,) = await harness.wait_for_asks(session)
         shown, asked = await person.run("sessions", "show", session), await person.run("asks")
         bad = await person.run("answer", ask, "much")
-        more = await person.run("answer", ask, "1")
+        more = await person.run("answer", ask, "+1")
         async with harness.running_worker():
             await harness.wait_for_asks(session, 2)
             (again,) = [entry.id for entry in await harness.client.inbox.asks(session=session)]

@@ -41,10 +41,9 @@ class QuestionDialog:
     @property
     def prompt(self) -> str:
         question = self._questions[len(self._answers)]
-        if question.number:
-            return f"{' / '.join([*(label.lower() for label in question.labels), 'a number'])} > "
         number = f"1-{len(question.options)}" if len(question.options) > 1 else "1" if question.options else ""
-        words = [number, *(["your answer"] if question.custom else []), "dismiss"]
+        own = "+5" if question.number else "your answer"
+        words = [number, *([own] if question.custom else []), "dismiss"]
         return f"{' / '.join(each for each in words if each)} > "
 
     def lines(self, *, whole: bool = False, columns: int | None = None, height: int | None = None) -> Iterator[Row]:
@@ -74,11 +73,11 @@ class QuestionDialog:
 
 
 def parse_line(question: Question, typed: str) -> tuple[str, ...]:
-    """Numbers choose options, unless the question asks for one; a label and other words stand for themselves, a number
-    does in quotes. Raises UsageError."""
+    """Numbers choose options; a label and other words stand for themselves, a number does in quotes, an amount behind a
+    sign. Raises UsageError."""
     if quoted := _QUOTED.fullmatch(typed):
         return (quoted[1],)
-    if question.options and not question.number and _NUMBERS.fullmatch(typed) and typed not in question.labels:
+    if question.options and _NUMBERS.fullmatch(typed) and typed not in question.labels:
         return tuple(option_label(question, int(number)) for number in re.split(r"[\s,]+", typed))
     return (match_label(question, typed),)
 

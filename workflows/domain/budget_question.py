@@ -37,8 +37,8 @@ def limit_question(
     lapses = " Without an answer it goes on when the next day begins, at 0:00 UTC." if scope.daily else ""
     question = Question(
         question=f"The limit of {scope_name(scope)} is reached: "
-        f"{describe_use(unit, used.of(unit), limit)} used{by}. How should it continue? A number adds that many {what} "
-        f"more.{lapses}",
+        f"{describe_use(unit, used.of(unit), limit)} used{by}. How should it continue? `+5` adds 5 {what}."
+        f"{lapses}",
         header="Budget",
         options=(
             Option(label=GO_ON, description=f"with {describe(unit, limit)} more"),

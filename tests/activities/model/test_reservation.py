@@ -162,7 +162,7 @@ async def refuse_with_reminder(model: ModelRig, **limits: Any) -> StepResult:
     ("limits", "why"),
     [
         ({"steps": 1}, "1 step of 1 step"),
-        ({"cost": Decimal("0.012")}, "$0.02 of $0.01"),
+        ({"cost": Decimal("0.012")}, "$0.02 of $0.0120"),
         ({"tokens": 1000}, "1,100 tokens of 1,000 tokens"),
         ({"time": 120}, "3 min of 2 min"),
     ],

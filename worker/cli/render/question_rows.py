@@ -13,8 +13,7 @@ def question_rows(question: Question, columns: int | None) -> Iterator[Row]:
     yield from add_bar(escape_prose(header + question.question), columns, lambda _: "cyan")
     for number, option in enumerate(question.options, 1):
         description = f": {option.description}" if option.description else ""
-        mark = "–" if question.number else number  # where a number is an answer itself
-        yield from add_bar(escape_prose(f"{mark}  {option.label}{description}"), columns)
+        yield from add_bar(escape_prose(f"{number}  {option.label}{description}"), columns)
     if hint := answer_hint(question):
         yield styled(f"  {hint}", "dim")
 
@@ -24,7 +23,7 @@ def answer_hint(question: Question) -> str:
     if not question.options:
         return ""
     if question.number:
-        return "or a number"
+        return "or how much more: +5"
     if question.model:
         return "or a model: provider/model"
     several = "several may be chosen" if question.multiple else ""

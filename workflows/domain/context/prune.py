@@ -9,10 +9,12 @@ from workflows.domain.value import Value
 
 _KEPT: Final = 2  # newest prompts with what follows them, or steps with calls, whichever are fewer
 _LARGE: Final = 200_000  # tokens of a window: from here on the numbers are the reference's, 40,000 and 20,000
+_FULL: Final = 0.6  # of a smaller one: before, nothing is cleared
 _PROTECTED: Final = 5  # the part (1/5) that the newest results before those keep
 _LEAST: Final = 10  # less than this part (1/10) is not worth a provider's cache
 _LEAST_RESULT: Final = 400  # characters: shorter ones are not cleared
-_PROTECTED_TOOLS: Final = frozenset({"skill"})  # what they say holds for the rest of the session
+_PROTECTED_TOOLS: Final = frozenset({"skill", "task", "question"})  # what they say cannot be had again, or holds on
+_ENDED_BADLY: Final = "<shell_metadata>"  # of a command: the placeholder says that the call succeeded
 _CHARS_PER_TOKEN: Final = 4
 
 
@@ -23,10 +25,12 @@ class Pruning(Value):
     tokens: int
 
 
-def find_pruning(transcript: Transcript, pruned: PartId | None, usable: int) -> Pruning | None:
-    """What may be cleared besides the results up to and including that of `pruned`; None if that is too little.
-    `usable`: tokens of the window (0: unknown)."""
+def find_pruning(transcript: Transcript, pruned: PartId | None, usable: int, used: int) -> Pruning | None:
+    """What may be cleared besides the results up to and including that of `pruned`; None if that is too little, or a
+    small window has room. `usable`: its tokens (0: unknown), of which so many are `used`."""
     window = min(usable or _LARGE, _LARGE)
+    if window < _LARGE and used < window * _FULL:
+        return None
     seen = freed = 0
     newest: PartId | None = None
     for call in _old_results(transcript, pruned):
@@ -55,7 +59,8 @@ def _may_be_cleared(call: ToolPart) -> bool:
 
 
 def may_be_cleared(state: CallState, tool: str, output: str) -> bool:
-    return state == CallState.DONE and tool not in _PROTECTED_TOOLS and len(output) >= _LEAST_RESULT
+    is_long = len(output) >= _LEAST_RESULT and _ENDED_BADLY not in output
+    return is_long and state == CallState.DONE and tool not in _PROTECTED_TOOLS
 
 
 def _old_results(transcript: Transcript, pruned: PartId | None) -> Iterator[ToolPart]:

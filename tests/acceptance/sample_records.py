@@ -169,7 +169,6 @@ def request(
         ended=at(began + lasts),
         end=end,
         chunks=1,
-        delivered=end is StreamEnd.COMPLETE,
     )
 
 

@@ -14,6 +14,7 @@ from tests.polling import wait_until
 from tests.worker.conftest import client_without_engine
 from tests.workflows.conftest import Open
 from worker.connect import connect
+from worker.scripted.request_ledger import StreamEnd
 from worker.scripted.script import Hold, Script, ScriptedAnswer, ScriptedCall
 from worker.stack.up import up
 from workflows.domain.events.turns import TurnEnded
@@ -51,7 +52,7 @@ async def test_a_stop_ends_an_answer(open_harness: Open, tmp_path: Path) -> None
         await wait_for_file(gate)
         ended = await stop_unheard(harness, session)
         await wait_until(lambda: len(harness.model.ledger.entries) == 1)
-    assert ended.reason == "stopped" and not harness.model.ledger.entries[0].delivered
+    assert ended.reason == "stopped" and harness.model.ledger.entries[0].end is StreamEnd.CLIENT_LEFT
 
 
 @pytest.mark.parametrize("asking", [False, True])

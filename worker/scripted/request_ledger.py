@@ -37,7 +37,6 @@ class RequestRecord(Value):
     ended: datetime
     end: StreamEnd
     chunks: int
-    delivered: bool
 
 
 class RequestLedger:
@@ -82,7 +81,6 @@ class OpenRequest:
             ended=datetime.now(UTC),
             end=end,
             chunks=self.chunks,
-            delivered=end is StreamEnd.COMPLETE,
         )
 
 

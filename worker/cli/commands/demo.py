@@ -1,7 +1,6 @@
 """`holdfast demo`."""
 
 import asyncio
-from datetime import datetime
 
 import click
 
@@ -13,17 +12,13 @@ def demo() -> int:
     """Play a task that is killed again and again, and continues.
 
     It needs no key, asks nothing, and leaves your own stack alone: a scripted model fixes a failing test on a stack of
-    its own. The first time may build for 2 to 5 minutes. Ends with code 1 when anything that it checks does not hold.
+    its own. Ends with code 1 when anything that it checks does not hold.
 
     \b
     Example:
       holdfast demo
     """
-    # Start-up time: help needs none of it.
-    from worker.cli.demo.play import Demo
-    from worker.cli.render.terminal import is_live_terminal
-    from worker.cli.render.terminal_writer import TerminalWriter
+    # Start-up time: help does not need it.
+    from worker.cli.demo_script import Demo
 
-    settings = Settings.read()
-    writer = TerminalWriter(live=is_live_terminal(settings))
-    return 0 if asyncio.run(Demo(settings, writer, datetime.now()).play()) else 1
+    return 0 if asyncio.run(Demo(Settings.read()).play()) else 1

@@ -1,1 +1,0 @@
-"""`holdfast demo`: an agent fixes a failing test while its processes are killed."""

@@ -81,9 +81,9 @@ def _layer(
     )
     named = found.fields.get("name", name)
     if not isinstance(named, str):
-        raise field_error(file, found.locate(("name",)), "it is a text")
+        raise field_error(file, ("name",), "it is a text")
     tree = normalize_permissions({"agent": {named: fields}})
-    check_fields(tree, file, lambda path: found.locate([*path[2:], "name"]))  # without the agent: its key is its name
+    check_fields(tree, file, above=2)
     tree = normalize_field_names(detach_from_file(tree, file, home))
     if found.body:
         tree = _with_prompt(tree, named, found.body)

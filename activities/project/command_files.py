@@ -61,14 +61,12 @@ class CommandFiles:
     def _layer(self, found: MarkdownFile, file: Path, name: str, trusted: bool) -> ConfigLayer:
         named = found.fields.get("name", name)
         if not isinstance(named, str):
-            raise field_error(file, found.locate(("name",)), "it is a text")
+            raise field_error(file, ("name",), "it is a text")
         if not found.body:
             raise ConfigError(f"{file}: this command has no text behind its fields.")
         own = {key: value for key, value in found.fields.items() if key in CommandSettings.model_fields}
         tree: JsonObject = {"command": {named: {**own, "template": found.body}}}
-        check_fields(tree, file, lambda path: found.locate([*path[2:], "name"]))
+        check_fields(tree, file, above=2)
         for key in found.fields.keys() - own.keys() - {"name"}:
-            self.warnings.append(
-                f"{file}:{found.locate((key,)).position}: a command has no field {key!r}: it has no effect."
-            )
+            self.warnings.append(f"{file}: a command has no field {key!r}: it has no effect.")
         return ConfigLayer(file=str(file), trusted=trusted, tree=tree, markdown=True)

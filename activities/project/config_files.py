@@ -3,16 +3,14 @@
 import os
 import stat
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Final, Protocol
 
 from activities.files.workspace import Workspace
-from activities.project import json_positions, jsonc
+from activities.project import jsonc
 from activities.project.agent_files import read_agent_files
 from activities.project.config_checks import check_fields
 from activities.project.config_references import detach_from_file
-from activities.project.excerpts import locate_in_json
 from activities.project.organisations import read_organisations
 from workflows.domain.config.merge import ConfigLayer, normalize_field_names, normalize_permissions
 from workflows.domain.config.sources import ConfigSources
@@ -33,7 +31,7 @@ def read_layers(
     """From the weakest to the strongest; `managed`: the administrator's folder. Files of agents, or others that
     `read_markdown` reads, come behind the others of their directory.
 
-    Raises ConfigError with file, position and field of the first mistake, or for a missing file that a variable names.
+    Raises ConfigError with file and field of the first mistake, or for a missing file that a variable names.
     An agent's file that cannot be used is a refused layer.
     """
     folders = _config_folders(workspace, sources)
@@ -140,7 +138,7 @@ def _read_layer(file: Path, trusted: bool, home: Path, *, managed: bool = False)
     if text is None:
         return None
     tree = normalize_permissions(jsonc.parse(text, file))
-    check_fields(tree, file, partial(locate_in_json, text))
-    doubled = tuple((".".join(map(str, path)), str(at)) for path, at in json_positions.duplicate_keys(text))
+    check_fields(tree, file)
+    doubled = tuple(jsonc.duplicate_keys(text))
     tree = normalize_field_names(detach_from_file(tree, file, home))
     return ConfigLayer(file=str(file), trusted=trusted, tree=tree, managed=managed, duplicate_keys=doubled)

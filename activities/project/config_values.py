@@ -1,4 +1,4 @@
-"""The merged configuration of a directory, value by value, for people: where each is written, without secrets."""
+"""The merged configuration of a directory, value by value, for people: with the files, without secrets."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -7,12 +7,10 @@ from typing import Final
 from pydantic import JsonValue
 
 from activities.project import config_secrets
-from activities.project.file_positions import FilePositions
-from activities.project.json_positions import TextPosition
 from activities.redact import Redactor
 from workflows.domain.config import references
 from workflows.domain.config.config import Config
-from workflows.domain.config.fields import FieldPath, JsonObject, is_within, value_at
+from workflows.domain.config.fields import FieldPath, JsonObject, is_within, value_at, with_value_at
 from workflows.domain.config.merge import JOINED_LISTS, ConfigLayer
 from workflows.domain.config.trust_items import UntrustedField
 
@@ -21,12 +19,11 @@ MASK: Final = "[redacted]"
 
 @dataclass(frozen=True)
 class PlacedValue:
-    """A value and the file that it is from, with its position if that is still there."""
+    """A value and the file that it is from; None: several."""
 
     path: FieldPath
     value: JsonValue
     file: str | None
-    position: TextPosition | None
 
 
 @dataclass(frozen=True)
@@ -39,50 +36,34 @@ class MergedConfig:
 
     def list_values(self, redactor: Redactor) -> Iterator[PlacedValue]:
         """Each that a file sets, in the order of the merged configuration; without secrets."""
-        positions = FilePositions()
         for path, value in iter_values(as_written(self.config, defaults=True)):
-            written, there = self._origin(path, value)
-            if written is None:
-                yield PlacedValue(path, mask_secrets(value, path, redactor), None, None)
-                continue
-            shown = mask_secrets(value_at(written.tree, there), path, redactor)
-            yield PlacedValue(path, shown, written.file, positions.find(written.file, ".".join(there)))
+            file, shown = self._origin(path, value)
+            yield PlacedValue(path, mask_secrets(shown, path, redactor), file)
 
-    def value_of(self, file: str, field: str, redactor: Redactor) -> JsonValue:
-        """What a file says of a field, in effect or not. `field`: with its path joined."""
-        trees = [written.tree for written, _ in self.layers if written.file == file]
-        names = (field, field.removesuffix(".*"))  # of a rule without patterns
-        found = ((tree, path) for tree in trees for name in names for path in _paths_named(tree, name))
-        return next((mask_secrets(value_at(tree, path), path, redactor) for tree, path in found), None)
-
-    def _origin(self, path: FieldPath, value: JsonValue) -> tuple[ConfigLayer | None, FieldPath]:
-        """The strongest layer that says so, as written, and the path there: joined lists have others."""
+    def _origin(self, path: FieldPath, value: JsonValue) -> tuple[str | None, JsonValue]:
+        """The strongest file that says so, and the value as it is written there."""
         held = {(each.file, each.field) for each in self.held}
         for written, layer in reversed(self.layers):
             if any((layer.file, ".".join(path[:end])) in held for end in range(1, len(path) + 1)):
                 continue
             items = _items(value_at(layer.tree, path[:-1])) if is_within(path[:-1], JOINED_LISTS) else []
             if value in items:
-                return written, (*path[:-1], str(items.index(value)))
+                return written.file, value
             for there in (path, path[:-1]) if path[-1] == "*" else (path,):  # a rule for everything, in short
                 if value_at(layer.tree, there) == value and _is_set(layer.tree, there):
-                    return written, there
-        return None, path
+                    return written.file, value_at(written.tree, there)
+        return None, value
 
 
 def to_tree(values: Sequence[PlacedValue]) -> JsonObject:
     """The values in the shape of OpenCode's files."""
     tree: JsonObject = {}
     for each in values:
-        inner: JsonObject = tree
-        for key in each.path[:-2] if is_within(each.path[:-1], JOINED_LISTS) else each.path[:-1]:
-            below = inner.setdefault(key, {})
-            assert isinstance(below, dict)
-            inner = below
-        if not is_within(each.path[:-1], JOINED_LISTS):
-            inner[each.path[-1]] = each.value
-        elif isinstance(items := inner.setdefault(each.path[-2], []), list):
-            items.append(each.value)
+        path, value = each.path, each.value
+        if is_within(path[:-1], JOINED_LISTS):
+            path = path[:-1]
+            value = [*_items(value_at(tree, path)), value]
+        tree = with_value_at(tree, path, value)
     return tree
 
 
@@ -137,12 +118,3 @@ def _is_set(tree: JsonObject, path: FieldPath) -> bool:
 
 def _items(value: JsonValue) -> list[JsonValue]:
     return value if isinstance(value, list) else []
-
-
-def _paths_named(tree: JsonObject, field: str, at: FieldPath = ()) -> Iterator[FieldPath]:
-    """The paths that a name with dots may mean: keys may contain dots, too."""
-    for key, value in tree.items():
-        if field == key:
-            yield (*at, key)
-        elif field.startswith(f"{key}.") and isinstance(value, dict):
-            yield from _paths_named(value, field.removeprefix(f"{key}."), (*at, key))

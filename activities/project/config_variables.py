@@ -1,15 +1,13 @@
 """The environment variables that locate or hold configuration (opencode.md 14.1)."""
 
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Final
 
-from activities.project import json_positions, jsonc
+from activities.project import jsonc
 from activities.project.config_checks import check_fields
 from activities.project.config_references import detach_from_file
 from activities.project.config_secrets import find_secrets
-from activities.project.excerpts import locate_in_json
 from workflows.domain.config.fields import JsonObject
 from workflows.domain.config.merge import normalize_permissions
 from workflows.domain.config.sources import ConfigSources
@@ -61,11 +59,9 @@ def _read_variable(name: str, text: str, home: Path, before: int = 0) -> JsonObj
     tree = normalize_permissions(jsonc.parse(text, variable, before))
     if name == PERMISSION_VARIABLE and tree.keys() != {"permission"}:
         raise ConfigError(f"{name}: the variable holds one value, the object or the word that `permission` may be.")
-    check_fields(tree, variable, partial(locate_in_json, text, before=before))
-    for path, at in json_positions.duplicate_keys(text, before):
-        raise ConfigError(
-            f"{name}:{at}: the key {'.'.join(map(str, path))!r} is there twice, and one of them would not count."
-        )
+    check_fields(tree, variable)
+    for key in jsonc.duplicate_keys(text):
+        raise ConfigError(f"{name}: the key {key!r} is there twice, and one of them would not count.")
     for field in find_secrets(tree):
         raise ConfigError(
             f"{name}: the field {'.'.join(field)!r} holds a secret, and the variable's value is stored with the "

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 
-from activities.project.file_positions import FilePositions
 from activities.project.instructions import MAX_INSTRUCTION_BYTES
 from workflows.domain.agents.built_in import RESERVED
 from workflows.domain.config.config import Config
@@ -16,19 +15,16 @@ from workflows.domain.permissions.rules import Action, Rule, Ruleset
 
 
 def file_warnings(layers: Sequence[ConfigLayer], settings: Config, home: str) -> Iterator[str]:
-    positions = FilePositions()
     for layer in layers:
         for field in unknown_fields(layer.tree):
-            yield f"{positions.name(layer.file, field)}: there is no field {field!r}: it has no effect."
+            yield f"{layer.file}: there is no field {field!r}: it has no effect."
         for path, near in find_odd_options(layer.tree):
-            where, key = positions.name(layer.file, ".".join(path)), path[-1]
-            yield f"{where}: an agent has no field {key!r}: it goes to the provider as an option. Is {near!r} meant?"
+            problem = f"the agent {path[1]!r} has no field {path[-1]!r}: it goes to the provider as an option"
+            yield f"{layer.file}: {problem}. Is {near!r} meant?"
         for path in unresolved_references(layer.tree):
-            named = ".".join(path)
-            where = positions.name(layer.file, named)
-            yield f"{where}: the reference in {named!r} is not looked up: it counts as it is written."
-        for key, at in layer.duplicate_keys:
-            yield f"{layer.file}:{at}: the key {key!r} stands here a second time: only the last one counts."
+            yield f"{layer.file}: the reference in {'.'.join(path)!r} is not looked up: it counts as it is written."
+        for key in layer.duplicate_keys:
+            yield f"{layer.file}: the key {key!r} is there twice: only the last one counts."
     yield from _replaced_denials([layer for layer in layers if layer.trusted])
     yield from _shadowed_rules(settings, home)
 

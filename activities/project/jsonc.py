@@ -1,6 +1,7 @@
 """JSON with comments."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -8,12 +9,14 @@ import pyjson5
 
 from activities.files.real_paths import broken_link
 from activities.files.safe_open import failure_reason, read_whole
-from activities.project import json_positions
-from activities.project.excerpts import excerpt_json, with_excerpt
 from workflows.domain.config.fields import JsonObject
 from workflows.domain.errors import ConfigError, ToolError
 
 _LIMIT: Final = 1 << 20  # bytes; far above any real configuration
+_TOKEN: Final = re.compile(
+    r"""//[^\n]*|/\*.*?\*/|(?P<mark>[{}\[\],])|(?P<word>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[^\s{}\[\],:"'/]+)""",
+    re.DOTALL,
+)
 
 
 def read_text(file: Path, real: Path | None = None) -> str | None:
@@ -35,7 +38,7 @@ def read_text(file: Path, real: Path | None = None) -> str | None:
 
 
 def parse(text: str, file: Path, before: int = 0) -> JsonObject:
-    """An empty text is an empty object. ConfigError names the position of a mistake, and what stands there.
+    """An empty text is an empty object. ConfigError names the line and column of a mistake.
 
     `before`: characters at the beginning that do not count."""
     try:
@@ -43,7 +46,7 @@ def parse(text: str, file: Path, before: int = 0) -> JsonObject:
     except pyjson5.Json5DecoderException as error:
         return _empty_or_error(error, text, file, before)
     if not isinstance(tree, dict):
-        raise ConfigError(f"{file}:1:1: a configuration is one object: put all fields between {{ and }}.")
+        raise ConfigError(f"{file}: a configuration is one object: put all fields between {{ and }}.")
     return tree
 
 
@@ -55,7 +58,26 @@ def _empty_or_error(error: pyjson5.Json5DecoderException, text: str, file: Path,
     message = re.sub(r"U\+([0-9a-f]{4,6})", lambda hit: repr(chr(int(hit[1], 16))), message)
     what, _, offset = message.rpartition(" near ")
     at = max(int(re.sub(r"\D.*", "", offset) or 1) - 1, 0)
-    position, problem = json_positions.position_at(text, at, before), what.removesuffix(" starting")
-    raise ConfigError(
-        with_excerpt(f"{file}:{position}: this is not JSON: {problem}.", excerpt_json(text, at))
-    ) from error
+    text, at, problem = text[before:], max(at - before, 0), what.removesuffix(" starting")
+    line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+    raise ConfigError(f"{file}:{line}:{column}: this is not JSON: {problem}.") from error
+
+
+def duplicate_keys(text: str) -> Iterator[str]:
+    """The paths of keys that stand in their object already. `text`: one that `parse` reads."""
+    path: list[str | int | None] = []  # of each open object its key, None before one; of a list its index
+    keys: list[set[str]] = []  # of each open object
+    for token in _TOKEN.finditer(text):
+        mark, word = token["mark"] or "", token["word"]
+        if mark in ("{", "["):
+            path.append(None if mark == "{" else 0)
+            keys.append(set())
+        elif mark in ("}", "]"):
+            del path[-1:], keys[-1:]
+        elif mark:
+            path[-1] = path[-1] + 1 if isinstance(path[-1], int) else None
+        elif word and path and path[-1] is None:
+            path[-1] = key = word.strip("\"'")
+            if key in keys[-1]:
+                yield ".".join(map(str, path))
+            keys[-1].add(key)

@@ -2,7 +2,7 @@
 files may do."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -11,7 +11,6 @@ from typing import Final
 from activities.files.workspace import Workspace
 from activities.project.config_checks import check_fields
 from activities.project.config_references import detach_from_file
-from activities.project.excerpts import Located, locate_in_json
 from activities.project.jsonc import read_text
 from activities.web.remote_copies import RemoteSource, describe_problem, read_copy
 from workflows.domain.config.fields import JsonObject
@@ -59,11 +58,8 @@ def parse_organisation(text: str, url: str) -> JsonObject:
     if not isinstance(config, dict):
         raise ConfigError(f"{url}: it is no JSON object with the field 'config'.")
 
-    def locate(path: Sequence[str | int]) -> Located:
-        return locate_in_json(text, ("config", *path))
-
     tree = normalize_permissions(config)
-    check_fields(tree, url, locate)
+    check_fields(tree, url)
     return normalize_field_names(detach_from_file(tree, _NOWHERE, _NOWHERE.parent))
 
 

@@ -6,7 +6,6 @@ from typing import Final, NamedTuple
 
 from activities.files.real_paths import real_path
 from activities.project.config_references import check_accepted, written_reference
-from activities.project.file_positions import FilePositions
 from activities.project.jsonc import read_text
 from workflows.domain.config.fields import FieldPath, value_at, with_value_at, without_path
 from workflows.domain.config.merge import ConfigLayer
@@ -57,9 +56,9 @@ def _read_layer(layer: ConfigLayer, root: Path, of: tuple[str, str], accepted: T
         files = _Files(layer, ".".join(path), root, accepted.find(item))
         text = replace_references(written, files.look_up)
         if len(text) > MAX_PROMPT_CHARS:
-            raise ConfigError(f"{files.where()}: {files.field} has more than {MAX_PROMPT_CHARS:,} characters.")
+            raise ConfigError(f"{layer.file}: {files.field} has more than {MAX_PROMPT_CHARS:,} characters.")
         if files.variables:
-            warnings.append(f"{files.where()}: {', '.join(files.variables)} in {files.field!r} is not looked up.")
+            warnings.append(f"{layer.file}: {', '.join(files.variables)} in {files.field!r} is not looked up.")
         if files.outside:
             items.append(item)
             tree = without_path(tree, path)
@@ -81,9 +80,6 @@ class _Files:
         self.outside = False
         self.variables: list[str] = []
 
-    def where(self) -> str:
-        return FilePositions().name(self.layer.file, self.field)
-
     def look_up(self, kind: ReferenceKind, name: str) -> str:
         if kind != "file":  # a value of a variable would be stored with the turn
             self.variables.append(f"{{{kind}:{name}}}")
@@ -94,6 +90,6 @@ class _Files:
             return ""
         text = read_text(Path(name), real)
         if text is None:
-            raise ConfigError(f"{self.where()}: there is no file {name!r}, though a prompt is said to be in it.")
+            raise ConfigError(f"{self.layer.file}: there is no file {name!r}, though {self.field} is said to be in it.")
         check_accepted(text.strip(), self.digests.get(written_reference(kind, name)), name)
         return text.strip()

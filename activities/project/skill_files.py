@@ -88,17 +88,17 @@ def find_skills(
 
 
 def read_skill(path: Path, within: Path | None) -> SkillText:
-    """`within`: where a link in a foreign repository may lead. Raises ConfigError with file and position."""
+    """`within`: where a link in a foreign repository may lead. Raises ConfigError with the file."""
     file = Path(shown_path(path))
     found = frontmatter.parse(read_text(path, within), file)
     name, description = found.fields.get("name"), found.fields.get("description")
     if name is None:
-        raise ConfigError(f"{file}:1:1: it has no field 'name', and is no skill without it.")
+        raise ConfigError(f"{file}: it has no field 'name', and is no skill without it.")
     if not isinstance(name, str) or not is_skill_name(name):
         allowed = "a skill's name has 1 to 100 letters, digits, blanks, and . : / @ + - _"
-        raise field_error(file, found.locate(("name",)), allowed)
+        raise field_error(file, ("name",), allowed)
     if not isinstance(description, str | None):
-        raise field_error(file, found.locate(("description",)), "it is a text")
+        raise field_error(file, ("description",), "it is a text")
     return SkillText(name, " ".join((description or "").split()) or None, found.body)
 
 

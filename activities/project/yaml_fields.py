@@ -9,8 +9,6 @@ from typing import Final
 import yaml
 from pydantic import JsonValue
 
-from activities.project.excerpts import excerpt_line, with_excerpt
-from activities.project.json_positions import JsonPath, TextPosition, position_at
 from workflows.domain.config.fields import JsonObject
 from workflows.domain.errors import ConfigError
 
@@ -20,21 +18,19 @@ _NO_TEXT: Final = re.compile(r"[\0\ud800-\udfff]")
 _TAG: Final = "tag:yaml.org,2002:"
 
 
-def read_fields(head: str, file: Path, above: int) -> tuple[JsonObject, dict[JsonPath, TextPosition]]:
-    """The fields and their positions. `above`: the line of the file that the head begins in. Raises ConfigError with
-    file and position."""
+def read_fields(head: str, file: Path, above: int) -> JsonObject:
+    """`above`: lines of the file before the head. Raises ConfigError with file, line and column."""
     try:
         try:
-            return _read(head, above)
+            return _read(head)
         except yaml.YAMLError:
-            return _read(repair(head), above)
+            return _read(repair(head))
     except yaml.YAMLError as error:
         line, column, problem = _explain(error, head)
-        excerpt = excerpt_line("".join(head.split("\n")[line : line + 1]), column)
-        message = f"{file}:{above + line}:{column + 1}: this is not YAML: {' '.join(problem.split())}."
-        raise ConfigError(with_excerpt(message, excerpt)) from error
+        place = f"{file}:{above + line + 1}:{column + 1}"
+        raise ConfigError(f"{place}: this is not YAML: {' '.join(problem.split())}.") from error
     except RecursionError as error:
-        raise ConfigError(f"{file}:{above}:1: the fields are nested too deeply.") from error
+        raise ConfigError(f"{file}: the fields are nested too deeply.") from error
 
 
 def repair(head: str) -> str:
@@ -56,24 +52,22 @@ def _explain(error: yaml.YAMLError, head: str) -> tuple[int, int, str]:
         line, column = (mark.line, mark.column) if mark else (0, 0)
         return line, column, " ".join(filter(None, (error.context, error.problem)))
     if isinstance(error, yaml.reader.ReaderError):
-        line, column = position_at(head, error.position)
-        return line - 1, column - 1, f"it holds the character {chr(error.character)!r}"
+        before = head[: error.position].split("\n")
+        return len(before) - 1, len(before[-1]), f"it holds the character {chr(error.character)!r}"
     return 0, 0, str(error)
 
 
-def _read(head: str, above: int) -> tuple[JsonObject, dict[JsonPath, TextPosition]]:
+def _read(head: str) -> JsonObject:
     loader = _Loader(head)
     try:
         root = loader.get_single_node()
     finally:
         loader.dispose()
     if root is None:
-        return {}, {}
+        return {}
     if not isinstance(root, yaml.MappingNode):
         raise _error("these are no fields: write each as NAME: VALUE", root)
-    positions: dict[JsonPath, TextPosition] = {}
-    _note_positions(root, (), above, positions)
-    return _mapping(root), positions
+    return _mapping(root)
 
 
 class _Loader(yaml.SafeLoader):
@@ -139,22 +133,6 @@ def _mapping(node: yaml.MappingNode) -> JsonObject:
             raise _error(f"the key {key.value!r} stands here a second time", key)
         found[key.value] = _value(value)
     return found
-
-
-def _note_positions(node: yaml.Node, at: JsonPath, above: int, positions: dict[JsonPath, TextPosition]) -> None:
-    if isinstance(node, yaml.MappingNode):
-        for key, value in node.value:
-            _note_position((*at, str(key.value)), key, value, above, positions)
-    elif isinstance(node, yaml.SequenceNode):
-        for number, each in enumerate(node.value):
-            _note_position((*at, number), each, each, above, positions)
-
-
-def _note_position(
-    at: JsonPath, first: yaml.Node, value: yaml.Node, above: int, positions: dict[JsonPath, TextPosition]
-) -> None:
-    positions[at] = TextPosition(above + first.start_mark.line, first.start_mark.column + 1)
-    _note_positions(value, at, above, positions)
 
 
 def _error(problem: str, node: yaml.Node) -> yaml.MarkedYAMLError:

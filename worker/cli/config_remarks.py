@@ -5,7 +5,6 @@ from typing import Final
 
 from activities.model.model_table import TABLE_ADDRESS
 from activities.model.providers import check_model
-from activities.project.file_positions import FilePositions
 from worker import credential_handoff
 from worker.cli.command_support import print_note
 from worker.cli.render.escaping import escape_exact, escape_prose, one_line
@@ -30,16 +29,14 @@ def find_config_remarks(settings: Settings, turn_config: TurnConfig) -> Iterator
 
 
 def _ignored_fields(turn_config: TurnConfig) -> Iterator[str]:
-    positions = FilePositions()
     for held in turn_config.untrusted_fields:
-        where = f"{one_line(held.field)} of {one_line(positions.name(held.file, held.field), _LONGEST)}"
+        where = f"{one_line(held.field)} of {one_line(held.file, _LONGEST)}"
         yield f"Ignored: {where}: {one_line(held.why, _LONGEST)}."
     if turn_config.held_content is not None:
         effect = "What is ignored of the project's has no effect until a person accepts it"
         yield f"{effect}: `holdfast trust` shows it in plain words, and asks."
     for field in turn_config.unsupported_fields:
-        where = one_line(positions.name(field.file, field.field), _LONGEST)
-        yield f"Ignored (not supported yet): {one_line(field.field)} of {where}."
+        yield f"Ignored (not supported yet): {one_line(field.field)} of {one_line(field.file, _LONGEST)}."
 
 
 def find_other_remarks(settings: Settings, turn_config: TurnConfig) -> Iterator[str]:

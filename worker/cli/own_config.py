@@ -2,14 +2,16 @@
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Final
 
-from activities.project import json_positions, jsonc
+from activities.project import jsonc
 from workflows.domain.errors import ConfigError
 
 _SCHEMA: Final = "https://opencode.ai/config.json"
+_BEGIN: Final = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*+\{", re.DOTALL)
 
 
 def keep_model(folder: Path, model: str) -> Path:
@@ -30,10 +32,10 @@ def keep_model(folder: Path, model: str) -> Path:
 
 def _with_model(text: str, model: str, *, empty: bool) -> str:
     field = f'\n  "model": {json.dumps(model)}'
-    begin = json_positions.field_offsets(text).get(())
+    begin = _BEGIN.match(text)
     if begin is None:  # nothing, or comments alone
         return f"{text}{{{field}\n}}\n"
-    before, after = text[: begin + 1], text[begin + 1 :]
+    before, after = text[: begin.end()], text[begin.end() :]
     comma, line_end = "" if empty else ",", "" if after.lstrip(" \t\r").startswith("\n") else "\n"
     return f"{before}{field}{comma}{line_end}{after}"
 

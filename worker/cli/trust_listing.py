@@ -1,10 +1,9 @@
 """What of a project's configuration needs a person's trust, and what was decided about it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from activities.project.checked_config import CheckedConfig
-from activities.project.file_positions import FilePositions
 from worker.api.trust import TrustDecision
 from worker.project_config import check_project_trust
 from worker.session_client import SessionClient
@@ -19,7 +18,6 @@ class TrustListing:
     checked: CheckedConfig
     decision: TrustDecision | None
     before: TrustContent | None
-    positions: FilePositions = field(default_factory=FilePositions)
 
     @property
     def content(self) -> TrustContent:
@@ -43,12 +41,10 @@ class TrustListing:
         """The changes since what was accepted last; none if nothing was, or if this is it."""
         return [] if self.before is None or self.accepted else [*find_changes(self.before, self.content)]
 
-    def place(self, leaf: TrustLeaf, *, gone: bool = False) -> str:
-        """File and line; without the line if it is not there any more."""
+    def file_of(self, leaf: TrustLeaf) -> str:
+        """Relative to the project, if it is in there."""
         path = Path(leaf.file)
-        file = str(path.relative_to(self.root)) if path.is_relative_to(self.root) else leaf.file
-        position = None if gone else self.positions.find(leaf.file, ".".join(leaf.path))
-        return file if position is None else f"{file}:{position.line}"
+        return str(path.relative_to(self.root)) if path.is_relative_to(self.root) else leaf.file
 
 
 async def list_trust(settings: Settings, client: SessionClient | None, directory: Path) -> TrustListing:

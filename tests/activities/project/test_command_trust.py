@@ -3,7 +3,6 @@
 import json
 
 from activities.project.config_loader import read_checked
-from activities.project.file_positions import FilePositions
 from activities.project.worktree import find_workspace
 from tests.activities.project.project_home import ProjectHome
 from workflows.domain.config.trust_items import TrustLeaf
@@ -59,8 +58,6 @@ async def test_a_bolder_agent_of_a_command_is_accepted_also_one_that_follows_fro
     ]
     held = [each.field for each in (await project_home.load()).untrusted_fields]
     assert held == ["agent.quick.permission.bash.*", "command.bold.agent"]
-    file = project_home.write(".opencode/command/look.md", "---\ndescription: d\nagent: bold\n---\nL")
-    assert FilePositions().name(str(file), "command.look.agent") == f"{file}:3:1"
 
 
 async def test_a_folder_of_commands_that_cannot_be_read_stops_no_turn(project_home: ProjectHome) -> None:

@@ -96,28 +96,28 @@ def test_a_switch_leaves_the_project_out(project_home: ProjectHome) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{\n  "model": 5\n}', ":2:3: the field 'model' is wrong: "),
-        ('{"permission": {\n  "bash": {\n    "rm *": "maybe"}}}', ":3:5: the field 'permission.bash.rm *' is wrong: "),
-        ('{\n\n  "tool_output": {"max_lines": "10"}}', ":3:19: the field 'tool_output.max_lines' is wrong: "),
+        ('{\n  "model": 5\n}', ": the field 'model' is wrong: "),
+        ('{"permission": {\n  "bash": {\n    "rm *": "maybe"}}}', ": the field 'permission.bash.rm *' is wrong: "),
+        ('{\n\n  "tool_output": {"max_lines": "10"}}', ": the field 'tool_output.max_lines' is wrong: "),
         (
             '{"agent": {"build":\n {"tools": {"bash": "false"}}}}',
-            ":2:13: the field 'agent.build.tools.bash' is wrong: ",
+            ": the field 'agent.build.tools.bash' is wrong: ",
         ),
         (
             '{"holdfast": {"budget": {"day":\n {"minutes": 5}}}}',
-            ":2:3: the field 'holdfast.budget.day.minutes' is wrong: there is no such field",
+            ": the field 'holdfast.budget.day.minutes' is wrong: there is no such field",
         ),
         (
             '{"agent": {"x": {"options": {\n "a": [1,\n NaN]}}}}',
-            ":3:2: the field 'agent.x.options.a.1' is wrong: a number is neither NaN nor infinite",
+            ": the field 'agent.x.options.a.1' is wrong: a number is neither NaN nor infinite",
         ),
         (
             '{"agent": {"x": {"temperature":\n -Infinity}}}',
-            ":1:18: the field 'agent.x.temperature' is wrong: a number is",
+            ": the field 'agent.x.temperature' is wrong: a number is",
         ),
     ],
 )
-def test_a_wrong_type_is_named_with_file_position_and_field(project_home: ProjectHome, text: str, message: str) -> None:
+def test_a_wrong_type_is_named_with_file_and_field(project_home: ProjectHome, text: str, message: str) -> None:
     file = project_home.write("opencode.json", text)
 
     with pytest.raises(ConfigError) as caught:

@@ -79,7 +79,7 @@ async def test_unsupported_and_unknown_fields_are_named(project_home: ProjectHom
     turn_config = await project_home.load()
 
     assert [(item.file, item.field) for item in turn_config.unsupported_fields] == [(str(file), "mcp")]
-    assert turn_config.warnings == (f"{file}:1:13: there is no field 'modle': it has no effect.",)
+    assert turn_config.warnings == (f"{file}: there is no field 'modle': it has no effect.",)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ UNDONE = '{"permission": {"bash": {"rm *": "deny"}}, "agent": {"coder": {"permis
         (WHITE_LIST, ["permission: bash 'git diff *': allow, bash 'ls *': allow have no effect: bash '*': ask comes"]),
         (
             DENIES_ALL,
-            [":3:3: the key 'permission.bash' stands here", "bash 'git *': allow have no effect: * '*': deny"],
+            [": the key 'permission.bash' is there twice", "bash 'git *': allow have no effect: * '*': deny"],
         ),
         (REVIEWER, ["agent.reviewer.permission: read '*': allow, grep '*': allow have no effect: * '*': deny comes"]),
         (UNDONE, ["agent.coder.permission: bash '*': allow undoes for this agent bash 'rm *': deny."]),
@@ -351,10 +351,9 @@ async def test_an_unresolved_reference_is_named(project_home: ProjectHome) -> No
     file = project_home.write("opencode.jsonc", json.dumps(literal), under=project_home.config)
     warnings = (await project_home.load(role=Role("build"))).warnings
 
-    fields = {"permission.read.{env:SECRETS}/*": 26, "default_agent": 55, "provider.x.models.m.id": 123}
     assert list(warnings) == [
-        f"{file}:1:{column}: the reference in {field!r} is not looked up: it counts as it is written."
-        for field, column in fields.items()
+        f"{file}: the reference in {field!r} is not looked up: it counts as it is written."
+        for field in ("permission.read.{env:SECRETS}/*", "default_agent", "provider.x.models.m.id")
     ]
 
 

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from activities.project.jsonc import parse, read_text
+from activities.project.jsonc import duplicate_keys, parse, read_text
 from workflows.domain.errors import ConfigError
 
 FILE = Path("/p/opencode.json")
@@ -18,14 +18,25 @@ def test_an_empty_file_is_an_empty_configuration(text: str) -> None:
     assert parse(text, FILE) == {}
 
 
-def test_a_mistake_is_named_with_file_position_and_text() -> None:
-    with pytest.raises(ConfigError, match=r"^/p/opencode.json:3:7: this is not JSON: .* Found: nope nope }$"):
+def test_a_mistake_is_named_with_file_line_and_column() -> None:
+    with pytest.raises(ConfigError, match=r"^/p/opencode.json:3:7: this is not JSON: Expected colon\.$"):
         parse('{\n"model": "a/b",\n nope nope }', FILE)
 
 
 def test_a_missing_mark_is_named_as_it_is_written() -> None:
     with pytest.raises(ConfigError, match=r":1:7: this is not JSON: Expected 'e'"):
         parse('{"a": tru}', FILE)
+
+
+def test_a_key_that_stands_twice_in_one_object_is_found() -> None:
+    text = """// "model": 1, "model": 2
+    {"permission": {
+      /* "bash": { */ "bash": {"a{b,c}: *": "deny", "git *": "allow"},
+      "edit": {"*": "ask", "*": "deny",}, // "bash": no key
+      'bash': {"*": "deny"}},
+    x: [{"a": 1}, {"a": 2, "a": 3}], "z": [], "x": {}}"""
+
+    assert parse(text, FILE) and [*duplicate_keys(text)] == ["permission.edit.*", "permission.bash", "x.1.a", "x"]
 
 
 def test_nesting_without_end_is_refused() -> None:

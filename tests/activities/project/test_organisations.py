@@ -91,9 +91,7 @@ async def test_the_last_good_copy_stays_whatever_comes(
     assert {each.config.model for each in found} == {"org/model"}
     problems = [each.warnings[0].partition("cannot be fetched: ")[2] for each in found]
     assert problems[0].startswith(f"{url}: it is no JSON object with the field 'config'. The copy of")
-    assert "'config.permission.bash' is wrong" in problems[1] and problems[3].startswith(
-        "the server answered with 500."
-    )
+    assert "'permission.bash' is wrong" in problems[1] and problems[3].startswith("the server answered with 500.")
 
 
 async def test_it_comes_by_tls_only(project_home: ProjectHome, authority: Authority) -> None:

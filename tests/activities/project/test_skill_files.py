@@ -78,19 +78,19 @@ async def test_of_two_with_one_name_the_later_folder_wins_and_the_other_is_named
 
 
 @pytest.mark.parametrize(
-    ("content", "line", "problem"),
+    ("content", "where", "problem"),
     [
-        ("Only text", 1, "it has no field 'name'"),
-        ("---\ndescription: d\n---\n", 1, "it has no field 'name'"),
-        ("---\ndescription: d\nname: '*'\n---\n", 3, "the field 'name' is wrong: a skill's name has"),
-        ("---\nname: [a]\n---\n", 2, "the field 'name' is wrong"),
-        ("---\nname: a\ndescription: {b: c}\n---\n", 3, "the field 'description' is wrong"),
-        ('---\nname: a\ndescription: "\\uD800"\n---\n', 3, "half of a character"),
-        ("---\nname: [a\n---\n", 3, "this is not YAML"),
+        ("Only text", ":", "it has no field 'name'"),
+        ("---\ndescription: d\n---\n", ":", "it has no field 'name'"),
+        ("---\ndescription: d\nname: '*'\n---\n", ":", "the field 'name' is wrong: a skill's name has"),
+        ("---\nname: [a]\n---\n", ":", "the field 'name' is wrong"),
+        ("---\nname: a\ndescription: {b: c}\n---\n", ":", "the field 'description' is wrong"),
+        ('---\nname: a\ndescription: "\\uD800"\n---\n', ":3:", "half of a character"),
+        ("---\nname: [a\n---\n", ":3:", "this is not YAML"),
     ],
 )
 async def test_a_file_that_is_no_skill_is_left_out_and_named(
-    project_home: ProjectHome, content: str, line: int, problem: str
+    project_home: ProjectHome, content: str, where: str, problem: str
 ) -> None:
     file = project_home.write(".opencode/skills/bad/SKILL.md", content)
     project_home.write(".opencode/skills/good/SKILL.md", text("good"))
@@ -100,7 +100,7 @@ async def test_a_file_that_is_no_skill_is_left_out_and_named(
 
     assert [each.name for each in turn_config.skills] == ["good"]
     (warning,) = turn_config.warnings
-    assert warning.startswith(f"{file}:{line}:") and problem in warning
+    assert warning.startswith(f"{file}{where}") and problem in warning
 
 
 async def test_hostile_folders_hold_nothing_up_and_lead_nowhere(project_home: ProjectHome) -> None:

@@ -208,14 +208,17 @@ async def test_a_stack_that_cannot_be_started_accepts_nothing(bare: CommandRunne
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('{\n  "permission": {\n    "bash": "perhaps"\n  }\n}', ("opencode.json:3:5", "permission.bash")),
-        ('{\n  "model": "a/b",\n  "permission"\n}', ("opencode.json:4:1", "Found: }")),
+        (
+            '{\n  "permission": {\n    "bash": "perhaps"\n  }\n}',
+            ("opencode.json: the field 'permission.bash' ",),
+        ),
+        ('{\n  "model": "a/b",\n  "permission"\n}', ("opencode.json:4:1: this is not JSON",)),
         ("[]", ("opencode.json",)),
-        ("{\n  \"instructions\": 'x'\n}", ("opencode.json:2:3",)),
+        ("{\n  \"instructions\": 'x'\n}", ("opencode.json: the field 'instructions' is wrong",)),
     ],
     ids=["value", "syntax", "no-object", "quotes"],
 )
-async def test_a_broken_configuration_is_named_by_file_line_and_field(
+async def test_a_broken_configuration_is_named_by_file_and_field(
     bare: CommandRunner, text: str, said: tuple[str, ...]
 ) -> None:
     (bare.directory / "opencode.json").write_text(text)

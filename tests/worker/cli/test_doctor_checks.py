@@ -13,7 +13,7 @@ from worker.settings import Settings
 from worker.stack.diagnosis import CheckResult, Level
 
 
-async def test_a_broken_configuration_is_named_by_file_line_and_field_and_a_missing_key_by_its_variable(
+async def test_a_broken_configuration_is_named_by_file_and_field_and_a_missing_key_by_its_variable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "opencode.json"
@@ -29,7 +29,7 @@ async def test_a_broken_configuration_is_named_by_file_line_and_field_and_a_miss
     key = await found(settings, "model key")
 
     assert field.level is syntax.level is key.level is Level.FAILURE
-    assert f"{file}:3:18: the field 'permission.bash'" in field.message and "Correct it there" in field.remedy
+    assert f"{file}: the field 'permission.bash'" in field.message and "Correct it there" in field.remedy
     assert f"{file}:2:31: " in syntax.message
     assert "anthropic/claude" in key.message and "ANTHROPIC_API_KEY" in key.remedy and "auth login" in key.remedy
 
@@ -53,7 +53,7 @@ async def test_what_has_no_effect_is_named_as_a_run_names_it(tmp_path: Path, mon
     assert [each.message for each in found[1:]] == remarks
     assert any("mcp" in each for each in remarks) and any(each.startswith("Ignored: ") for each in remarks)
     (refused,) = [each for each in remarks if each.startswith("Refused: ")]
-    assert refused.startswith(f"Refused: {agents}/reviewer.md:3:1: the field 'edit' is wrong: a rule counts within")
+    assert refused.startswith(f"Refused: {agents}/reviewer.md: the field 'edit' is wrong: a rule counts within")
     assert refused.endswith(" (There is no agent 'reviewer' until it is mended.)")
 
 

@@ -37,7 +37,7 @@ NAMED = (
     ("schedules", "verify", "sch_ab"),
     ("watch", "last", "--until-idle"),
 )
-OF_FILES = (("agents",), ("commands",), ("skills",), ("models",), ("config",), ("config", "--origin"), ("auth", "list"))
+OF_FILES = (("agents",), ("commands",), ("skills",), ("models",), ("config",), ("auth", "list"))
 JSON = (("sessions",), ("asks",), ("stats",), ("schedules",), ("grants",), ("projects",))
 
 

@@ -16,11 +16,10 @@ from worker.settings import Settings
 
 
 @click.command()
-@click.option("--origin", is_flag=True, help="Also the file and line that each value is from.")
 @click.option("--schema", is_flag=True, help="Print the JSON schema of configuration files instead, for editors.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON, in the shape of OpenCode's files.")
 @async_command
-async def config(settings: Settings, origin: bool, schema: bool, as_json: bool) -> None:
+async def config(settings: Settings, schema: bool, as_json: bool) -> None:
     """Show the configuration that applies here, and where each value comes from.
 
     What all files and variables come to in this directory, as a turn that starts now would find it, and what of them
@@ -28,7 +27,7 @@ async def config(settings: Settings, origin: bool, schema: bool, as_json: bool) 
 
     \b
     Examples:
-      holdfast config --origin
+      holdfast config
       holdfast config --json | jq .config.permission
       holdfast config --schema > ~/.config/opencode/config.schema.json
     """
@@ -41,12 +40,11 @@ async def config(settings: Settings, origin: bool, schema: bool, as_json: bool) 
     turn_config, problem = await load_any_config(settings)
     mask = redactor(settings)
     values = [*merged.list_values(mask)]
-    ignored = [*config_page.find_ignored(merged, turn_config, mask)]
+    ignored = [*config_page.find_ignored(turn_config, mask)]
     remarks = [*([f"Warning: {problem}"] if problem else []), *find_other_remarks(settings, turn_config)]
     if as_json:
-        shown = config_page.to_json(values, ignored, remarks, origin=origin)
-        click.echo(json.dumps(shown, indent=2))
+        click.echo(json.dumps(config_page.to_json(values, ignored, remarks), indent=2))
         return
-    print_rows(config_page.render_config(values, ignored, terminal_columns(), origin=origin))
+    print_rows(config_page.render_config(values, ignored, terminal_columns()))
     for remark in remarks:
         print_note(escape_prose(remark))

@@ -47,16 +47,15 @@ def to_json(listing: TrustListing) -> dict[str, Any]:
         "directory": listing.directory,
         "digest": listing.content.digest if listing.content.items else None,
         "decision": decision,
-        "items": [_leaf_json(listing, leaf) for leaf in listing.content.leaves()],
+        "items": [_leaf_json(leaf) for leaf in listing.content.leaves()],
         "changes": [
-            {"change": each.kind, "content": each.content, **_leaf_json(listing, each.leaf)} for each in listing.changes
+            {"change": each.kind, "content": each.content, **_leaf_json(each.leaf)} for each in listing.changes
         ],
     }
 
 
-def _leaf_json(listing: TrustListing, leaf: TrustLeaf) -> dict[str, Any]:
-    place = {"place": listing.place(leaf), "file": leaf.file, "field": leaf.field}
-    return {**place, "value": leaf.value, "effect": leaf.effect}
+def _leaf_json(leaf: TrustLeaf) -> dict[str, Any]:
+    return {"file": leaf.file, "field": leaf.field, "value": leaf.value, "effect": leaf.effect}
 
 
 def _nothing(listing: TrustListing) -> str:
@@ -75,14 +74,13 @@ def _headline(listing: TrustListing) -> str:
 
 
 def _leaf_rows(listing: TrustListing, leaf: TrustLeaf, columns: int | None) -> Iterator[Row]:
-    yield from (styled(row, "dim") for row in wrap_text(f"  {_place_and_field(listing, leaf)}", columns, 2))
+    yield from (styled(row, "dim") for row in wrap_text(f"  {_file_and_field(listing, leaf)}", columns, 2))
     yield from wrap_text(f"    {escape_exact(leaf.effect)}", columns, 2)
 
 
 def _change_rows(listing: TrustListing, change: TrustChange, columns: int | None) -> Iterator[Row]:
     mark, colour = _MARKS[change.kind], _COLOURS[change.kind]
-    where = listing.place(change.leaf, gone=change.kind == "removed")
-    head = f"{mark} {escape_exact(where)}  {escape_exact(change.leaf.field)}"
+    head = f"{mark} {_file_and_field(listing, change.leaf)}"
     yield from (styled(row, colour) for row in wrap_text(head, columns, 2))
     effect = escape_exact(change.leaf.effect)
     yield from wrap_text(f"    {effect if change.kind != 'removed' else f'no longer: {effect}'}", columns, 2)
@@ -92,8 +90,8 @@ def _change_rows(listing: TrustListing, change: TrustChange, columns: int | None
         yield from wrap_text(f"    before: {escape_exact(change.before.effect)}", columns, 2)
 
 
-def _place_and_field(listing: TrustListing, leaf: TrustLeaf) -> str:
-    return f"{escape_exact(listing.place(leaf))}  {escape_exact(leaf.field)}"
+def _file_and_field(listing: TrustListing, leaf: TrustLeaf) -> str:
+    return f"{escape_exact(listing.file_of(leaf))}  {escape_exact(leaf.field)}"
 
 
 def _notes(listing: TrustListing) -> Iterator[str]:

@@ -21,8 +21,7 @@ _NARROWED_LISTS: Final = field_paths("enabled_providers provider.*.whitelist")
 
 class ConfigLayer(Value):
     """A configuration file, a variable that holds one, or an agent's `markdown` file; one that is `refused` has no
-    fields. `trusted`: the user's own, or the administrator's (`managed`). `duplicate_keys`: with the
-    second's position."""
+    fields. `trusted`: the user's own, or the administrator's (`managed`). `duplicate_keys`: their paths."""
 
     file: str
     trusted: bool
@@ -30,7 +29,7 @@ class ConfigLayer(Value):
     managed: bool = False
     markdown: bool = False
     refused: RefusedAgent | None = None
-    duplicate_keys: tuple[tuple[str, str], ...] = ()
+    duplicate_keys: tuple[str, ...] = ()
 
     @property
     def is_of_project(self) -> bool:

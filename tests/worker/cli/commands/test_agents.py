@@ -29,7 +29,7 @@ async def test_a_pipe_gets_a_row_for_each_visible_agent_and_its_origin(bare: Com
 
     assert [row.split()[0] for row in ended.out.splitlines()] == ["build", "explore", "general", "plan", "reviewer"]
     assert "built-in, ~/.config/opencode/opencode.json" in ended.out and ".opencode/agent/reviewer.md" in ended.out
-    assert "Refused: " in ended.err and "agent/bad.md:2:1: the field 'mode' is wrong" in ended.err
+    assert "Refused: " in ended.err and "agent/bad.md: the field 'mode' is wrong" in ended.err
     assert [each["name"] for each in every if each["hidden"]] == ["compaction", "secret", "summary", "title"]
     assert [(each["name"], each["native"], each["temperature"]) for each in every if each["default"]] == [
         ("build", True, 0.3)
@@ -63,7 +63,7 @@ async def test_an_agent_that_cannot_be_shown_is_answered_with_why(bare: CommandR
     bad, unknown = [await configured(bare).run("agents", "show", "bad"), await bare.run("agents", "show", "nope")]
 
     assert (bad.code, unknown.code) == (2, 2)
-    assert "'bad' cannot be used (" in bad.err and "bad.md:2" in bad.err
+    assert "'bad' cannot be used (" in bad.err and "bad.md: the field" in bad.err
     assert "Agent not found: 'nope'. Available agents: build, explore" in unknown.err
 
 

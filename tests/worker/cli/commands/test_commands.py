@@ -23,7 +23,7 @@ async def test_commands_are_listed_with_their_places_and_shown(bare: CommandRunn
         "/review $ARGUMENTS"
     ]
     assert "plan as a subtask" in ended.out and ".opencode/commands/git/commit.md" in ended.out
-    assert "bad.md:2:1: the field 'subtask' is wrong" in ended.err and "no field 'allowed-tools'" in ended.err
+    assert "bad.md: the field 'subtask' is wrong" in ended.err and "no field 'allowed-tools'" in ended.err
     assert "agent: plan" in shown.out and "\n  Commit $1.\n  Now.\n" in shown.out
     assert unknown.code == 2 and 'Command not found: "nope". Available commands: git/commit, init, odd' in unknown.err
     assert [(each["name"], each["source"], each["hints"]) for each in listed][:2] == [

@@ -13,23 +13,23 @@ async def test_the_merged_configuration_is_shown_with_its_files_and_what_is_igno
     (own / "opencode.json").write_text(OWN)
     (bare.directory / "opencode.json").write_text(PROJECT)
 
-    shown = await bare.run("config", "--origin")
+    shown = await bare.run("config")
     found = json.loads((await bare.with_(MY_TOKEN="http://e").run("config", "--json")).out)
-    async with bare.with_(COLUMNS="50").terminal("config", "--origin") as terminal:
+    async with bare.with_(COLUMNS="50").terminal("config") as terminal:
         rows = await terminal.until(r"(?s)model.*(?=Warning)")
         assert await terminal.ended() == 0
 
     first, *_ = [row.split() for row in shown.out.splitlines()]
-    assert first == ["model", "x/m", "~/.config/opencode/opencode.json:2"]
-    assert "opencode.json:2: endpoints, keys" in shown.out and "opencode.json:3:1: there is no field" in shown.err
+    assert first == ["model", "x/m", "~/.config/opencode/opencode.json"]
+    assert "provider.x.options of opencode.json: endpoints, keys" in shown.out
+    assert "opencode.json: there is no field 'modle'" in " ".join(shown.err.split())
     assert found["config"] == {
         "model": "x/m",
         "permission": {"bash": "ask"},
         "provider": {"x": {"options": {"apiKey": "[redacted]"}}},
     }
-    (ignored,) = found["ignored"]
-    assert (ignored["field"], ignored["line"]) == ("provider.x.options", 2) and ignored["value"] != {
-        "baseURL": "http://e"
-    }
+    first, (ignored,) = found["values"][0], found["ignored"]
+    assert first == {"path": ["model"], "value": "x/m", "file": str(own / "opencode.json")}
+    assert (ignored["field"], ignored["file"]) == ("provider.x.options", str(bare.directory / "opencode.json"))
     assert "s3cret" not in shown.out + str(found)
     assert max(map(len, rows[0].splitlines())) <= 50

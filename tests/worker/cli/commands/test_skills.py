@@ -33,7 +33,7 @@ async def test_a_pipe_gets_each_skill_with_what_the_rules_say(bare: CommandRunne
         ["internal-x", "deny", ".agents/skills/internal-x/SKILL.md"],
         ["pdf", "allow", "~/.claude/skills/pdf/SKILL.md"],
     ]
-    assert "bad*/SKILL.md:2:1: the field 'name' is wrong" in ended.err
+    assert "bad*/SKILL.md: the field 'name' is wrong" in ended.err
     assert "Ignored: skills.paths /etc of " in ended.err
     assert [(each["name"], each["action"]) for each in found][0] == ("deploy", "deny")
 

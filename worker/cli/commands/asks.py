@@ -98,12 +98,13 @@ async def answer(
     digest: str | None,
     as_json: bool,
 ) -> None:
-    """Answer an ask: the only one that is open, or ASK, by its id or its short name, such as a1.
+    """Answer an ask; the only one that is open needs no ASK.
 
-    once allows this very effect, always allows what `holdfast asks` names in this session too, project in every session
-    of the directory for 30 days, reject refuses. A reject without a message ends the turn. The first answer counts: a
-    later one that differs ends with code 6. What is so long that lists hide a part of it is allowed with --digest only,
-    which `holdfast asks ASK` shows below the whole.
+    ASK is its id or its short name, such as a1. once allows this very effect, always allows what `holdfast asks`
+    names in this session too, project in every session of the directory for 30 days, reject refuses. A reject
+    without a message ends the turn. The first answer counts: a later one that differs ends with code 6. What is so
+    long that lists hide a part of it is allowed with --digest only, which `holdfast asks ASK` shows below the
+    whole.
 
     A question is answered with the number of an option, or with the words of an option or your own; of several
     questions, each has an answer, in their order (`-o 2:1` is the first option of the second). reject dismisses it.

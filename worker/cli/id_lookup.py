@@ -48,12 +48,13 @@ async def find_session(client: "SessionClient", typed: str) -> SessionId:
 
 
 async def find_ask(inbox: InboxReader, typed: str) -> InboxEntry:
-    """Any ask by its id or short name, or an open one by a prefix. Raises as `find_session`."""
+    """Any ask by its id or short name (the newest: archives of other databases bring theirs), or an open one by a
+    prefix. Raises as `find_session`."""
     name = typed.lower() if NAME.fullmatch(typed) else await _find(Prefix.ASK, typed, inbox.ask_ids)
     entries = await inbox.asks(ask=AskId(name))
     if not entries:
         raise not_found_error(Prefix.ASK, typed, [])
-    return entries[0]
+    return entries[-1]
 
 
 async def find_only_ask(inbox: InboxReader) -> InboxEntry:

@@ -431,7 +431,7 @@ CREATE INDEX grant_project ON grant_ (project) WHERE revoked_at IS NULL AND proj
 CREATE SEQUENCE ask_number;
 CREATE TABLE ask (
     id           text PRIMARY KEY,
-    name         text        NOT NULL UNIQUE DEFAULT 'a' || nextval('ask_number'), -- the short one, of no later ask
+    name         text        NOT NULL DEFAULT 'a' || nextval('ask_number'), -- the short one, of no later ask of this database
     session      text        NOT NULL REFERENCES session,
     turn         text        NOT NULL REFERENCES turn,
     call         text REFERENCES call,              -- none: the turn asks, at the limit of a budget
@@ -461,6 +461,7 @@ ALTER SEQUENCE ask_number OWNED BY ask.name;
 CREATE UNIQUE INDEX ask_one_open ON ask (call) WHERE state = 'open';
 CREATE UNIQUE INDEX ask_one_open_of_turn ON ask (turn) WHERE state = 'open' AND call IS NULL;
 CREATE INDEX ask_open ON ask (id) WHERE state = 'open';
+CREATE INDEX ask_name ON ask (name);
 CREATE INDEX ask_unnotified ON ask (asked_at) WHERE state = 'open' AND notified_at IS NULL;
 CREATE INDEX ask_open_session ON ask (session) WHERE state = 'open';
 CREATE INDEX ask_turn ON ask (turn);

@@ -125,6 +125,22 @@ async def test_always_for_the_project_is_listed_and_revoked(open_harness: OpenHa
     assert [each["grant"]["id"] for each in json.loads(revoked_too.out)] == [row.grant.id]
 
 
+async def test_an_archive_of_another_database_may_bring_names_that_are_in_use(open_harness: OpenHarness) -> None:
+    async with asking(open_harness) as (harness, person, entry):
+        await person.run("answer", "a1", "once")
+        await harness.ended(entry.session)
+        await harness.workflow(entry.session).result()
+        archive = await harness.client.archives.archive(entry.session)
+        await harness.database.rows(b"ALTER SEQUENCE ask_number RESTART")
+        session = await harness.start_session("go")
+        (ask,) = await harness.wait_for_asks(session)
+        await harness.client.archives.restore(archive)
+        shown, answered = await person.run("asks", "a1"), await person.run("answer", "a1", "once")
+        await harness.ended(session)
+
+    assert ask in shown.out and entry.id not in shown.out and answered.code == 0
+
+
 async def test_of_many_asks_the_oldest_are_shown_and_the_others_counted(harness: Harness) -> None:
     await Filler(harness.client.database, harness.project).waiting(33)
     person = shell(harness)

@@ -13,10 +13,10 @@ from activities.store.calls import CallRow
 from activities.store.database import dumps
 from activities.store.tasks import BackgroundChild
 from prompts import render_prompt
+from workflows.domain.call_display import TODO_BOXES
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.ids import TurnId
 from workflows.domain.messages import (
-    TODO_BOXES,
     AssistantMessage,
     ContextSummary,
     Entry,

@@ -22,7 +22,7 @@ from activities.store.step_rows import OrderedCommands, OrderedSubtask, StepRow
 from activities.store.transcript_cache import TranscriptCache
 from workflows.domain.budgets import BudgetLimits, OnLimit
 from workflows.domain.config.turn_config import TurnConfig
-from workflows.domain.context.prune import cleared_calls
+from workflows.domain.context.prune import LARGE, cleared_calls
 from workflows.domain.errors import UsageError
 from workflows.domain.ids import MessageId, PartId
 from workflows.domain.messages import AssistantMessage, Reminder, ReminderName, Transcript, UserMessage
@@ -161,7 +161,8 @@ class StepViews:
     ) -> StepView:
         pruned = row.pruning
         if config.config.compaction.prune:
-            usable = model.usable(config.config.compaction) if isinstance(model, ResolvedModel) else 0
+            small = isinstance(model, ResolvedModel) and (model.facts.context or LARGE) < LARGE
+            usable = model.usable(config.config.compaction) if small and isinstance(model, ResolvedModel) else 0
             used = context_tokens(transcript, cleared_calls(transcript, pruned.call if pruned else None))
             pruned = prunings.advance(journal, request.turn, request.step, transcript, pruned, (usable, used))
         last_cleared = pruned.call if pruned else None

@@ -1,8 +1,11 @@
 """How people see a call."""
 
 from enum import StrEnum
+from typing import Final
 
 from workflows.domain.value import Value
+
+TODO_BOXES: Final = {"pending": "[ ]", "completed": "[x]", "in_progress": "[~]", "cancelled": "[-]"}
 
 
 class DisplayKind(StrEnum):

@@ -18,8 +18,6 @@ from workflows.domain.reminder_tags import escape_reminders
 from workflows.domain.usage import Tokens
 from workflows.domain.value import Value
 
-TODO_BOXES: Final = {"pending": "[ ]", "completed": "[x]", "in_progress": "[~]", "cancelled": "[-]"}
-
 
 class TodosReplaced(Value):
     type: Literal["todos"] = "todos"

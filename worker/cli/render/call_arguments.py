@@ -8,8 +8,7 @@ from typing import Any, Final
 from pydantic import JsonValue
 
 from worker.cli.render.escaping import escape_exact
-from workflows.domain.call_display import CallDisplay, DisplayKind
-from workflows.domain.messages import TODO_BOXES
+from workflows.domain.call_display import TODO_BOXES, CallDisplay, DisplayKind
 
 _PLAIN: Final = re.compile(r"""[^\s"'=]+""")
 _TODO: Final = {"content", "status"}

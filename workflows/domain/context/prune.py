@@ -8,7 +8,7 @@ from workflows.domain.messages import AssistantMessage, CallState, ContextSummar
 from workflows.domain.value import Value
 
 _KEPT: Final = 2  # newest prompts with what follows them, or steps with calls, whichever are fewer
-_LARGE: Final = 200_000  # tokens of a window: from here on the numbers are the reference's, 40,000 and 20,000
+LARGE: Final = 200_000  # tokens of a window: from here on the numbers are the reference's, 40,000 and 20,000
 _FULL: Final = 0.6  # of a smaller one: before, nothing is cleared
 _PROTECTED: Final = 5  # the part (1/5) that the newest results before those keep
 _LEAST: Final = 10  # less than this part (1/10) is not worth a provider's cache
@@ -27,9 +27,9 @@ class Pruning(Value):
 
 def find_pruning(transcript: Transcript, pruned: PartId | None, usable: int, used: int) -> Pruning | None:
     """What may be cleared besides the results up to and including that of `pruned`; None if that is too little, or a
-    small window has room. `usable`: its tokens (0: unknown), of which so many are `used`."""
-    window = min(usable or _LARGE, _LARGE)
-    if window < _LARGE and used < window * _FULL:
+    small window has room. `usable`: its tokens (0: it is large, or unknown), of which so many are `used`."""
+    window = min(usable or LARGE, LARGE)
+    if window < LARGE and used < window * _FULL:
         return None
     seen = freed = 0
     newest: PartId | None = None

@@ -72,9 +72,8 @@ def pytest_configure_node(node: Any) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Deal the files of acceptance tests, which mostly wait, evenly between the others, which need the processor:
-    each process of pytest-xdist begins with an equal part of this order. The longest, those of zombies, come first: at
-    the end one process would go through them alone."""
-    waiting = [item for item in reversed(items) if item.get_closest_marker("acceptance")]
+    each process of pytest-xdist begins with an equal part of this order."""
+    waiting = [item for item in items if item.get_closest_marker("acceptance")]
     working = [item for item in items if not item.get_closest_marker("acceptance")]
     places: dict[Path, float] = {}
     for group in (waiting, working):

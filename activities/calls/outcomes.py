@@ -16,10 +16,10 @@ Settlement: TypeAlias = tuple[CallState, Outcome]
 _LOG: Final = logging.getLogger("holdfast.tools")
 
 
-def interrupted(why: str, **values: str) -> Settlement:
+def interrupted(why: str) -> Settlement:
     """The outcome of a call without output that was ended, or has not begun; `why`: a prompt of the tools."""
-    text = render_prompt(f"tools/{why}", **values)
-    return CallState.CANCELLED, Outcome(output=text, error=True, metadata={"interrupted": True})
+    outcome = Outcome(output=render_prompt(f"tools/{why}"), error=True, metadata={"interrupted": True})
+    return CallState.CANCELLED, outcome
 
 
 def unknown(call: CallRow, known: str) -> Settlement:

@@ -22,7 +22,7 @@ from activities.store.step_rows import OrderedCommands, OrderedSubtask, StepRow
 from activities.store.transcript_cache import TranscriptCache
 from workflows.domain.budgets import BudgetLimits, OnLimit
 from workflows.domain.config.turn_config import TurnConfig
-from workflows.domain.context.prune import LARGE, cleared_calls
+from workflows.domain.context.prune import LARGE, SmallWindow, cleared_calls
 from workflows.domain.errors import UsageError
 from workflows.domain.ids import MessageId, PartId
 from workflows.domain.messages import AssistantMessage, Reminder, ReminderName, Transcript, UserMessage
@@ -161,10 +161,11 @@ class StepViews:
     ) -> StepView:
         pruned = row.pruning
         if config.config.compaction.prune:
-            small = isinstance(model, ResolvedModel) and (model.facts.context or LARGE) < LARGE
-            usable = model.usable(config.config.compaction) if small and isinstance(model, ResolvedModel) else 0
-            used = context_tokens(transcript, cleared_calls(transcript, pruned.call if pruned else None))
-            pruned = prunings.advance(journal, request.turn, request.step, transcript, pruned, (usable, used))
+            small = None
+            if isinstance(model, ResolvedModel) and (model.facts.context or LARGE) < LARGE:
+                used = context_tokens(transcript, cleared_calls(transcript, pruned.call if pruned else None))
+                small = SmallWindow(model.usable(config.config.compaction), used)
+            pruned = prunings.advance(journal, request.turn, request.step, transcript, pruned, small)
         last_cleared = pruned.call if pruned else None
         return StepView(
             transcript,
@@ -197,7 +198,8 @@ class StepViews:
             return ()
         owing = request.turn if config.format is not None else None
         situation = {"prompted": prompted, "reports": row.reports, "going_round": going_round}
-        rows = await budgets.of_session(journal, request.session) if asks and row.limits else ()
+        by_steps = request.text_only or any(limits.steps is not None for limits in row.limits)
+        rows = await budgets.of_session(journal, request.session) if asks and row.limits and by_steps else ()
         first = asks and [each.turn for each in answers_of(transcript)[-1:] if each.body.tokens.total] != [request.turn]
         follows_stop, run = await turns.opening(journal, request.turn, request.step) if first else (False, None)
         due = (

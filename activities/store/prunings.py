@@ -4,7 +4,7 @@ from typing import Final
 
 from activities.store.journal import Journal
 from activities.store.queries import Queries
-from workflows.domain.context.prune import find_pruning
+from workflows.domain.context.prune import SmallWindow, find_pruning
 from workflows.domain.events.generations import ContextPruned
 from workflows.domain.ids import PartId, TurnId
 from workflows.domain.messages import Transcript
@@ -23,11 +23,15 @@ class PruningRow(Value):
 
 
 def advance(
-    journal: Journal, turn: TurnId, step: int, transcript: Transcript, last: PruningRow | None, room: tuple[int, int]
+    journal: Journal,
+    turn: TurnId,
+    step: int,
+    transcript: Transcript,
+    last: PruningRow | None,
+    small: SmallWindow | None,
 ) -> PruningRow | None:
-    """Clear what a step may do without, where that is much. A second attempt finds what the first has left. `room`: the
-    tokens of the window, and of the context."""
-    found = find_pruning(transcript, last.call if last else None, *room)
+    """Clear what a step may do without, where that is much. A second attempt finds what the first has left."""
+    found = find_pruning(transcript, last.call if last else None, small)
     if found is None:
         return last
     row = PruningRow(turn=turn, step=step, **found.model_dump())

@@ -7,7 +7,7 @@ import pytest
 
 from tests.cases import Case, load
 from workflows.domain.config.config import Compaction
-from workflows.domain.context.prune import cleared_calls, find_pruning
+from workflows.domain.context.prune import SmallWindow, cleared_calls, find_pruning
 from workflows.domain.ids import GenerationId, MessageId, PartId, TurnId
 from workflows.domain.messages import (
     AnswerMetadata,
@@ -62,7 +62,7 @@ def test_the_results_of_the_case_are_cleared(case: Case) -> None:
     calls = [each for message in messages for each in message.get("tools", ())]
     transcript = conversation(messages)
     before = next((PartId(each["id"]) for each in calls if each.get("compacted")), None)
-    found = find_pruning(transcript, before, 0, 0) if case.input["enabled"] else None
+    found = find_pruning(transcript, before) if case.input["enabled"] else None
 
     assert Compaction().prune is False
     after = cleared_calls(transcript, found.call if found else before)
@@ -71,12 +71,12 @@ def test_the_results_of_the_case_are_cleared(case: Case) -> None:
 
 def test_what_was_cleared_stays_so_and_nothing_is_cleared_twice() -> None:
     first = (prompt(), answer(call("old", 300_000)), prompt(), prompt())
-    found = find_pruning(first, None, 0, 0)
+    found = find_pruning(first, None)
     assert found is not None and (found.call, found.tokens) == (OLD, 75_000)
 
-    assert find_pruning(first, OLD, 0, 0) is None
+    assert find_pruning(first, OLD) is None
     later = (*first, answer(call("next", 300_000)), prompt(), prompt())
-    newer = find_pruning(later, OLD, 0, 0)
+    newer = find_pruning(later, OLD)
     assert newer is not None and newer.tokens == 75_000
     assert cleared_calls(later, newer.call) == {"old", "next"}
 
@@ -84,12 +84,12 @@ def test_what_was_cleared_stays_so_and_nothing_is_cleared_twice() -> None:
 def test_a_long_turn_in_a_small_window_is_cleared_in_proportion() -> None:
     """All but the newest two steps, a fifth of the window, and what is short."""
     steps = [answer(call(f"{number}", 8_000), call(f"{number} short", 399)) for number in range(8)]
-    found = find_pruning((prompt(), *steps), None, 20_000, 12_000)
+    found = find_pruning((prompt(), *steps), None, SmallWindow(20_000, 12_000))
 
     assert found is not None and (found.call, found.tokens) == ("3", 8_000)
     assert cleared_calls((prompt(), *steps), found.call) == {"0", "1", "2", "3"}
-    assert find_pruning((prompt(), *steps), None, 20_000, 11_999) is None
-    assert find_pruning((prompt(), *steps[3:]), None, 20_000, 12_000) is None
+    assert find_pruning((prompt(), *steps), None, SmallWindow(20_000, 11_999)) is None
+    assert find_pruning((prompt(), *steps[3:]), None, SmallWindow(20_000, 12_000)) is None
 
 
 def test_only_results_of_success_that_can_be_had_again_are_cleared() -> None:

@@ -1,7 +1,7 @@
 """Which old results of tools a model sees as cleared (opencode.md 5.2)."""
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from workflows.domain.ids import PartId
 from workflows.domain.messages import AssistantMessage, CallState, ContextSummary, ToolPart, Transcript, UserMessage
@@ -18,6 +18,13 @@ _ENDED_BADLY: Final = "<shell_metadata>"  # of a command: the placeholder says t
 _CHARS_PER_TOKEN: Final = 4
 
 
+class SmallWindow(NamedTuple):
+    """Tokens of a window below LARGE that requests may have, and those that the context has."""
+
+    usable: int
+    used: int
+
+
 class Pruning(Value):
     """Results up to and including that of `call` are cleared: `tokens` more than before, by estimate."""
 
@@ -25,12 +32,12 @@ class Pruning(Value):
     tokens: int
 
 
-def find_pruning(transcript: Transcript, pruned: PartId | None, usable: int, used: int) -> Pruning | None:
+def find_pruning(transcript: Transcript, pruned: PartId | None, small: SmallWindow | None = None) -> Pruning | None:
     """What may be cleared besides the results up to and including that of `pruned`; None if that is too little, or a
-    small window has room. `usable`: its tokens (0: it is large, or unknown), of which so many are `used`."""
-    window = min(usable or LARGE, LARGE)
-    if window < LARGE and used < window * _FULL:
+    `small` window has room."""
+    if small is not None and small.used < small.usable * _FULL:
         return None
+    window = LARGE if small is None else small.usable
     seen = freed = 0
     newest: PartId | None = None
     for call in _old_results(transcript, pruned):

@@ -42,6 +42,28 @@ def test_a_run_that_fails_fails_the_whole(capfd: pytest.CaptureFixture[str]) -> 
     )
 
 
+@pytest.mark.parametrize(("reruns", "failures", "code"), [(0, 1, 1), (1, 1, 0), (1, 2, 1), (2, 2, 0)])
+def test_what_failed_runs_again_and_the_end_says_so(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], reruns: int, failures: int, code: int
+) -> None:
+    (tmp_path / "pytest.ini").write_text("[pytest]")
+    (tmp_path / "test_it.py").write_text(
+        "import pathlib\n"
+        "runs = pathlib.Path(__file__).with_name('runs')\n"
+        "def test_good(): assert not runs.exists()\n"
+        "def test_bad():\n    with runs.open('a') as file: print(file=file)\n"
+        f"    assert len(runs.read_text()) > {failures}\n"
+    )
+    report = Report(reruns=reruns)
+    pytest_here = (sys.executable, "-m", "pytest", "-n", "1", "--rootdir", tmp_path, "-c", tmp_path / "pytest.ini")
+    report.run("what is there", [*pytest_here, tmp_path])
+
+    assert report.show() == code
+    told = capfd.readouterr().out.splitlines()[-1]
+    passed = f"passed: what is there, the failed ones at attempt {reruns + 1}: each is a bug all the same"
+    assert told == (f"FAILED ({code}): what is there" if code else passed)
+
+
 def test_a_part_that_would_not_end_in_time_is_not_begun_and_named() -> None:
     report = Report(until=time.monotonic() + 60, whole=100)
 

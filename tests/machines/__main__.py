@@ -12,10 +12,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import pytest
+
 from tests.machines import ordinary_user, pythons
 from tests.machines.ordinary_user import User
 from tests.machines.pythons import MINORS, ROOT, UV, Python
 from workflows.domain.errors import HoldfastError
+
+# Not pytest-rerunfailures: beside pytest-xdist each test waits 40 ms for its socket, which is eight minutes for all.
+FAILED_AGAIN: Final = ("--last-failed", "--last-failed-no-failures", "none")
 
 
 class SuitePart(NamedTuple):
@@ -56,6 +61,7 @@ class Report:
     not_run: list[str] = field(default_factory=list)
     until: float = float("inf")  # of the monotonic clock: what would not have ended by then is not begun
     whole: float = 0.0  # seconds that all tests took
+    reruns: int = 0  # how often the tests that failed run again, on the machine that has become quiet
 
     def run(
         self,
@@ -65,11 +71,14 @@ class Report:
         user: User | None = None,
         environment: Mapping[str, str] = os.environ,
     ) -> None:
-        print(f"\n== {what}", flush=True)
-        if user is not None:
-            command = user.command(*command)
-        with subprocess.Popen(command, cwd=user.home if user else ROOT, env=dict(environment)) as process:
-            self.ran.append((what, _ended(process)))
+        code = _run(what, command, user, environment)
+        for attempt in range(self.reruns):
+            if code != pytest.ExitCode.TESTS_FAILED:
+                break
+            code = _run(f"again, what failed of {what}", [*command, *FAILED_AGAIN], user, environment)
+            if code == 0:
+                what += f", the failed ones at attempt {attempt + 2}: each is a bug all the same"
+        self.ran.append((what, code))
 
     def lasts(self, what: str, part: SuitePart) -> bool:
         """Whether the time suffices for a part; else it is noted as not run."""
@@ -92,12 +101,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="make test", description=__doc__, allow_abbrev=False)
     parser.add_argument("--workers", default="4")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no part that would take longer")
-    parser.add_argument("--reruns", default="0", help="how often a failed test runs again; the end shows why")
+    parser.add_argument("--reruns", type=int, default=0, help="how often the tests that failed run again, at the end")
     options, chosen = parser.parse_known_args()
-    reruns = ("--reruns", options.reruns, "--rerun-show-tracebacks")
-    parallel = ("-n", options.workers, "--dist", "worksteal", *reruns, "-rfE")
+    parallel = ("-n", options.workers, "--dist", "worksteal")
     began = time.monotonic()
-    report = Report(until=began + 60 * options.minutes)
+    report = Report(until=began + 60 * options.minutes, reruns=options.reruns)
     python = Python(sys.version_info[:3], sys.executable)
     if chosen:
         report.run(f"what was chosen, on Python {python.name}", [*_pytest(Path(sys.prefix)), *parallel, *chosen])
@@ -145,7 +153,8 @@ def _as_a_user(report: Report, environment: Path, here: Sequence[Python], parall
                 return
             tests = [found.root / each for each in AS_A_USER.tests]
             # Nothing is written into the checkout, and names are short for the sockets that tests make.
-            options = ("-p", "no:cacheprovider", "--rootdir", found.root, "-c", found.root / "pyproject.toml")
+            cache = ("-o", f"cache_dir={user.home / 'cache'}")
+            options = (*cache, "--rootdir", found.root, "-c", found.root / "pyproject.toml")
             command = [*_pytest(found.environment), *options, "--basetemp", user.home / "tests", *parallel, *tests]
             what = f"{AS_A_USER.name} as an ordinary user on {found.python()}"
             report.run(what, command, user=user, environment=user.environment())
@@ -159,6 +168,14 @@ def _pytest(environment: Path) -> list[str | Path]:
 
 def _why(minor: str, here: Sequence[Python]) -> str:
     return " (neither the oldest nor the newest here)" if minor in {each.minor for each in here} else " (not here)"
+
+
+def _run(what: str, command: Sequence[str | Path], user: User | None, environment: Mapping[str, str]) -> int:
+    print(f"\n== {what}", flush=True)
+    if user is not None:
+        command = user.command(*command)
+    with subprocess.Popen(command, cwd=user.home if user else ROOT, env=dict(environment)) as process:
+        return _ended(process)
 
 
 def _ended(process: subprocess.Popen[bytes]) -> int:

@@ -44,7 +44,7 @@ from workflows.domain.wake_signal import Wake, WakeKind
 
 ACTOR = Actor(subject="tester@here", method="test")
 SIGNALED = EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED
-WORKER_TIMEOUT = 140.0  # seconds until a worker shuts itself down: it hangs if pytest's timeout ends its loop
+WORKER_TIMEOUT = 4 * WAIT_TIMEOUT  # seconds until a worker shuts down: it hangs if pytest's own ends its loop
 
 
 @dataclass
@@ -91,9 +91,15 @@ class Harness:
         return (await self.client.start(str(self.project), Prompt.of_text(text, model="scripted/model"))).session
 
     async def until(self, session: SessionId, wanted: Callable[[Event], bool], times: int = 1) -> Event:
-        """Wait until the session's log holds `times` such events; the last of them."""
-        async with asyncio.timeout(WAIT_TIMEOUT), aclosing(self.client.records.watch(session)) as watched:
+        """Wait until the session's log holds `times` such events; the last of them. Whatever the session says is
+        progress."""
+        loop = asyncio.get_running_loop()
+        async with (
+            asyncio.timeout(WAIT_TIMEOUT) as patience,
+            aclosing(self.client.records.watch(session)) as watched,
+        ):
             async for seen in watched:
+                patience.reschedule(loop.time() + WAIT_TIMEOUT)
                 if isinstance(seen, EventWithContents) and wanted(seen.record.event):
                     times -= 1
                     if times == 0:

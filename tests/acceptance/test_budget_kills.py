@@ -147,7 +147,6 @@ async def answer_and_die(trial: Trial, ask: AskId) -> None:
     between.close()
 
 
-@pytest.mark.timeout(120)
 async def test_twenty_subagents_at_once_pass_their_limit_by_less_than_a_reservation(open_unjudged: Open) -> None:
     """A kill in the middle included; the crowd is too slow for the invariants' times."""
     scripts = delegation_scripts(

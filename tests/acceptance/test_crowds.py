@@ -17,7 +17,7 @@ from worker.scripted.script import Script
 from worker.stack.state_file import PartName
 from workflows.domain.ids import SessionId
 
-pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.acceptance
 
 CROWD: Final = 20
 PATIENCE: Final = 200.0  # seconds for all of them

@@ -20,7 +20,7 @@ from worker.settings import Settings
 from worker.stack.down import down
 from worker.stack.up import up
 
-pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.acceptance
 
 
 @dataclass

@@ -25,7 +25,7 @@ from worker.stack.temporal import TemporalFiles
 from worker.stack.up import up
 from workflows.domain.ids import ScheduleId, SessionId
 
-pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.acceptance
 
 _OLDER: Final = Path(__file__).parents[1] / "data" / "older_temporal.txt"
 _UNREACHABLE: Final = ("Failed to fetch", "error sending request", "network was disabled")

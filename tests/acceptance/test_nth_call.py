@@ -29,7 +29,6 @@ SAMPLES = {
 LANES = 6  # most of a trial is waiting
 
 
-@pytest.mark.timeout(400)  # trials side by side: where much else runs, they take turns
 @pytest.mark.parametrize("sample", SAMPLES)
 async def test_row_49_a_session_that_loses_a_call_ends_as_one_that_does_not(
     shared_stack: SharedStack, tmp_path: Path, sample: str

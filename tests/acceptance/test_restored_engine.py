@@ -19,7 +19,7 @@ from worker.stack.state_file import PartName
 from worker.stack.temporal import TemporalFiles
 from workflows.domain.ids import SessionId
 
-pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(200)]
+pytestmark = pytest.mark.acceptance
 
 PERIOD: Final = 1.0  # seconds instead of 30
 REPAIRED: Final = 4 * PERIOD + 20  # two minutes at the default period

@@ -7,6 +7,7 @@ import pytest
 from tests.acceptance.conftest import Open
 from tests.acceptance.recording_client import RecordedRequest
 from tests.histories.history_scenarios import DONE
+from tests.polling import WAIT_TIMEOUT
 from tests.workflows.test_schedules import SECRET, is_known, let_pass, made, outcomes, run_of
 from worker.scripted.script import DEFAULT_SCRIPT, Script
 from workflows.domain.events.prompts import PromptAccepted
@@ -27,7 +28,7 @@ async def test_a_killed_firing_accepts_one_prompt(open_trial: Open, point: str) 
         harness = trial.harness
         first = await trial.worker(faults=point)
         entry = await made(harness)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(WAIT_TIMEOUT):
             while not await is_known(harness.temporal, entry.id):
                 await asyncio.sleep(0.1)
         await let_pass(harness, entry.id)

@@ -23,7 +23,7 @@ from workflows.domain.messages import CallState
 from workflows.domain.prompt import PromptMode
 from workflows.domain.suspension import SuspendReason
 
-pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.acceptance
 
 
 async def test_row_53_and_b16_all_stays_as_it_was_when_everything_dies_and_goes_on_when_a_person_says_so(

@@ -15,6 +15,7 @@ from activities.model.failures import Retry, classify
 from activities.model.port import ModelRequest
 from activities.model.wires.router import WireRouter
 from activities.model.wires.timeouts import StreamTimeouts, silence_limits
+from tests.polling import WAIT_TIMEOUT
 from tests.providers import anthropic_messages as messages
 from tests.providers import google_gemini as google
 from tests.providers import openai_responses as responses
@@ -108,7 +109,7 @@ async def test_what_keeps_the_connection_alive_keeps_the_request_alive(impatient
 async def test_true_silence_is_cut_and_asked_for_again(impatient: WireRouter, spoken: Spoken, where: str) -> None:
     double = spoken.double((StreamPause(60),) if where == "in the answer" else ())
     double.before = StreamPause(60) if where == "before the headers" else None
-    async with serve_double(double), asyncio.timeout(30):
+    async with serve_double(double), asyncio.timeout(WAIT_TIMEOUT):
         with pytest.raises(ModelError, match="The provider was silent for 1 s.") as caught:
             await collect_answer(impatient, asked(spoken, double))
     assert isinstance(classify(caught.value.failure), Retry)
@@ -117,7 +118,7 @@ async def test_true_silence_is_cut_and_asked_for_again(impatient: WireRouter, sp
 async def test_a_page_that_does_not_end_is_silence_too(impatient: WireRouter) -> None:
     (spoken, *_) = WIRES
     double = ProviderDouble(lambda *_: [b"<html>", StreamPause(60)], kind="text/html")
-    async with serve_double(double), asyncio.timeout(30):
+    async with serve_double(double), asyncio.timeout(WAIT_TIMEOUT):
         with pytest.raises(ModelError, match="The provider was silent for 1 s."):
             await collect_answer(impatient, asked(spoken, double))
 
@@ -152,7 +153,7 @@ async def test_a_providers_own_limits_count_before_the_usual_ones(name: str, por
     spoken = next(each for each in WIRES if each.wire == name)
     double = spoken.double((StreamPause(60),))
     limits = silence_limits(ProviderOptions(timeout=False, chunk_timeout=300))
-    async with serve_double(double), asyncio.timeout(30):
+    async with serve_double(double), asyncio.timeout(WAIT_TIMEOUT):
         wanted = asked(spoken, double)
         limited = replace(wanted, endpoint=wanted.endpoint.model_copy(update={"silence": limits}))
         with pytest.raises(ModelError, match="The provider was silent for 0.3 s."):

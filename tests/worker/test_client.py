@@ -12,6 +12,7 @@ from activities.store import outbox, prompts, suspensions
 from activities.store.journal import session_journal
 from tests.activities.rig import open_rig
 from tests.harness import ACTOR, Harness
+from tests.polling import WAIT_TIMEOUT
 from tests.worker.conftest import client_without_engine
 from worker.api.events import EventWithContents, PublishedDelta
 from worker.client import Holdfast
@@ -185,7 +186,7 @@ async def test_a_watcher_sees_each_event_once_over_reconnections(harness: Harnes
     session = await started(alone)
     seen: list[int] = []
     cut = 0
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(WAIT_TIMEOUT):
         async with aclosing(alone.records.watch(session)) as watched:
             async for each in watched:
                 assert not isinstance(each, PublishedDelta)
@@ -206,7 +207,7 @@ async def test_a_watcher_begins_although_its_connection_is_broken_by_then(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
             " WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
-    async with asyncio.timeout(60), aclosing(alone.records.watch(session)) as watched:
+    async with asyncio.timeout(WAIT_TIMEOUT), aclosing(alone.records.watch(session)) as watched:
         each = await anext(watched)
     assert isinstance(each, EventWithContents) and each.record.seq == 1
 
@@ -264,7 +265,7 @@ async def accepted(client: SessionClient, session: SessionId) -> AsyncIterator[P
 async def some(client: SessionClient, session: SessionId, after: int, count: int) -> list[int]:
     """The numbers of the next events on a new connection, which is then closed."""
     numbers: list[int] = []
-    async with asyncio.timeout(60), aclosing(client.records.watch(session, after)) as watched:
+    async with asyncio.timeout(WAIT_TIMEOUT), aclosing(client.records.watch(session, after)) as watched:
         async for each in watched:
             numbers += [each.record.seq] if isinstance(each, EventWithContents) else []
             if len(numbers) == count:

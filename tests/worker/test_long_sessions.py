@@ -7,8 +7,6 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import NamedTuple
 
-import pytest
-
 from bench.filler import Filler
 from tests.worker.test_client import alone as alone
 from worker.api.events import EventWithContents
@@ -64,7 +62,6 @@ async def held(way: Callable[[SessionClient, SessionId], Awaitable[int]], client
         tracemalloc.stop()
 
 
-@pytest.mark.timeout(400)  # each allocation is noted down
 async def test_reading_holds_no_more_of_a_long_session_than_of_a_short_one(
     alone: SessionClient, tmp_path: Path
 ) -> None:

@@ -14,6 +14,7 @@ from activities.store.database import dumps
 from tests.activities.conftest import database as database
 from tests.activities.conftest import rig as rig
 from tests.activities.rig import ActivityRig
+from tests.polling import WAIT_TIMEOUT
 from worker.notifier import SKIP_AGE, Notifier
 from worker.settings import Settings
 from workflows.domain.budgets import BudgetLimits, Unit
@@ -130,7 +131,7 @@ async def test_a_command_that_is_set_later_is_not_told_what_came_up_before(rig: 
     recent = told(tmp_path)
     await rig.open_turn(permission={"edit": "ask"})
     ask = await rig.asked(await rig.called("write", filePath="b.txt", content="x"))
-    async with rig.journal() as answering, asyncio.timeout(5):
+    async with rig.journal() as answering, asyncio.timeout(WAIT_TIMEOUT):
         await asks.lock(answering, ask)
         await pending_notifications.skip_older(rig.database, None, 0)  # waits for nobody's lock
     await rig.close()

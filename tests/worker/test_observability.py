@@ -7,6 +7,7 @@ import socket
 import pytest
 
 from activities.store.database import Database
+from tests.polling import WAIT_TIMEOUT
 from tests.port_pairs import adjacent_free_ports
 from worker.observability import Observability
 from worker.settings import Settings
@@ -23,7 +24,7 @@ async def test_a_port_that_is_taken_keeps_no_worker_from_working(
         caplog.at_level(logging.WARNING),
     ):
         observability = Observability(settings.model_copy(update={"metrics_port": port}))
-        async with asyncio.timeout(60), Database(postgres_url) as database:
+        async with asyncio.timeout(WAIT_TIMEOUT), Database(postgres_url) as database:
             await observability.run(database)
 
     assert observability.runtime is None

@@ -253,12 +253,12 @@ def _has_work(log: list[Event]) -> bool:
 
 
 def _waits(log: list[Event]) -> bool:
-    """Whether all open calls wait for an answer."""
+    """Whether the turn, or all its open calls, wait for an answer."""
     finished = {event.call for event in log if isinstance(event, CallFinished)}
     open_calls = {event.call for event in log if isinstance(event, CallPrepared)} - finished
     settled = {event.ask for event in log if isinstance(event, AskAnswered | AskClosed)}
     asking = {event.call for event in log if isinstance(event, AskRaised) and event.ask not in settled}
-    return bool(open_calls) and open_calls <= asking
+    return None in asking or (bool(open_calls) and open_calls <= asking)
 
 
 async def _output(harness: Harness, session: SessionId) -> None:

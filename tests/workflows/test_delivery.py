@@ -10,6 +10,7 @@ from activities.store.journal import session_journal
 from tests.activities.rig import wait_for_lock_waiter
 from tests.harness import ACTOR, Harness, wait_for_file
 from tests.histories.history_scenarios import DONE, LOOK, PARALLEL, WRITE
+from tests.polling import WAIT_TIMEOUT
 from tests.workflows.conftest import Open
 from tests.workflows.session_runs import session_histories
 from tests.workflows.stress import play_everything, worker_without_cache
@@ -36,7 +37,7 @@ def with_sweeper(request: pytest.FixtureRequest) -> bool:
 
 async def slept(harness: Harness, session: SessionId) -> None:
     """Wait until the session's run has completed."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(WAIT_TIMEOUT):
         await harness.workflow(session).result()
 
 

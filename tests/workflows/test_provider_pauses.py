@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from tests.harness import Harness
+from tests.polling import WAIT_TIMEOUT
 from tests.worker.cli.conftest import shell
 from tests.workflows.conftest import Open
 from worker.scripted.script import Refuse, ScriptedAnswer
@@ -25,7 +26,7 @@ async def limited(harness: Harness, text: str = "Hello?") -> SessionId:
     """A session whose provider wants to be asked again in two hours, and whose activities have ended."""
     session = await harness.start_session(text)
     await harness.until(session, is_retry)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(WAIT_TIMEOUT):
         while (await harness.workflow(session).describe()).raw_description.pending_activities:
             await asyncio.sleep(0.05)
     return session

@@ -15,6 +15,7 @@ from temporalio.service import RPCError
 from activities.store.schedules import EngineSchedule
 from tests.harness import ACTOR, Harness
 from tests.histories.history_scenarios import DONE
+from tests.polling import WAIT_TIMEOUT
 from tests.workflows.conftest import Open
 from worker.api.schedules import ScheduleEntry, ScheduleEvent, ScheduleTiming
 from worker.engine_schedules import EngineSchedules
@@ -72,7 +73,7 @@ async def is_known(temporal: Client, schedule: ScheduleId) -> bool:
 
 async def until_listed(harness: Harness, schedules: set[ScheduleId]) -> None:
     """Temporal lists a new schedule, or not a deleted one any more, with a delay."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(WAIT_TIMEOUT):
         while await engine(harness).list_own() != schedules:
             await asyncio.sleep(0.1)
 
@@ -120,7 +121,7 @@ async def accepted_prompt(harness: Harness, session: Any) -> PromptAccepted:
 
 async def until_closed(harness: Harness, schedule: ScheduleId, runs: int) -> None:
     """As many runs of its workflow have ended."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(WAIT_TIMEOUT):
         while True:
             actions = (await harness.temporal.get_schedule_handle(schedule).describe()).info.recent_actions
             handles = [harness.temporal.get_workflow_handle(each.action.workflow_id) for each in actions]  # type: ignore[attr-defined]  # these start workflows
@@ -175,7 +176,7 @@ async def test_what_was_missed_while_all_was_down_runs_once_or_not(open_harness:
 
 async def run_of(harness: Harness, schedule: ScheduleId) -> ScheduleEvent:
     """What came of its first moment."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(WAIT_TIMEOUT):
         while (last := (await harness.client.schedules.get(schedule)).last) is None:
             await asyncio.sleep(0.05)
         return last

@@ -5,11 +5,11 @@ from typing import Final
 
 import psutil
 
+from tests.polling import WAIT_TIMEOUT
 from tests.workflows.conftest import Open
 from worker.scripted.script import Script, ScriptedAnswer, ScriptedCall
 from workflows.domain.events.turns import TurnEnded
 
-WAITS: Final = 30  # seconds
 SESSIONS: Final = 7  # more than a pool of threads has for two processors
 CONDITIONAL: Final = " ".join(f"[ -d s{number} ] && cd s{number};" for number in range(28)) + " make"
 DONE: Final = ScriptedAnswer(text="Done.")
@@ -40,7 +40,7 @@ async def test_texts_that_take_long_to_check_hold_up_no_other_session_and_no_sto
         (planner,) = planners()
         planner.suspend()  # a text that is looked at as long as the test wants
         checked = [await harness.start_session("[[script:many]] Look around.") for _ in range(SESSIONS)]
-        async with asyncio.timeout(WAITS):
+        async with asyncio.timeout(WAIT_TIMEOUT):
             while sum(entry.script == "many" for entry in harness.model.ledger.entries) < SESSIONS:
                 await asyncio.sleep(0.02)
         other = await harness.ended(await harness.start_session("Hello?"))
@@ -50,10 +50,10 @@ async def test_texts_that_take_long_to_check_hold_up_no_other_session_and_no_sto
         for session in checked:
             await harness.client.stop(session)
         ends = [await harness.ended(session) for session in checked]
-        async with asyncio.timeout(WAITS):
+        async with asyncio.timeout(WAIT_TIMEOUT):
             while planner.is_running():  # a call that was stopped later may have begun the worker's next one meanwhile
                 await asyncio.sleep(0.02)
-    async with asyncio.timeout(WAITS):
+    async with asyncio.timeout(WAIT_TIMEOUT):
         while planners():
             await asyncio.sleep(0.02)
     assert isinstance(other, TurnEnded) and other.reason == "done" and stored == []

@@ -25,13 +25,13 @@ from tests.activities.calls.test_prepare import STEP
 from tests.activities.rig import ActivityRig
 from tests.activities.tools import hostile_calls
 from tests.activities.tools.tool_calls import project
+from tests.polling import WAIT_TIMEOUT
 from workflows.domain.ids import MessageId, PartId
 from workflows.domain.messages import CallState, RequestedCall
 from workflows.domain.open_call import CallResultState
 from workflows.domain.permissions.findings import Finding, evaluate_request
 from workflows.domain.permissions.rules import Action, Rule, Ruleset
 
-HANGS = 60  # seconds: a call that takes as long as this does not end
 LONG = "a" * 300
 EVERYTHING = Rule(permission="*", pattern="*", action=Action.ALLOW)
 
@@ -169,7 +169,7 @@ async def test_a_check_that_succeeds_in_the_claim_is_drift(rig: ActivityRig, rul
 
 
 async def prepared(workspace: Workspace, tool: str, arguments: str) -> CallRow:
-    async with asyncio.timeout(HANGS):
+    async with asyncio.timeout(WAIT_TIMEOUT):
         return await CallPreparer(STEP, MessageId("msg_1"), TOOLS, TurnContext(workspace)).prepare(
             0, RequestedCall("c1", tool, arguments)
         )

@@ -19,6 +19,7 @@ from activities.store import events, overviews, sessions, titles
 from activities.store.database import Database
 from activities.store.generations import GenerationStatus
 from tests.activities.model.model_rig import DAY, ModelRig, Open
+from tests.polling import WAIT_TIMEOUT
 from tests.watch_progress import read_nothing
 from worker.scripted.script import Refuse, ScriptedAnswer, ScriptedCall
 from workflows.domain.events.generations import MessageCompleted, ModelRetry
@@ -130,7 +131,7 @@ async def test_an_accepted_answer_is_read_although_the_database_is_away() -> Non
         async with Database("postgresql://nobody@127.0.0.1:9/none", connect_timeout=0.1) as away:
             attempt = Attempt(Attempts(away, Redactor(), RetryBudget(DAY)), request, generation, Fence(1, 1, 1, 1))
             attempt.status = GenerationStatus(limited=True)
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(WAIT_TIMEOUT):
                 await attempt.accepted()
 
     await ActivityEnvironment().run(accept)

@@ -22,6 +22,7 @@ from tests.activities.conftest import Arm
 from tests.activities.model.model_rig import Open
 from tests.activities.rig import ActivityRig
 from tests.harness import wait_for_file
+from tests.polling import WAIT_TIMEOUT
 from tests.watch_progress import read_nothing
 from worker.scripted.script import Drop, Hold, Refuse, ScriptedAnswer, ScriptedCall, ScriptedFault, StreamError
 from workflows.domain.errors import Unavailable
@@ -140,7 +141,7 @@ async def test_a_file_that_does_not_answer_holds_up_nothing_but_its_step(
             turns.change_model(journal, model.rig.turn, "openai/gpt-5", "change")
         step = asyncio.create_task(model.failure())
         with await asyncio.to_thread(keys.open, "w"):  # opens as the step does
-            await asyncio.wait_for(model.rig.prompt("And this?"), 10)
+            await asyncio.wait_for(model.rig.prompt("And this?"), WAIT_TIMEOUT)
         assert "There is no key for 'openai'" in (await step).message
 
 

@@ -32,6 +32,7 @@ from activities.model.wires.answer_reader import MAX_ANSWER_CHARS
 from activities.model.wires.router import WireRouter
 from activities.model.wires.sse import MAX_EVENT_BYTES
 from activities.model.wires.timeouts import StreamTimeouts
+from tests.polling import WAIT_TIMEOUT
 from worker.scripted.model_server import ModelServer, serve
 from worker.scripted.request_ledger import StreamEnd
 from worker.scripted.script import (
@@ -382,7 +383,7 @@ async def test_a_stop_closes_the_connection(adapter: WireRouter, compatible: boo
         asking = asyncio.create_task(ask(adapter, server, compatible=compatible))
         await server.stalled.wait()
         asking.cancel()
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(WAIT_TIMEOUT):
             entry = await server.ledger.entry(1)
 
     assert entry.end is StreamEnd.CLIENT_LEFT
@@ -392,7 +393,7 @@ async def test_an_abandoned_stream_closes_the_connection(adapter: WireRouter) ->
     async with serve(Script(answers=(ScriptedAnswer(text="abc", chunk=1, faults={1: Stall(after=2)}),))) as server:
         async with aclosing(adapter.stream(request(server.url))) as stream:
             assert [await anext(stream), await anext(stream)] == [[RequestAccepted()], [TextDelta("a")]]
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(WAIT_TIMEOUT):
             entry = await server.ledger.entry(1)
 
     assert entry.end is StreamEnd.CLIENT_LEFT

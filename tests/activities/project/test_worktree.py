@@ -8,6 +8,7 @@ import pytest
 from activities.project import worktree
 from activities.shell.analysis.repository import unsafe_setting
 from tests.activities.project.project_home import ProjectHome
+from tests.polling import WAIT_TIMEOUT
 
 
 def git(directory: Path, *arguments: str) -> str:
@@ -76,7 +77,7 @@ async def test_a_pipe_in_the_place_of_gits_files_holds_nothing_up(tmp_path: Path
     (tmp_path / pipe).parent.mkdir(exist_ok=True)
     os.mkfifo(tmp_path / pipe)
 
-    found = await asyncio.wait_for(worktree.find_identity(str(tmp_path)), 10)
+    found = await asyncio.wait_for(worktree.find_identity(str(tmp_path)), WAIT_TIMEOUT)
 
     assert found is not None and found.branch == "(no branch)"
     assert (unsafe_setting(tmp_path) is None) == (pipe == ".git/HEAD")

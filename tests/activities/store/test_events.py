@@ -13,6 +13,7 @@ from activities.store.database import Database
 from activities.store.journal import session_journal
 from tests.acceptance.database_proxy import database_proxy
 from tests.activities.store.conftest import ACTOR
+from tests.polling import WAIT_TIMEOUT
 from tests.watch_progress import read_all
 from worker.stack.cluster import SUPERUSER, Cluster
 from workflows.domain.actor import Actor
@@ -98,7 +99,7 @@ async def test_a_watcher_is_woken_by_what_others_write(database: Database, sessi
     async with session_journal(database, session, ACTOR) as journal:
         await journal.locked()
         journal.record(SessionEnded(reason="done"))
-    await asyncio.wait_for(waiting, 30)
+    await asyncio.wait_for(waiting, WAIT_TIMEOUT)
 
 
 def claim(ask: str = "per_1", **more: Any) -> CallClaimed:

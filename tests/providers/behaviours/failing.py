@@ -9,6 +9,7 @@ from typing import Final
 import pytest
 
 from activities.model.failures import FailureAction, Overflow, Retry, Stop, StopKind, classify
+from tests.polling import WAIT_TIMEOUT
 from tests.providers.behaviours.rows import Behaviour, Rig, row
 from tests.providers.behaviours.script import Answer, Failure, Text
 from tests.providers.double_requests import collect_answer
@@ -86,7 +87,7 @@ async def silent(rig: Rig) -> None:
         rig.wire.double.asked.clear()
         rig.wire.double.before = before
         rig.wire.play(Answer((Text("Hel"), *output)))
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(WAIT_TIMEOUT):
             assert isinstance(await failed(rig), Retry)
 
 
@@ -96,6 +97,6 @@ async def left_open(rig: Rig) -> None:
     rig.wire.play(Answer((Text("Hello"),)))
     for after in (StreamPause(60), Disconnect(clean=False)):
         rig.wire.double.after = after
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(WAIT_TIMEOUT):
             answer = await collect_answer(rig.port, rig.wire.request())
         assert (answer.parts, answer.tokens.reported) == ((TextPart(text="Hello"),), True)

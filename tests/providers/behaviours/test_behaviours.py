@@ -8,6 +8,7 @@ import pytest
 
 from activities.model.wires.router import WireRouter
 from activities.model.wires.timeouts import StreamTimeouts
+from tests.polling import WAIT_TIMEOUT
 from tests.providers.behaviours.bedrock_wire import BedrockWire
 from tests.providers.behaviours.compatible_wires import SloppyWire
 from tests.providers.behaviours.failing import LEFT_OPEN, SILENCE
@@ -52,7 +53,7 @@ async def test_an_answer_ends_with_the_last_event_of_its_protocol(port: WireRout
         async with serve_double(wire.double):
             await collect_answer(port, wire.request())
 
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(WAIT_TIMEOUT):
         await asyncio.gather(*(ask(wire()) for wire in WIRES if wire not in (GeminiWire, SloppyWire)))
 
 

@@ -19,11 +19,11 @@ from activities.calls.planner.planner import Planner, open_planner
 from activities.tools.registry import TOOLS
 from activities.tools.tool import Plan
 from activities.turn_context import TurnContext
+from tests.polling import WAIT_TIMEOUT
 from workflows.domain.errors import CheckFailed, ToolError
 from workflows.domain.permissions.findings import evaluate_request
 from workflows.domain.permissions.rules import Action, Rule
 
-WAITS = 30  # seconds
 LONG = {"command": "echo " + "x" * 300}
 CONDITIONAL = " ".join(f"[ -d s{number} ] && cd s{number};" for number in range(24)) + " make"
 HARD = {"command": "))((;;&&||" * 3_000}  # the parser alone takes a second over it
@@ -147,7 +147,7 @@ async def test_a_process_that_has_ended_between_two_calls_is_replaced(planner: P
     await plan(planner, turn, LONG)
     (process,) = processes()
     process.kill()
-    async with asyncio.timeout(WAITS):
+    async with asyncio.timeout(WAIT_TIMEOUT):
         while process.is_running():
             await asyncio.sleep(0.01)
     assert not (await plan(planner, turn, LONG)).effect.unchecked
@@ -199,4 +199,4 @@ def test_it_dies_with_its_worker(tmp_path: Path) -> None:
 def gone(process: psutil.Process) -> None:
     """Whether the process has ended, or soon will."""
     with contextlib.suppress(psutil.NoSuchProcess):
-        process.wait(WAITS)
+        process.wait(WAIT_TIMEOUT)

@@ -11,6 +11,7 @@ import pytest
 
 from activities import failpoints
 from tests.harness import Harness
+from tests.polling import WAIT_TIMEOUT
 from tests.worker.cli.conftest import CTRL_C, CommandResult, OpenHarness, shell
 from worker.api.events import EventWithContents, PublishedDelta
 from worker.api.inbox import InboxEntry
@@ -152,7 +153,7 @@ async def watched(harness: Harness, settings: Settings, session: SessionId, name
         async with Holdfast(settings, harness.endpoints) as holdfast:
             own = holdfast.as_(harness.client.actor)
             watching = asyncio.create_task(followed(own, session, heard))
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(WAIT_TIMEOUT):
                 while not heard.asked:
                     assert not watching.done(), watching.exception()
                     await asyncio.sleep(0.01)

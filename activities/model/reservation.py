@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
+from decimal import Decimal
 from typing import Final, NamedTuple
 
 from temporalio.exceptions import ApplicationError
@@ -14,12 +15,13 @@ from activities.model.endpoints import ResolvedModel
 from activities.model.output_limit import DEFAULT_OUTPUT_LIMIT
 from activities.model.step_view import StepView
 from activities.new_ids import new_id
-from activities.store import asks, attempts, budgets, generations, reservations
+from activities.store import asks, attempts, budgets, generations, reservations, stops
 from activities.store.asks import AskRow
 from activities.store.budgets import BudgetRow
 from activities.store.generations import GenerationStatus
-from activities.store.journal import Journal
-from workflows.domain.budget_question import limit_question, question_digest
+from activities.store.journal import Journal, session_journal
+from workflows.domain.actor import Actor
+from workflows.domain.budget_question import END, More, is_about, limit_question, question_digest, read_choice
 from workflows.domain.budgets import (
     BudgetLimits,
     Estimate,
@@ -37,9 +39,9 @@ from workflows.domain.budgets import (
 )
 from workflows.domain.events.budgets import BudgetSpent
 from workflows.domain.generation import Purpose
-from workflows.domain.ids import AskId, Prefix, TurnId
+from workflows.domain.ids import AskId, Prefix, StopId, TurnId
 from workflows.domain.messages import AssistantMessage, Transcript
-from workflows.domain.permissions.replies import AskState
+from workflows.domain.permissions.replies import AskDecision, AskState
 from workflows.domain.state import TurnLimits
 from workflows.domain.wire import FINISH_LIMIT, FINISH_STOPPED, GenerateRequest, StepResult
 
@@ -108,7 +110,7 @@ async def reserve_step(
         spent = [budget.spent for budget, found in limits if isinstance(found, Spent) and found.unit is not Unit.STEPS]
         if request.again and view.turn_config.format is not None and spent:
             raise model_failed(f"{spent[0]}, and the last answer gave no result that fits the schema.")
-        result: StepResult | Full | None = None
+        result: StepResult | Full | _Chosen | None = None
         match _held_up(limits) if status.last_step is None else None:
             case _Limit(budget, Spent(unit=unit)):
                 result = await _at_limit(journal, limits, budget, unit, asked, request)
@@ -120,6 +122,11 @@ async def reserve_step(
             attempts.remove(journal, attempt.generation.id, attempt.fence)
     attempt.version, attempt.reserved = journal.version_after, needed.sent if result is None else None
     await failpoint("budget.reserved")
+    if isinstance(result, _Chosen):
+        # In a transaction of its own: budgets are locked behind the sessions that a stop locks.
+        async with session_journal(attempt.database, request.session, result.actor, epoch=request.epoch) as journal:
+            await stops.accept(journal, StopId(new_id(Prefix.STOP)), keep_queued=True)
+        return StepResult(finish=FINISH_STOPPED)
     if isinstance(result, Full):
         await reservations.charge_lost(attempt.database, _LONGEST_ATTEMPT)
         why = "what is left of the budget is reserved by other requests"
@@ -169,15 +176,19 @@ async def _at_limit(
     unit: Unit,
     asked: AskRow | None,
     request: GenerateRequest,
-) -> StepResult:
-    """Ask a person, once, unless a rule has decided in advance."""
+) -> "StepResult | _Chosen":
+    """Ask a person, once for all that wait at the limit, unless a rule has decided in advance."""
     wait = 0.0 if row.rest is None else max(row.rest, _SHORTEST_WAIT)
+    limit = row.limits.of(unit) or Decimal(0)
+    chosen = await _chosen_elsewhere(journal, row, unit, limit, request.turn)
     if asked is not None and asked.state is AskState.OPEN:
-        if asked.budget == row.id:
+        if chosen is None and asked.budget == row.id and is_about(asked.body, unit, limit):
             return StepResult(finish=FINISH_LIMIT, ask=asked.id, pause=wait)
-        asks.close(journal, asked, _why_closed(asked))
+        asks.close(journal, asked, chosen.why if chosen else _why_closed(asked))
+    if chosen is not None and chosen.choice == END:
+        return chosen
     by_person = next((limit.budget.on_limit for limit in limits if limit.budget.on_limit is not None), None)
-    rule = by_person or row.limits.on_limit or OnLimit.ASK
+    rule = OnLimit.FINISH if chosen is not None else by_person or row.limits.on_limit or OnLimit.ASK
     amounts = budgets.amounts(row, unit)
     journal.record(BudgetSpent(budget=row.id, scope=row.scope, turn=request.turn, unit=unit, on_limit=rule, **amounts))
     if rule is OnLimit.FINISH:
@@ -187,6 +198,32 @@ async def _at_limit(
     ask, question = AskId(new_id(Prefix.ASK)), limit_question(row.id, row.scope, unit, row.limits, row.used, users)
     asks.create_of_turn(journal, request.turn, ask, question, question_digest(question), row.rest)
     return StepResult(finish=FINISH_LIMIT, ask=ask, pause=wait)
+
+
+class _Chosen(NamedTuple):
+    """What a person has chosen for all that wait at a limit."""
+
+    choice: str
+    ask: AskRow
+
+    @property
+    def why(self) -> str:
+        return f"{self.ask.author} has answered {self.ask.name} at the same limit: {self.choice}"
+
+    @property
+    def actor(self) -> Actor:
+        return Actor(subject=self.ask.author or "", method="limit")
+
+
+async def _chosen_elsewhere(
+    journal: Journal, row: BudgetRow, unit: Unit, limit: Decimal, turn: TurnId
+) -> _Chosen | None:
+    """What a person has answered another session at this very limit since the turn began; None: nothing, or more."""
+    found = await asks.answered_at_limit(journal, row.id, turn)
+    if found is None or found.reply is None or not is_about(found.body, unit, limit):
+        return None
+    choice = read_choice(found.body, AskDecision(reply=found.reply, answers=found.answers))
+    return None if isinstance(choice, More) else _Chosen(choice, found)
 
 
 def _why_closed(asked: AskRow) -> str:

@@ -4,9 +4,9 @@ from activities.new_ids import new_id
 from activities.store import budgets, stops, turns
 from activities.store.asks import AskRow
 from activities.store.journal import Journal
-from workflows.domain.budget_question import FINISH, More, is_at_limit, read_choice
+from workflows.domain.budget_question import END, FINISH, More, is_at_limit, read_choice
 from workflows.domain.ids import Prefix, StopId
-from workflows.domain.overflow_question import AGAIN, END, read_overflow_choice
+from workflows.domain.overflow_question import AGAIN, read_overflow_choice
 from workflows.domain.permissions.replies import AskDecision
 from workflows.domain.questions import QuestionRequest
 
@@ -20,15 +20,17 @@ async def apply(journal: Journal, row: AskRow, asked: QuestionRequest, decision:
 
 
 async def _apply_choice(journal: Journal, row: AskRow, choice: More | str) -> None:
-    """How a turn goes on at the limit of its budget."""
-    if isinstance(choice, More):
-        for locked in await budgets.lock(journal):
-            if locked.id == row.budget and not row.lapsed:  # else that day is over, and its limit with it
-                budgets.extend(journal, locked, choice.unit, choice.amount)
-    elif choice == FINISH:
+    """How a turn goes on at the limit of its budget, and all that wait at it: they look at their rows again."""
+    if choice == FINISH:
         budgets.finish_turn(journal, row.turn)
-    else:
+    elif choice == END:
         await stops.accept(journal, StopId(new_id(Prefix.STOP)), keep_queued=True)
+    for locked in await budgets.lock(journal):
+        if locked.id == row.budget and not row.lapsed:  # else that day is over, and its limit with it
+            if isinstance(choice, More):
+                budgets.extend(journal, locked, choice.unit, choice.amount)
+            else:
+                budgets.wake_waiting(journal, locked)
 
 
 async def _apply_overflow_choice(journal: Journal, row: AskRow, choice: str) -> None:

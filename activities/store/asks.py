@@ -107,6 +107,14 @@ async def newest_of_turn(journal: Journal, turn: TurnId) -> AskRow | None:
     return _checked_against_log(journal, row) if row else None
 
 
+async def answered_at_limit(journal: Journal, budget: str, turn: TurnId) -> AskRow | None:
+    """The newest answer at a budget's limit since the turn began, in any session, if that one's log has it. None is
+    missed while the budget is locked: an answer locks it, too."""
+    row = await journal.row(_QUERIES.answered_at_limit, budget=budget, turn=turn)
+    ask = ask_row(row) if row else None
+    return ask if ask is not None and row and _is_logged(journal, row, ask) else None
+
+
 async def of_call(journal: Journal, call: PartId) -> list[AskRow]:
     """All asks of a call, locked. An answer that is not in the log reopens its ask."""
     return [_checked_against_log(journal, row) for row in await journal.rows(_QUERIES.of_call, call=call)]

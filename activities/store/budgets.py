@@ -184,8 +184,13 @@ def extend(journal: Journal, known: BudgetRow, unit: Unit, amount: Decimal) -> N
     more = Raise(unit=unit, limit=known.as_set.of(unit) or Decimal(0), by=amount)
     raised = [each.model_dump(mode="json") for each in (*known.raised, more)]
     journal.write(_QUERIES.extend, budget=known.id, raised=dumps(raised))
-    journal.write(_QUERIES.wake_waiting, budget=known.id)
+    wake_waiting(journal, known)
     journal.record(BudgetRaised(budget=known.id, scope=known.scope, unit=unit, by=decimal_text(amount)))
+
+
+def wake_waiting(journal: Journal, known: BudgetRow) -> None:
+    """Have the sessions that wait at a limit look again."""
+    journal.write(_QUERIES.wake_waiting, budget=known.id)
 
 
 def warn(journal: Journal, known: BudgetRow, unit: Unit) -> None:

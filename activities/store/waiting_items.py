@@ -26,7 +26,8 @@ _SUSPENSIONS: Final = Queries("suspensions")
 
 class InboxRow(Value):
     """An ask as a person sees it, with the rules of its turn. `path`: the agents from the top session's down to the
-    asking one. `name`: its short one. `builds_on`: the open asks of the edits that this one comes after."""
+    asking one. `name`: its short one. `builds_on`: the open asks of the edits that this one comes after.
+    `also_waiting`: the titles of other sessions that wait at the same limit."""
 
     id: AskId
     name: str
@@ -46,6 +47,7 @@ class InboxRow(Value):
     state: AskState
     asked_at: datetime
     builds_on: tuple[str, ...] = ()
+    also_waiting: tuple[str, ...] = ()
     rules: Ruleset = ()
 
     @property

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.harness import Harness
+from tests.polling import attempts
 from tests.worker.cli.conftest import shell
 from tests.workflows.conftest import Open
 from tests.workflows.delegation import DONE, FOUND, LOOK, children, delegates, delegation_scripts
@@ -65,6 +66,50 @@ async def test_a_subagent_shares_the_budget_and_goes_on_when_it_is_raised(open_h
         used = await steps(harness, session)
     assert entry.path == ("build", "explore") and entry.call is None and result.code == 0
     assert isinstance(ended, TurnEnded) and ended.reason == "done" and used == 4
+
+
+@pytest.mark.parametrize(
+    ("choice", "steps_used", "reason"), [("+20", 12, "done"), ("Finish", 12, "done"), ("End", 4, "stopped")]
+)
+async def test_all_that_wait_at_one_limit_ask_once_and_have_one_answer(
+    open_harness: Open, choice: str, steps_used: int, reason: str
+) -> None:
+    names = ("first", "second", "third", "fourth", "fifth")
+    scripts = delegation_scripts(delegates(*names), DONE, **dict.fromkeys(names, (LOOK, FOUND)))
+    async with open_harness(scripts=scripts) as harness, harness.running_worker():
+        harness.file("a.txt", "here\n")
+        session = await start(harness, steps=4)
+        await _all_ask(harness, names)
+        (entry,) = await harness.client.inbox.asks()
+        asked, shown = await shell(harness).run("asks"), await shell(harness).run("asks", "--session", session)
+        answered = await shell(harness).run("answer", choice)
+        ended = await harness.ended(session)
+        tree = await harness.client.sessions.tree(session)
+        events = [event for each in tree for event in await harness.events(each)]
+        used, left = await steps(harness, session), await harness.client.inbox.asks()
+        problems = [(await harness.client.records.verify(each)).problem for each in tree]
+        ends = [event.reason for event in events if isinstance(event, TurnEnded)]
+
+    assert len(entry.also_waiting) >= 2 and entry.also_waiting[0] in " ".join(asked.out.split())
+    assert [listed.out.count(" waits for ") for listed in (asked, shown)] == [1, 1]
+    assert answered.code == 0 and left == [] and problems == [None] * 6
+    assert [event.type for event in events].count("ask.answered") == 1
+    assert isinstance(ended, TurnEnded) and ended.reason == reason and used == steps_used
+    assert ends == [reason] * 6
+
+
+async def _all_ask(harness: Harness, names: tuple[str, ...]) -> None:
+    """Until each subagent has ended, or waits at the limit."""
+    query = b"""
+        SELECT count(*) AS working, count(ask.id) AS asking FROM turn JOIN session ON session.id = turn.session
+        LEFT JOIN ask ON ask.turn = turn.id AND ask.state = 'open'
+        WHERE turn.state = 'open' AND session.parent IS NOT NULL
+    """
+    async for _ in attempts():
+        (row,) = await harness.database.rows(query)
+        started = len(await harness.client.sessions.ids()) == len(names) + 1
+        if started and row["working"] == row["asking"] > 0:
+            return
 
 
 async def test_a_compaction_is_counted_and_held_up_by_no_limit(open_harness: Open) -> None:

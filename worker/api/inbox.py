@@ -18,7 +18,8 @@ class InboxEntry(Value):
 
     `name`: its short one. `path`: the agents from the top session's down to the asking one. `savable`: the patterns
     that "always" would save. `reasons` complete "because …". `builds_on`: the names of the open asks of the edits of
-    its answer that it comes after.
+    its answer that it comes after. `also_waiting`: the titles of the other sessions that wait at the same
+    limit: the answer counts for all.
     """
 
     id: AskId
@@ -41,6 +42,7 @@ class InboxEntry(Value):
     savable: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
     builds_on: tuple[str, ...] = ()
+    also_waiting: tuple[str, ...] = ()
 
 
 class SuspendedSession(Value):

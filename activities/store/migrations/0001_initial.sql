@@ -466,7 +466,18 @@ CREATE INDEX ask_unnotified ON ask (asked_at) WHERE state = 'open' AND notified_
 CREATE INDEX ask_open_session ON ask (session) WHERE state = 'open';
 CREATE INDEX ask_turn ON ask (turn);
 CREATE INDEX ask_by_grant ON ask (by_grant) WHERE by_grant IS NOT NULL;
-CREATE INDEX ask_at_limit ON ask (budget) WHERE state = 'open' AND budget IS NOT NULL;
+CREATE INDEX ask_at_limit ON ask (budget) WHERE budget IS NOT NULL;
+
+-- Whether a person is asked by another one, among sessions or anywhere: an earlier ask at the same limit that is open, or
+-- one that was answered since this one was raised, as its turn is about to learn.
+CREATE FUNCTION is_asked_by_another(waiting ask, among text[]) RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT EXISTS (
+        SELECT FROM holdfast.ask other
+        WHERE other.budget = waiting.budget AND (among IS NULL OR other.session = ANY(among))
+          AND (other.state = 'open' AND other.id < waiting.id
+               OR other.state = 'answered' AND other.settled_at >= waiting.asked_at AND other.id <> waiting.id)
+    )
+$$;
 
 CREATE TABLE budget (                               -- what may be used, and has been
     id           text PRIMARY KEY,                  -- of its turn or session, or as counting_budgets names it

@@ -16,6 +16,14 @@ SELECT a.*, coalesce(a.lapses_at <= now(), false) AS lapsed, e.canonical AS answ
 FROM ask a LEFT JOIN event e ON e.session = a.session AND e.seq = a.answer_seq
 WHERE a.turn = %(turn)s AND a.call IS NULL ORDER BY a.asked_at DESC, a.id DESC LIMIT 1 FOR UPDATE OF a
 
+-- name: answered_at_limit
+-- The newest answer at a limit since a turn began, in any session; with its event.
+SELECT a.*, e.canonical AS answer FROM ask a JOIN turn t ON t.id = %(turn)s
+JOIN event e ON e.session = a.session AND e.seq = a.answer_seq
+WHERE a.budget = %(budget)s AND a.state = 'answered' AND a.settled_at > t.opened_at
+  AND (a.lapses_at IS NULL OR a.lapses_at > now())
+ORDER BY a.settled_at DESC LIMIT 1
+
 -- name: open_of_session
 -- Lock the open asks of a session.
 SELECT * FROM ask WHERE session = %(session)s AND state = 'open' ORDER BY asked_at, id FOR UPDATE
@@ -65,7 +73,8 @@ UPDATE ask SET state = 'closed', reason = %(reason)s, reply = NULL, by_grant = N
 WHERE id = %(ask)s
 
 -- name: inbox
--- Open asks, or one ask by id or name in any state, of all sessions or of one tree; with the agents from the top session down.
+-- Open asks, one for all that wait at a limit, of all sessions or of one tree; or one ask by id or name in any state.
+-- With the agents from the top session down, and the titles of the others that wait at the limit.
 WITH RECURSIVE tree AS (
     SELECT id FROM session WHERE id = %(session)s
     UNION ALL
@@ -77,6 +86,8 @@ SELECT a.id, a.name, a.session, a.call, a.kind, a.body, a.digest, a.asked_at, a.
        ARRAY(SELECT b.name FROM call e JOIN ask b ON b.call = e.id AND b.state = 'open'
              WHERE e.turn = c.turn AND e.step = c.step AND e.position = ANY (c.waits_for)
                AND e.recovery = 'reconcilable' AND c.recovery = e.recovery ORDER BY e.position) AS builds_on,
+       ARRAY(SELECT os.title FROM ask o JOIN session os ON os.id = o.session
+             WHERE o.budget = a.budget AND o.state = 'open' AND o.id <> a.id ORDER BY o.id) AS also_waiting,
        s.title, s.directory, s.agent, t.turn_config,
        CASE WHEN s.parent IS NULL THEN ARRAY[s.agent] ELSE (
            WITH RECURSIVE line AS (
@@ -87,10 +98,12 @@ SELECT a.id, a.name, a.session, a.call, a.kind, a.body, a.digest, a.asked_at, a.
            ) SELECT array_agg(agent ORDER BY above DESC) FROM line
        ) END AS path
 FROM ask a LEFT JOIN call c ON c.id = a.call JOIN session s ON s.id = a.session JOIN turn t ON t.id = a.turn
-WHERE (a.state = 'open' AND %(ask)s::text IS NULL OR a.id = %(ask)s OR a.name = %(ask)s)
+WHERE (a.state = 'open' AND %(ask)s::text IS NULL
+       AND NOT is_asked_by_another(a, CASE WHEN %(session)s::text IS NOT NULL THEN ARRAY(SELECT id FROM tree) END)
+       OR a.id = %(ask)s OR a.name = %(ask)s)
   AND (%(session)s::text IS NULL OR a.session IN (SELECT id FROM tree))
 ORDER BY a.id LIMIT %(limit)s
 
 -- name: open_ids
--- All open asks, the oldest first.
-SELECT id FROM ask WHERE state = 'open' ORDER BY id
+-- All open asks, the oldest first; one for all that wait at a limit.
+SELECT id FROM ask WHERE state = 'open' AND NOT is_asked_by_another(ask, NULL) ORDER BY id

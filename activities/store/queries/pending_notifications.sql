@@ -2,7 +2,7 @@
 -- Take open asks that the person's command has not been run for.
 UPDATE ask a SET notified_at = now() FROM session s
 WHERE s.id = a.session AND a.id IN (
-    SELECT id FROM ask WHERE state = 'open' AND notified_at IS NULL
+    SELECT id FROM ask WHERE state = 'open' AND notified_at IS NULL AND NOT is_asked_by_another(ask, NULL)
     ORDER BY asked_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
 )
 RETURNING a.id AS ask, a.name, a.session, s.title, s.directory,

@@ -20,6 +20,7 @@ from workflows.domain.questions import Question, QuestionRequest
 
 _RESERVED_ROWS: Final = 13  # rows for the headline, notes, answers and the typed line
 _MIN_LINES: Final = 6  # lines of an effect on the lowest terminal
+_OTHERS: Final = 5  # sessions that are named of those that wait at a limit
 _COUNTED: Final = 1000  # files: counting stops there
 
 
@@ -54,7 +55,15 @@ def _preview_questions(entry: InboxEntry, questions: tuple[Question, ...], colum
     asked = "a question" if len(questions) == 1 else pluralize(len(questions), "question")
     headline = _heading_rows(entry, f"{one_line(entry.agent)} has {asked} for you", columns)
     rows = (row for question in questions for row in question_rows(question, columns))
-    return AskPreview(lines=(*headline, *rows))
+    others = (row for note in _others(entry) for row in wrap_text(note, columns, 2))
+    return AskPreview(lines=(*headline, *rows, *others))
+
+
+def _others(entry: InboxEntry) -> Iterator[str]:
+    if entry.also_waiting:
+        named = [one_line(title, 60) for title in entry.also_waiting[:_OTHERS]]
+        more = [f"{len(entry.also_waiting) - _OTHERS} more"] if len(entry.also_waiting) > _OTHERS else []
+        yield f"  The answer counts for all that wait at this limit, also for: {', '.join((*named, *more))}."
 
 
 def _heading_rows(entry: InboxEntry, text: str, columns: int | None) -> Iterator[Row]:

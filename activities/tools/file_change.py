@@ -28,6 +28,7 @@ from workflows.domain.file_changes import FileChanged
 from workflows.domain.permissions import permission_keys
 
 MAX_FILE_BYTES: Final = 32 * 1024 * 1024  # bytes of a file for edit and write: they compare it whole
+_UNCHANGED: Final = "Nothing was written: the file has exactly this content already."
 _MAX_SHORT_CHARS: Final = 8 * 1024  # characters of arguments, and
 _MAX_SMALL_BYTES: Final = 64 * 1024  # bytes of a file: diffed within milliseconds
 
@@ -112,8 +113,11 @@ class FileChangeTool(BuiltInTool[P]):
             raise ToolError(
                 f"{plan.targets[0].path!r} has changed in the meantime; nothing was written. Read it again."
             )
-        change = Replacement(preview.located.path, preview.target.before, preview.after, context.call, context.attempt)
-        await replace_file(change, context.fence)
+        if preview.target.before != preview.target.after:
+            change = Replacement(
+                preview.located.path, preview.target.before, preview.after, context.call, context.attempt
+            )
+            await replace_file(change, context.fence)
         return self._output(plan, context.workspace)
 
     async def recover(self, params: P, claimed: Plan, context: ToolContext) -> Output:
@@ -173,6 +177,7 @@ class FileChangeTool(BuiltInTool[P]):
 
     def _output(self, plan: Plan, workspace: Workspace) -> Output:
         target, patch = plan.targets[0], _planned_diff(plan)
+        is_change = target.before != target.after
         additions, deletions = diff.count_changes(patch)
         filediff: dict[str, JsonValue] = {
             "file": target.path,
@@ -182,7 +187,7 @@ class FileChangeTool(BuiltInTool[P]):
         }
         return Output(
             title=workspace.title(Path(target.path)),
-            output=f"{self.success_message} {plan.note}".rstrip(),
+            output=f"{self.success_message if is_change else _UNCHANGED} {plan.note}".rstrip(),
             metadata={
                 "diff": patch,
                 "filediff": filediff,
@@ -190,7 +195,7 @@ class FileChangeTool(BuiltInTool[P]):
                 "filepath": target.path,
                 "exists": target.before is not None,
             },
-            changes=(FileChanged(file=target.path, additions=additions, deletions=deletions),),
+            changes=(FileChanged(file=target.path, additions=additions, deletions=deletions),) * is_change,
         )
 
 

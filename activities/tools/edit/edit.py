@@ -53,6 +53,12 @@ def _edit_content(params: EditParams, text: TextFile) -> tuple[bytes, str]:
     file = text.content if old in text.content or old == unescape_reminders(old) else ""
     old, new = unescape_reminders(old, file), unescape_reminders(new, file)
     content, note = substitute(text.content, old, new, replace_all=params.replace_all)
+    if content == text.content:
+        ending = "CRLF" if text.line_ending == "\r\n" else "LF"
+        raise ToolError(
+            "No changes to apply: the passage reads like newString already, line ends apart. An edit keeps those of "
+            f"the file ({ending}): change them with write or bash."
+        )
     return TextFile(content, text.has_bom).encode(), note
 
 

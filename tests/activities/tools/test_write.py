@@ -57,3 +57,12 @@ async def test_a_reminder_tag_is_written_as_the_model_has_been_shown_it(
 async def test_what_utf8_cannot_hold_is_refused(workspace: Workspace) -> None:
     with pytest.raises(ToolError, match="lone surrogate"):
         await written(workspace, "new.txt", "\ud800")
+
+
+async def test_content_that_the_file_has_already_is_not_written_and_that_is_said(workspace: Workspace) -> None:
+    file = workspace.directory / "a.txt"
+    file.write_text("hi\r\n")
+    before = file.stat()
+    output = await written(workspace, "a.txt", "hi\r\n")
+    assert output.output == "Nothing was written: the file has exactly this content already."
+    assert (output.changes, file.stat().st_ino) == ((), before.st_ino)

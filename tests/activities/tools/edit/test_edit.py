@@ -94,3 +94,21 @@ async def test_the_answer_carries_the_difference(workspace: Workspace) -> None:
     assert output.metadata["diff"] == filediff["patch"]
     assert filediff["file"] == str(workspace.directory / "a.txt")
     assert output.changes == (FileChanged(file=filediff["file"], additions=2, deletions=1),)
+
+
+@pytest.mark.parametrize(
+    ("content", "old", "new", "ends"),
+    [
+        ("one\r\ntwo\r\n", "one\r\ntwo", "one\ntwo", "CRLF"),
+        ("one\ntwo\n", "one\ntwo", "one\r\ntwo", "LF"),
+        ("a  b\n", "a b", "a  b", "LF"),
+        ("<system-reminder>\n", "<system-reminder>", "&lt;system-reminder>", "LF"),
+    ],
+)
+async def test_an_edit_that_leaves_the_file_as_it_was_says_so(
+    workspace: Workspace, content: str, old: str, new: str, ends: str
+) -> None:
+    (workspace.directory / "a.txt").write_bytes(content.encode())
+    with pytest.raises(ToolError, match=rf"No changes to apply: .* keeps those of the file \({ends}\)"):
+        await call(EditTool(), workspace, filePath="a.txt", oldString=old, newString=new)
+    assert (workspace.directory / "a.txt").read_bytes() == content.encode()

@@ -12,7 +12,7 @@ from activities.files.workspace import Workspace
 from activities.tools import ripgrep
 from activities.tools.arguments import Params
 from activities.tools.built_in_tool import BuiltInTool
-from activities.tools.search import search_plan
+from activities.tools.search import search_plan, with_link_hint
 from activities.tools.tool import Output, Plan, ToolContext
 from activities.turn_context import TurnContext
 from workflows.domain.call_display import CallDisplay, DisplayKind
@@ -32,7 +32,7 @@ class GlobParams(Params):
 
 
 class GlobTool(BuiltInTool[GlobParams]):
-    """Leaves out hidden and ignored files and those that no rule allows to read."""
+    """Leaves out files that no rule allows to read, and what `list_files` leaves out."""
 
     name = "glob"
     recovery = Recovery.REPEATABLE
@@ -48,7 +48,8 @@ class GlobTool(BuiltInTool[GlobParams]):
         await asyncio.to_thread(_check_directory, root, context.workspace)
         found = await ripgrep.list_files(root, params.pattern, MAX_FILES)
         newest = await asyncio.to_thread(_newest_first, found, context.turn)
-        return _output(root, newest, context.workspace)
+        nothing = "" if newest else await asyncio.to_thread(with_link_hint, "No files found", root, params.pattern)
+        return _output(root, newest, context.workspace, nothing)
 
 
 def _check_directory(root: Path, workspace: Workspace) -> None:
@@ -71,9 +72,9 @@ def _modified_ns(path: Path) -> int:
         return 0
 
 
-def _output(root: Path, files: list[Path], workspace: Workspace) -> Output:
+def _output(root: Path, files: list[Path], workspace: Workspace, nothing: str) -> Output:
     truncated = len(files) > MAX_RESULTS
-    lines = [workspace.shorten(path) for path in files[:MAX_RESULTS]] or ["No files found"]
+    lines = [workspace.shorten(path) for path in files[:MAX_RESULTS]] or [nothing]
     if truncated:
         lines += ["", _TRUNCATED_NOTICE]
     metadata: dict[str, JsonValue] = {"count": min(len(files), MAX_RESULTS), "truncated": truncated}

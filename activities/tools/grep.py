@@ -14,7 +14,7 @@ from activities.tools import ripgrep
 from activities.tools.arguments import Params
 from activities.tools.built_in_tool import BuiltInTool
 from activities.tools.ripgrep import Match
-from activities.tools.search import search_plan
+from activities.tools.search import search_plan, with_link_hint
 from activities.tools.tool import Output, Plan, ToolContext
 from activities.turn_context import TurnContext
 from workflows.domain.call_display import CallDisplay, DisplayKind
@@ -64,6 +64,8 @@ class GrepTool(BuiltInTool[GrepParams]):
             is_file = located.kind is PathKind.FILE
             searched = 1 if is_file else await ripgrep.count_files(where, params.include, is_shown, _MAX_COUNTED)
             text = _explain_nothing(workspace.shorten(where), params.include, searched)
+            if params.include and not searched:
+                text = await asyncio.to_thread(with_link_hint, text, where, params.include)
         metadata: dict[str, JsonValue] = {"matches": len(shown), "truncated": truncated}
         return Output(title=params.pattern, output=text, metadata=metadata, truncated=truncated)
 

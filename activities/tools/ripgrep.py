@@ -30,10 +30,11 @@ _SEARCH_OPTIONS: Final = (
     "--line-number",
     "--no-heading",
     "--hidden",
-    "--glob=!.git",
     "--sort=path",
     "--crlf",
 )
+_NO_REPOSITORY: Final = tuple(f"--glob=!{name}" for name in (".git", ".hg", ".svn", ".jj"))  # of globs, the last wins
+_FIT_ALL: Final = ("*", "**", "**/*")  # a glob overrides what git ignores: these would list all dependencies
 _COLUMN_OPTIONS: Final = (f"--max-columns={4 * (LINE_LIMIT + 2)}", "--max-columns-preview")  # bytes: more than is given
 _BINARY_FILE_NOTICE: Final = re.compile(
     rb'.*: (WARNING: stopped searching binary|binary) file .*\(found "\\0" byte around .*\)'
@@ -50,11 +51,18 @@ class Match:
 
 
 async def list_files(root: Path, pattern: str, limit: int, *, timeout: float = _TIMEOUT) -> list[Path]:
-    """Up to `limit` files below a real directory that match a gitignore-style pattern, unordered, without hidden and
-    ignored ones; follows no links. Raises ToolError, also after `timeout` seconds."""
+    """Up to `limit` files below a real directory that match a gitignore-style pattern, unordered. Hidden and ignored
+    ones are found by a pattern that fits their names and those of their folders; by one that fits all names, ignored
+    ones only where there are no others. None of a repository's own; follows no links. Raises ToolError, also after
+    `timeout` seconds."""
+    found = await _list(root, "--hidden", limit, timeout) if pattern in _FIT_ALL else []
+    return found or await _list(root, f"--glob={pattern}", limit, timeout)
+
+
+async def _list(root: Path, option: str, limit: int, timeout: float) -> list[Path]:
     found: list[Path] = []
     with open_directory(root) as descriptor:
-        arguments = (*_COMMON_OPTIONS, "--files", f"--glob={pattern}", "./")
+        arguments = (*_COMMON_OPTIONS, "--files", option, *_NO_REPOSITORY, "./")
         async with _run(arguments, descriptor_path(descriptor, root), timeout=timeout) as process:
             async for name in _read_records(process, b"\0"):
                 found.append(root / _decode_name(name))
@@ -94,8 +102,9 @@ async def count_files(where: Path, include: str | None, is_shown: Callable[[Path
 async def _open_search(where: Path, options: Sequence[str], include: str | None) -> AsyncIterator[Process]:
     """Opens what was checked: a name looked up again could lead elsewhere."""
     arguments = [*_COMMON_OPTIONS, *_SEARCH_OPTIONS, f"--max-filesize={MAX_FILE_BYTES}", *options]
-    if include:
+    if include and include not in _FIT_ALL:
         arguments.append(f"--glob={include}")
+    arguments += _NO_REPOSITORY
     if await asyncio.to_thread(where.is_file):
         with open_file(where) as file:
             if os.fstat(file.fileno()).st_size > MAX_FILE_BYTES:

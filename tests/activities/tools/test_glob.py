@@ -51,3 +51,47 @@ async def test_a_directory_outside_is_asked_for(workspace: Workspace) -> None:
     plan = await GlobTool().plan(GlobParams(pattern="*", path=".."), TurnContext(workspace))
     assert [request.permission for request in plan.requests] == ["external_directory", "glob"]
     assert plan.requests[1].metadata == {"pattern": "*", "path": ".."}
+
+
+@pytest.mark.parametrize("pattern", ["*", "**", "**/*"])
+async def test_a_pattern_that_fits_all_finds_hidden_files_but_none_of_a_repository_or_ignored(
+    workspace: Workspace, pattern: str
+) -> None:
+    for name in (".git/objects/a.py", ".hg/b.py", "sub/.git", "node_modules/c.py", ".hidden/d.py", "e.py"):
+        (workspace.directory / name).parent.mkdir(parents=True, exist_ok=True)
+        (workspace.directory / name).touch()
+    (workspace.directory / ".gitignore").write_text("node_modules\n")
+    output = await call(GlobTool(), workspace, pattern=pattern)
+    assert set(output.output.split("\n")) == {".gitignore", ".hidden/d.py", "e.py"}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "found"),
+    [
+        ("*", "build", "build/a.log"),
+        ("*.log", "build", "build/a.log"),
+        ("*.log", None, "b.log\nbuild/a.log"),
+        (".git*", None, ".gitignore"),
+        ("*", ".git", ".git/config"),
+    ],
+)
+async def test_ignored_files_and_repositories_are_found_by_their_names(
+    workspace: Workspace, pattern: str, path: str | None, found: str
+) -> None:
+    for name in ("build/a.log", "b.log", ".git/config"):
+        (workspace.directory / name).parent.mkdir(exist_ok=True)
+        (workspace.directory / name).touch()
+    (workspace.directory / ".gitignore").write_text("build/*\n*.log\n")
+    assert (await call(GlobTool(), workspace, pattern=pattern, path=path)).output == found
+
+
+async def test_an_empty_path_is_none(workspace: Workspace) -> None:
+    (workspace.directory / "a.py").touch()
+    assert (await call(GlobTool(), workspace, pattern="*.py", path="")).output == "a.py"
+
+
+async def test_nothing_found_names_a_link_in_the_pattern(workspace: Workspace) -> None:
+    (workspace.directory.parent / "elsewhere").mkdir()
+    (workspace.directory / "dl").symlink_to("../elsewhere")
+    output = await call(GlobTool(), workspace, pattern="dl/*")
+    assert output.output == "No files found. 'dl' is a link, and a search follows none: give it as `path`."

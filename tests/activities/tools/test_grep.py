@@ -27,7 +27,9 @@ async def test_matches_are_grouped_by_file_in_order(workspace: Workspace) -> Non
 async def test_hidden_files_are_searched_and_the_repository_is_not(workspace: Workspace) -> None:
     (workspace.directory / ".hidden").write_text("needle\n")
     (workspace.directory / ".git/config").write_text("needle\n")
-    assert "Found 1 matches" in (await call(GrepTool(), workspace, pattern="needle")).output
+    for include in (None, "*", "**/*", "{.hidden,config}"):
+        output = await call(GrepTool(), workspace, pattern="needle", include=include)
+        assert output.output == "Found 1 matches\n.hidden:\n  Line 1: needle"
 
 
 async def test_line_endings_and_other_encodings_do_not_hide_a_match(workspace: Workspace) -> None:
@@ -103,6 +105,13 @@ async def test_an_empty_result_says_why(workspace: Workspace, arguments: dict[st
         (workspace.directory / name).parent.mkdir(parents=True, exist_ok=True)
         (workspace.directory / name).touch()
     assert (await call(GrepTool(), workspace, pattern="needle", **arguments)).output == said
+
+
+async def test_an_empty_result_names_a_link_in_include(workspace: Workspace) -> None:
+    (workspace.directory.parent / "elsewhere").mkdir()
+    (workspace.directory / "dl").symlink_to("../elsewhere")
+    output = await call(GrepTool(), workspace, pattern="needle", path="", include="dl/*")
+    assert output.output.endswith(" 'dl' is a link, and a search follows none: give it as `path`.")
 
 
 async def test_a_file_outside_keeps_its_whole_path(workspace: Workspace) -> None:

@@ -21,7 +21,7 @@ from activities.calls.subagent import CallSubagent, Deliver
 from activities.fault_limit import EXPECTED_ERRORS
 from activities.project.project_loader import ProjectLoader
 from activities.shell.environment import tool_environment
-from activities.store import asks, attached_instructions, calls, deltas, turn_calls
+from activities.store import asks, attached_instructions, calls, deltas, seen_files, turn_calls
 from activities.store.calls import CallRow, PreparedCall
 from activities.store.database import Database
 from activities.store.deltas import Watchers
@@ -66,7 +66,7 @@ class CallEffect:
         """The arguments as the tool parsed them. Raises ToolError if they do not fit."""
         return self.tool.parse(self.call.arguments)
 
-    async def plan(self, before: Sequence[CallRow] = ()) -> Plan | ToolError:
+    async def plan(self, database: Database, before: Sequence[CallRow] = ()) -> Plan | ToolError:
         """What the call would do now, or why it cannot; an edit after those `before` it that are still to be made."""
         try:
             earlier = [
@@ -75,14 +75,17 @@ class CallEffect:
                 if isinstance(tool := self.tools.get(row.tool), FileChangeTool) and row.plan and row.plan.file_key
             ]
             turn, planner = self.context.turn, self.planner
-            return await plan_call(self.tool, self.params, self.call.arguments, turn, planner, earlier=earlier)
+            plan = await plan_call(self.tool, self.params, self.call.arguments, turn, planner, earlier=earlier)
+            if self.tool.replaces_files and not before:
+                await seen_files.require_seen(database, self.call.session, plan.targets)
+            return plan
         except ToolError as error:
             return error
 
     async def claim(self, database: Database, request: RunRequest, fence: Fence) -> Claimed | CallResult:
         """Plans again on each try: files may change while the database is away."""
         before = await turn_calls.open_before(database, self.call) if request.only_plans else ()
-        plan = await self.plan(before) if self.call.state is CallState.PREPARED else None
+        plan = await self.plan(database, before) if self.call.state is CallState.PREPARED else None
         claim = CallClaim(request, fence, self.machine, plan)
         journal = partial(session_journal, database, request.session, WORKER, epoch=request.epoch)
         version = self.prepared.version if self.prepared else None

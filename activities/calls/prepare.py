@@ -4,6 +4,7 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
 
@@ -12,14 +13,16 @@ from pydantic import JsonValue
 from activities.calls.plan_call import plan_call
 from activities.calls.planner.planner import Planner
 from activities.new_ids import new_id
+from activities.store import seen_files
 from activities.store.calls import CallRow
+from activities.store.statements import RowReader
 from activities.tools.file_change import EarlierEdit, FileChangeTool
 from activities.tools.invalid import INVALID
 from activities.tools.tool import Tool
 from activities.tools.toolset import Toolset
 from activities.turn_context import TurnContext
 from workflows.domain.effects import Plan, input_digest
-from workflows.domain.errors import ToolError
+from workflows.domain.errors import ToolError, Unavailable
 from workflows.domain.ids import MessageId, PartId, Prefix
 from workflows.domain.messages import RequestedCall
 from workflows.domain.permissions.loop_guard import Recent, loop_digest
@@ -42,6 +45,7 @@ class CallPreparer:
     recent: Recent = ()
     mentions: Mapping[str, MessageId] = field(default_factory=dict)  # names in the newest prompts
     offered: Sequence[str] = ()  # the tools that the model was offered
+    reader: RowReader | None = None  # of what the session has seen of files
     edits: list[EarlierEdit] = field(default_factory=list)  # of the answer, so far
 
     async def prepare(self, position: int, requested: RequestedCall, cut: bool = False) -> CallRow:
@@ -95,6 +99,9 @@ class CallPreparer:
         try:
             params = tool.parse(arguments)
             plan = await plan_call(tool, params, arguments, self.turn, self.planner, earlier=tuple(self.edits))
+            if tool.replaces_files and self.reader and all(each.path != plan.file_key for each in self.edits):
+                with suppress(Unavailable):  # the claim looks again
+                    await seen_files.require_seen(self.reader, self.request.session, plan.targets)
         except ToolError:
             return None
         if isinstance(tool, FileChangeTool) and plan.file_key is not None:

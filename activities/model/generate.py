@@ -141,12 +141,12 @@ class Model:
             limit = await reserve_step(attempt, model, view, request)
             if limit is not None:
                 return limit
-            config, agent = view.turn_config, attempt.turn_status.agent
+            config, agent, database = view.turn_config, attempt.turn_status.agent, self.attempts.database
             context = self.loader.turn_context(config)
             mentions = newest_mentions(view.transcript, request.turn)
             offered, message = tuple(tool.name for tool in begun.question.tools), attempt.generation.message
             preparer = CallPreparer(
-                request, message, begun.toolset, context, self.planner, view.recent, mentions, offered
+                request, message, begun.toolset, context, self.planner, view.recent, mentions, offered, database
             )
             answer = await self.answers.get(attempt, model, begun.question, agent, preparer.prepare)
             body, settings = answer.body.model_copy(update={"prefix": begun.prefix}), config.config.compaction

@@ -52,6 +52,7 @@ TABLES: Final = {
     "pruning": _BY_SESSION,
     "file_change": _BY_SESSION,
     "attached_instruction": _BY_SESSION,
+    "seen_file": _BY_SESSION,
     "task": _BY_SESSION,
     "wait": _BY_SESSION,
     "grant_": _BY_SESSION,

@@ -9,7 +9,7 @@ from typing import Any, Final
 from psycopg.types.json import Json
 from pydantic import JsonValue
 
-from activities.store import deltas
+from activities.store import deltas, seen_files
 from activities.store.database import Database, dumps
 from activities.store.journal import WORKER, Journal, SessionVersion, seal, session_journal, write_optimistically
 from activities.store.queries import Queries
@@ -232,6 +232,7 @@ def settle(journal: Journal, call: CallRow, state: CallState, outcome: Outcome) 
     sealed = seal(outcome.model_dump(mode="json"))
     journal.write(_QUERIES.settle, call=call.id, state=state, outcome=sealed.content, salt=sealed.salt)
     journal.record(CallFinished(call=call.id, state=state, seal=sealed.seal, digest=call.digest))
+    seen_files.store(journal, call.id, outcome.versions)
     for change in outcome.changes:
         match change:
             case TodosReplaced():

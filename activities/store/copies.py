@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 from psycopg.types.json import Json
 from pydantic import JsonValue
 
-from activities.store import attached_instructions, model_answers
+from activities.store import attached_instructions, model_answers, seen_files
 from activities.store.journal import Journal, seal
 from activities.store.queries import Queries
 from activities.store.statements import RowReader, Statements
@@ -178,6 +178,7 @@ def _write_call(journal: Journal, answer: CopiedAnswer, call: CopiedCall) -> lis
         outcome_salt=outcome.salt,
         **row,
     )
+    seen_files.store(journal, call.id, call.outcome.versions)
     if call.state is CallState.DONE:
         attached_instructions.copy(journal, call.id, call.outcome.metadata.get("loaded"))
     return [

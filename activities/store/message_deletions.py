@@ -88,6 +88,7 @@ async def _erase_answer(journal: Journal, message: MessageId, calls: tuple[PartI
     journal.write(_QUERIES.erase_calls, calls=list(calls), outcome=dumps(outcome.model_dump(mode="json")))
     journal.write(_QUERIES.delete_file_changes, calls=list(calls))
     journal.write(_QUERIES.delete_attached, calls=list(calls))
+    journal.write(_QUERIES.delete_seen, calls=list(calls))
     journal.write(_QUERIES.delete_waits, calls=list(calls))
     journal.write(_QUERIES.remove_files, calls=list(calls))
 

@@ -24,7 +24,7 @@ from activities.tools.tool import Output, Plan, ToolContext
 from activities.turn_context import TurnContext
 from workflows.domain.effects import Effect, Recovery, Target
 from workflows.domain.errors import OutcomeUnknown, ToolError
-from workflows.domain.file_changes import FileChanged
+from workflows.domain.file_changes import FileChanged, FileVersion
 from workflows.domain.permissions import permission_keys
 
 MAX_FILE_BYTES: Final = 32 * 1024 * 1024  # bytes of a file for edit and write: they compare it whole
@@ -177,7 +177,7 @@ class FileChangeTool(BuiltInTool[P]):
 
     def _output(self, plan: Plan, workspace: Workspace) -> Output:
         target, patch = plan.targets[0], _planned_diff(plan)
-        is_change = target.before != target.after
+        is_change, replaced = target.before != target.after, None if self.replaces_files else target.before
         additions, deletions = diff.count_changes(patch)
         filediff: dict[str, JsonValue] = {
             "file": target.path,
@@ -195,6 +195,7 @@ class FileChangeTool(BuiltInTool[P]):
                 "filepath": target.path,
                 "exists": target.before is not None,
             },
+            versions=(FileVersion(file=target.path, digest=cast(str, target.after), replaced=replaced),),
             changes=(FileChanged(file=target.path, additions=additions, deletions=deletions),) * is_change,
         )
 

@@ -2,6 +2,9 @@
 
 import asyncio
 import base64
+import hashlib
+import os
+from io import BufferedReader
 from pathlib import Path
 from typing import Final
 
@@ -17,12 +20,14 @@ from activities.files.safe_open import open_file
 from activities.files.workspace import Workspace
 from activities.tools.arguments import Params
 from activities.tools.built_in_tool import BuiltInTool
+from activities.tools.file_change import MAX_FILE_BYTES
 from activities.tools.nested_instructions import attach_instructions
 from activities.tools.tool import Output, Plan, ToolContext
 from activities.turn_context import TurnContext
 from workflows.domain.call_display import CallDisplay, DisplayKind
 from workflows.domain.effects import Effect, Recovery, Target
 from workflows.domain.errors import ToolError
+from workflows.domain.file_changes import FileVersion
 
 DEFAULT_LIMIT: Final = 2000  # lines or entries without a limit (opencode.md 7.2)
 MAX_ATTACHMENT_BYTES: Final = 10 * 1024 * 1024  # bytes of an image or PDF
@@ -80,7 +85,16 @@ def _read(path: Path, params: ReadParams, turn: TurnContext) -> Output:
             return _attachment(path, file.read(MAX_ATTACHMENT_BYTES + 1), media, workspace)
         if is_binary(head, path):
             raise ToolError(f"Cannot read binary file: {path}")
-        return _text(path, read_window(file, params.first, params.limit, turn.limits.max_bytes), workspace)
+        shown = read_window(file, params.first, params.limit, turn.limits.max_bytes)
+        return _text(path, shown, workspace).model_copy(update={"versions": _versions(path, file)})
+
+
+def _versions(path: Path, file: BufferedReader) -> tuple[FileVersion, ...]:
+    """Of a file that a later call could replace."""
+    if os.fstat(file.fileno()).st_size > MAX_FILE_BYTES:
+        return ()
+    file.seek(0)
+    return (FileVersion(file=str(path), digest=hashlib.file_digest(file, "sha256").hexdigest()),)
 
 
 def _attachment(path: Path, content: bytes, media: str, workspace: Workspace) -> Output:

@@ -16,6 +16,7 @@ from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.effects import Effect, Recovery
 from workflows.domain.effects import Plan as Plan
 from workflows.domain.errors import OutcomeUnknown
+from workflows.domain.file_changes import FileVersion
 from workflows.domain.ids import PartId, SessionId
 from workflows.domain.messages import SessionChange
 from workflows.domain.permissions.requests import PermissionRequest
@@ -32,8 +33,8 @@ P = TypeVar("P")
 
 class Output(Value):
     """`output` is for the model, the rest for people and clients. `reminder_at`: as in `Outcome`. `truncated`: the tool
-    has shortened its output itself; else `activities.calls.output` does. `changes` are stored in the outcome's
-    transaction."""
+    has shortened its output itself; else `activities.calls.output` does. `versions`: of the files that it has shown or
+    left. `changes` are stored in the outcome's transaction."""
 
     title: str
     output: str
@@ -41,6 +42,7 @@ class Output(Value):
     metadata: dict[str, JsonValue] = {}
     truncated: bool = False
     attachments: tuple[dict[str, JsonValue], ...] = ()
+    versions: tuple[FileVersion, ...] = ()
     changes: tuple[SessionChange, ...] = ()
 
 
@@ -165,6 +167,7 @@ class Tool(ABC, Generic[P]):
     machine_bound: bool = True  # to the machine of the claim, which has its files and processes
     display: CallDisplay = CallDisplay()  # how people see its calls
     may_run_unchecked: bool = False  # a person's yes suffices where the call could not be checked
+    replaces_files: bool = False  # as a whole: its session has to have seen what it replaces
     always_offered: bool = False  # whatever the rules say: its calls need no permission
 
     @property

@@ -17,6 +17,7 @@ class WriteTool(FileChangeTool[WriteParams]):
 
     name = "write"
     params = WriteParams
+    replaces_files = True
     display = CallDisplay(kind=DisplayKind.EDIT, verb="write a file", subject="filePath")
     success_message = "Wrote file successfully."
 

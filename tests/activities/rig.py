@@ -182,7 +182,7 @@ class ActivityRig:
         generation = self.generation(self.step)
         request = GenerateRequest(**self.request_fields(), turn=self.turn, step=self.step, generation=generation.id)
         context = TurnContext(self.loader.workspace(str(self.project)))
-        preparer = CallPreparer(request, generation.message, self.tools, context)
+        preparer = CallPreparer(request, generation.message, self.tools, context, reader=self.database)
         parts = [RequestedCall(f"c{place}", name, json.dumps(given)) for place, (name, given) in enumerate(wanted)]
         prepared = [await preparer.prepare(place, part) for place, part in enumerate(parts)]
         await self.store_answer(generation, NewAnswer(body=body, calls=in_order(prepared)))
@@ -290,7 +290,7 @@ class ActivityRig:
     async def plan(self, call: PartId, fence: Fence) -> Plan | ToolError | None:
         """What a prepared call would do now."""
         row = await self.row(call)
-        return await (await self.effect(call, fence)).plan() if row.state is CallState.PREPARED else None
+        return await (await self.effect(call, fence)).plan(self.database) if row.state is CallState.PREPARED else None
 
 
 async def open_rig(database: Database, directory: Path, **more: Any) -> ActivityRig:

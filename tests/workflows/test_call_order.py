@@ -68,6 +68,23 @@ async def test_what_stands_behind_an_edit_sees_it_and_what_stands_before_does_no
     assert drifts(events) == []
 
 
+async def test_a_write_over_an_unseen_change_is_no_question_until_the_file_was_read(open_harness: Open) -> None:
+    read, write = call("read", filePath="a.txt"), call("write", filePath="a.txt", content="mine\n")
+    steps = (answer(read), answer(call("bash", command="echo theirs >> a.txt")), answer(write), answer(read, write))
+    async with open_harness(*steps, DONE) as harness, harness.running_worker():
+        harness.configure(permission={"edit": "ask", "bash": "allow"})
+        harness.file("a.txt", TEXT)
+        session = await harness.start_session("Go.")
+        for number in (1, 2):
+            (ask,) = await harness.wait_for_asks(session, number)
+            await harness.answer(ask)
+        await harness.ended(session)
+        found = await harness.calls(session)
+    assert [each.state for each in found if each.tool == "write"] == [CallState.FAILED, CallState.DONE]
+    assert "has changed since you last read or wrote it" in outputs(found)[2]
+    assert (harness.project / "a.txt").read_text() == "mine\n"
+
+
 async def test_an_edit_is_asked_about_first_and_its_test_runs_after_the_answer(open_harness: Open) -> None:
     calls = (edit("one", "1"), call("bash", command="cat a.txt"), call("bash", command="cat b.txt"))
     async with open_harness(answer(*calls), DONE) as harness, harness.running_worker():

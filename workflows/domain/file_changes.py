@@ -1,4 +1,4 @@
-"""Changes of files, in lines."""
+"""Changes of files, in lines, and what a session has seen of files."""
 
 from typing import Literal
 
@@ -12,6 +12,15 @@ class FileChanged(Value):
     file: str
     additions: int
     deletions: int
+
+
+class FileVersion(Value):
+    """A file as a call has shown or left it: SHA-256 in hex. `replaced`: what the call has found, where it changed a
+    part of it."""
+
+    file: str
+    digest: str
+    replaced: str | None = None
 
 
 class ChangedFiles(Value):

@@ -11,7 +11,7 @@ from urllib.parse import unquote_to_bytes
 from pydantic import Field, JsonValue
 
 from workflows.domain.call_state import CallState as CallState
-from workflows.domain.file_changes import FileChanged
+from workflows.domain.file_changes import FileChanged, FileVersion
 from workflows.domain.ids import GenerationId, MessageId, PartId, SessionId, TurnId
 from workflows.domain.output_format import STRUCTURED_OUTPUT, OutputFormat
 from workflows.domain.reminder_tags import escape_reminders
@@ -38,8 +38,8 @@ SessionChange: TypeAlias = TodosReplaced | SubagentSettled | FileChanged
 
 class Outcome(Value):
     """A settled call's result: `output` for the model, the rest for people. `reminder_at`: where a reminder of ours
-    begins in it, up to its end. `changes` to its session are made in the outcome's transaction and not stored with
-    it."""
+    begins in it, up to its end. `versions`: of files. `changes` to its session are made in the outcome's transaction
+    and not stored with it."""
 
     title: str = ""
     output: str
@@ -47,6 +47,7 @@ class Outcome(Value):
     error: bool = False
     metadata: dict[str, JsonValue] = {}
     attachments: tuple[dict[str, JsonValue], ...] = ()
+    versions: tuple[FileVersion, ...] = Field(default=(), exclude_if=lambda versions: not versions)
     changes: tuple[SessionChange, ...] = Field(default=(), exclude=True)
 
     @property

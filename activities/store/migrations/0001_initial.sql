@@ -375,6 +375,15 @@ CREATE TABLE attached_instruction (                 -- files of instructions tha
 );
 CREATE INDEX attached_instruction_call ON attached_instruction (call);
 
+CREATE TABLE seen_file (                            -- the versions of files that a session has seen last
+    session text NOT NULL REFERENCES session,
+    file    text NOT NULL,                          -- its path, as JSON
+    call    text NOT NULL REFERENCES call,          -- that has shown it, or left it so
+    digest  text NOT NULL,                          -- SHA-256 in hex
+    PRIMARY KEY (session, file)
+);
+CREATE INDEX seen_file_call ON seen_file (call);
+
 CREATE TABLE task (                                 -- a call that a subagent carries out in its own session
     call         text PRIMARY KEY REFERENCES call,
     session      text        NOT NULL REFERENCES session,   -- of the call

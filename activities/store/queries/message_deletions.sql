@@ -77,6 +77,10 @@ DELETE FROM file_change WHERE call = ANY(%(calls)s)
 -- Forget which files of instructions the results of calls have carried.
 DELETE FROM attached_instruction WHERE call = ANY(%(calls)s)
 
+-- name: delete_seen
+-- Forget which versions of files calls have shown or left.
+DELETE FROM seen_file WHERE call = ANY(%(calls)s)
+
 -- name: delete_waits
 -- Delete what calls have waited for, with the texts of pokes.
 WITH deleted AS (DELETE FROM wait WHERE call = ANY(%(calls)s) RETURNING call)

@@ -23,7 +23,7 @@ from workflows.domain.messages import CallState
 async def test_arguments_that_do_not_fit_are_no_plan(rig: ActivityRig) -> None:
     await rig.open_turn()
     call = await rig.called("read", filePath=7)
-    found = await (await rig.effect(call, rig.fence())).plan()
+    found = await (await rig.effect(call, rig.fence())).plan(rig.database)
     assert isinstance(found, ToolError) and "invalid arguments" in str(found)
 
 
@@ -35,7 +35,7 @@ async def test_a_tool_that_has_gone_makes_no_plan_and_leaves_a_claimed_call_unkn
     rig.tools = TOOLS
     effect, row = await rig.effect(call, fence), await rig.row(call)
     ran, stopped = await effect.run(row, recover=False), await effect.stop(row)
-    assert isinstance(await effect.plan(), ToolError) and ran == stopped
+    assert isinstance(await effect.plan(rig.database), ToolError) and ran == stopped
     assert stopped[0] is CallState.UNKNOWN and "There is no tool 'probe' any more." in stopped[1].output
 
 
@@ -45,7 +45,7 @@ async def test_a_call_works_where_its_turn_began_and_follows_no_link_that_is_the
     rig.project.rename(rig.project.with_name("moved"))
     rig.project.symlink_to("/")
     effect = await rig.effect(call, rig.fence())
-    plan = await effect.plan()
+    plan = await effect.plan(rig.database)
     assert effect.context.workspace.directory == project and isinstance(plan, Plan)
     assert "external_directory" in [request.permission for request in plan.requests]
 
@@ -67,7 +67,7 @@ async def test_arguments_are_checked_once(rig: ActivityRig) -> None:
     call = await rig.called("glob", pattern="*")
     rig.tools = {**TOOLS, "glob": Noting()}
     effect = await rig.effect(call, rig.fence())
-    plan = await effect.plan()
+    plan = await effect.plan(rig.database)
     assert isinstance(plan, Plan) and effect.params.pattern == "*" and checked == ["*"]
 
 

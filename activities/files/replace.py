@@ -53,7 +53,7 @@ async def replace_file(change: Replacement, fence: Callable[[], Awaitable[None]]
         await fence()
         await _run_uncancelled(_commit, change)
     except BaseException:
-        await _run_uncancelled(_discard, change)
+        await _run_uncancelled(_discard, change)  # the error on its way says more than one of this
         raise
 
 
@@ -107,5 +107,5 @@ def _commit(change: Replacement) -> None:
 
 
 def _discard(change: Replacement) -> None:
-    with suppress(ToolError, FileNotFoundError), open_directory(change.target.parent) as folder:
+    with suppress(ToolError, OSError), open_directory(change.target.parent) as folder:
         os.unlink(change.temporary, dir_fd=folder)

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 
 LEASE = "lease"  # who runs the command; created before its first instruction, never replaced
 SPOOL = "spool"  # the command's output
@@ -41,7 +42,8 @@ def create_durably(directory: int, name: str, record: Mapping[str, object]) -> b
     except FileExistsError:
         return False
     finally:
-        os.unlink(draft, dir_fd=directory)
+        with suppress(OSError):  # the record is there, or its error says more
+            os.unlink(draft, dir_fd=directory)
     os.fsync(directory)
     return True
 

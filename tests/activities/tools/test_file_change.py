@@ -1,5 +1,8 @@
 """A change of a file is agreed on to the byte, made once, and reconciled after a crash."""
 
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +13,7 @@ from activities.tools.edit.edit import EditParams, EditTool
 from activities.tools.tool import Plan
 from activities.tools.write import WriteParams, WriteTool
 from activities.turn_context import TurnContext
-from tests.activities.tools.tool_calls import make_context
+from tests.activities.tools.tool_calls import call, make_context
 from workflows.domain.errors import OutcomeUnknown, StaleFence, ToolError
 from workflows.domain.permissions.rules import Action, from_config
 
@@ -34,6 +37,18 @@ class Call:
 
 def asked(path: str, old: str = "one", new: str = "two") -> EditParams:
     return EditParams(filePath=path, oldString=old, newString=new)
+
+
+@contextmanager
+def mounted(*arguments: str) -> Iterator[None]:
+    """`mount` with these, of which the last is the place; skips the test where it may not."""
+    tried = subprocess.run(["mount", *arguments], capture_output=True, text=True)
+    if tried.returncode:
+        pytest.skip(f"nothing can be mounted here: {tried.stderr.strip()}")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", arguments[-1]], check=True)
 
 
 @pytest.fixture
@@ -180,6 +195,14 @@ async def test_a_directory_that_may_not_be_written_gets_no_file(unprivileged: Wo
     unprivileged.directory.chmod(0o755)
     assert file.read_text() == "one\n"
     assert not list(unprivileged.directory.glob(".holdfast-*"))
+
+
+async def test_a_file_system_that_takes_no_writes_is_named_as_the_reason(workspace: Workspace) -> None:
+    folder = workspace.directory / "fixed"
+    folder.mkdir()
+    read_only = mounted("-t", "tmpfs", "-o", "ro", "tmpfs", str(folder))
+    with read_only, pytest.raises(ToolError, match="Read-only file system"):
+        await call(WriteTool(), workspace, filePath="fixed/new.txt", content="x")
 
 
 async def test_an_edit_by_a_link_is_judged_and_made_where_it_leads(planned: Call) -> None:

@@ -11,17 +11,18 @@ from typing import Any, ClassVar, Final, NamedTuple, TypeVar, cast
 
 from pydantic import Field, JsonValue
 
-import prompts
 from activities.files import diff, permission_requests
 from activities.files.locate import LocatedPath, PathKind, locate
-from activities.files.replace import Replacement, file_digest, remove_temporaries, replace_file
+from activities.files.replace import BACKUP, CHANGED, Replacement, file_digest, remove_temporaries, replace_file
 from activities.files.safe_open import read_whole
 from activities.files.text_file import decode_lossy
 from activities.files.workspace import Workspace
+from activities.shell.lease import CallDirectory
 from activities.tools.arguments import Params
 from activities.tools.built_in_tool import BuiltInTool
 from activities.tools.tool import Output, Plan, ToolContext
 from activities.turn_context import TurnContext
+from prompts import render_prompt
 from workflows.domain.effects import Effect, Recovery, Target
 from workflows.domain.errors import OutcomeUnknown, ToolError
 from workflows.domain.file_changes import FileChanged, FileVersion
@@ -110,14 +111,15 @@ class FileChangeTool(BuiltInTool[P]):
         if isinstance(preview.after, ToolError):
             raise preview.after
         if preview.target != plan.targets[0]:
-            raise ToolError(
-                f"{plan.targets[0].path!r} has changed in the meantime; nothing was written. Read it again."
-            )
+            raise ToolError(CHANGED.format(path=plan.targets[0].path))
         if preview.target.before != preview.target.after:
-            change = Replacement(
-                preview.located.path, preview.target.before, preview.after, context.call, context.attempt
-            )
-            await replace_file(change, context.fence)
+            found, private = preview.located.path, CallDirectory.of(context.workspace, context.call).path
+            change = Replacement(found, preview.target.before, preview.after, context.call, context.attempt, private)
+            try:
+                await replace_file(change, context.fence)
+            except OSError as error:
+                if await self.stop(params, plan, context) is None:
+                    raise ToolError(f"{str(found)!r} cannot be written: {error.strerror}.") from error
         return self._output(plan, context.workspace)
 
     async def recover(self, params: P, claimed: Plan, context: ToolContext) -> Output:
@@ -134,9 +136,11 @@ class FileChangeTool(BuiltInTool[P]):
             return None
         if now == target.after:
             return self._output(claimed, context.workspace)
-        raise OutcomeUnknown(
-            prompts.render_prompt("tools/change_unknown", path=repr(target.path), diff=_planned_diff(claimed))
-        )
+        backup = CallDirectory.of(context.workspace, context.call).path / BACKUP
+        path, patch = repr(target.path), _planned_diff(claimed)
+        if backup.exists():
+            raise OutcomeUnknown(render_prompt("tools/change_cut", path=path, backup=str(backup), diff=patch))
+        raise OutcomeUnknown(render_prompt("tools/change_unknown", path=path, diff=patch))
 
     def _plan(self, params: P, turn: TurnContext, earlier: Sequence[EarlierEdit]) -> Plan:
         preview, workspace = self._preview(params, turn, earlier), turn.workspace

@@ -20,7 +20,8 @@ async def overtaken() -> None:
 
 
 def change(target: Path, attempt: str = "1-1-1") -> Replacement:
-    return Replacement(target, file_digest(target), b"new", call="prt_1", attempt=attempt)
+    private = target.parent / "calls" / "prt_1"
+    return Replacement(target, file_digest(target), b"new", call="prt_1", attempt=attempt, private=private)
 
 
 def names(folder: Path) -> list[str]:

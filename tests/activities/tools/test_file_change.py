@@ -185,16 +185,81 @@ async def test_a_read_only_file_stays_as_it_is(unprivileged: Workspace) -> None:
         await EditTool().plan(asked("a.txt"), TurnContext(unprivileged))
 
 
-async def test_a_directory_that_may_not_be_written_gets_no_file(unprivileged: Workspace) -> None:
+async def test_a_directory_that_may_not_be_written_gets_no_file_and_keeps_those_with_other_names(
+    unprivileged: Workspace,
+) -> None:
     file = unprivileged.directory / "a.txt"
     file.write_text("one\n")
+    file.with_name("b.txt").hardlink_to(file)
     plan = await EditTool().plan(asked("a.txt"), TurnContext(unprivileged))
     unprivileged.directory.chmod(0o555)
     with pytest.raises(ToolError, match="Permission denied"):
         await EditTool().run(asked("a.txt"), plan, make_context(unprivileged))
+    with pytest.raises(ToolError, match="Permission denied"):
+        await call(WriteTool(), unprivileged, filePath="new.txt", content="x")
     unprivileged.directory.chmod(0o755)
     assert file.read_text() == "one\n"
     assert not list(unprivileged.directory.glob(".holdfast-*"))
+
+
+async def test_an_own_file_in_a_directory_that_may_not_be_written_is_overwritten(unprivileged: Workspace) -> None:
+    file = unprivileged.directory / "a.txt"
+    file.write_text("one one\n")
+    unprivileged.directory.chmod(0o555)
+    output = await call(EditTool(), unprivileged, filePath="a.txt", oldString="one one", newString="two")
+    assert (output.output, file.read_text()) == ("Edit applied successfully.", "two\n")
+    assert not (unprivileged.data / "calls" / "prt_1").exists()
+
+
+async def test_a_mounted_file_is_overwritten(workspace: Workspace) -> None:
+    source, file = workspace.directory / "source.txt", workspace.directory / "a.txt"
+    for each in (source, file):
+        each.write_text("one\n")
+    with mounted("--bind", str(source), str(file)):
+        await call(EditTool(), workspace, filePath="a.txt", oldString="one", newString="one\ntwo")
+        await call(WriteTool(), workspace, filePath="a.txt", content="3")
+        assert file.read_text() == "3"
+    assert (source.read_text(), file.read_text()) == ("3", "one\n")
+    assert sorted(path.name for path in workspace.directory.iterdir()) == [".git", "a.txt", "source.txt"]
+
+
+async def test_a_mounted_file_that_others_change_meanwhile_is_left_alone(workspace: Workspace) -> None:
+    source, file = workspace.directory / "source.txt", workspace.directory / "a.txt"
+    for each in (source, file):
+        each.write_text("one\n")
+
+    async def changed() -> None:
+        source.write_text("theirs\n")
+
+    with mounted("--bind", str(source), str(file)):
+        plan = await EditTool().plan(asked("a.txt"), TurnContext(workspace))
+        with pytest.raises(ToolError, match="changed in the meantime"):
+            await EditTool().run(asked("a.txt"), plan, make_context(workspace, fence=changed))
+    assert source.read_text() == "theirs\n"
+
+
+async def test_a_file_system_that_is_full_keeps_the_old_content(workspace: Workspace) -> None:
+    folder = workspace.directory / "full"
+    folder.mkdir()
+    with mounted("-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)):
+        file = folder / "a.txt"
+        file.write_text("one\n")
+        with mounted("--bind", str(file), str(file)):
+            subprocess.run(["mount", "-o", "remount,bind,ro", str(folder)], check=True)
+            with pytest.raises(ToolError, match="cannot be written: No space left"):
+                await call(WriteTool(), workspace, filePath="full/a.txt", content="x" * 100_000)
+            assert file.read_text() == "one\n"
+            await call(WriteTool(), workspace, filePath="full/a.txt", content="two\n")
+            assert file.read_text() == "two\n"
+
+
+async def test_an_overwriting_that_was_cut_says_where_the_old_content_is(planned: Call) -> None:
+    kept = planned.workspace.data / "calls" / "prt_1" / "before"
+    kept.parent.mkdir(parents=True)
+    kept.write_text("one\n")
+    planned.file.write_text("tw")
+    with pytest.raises(OutcomeUnknown, match=rf"content from before is in {kept}[^$]*\+two"):
+        await EditTool().recover(planned.params, planned.plan, make_context(planned.workspace, attempt="1-1-2"))
 
 
 async def test_a_file_system_that_takes_no_writes_is_named_as_the_reason(workspace: Workspace) -> None:

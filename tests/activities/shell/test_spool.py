@@ -64,6 +64,7 @@ def test_lines_are_numbered_as_in_all_of_it(output: Path, mebibytes: int) -> Non
         ("\x1b[31mred\x1b[0m \x1b[1;38;5;9mbright\x1b[m\n", "red bright\n"),
         ("\x1b]8;;file:///a\x1b\\link\x1b]8;;\x07 \x1b(B\x1b7\x1bP1$r\x1b\\\x1b[?25lend", "link end"),
         ("a\r\nb\r\n", "a\r\nb\r\n"),
+        ("a.txt:\x1b[01;31m\x1b[Kneedle\x1b[m\x1b[K \n", "a.txt:needle \n"),
         ("an open \x1b[ stays\x1b", "an open tays\x1b"),
     ],
 )
@@ -78,6 +79,10 @@ def test_colours_are_not_shown(output: Path, written: str, read: str) -> None:
         (" 1%\r 50%\r\x1b[32m100%\x1b[0m\ndone\n", "100%\ndone\n"),
         (" 1%\r 50%\r", " 50%\r"),
         ("1%\r\r2%\r\n", "2%\r\n"),
+        ("loading...\rdone\n", "doneing...\n"),
+        ("loading...\r\x1b[Kdone\nab\x1b[2K\rc\r\n", "done\nc\r\n"),
+        ("50%\b\b\b100%\n-\b\b\\\b|\n", "100%\n|\n"),
+        ("built 1 of 2\r" + " " * 12 + "\rdone\x1b[0K\n", "done\n"),
     ],
 )
 def test_progress_that_was_written_over_is_left_out_and_that_is_said(output: Path, written: str, read: str) -> None:

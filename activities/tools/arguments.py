@@ -13,21 +13,19 @@ from workflows.domain.errors import ToolError
 
 class Params(BaseModel):
     """Arguments of a tool, strictly typed; unknown keys are ignored (opencode.md 7.1). A text that is the JSON of the
-    right type is taken as that."""
+    right type is taken as that, and 2.0 as the whole number that it is."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
 
     @field_validator("*", mode="wrap")
     @classmethod
     def _decode_text(cls, value: Any, validate: Callable[[Any], Any]) -> Any:
-        try:
+        with suppress(ValidationError):
             return validate(value)
-        except ValidationError:
-            if not isinstance(value, str):
-                raise
-        with suppress(ValueError, TypeError):  # TypeError: half of a character
-            value = from_json(value, allow_inf_nan=False)
-        return validate(value)
+        if isinstance(value, str):
+            with suppress(ValueError, TypeError):  # TypeError: half of a character
+                value = from_json(value, allow_inf_nan=False)
+        return validate(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
 P = TypeVar("P", bound=Params)

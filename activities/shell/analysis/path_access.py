@@ -14,6 +14,7 @@ from activities.shell.analysis.implicit_reads import ImplicitReadFinder
 from activities.shell.analysis.program import Command, Redirect, ShellProgram, Word
 from activities.shell.analysis.repository import find_repository, unsafe_setting
 from activities.shell.analysis.revisions import MAX_COLONS, file_names
+from activities.shell.analysis.special_files import HARMLESS_DEVICES
 from activities.turn_context import TurnContext
 from workflows.domain.errors import TreeTooLarge
 from workflows.domain.permissions.paths import is_outside, may_hold_secrets
@@ -26,11 +27,11 @@ _READERS: Final = frozenset(
     | {"paste", "diff", "cmp", "comm", "tree", "readlink", "realpath", "od", "xxd", "hexdump", "strings", "base64"}
     | {"md5sum", "sha256sum", "cd", "chdir", "pushd", "source", "."}
 )
-_ASKED_BY_OPENCODE: Final = frozenset({"rm", "cp", "mv", "mkdir", "touch", "chmod", "chown", "cat"})  # even /dev/null
+# These may replace a device, or follow an endless one to no end, and OpenCode asks about `cat /dev/null`.
+_UNSAFE_ON_DEVICES: Final = (_WRITES_ALL - {"tee"}) | _WRITES_ALL_BUT_FIRST | _WRITES_LAST | {"find", "cat"}
 _PATH_PROGRAMS: Final = _READERS | _WRITES_ALL | _WRITES_ALL_BUT_FIRST | _WRITES_LAST
 _SPECIAL: Final = re.compile(r"/dev/(?!null$).*|/proc(?:/.*)?")
 _PARTS: Final = 20  # of a path, resolved for one unit of work
-_STREAMS: Final = frozenset({"/dev/stdin", "/dev/stdout", "/dev/stderr"})  # already open in the command
 _PROCESSES: Final = Path("/proc")
 _PREFIXED: Final = re.compile(
     r"(?:(?:--?[A-Za-z][\w-]*=|[\w-]+=|[\w-]+(?=@))[@<]?|-[A-Za-z](?=[./~@])@?|@|file:(?://)?|[^:/]+:)(.+)", re.S
@@ -124,11 +125,11 @@ class _PathCollector:
         self.budget.spend(len(directories))
         for directory in directories:
             for path in self.expander.paths(redirect.target, directory):
-                if str(path) in _STREAMS:
+                if str(path) in HARMLESS_DEVICES:
                     continue
                 if _SPECIAL.fullmatch(os.path.normpath(path)):
                     self.found.special.append(str(path))
-                elif str(path) != "/dev/null":
+                else:
                     self.add_path(path, writes=redirect.writes)
             for name in redirect.target.names if not redirect.writes else ():
                 self.add_name(directory / name)
@@ -140,12 +141,13 @@ class _PathCollector:
             return
         operand = command.name in _PATH_PROGRAMS and not word.text.startswith("-")
         mode = command.name in _WRITES_ALL_BUT_FIRST and word is command.words[1]
-        if word.text in ("/dev/null", *_STREAMS) and command.name not in _ASKED_BY_OPENCODE:
+        behind = _PREFIXED.fullmatch(word.text)
+        named = (word.text, behind[1] if behind else "")
+        if command.name not in _UNSAFE_ON_DEVICES and not HARMLESS_DEVICES.isdisjoint(named):
             return
         for path in self.expander.paths(word, directory):
             if (operand and not mode) or _names_a_path(path, word.text):
                 yield path
-        behind = _PREFIXED.fullmatch(word.text)
         if behind and (writes or _names_a_path(directory / behind[1], behind[1])):
             yield directory / behind[1]
 

@@ -238,9 +238,38 @@ def test_unknown_text_asks_nothing_where_everything_is_allowed(checker: CommandC
     assert checker.verdict(command, checker.defaults(**{"*": "allow"})) is ALLOW
 
 
-@pytest.mark.parametrize("command", ["echo x > /dev/stderr", "ls > /dev/null 2>&1", "date | tee /dev/stderr"])
-def test_the_streams_that_a_command_has_anyway_are_no_devices(checker: CommandChecker, command: str) -> None:
+@pytest.mark.parametrize(
+    "command",
+    [
+        "echo x > /dev/stderr",
+        "ls > /dev/null 2>&1",
+        "date | tee /dev/stderr",
+        "head -c 32 /dev/urandom | base64",
+        "head -c 32 < /dev/random",
+        "dd if=/dev/zero of=a.txt bs=1 count=1",
+        "date | tee /dev/tty > /dev/full",
+        "curl -so/dev/null http://example.test",
+    ],
+)
+def test_streams_and_devices_that_hold_nothing_are_asked_about_by_nobody(checker: CommandChecker, command: str) -> None:
     assert checker.verdict(command, checker.defaults()) is ALLOW
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat /dev/zero",
+        "mv a.txt /dev/zero",
+        "ln -sf a.txt /dev/null",
+        "unlink /dev/null",
+        "shred --remove /dev/full",
+        "find /dev/tty -delete",
+        "head -c 1 /dev/urandom2 /dev/zero/x",
+        "echo x > /dev/tty1",
+    ],
+)
+def test_whatever_could_replace_them_is_asked_about(checker: CommandChecker, command: str) -> None:
+    assert checker.verdict(command, checker.defaults()) is ASK
 
 
 def test_a_joiner_inside_an_emoji_is_seen_and_one_elsewhere_is_not(checker: CommandChecker) -> None:
@@ -278,7 +307,7 @@ def test_a_process_is_asked_about_under_the_name_that_the_command_gives_it(check
         ("git checkout main", {"*": "ask", "git *": "allow"}, "no rule that allows it names 'checkout'"),
         ("git push", {"*": "allow", "git push *": "ask"}, "the rule 'bash: git push *' says ask"),
         ("touch x", "allow", "it may change something, and a rule denies edits"),
-        ("head -c 3 /dev/urandom", {"*": "allow"}, "it cannot be checked, whatever rules allow"),
+        ("head -c 3 /dev/sda", {"*": "allow"}, "it cannot be checked, whatever rules allow"),
     ],
 )
 def test_an_ask_states_its_reason(checker: CommandChecker, command: str, bash: Any, reason: str) -> None:

@@ -44,6 +44,8 @@ def problem(tool: Tool[OddParams] | Tool[ReadParams] | TodoWriteTool, **argument
 
 def test_good_arguments_become_params_and_unknown_keys_are_ignored() -> None:
     assert ReadTool().parse({"filePath": "a.txt", "colour": "red"}) == ReadParams(filePath="a.txt")
+    for whole in (2.0, "2.0"):
+        assert ReadTool().parse({"filePath": "a.txt", "offset": whole}) == ReadParams(filePath="a.txt", offset=2)
 
 
 def test_what_is_wrong_is_told_with_its_place_and_how_to_go_on() -> None:
@@ -73,7 +75,7 @@ def test_expected_and_found_are_named(arguments: dict[str, JsonValue], said: str
         ({"words": "x"}, "Expected array | undefined"),
         ({"ready": "yes"}, "Expected boolean | undefined"),
         ({"table": []}, "Expected object | undefined"),
-        ({"share": 2.0}, "Input should be less than 1, got 2.0"),
+        ({"share": 2.5}, "Input should be less than 1, got 2.5"),
     ],
 )
 def test_other_types_have_their_words_too(arguments: dict[str, JsonValue], said: str) -> None:

@@ -1,5 +1,6 @@
 """A text file as bytes and string: an edit keeps all untouched bytes."""
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -32,7 +33,7 @@ class TextFile:
 
 def require_encodable(argument: str) -> str:
     """The argument; ToolError when it holds a lone surrogate, which UTF-8 cannot encode."""
-    if any("\ud800" <= character <= "\udfff" for character in argument):
+    if re.search("[\ud800-\udfff]", argument):
         raise ToolError("The text holds a lone surrogate, which a UTF-8 file cannot hold: leave that character out.")
     return argument
 

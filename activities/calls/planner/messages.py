@@ -1,7 +1,7 @@
 """Messages to and from the planner's process, one line of JSON each."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -22,6 +22,11 @@ class PlannerLimits:
 
     cpu_seconds: float
     wall_seconds: float
+
+    def for_arguments(self, arguments: Mapping[str, JsonValue]) -> "PlannerLimits":
+        """More for each megabyte: it is compared, and waits for the CPU at each piece of it that comes and goes."""
+        factor = 1 + sum(len(each) for each in arguments.values() if isinstance(each, str)) // 1_000_000 / 2
+        return PlannerLimits(self.cpu_seconds * factor, self.wall_seconds * factor)
 
 
 @dataclass(frozen=True)

@@ -40,22 +40,23 @@ class Planner:
 
     async def plan(self, request: PlanRequest) -> Plan:
         """Raises ToolError, CheckFailed."""
-        line = request.encode(self.limits)
+        limits = self.limits.for_arguments(request.arguments)
+        line = request.encode(limits)
         async with self._lock, self._process_for_call() as process:
-            reply = await self._request_reply(process, line)
+            reply = await self._request_reply(process, line, limits)
         return decode_result(reply)
 
-    async def _request_reply(self, process: Process, line: bytes) -> bytes:
+    async def _request_reply(self, process: Process, line: bytes, limits: PlannerLimits) -> bytes:
         assert process.stdin is not None and process.stdout is not None
         try:
-            async with asyncio.timeout(self.limits.wall_seconds):
+            async with asyncio.timeout(limits.wall_seconds):
                 process.stdin.write(line)
                 await process.stdin.drain()
                 return await process.stdout.readuntil()
         except TimeoutError as error:
-            raise CheckFailed(_describe_timeout(self.limits)) from error
+            raise CheckFailed(_describe_timeout(limits)) from error
         except (ConnectionError, asyncio.IncompleteReadError) as error:
-            raise CheckFailed(_describe_exit(await _exit_code(process), self.limits)) from error
+            raise CheckFailed(_describe_exit(await _exit_code(process), limits)) from error
 
     async def close(self) -> None:
         process, self._process = self._process, None

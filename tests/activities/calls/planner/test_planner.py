@@ -121,6 +121,16 @@ async def test_a_check_that_takes_too_long_is_ended_and_the_call_asked_about(
         assert await planner.plan(PlanRequest("bash", {"command": "ls"}, turn))
 
 
+async def test_long_arguments_have_more_time(turn: TurnContext) -> None:
+    content = "x\n" * 2_500_000
+    async with open_planner(wall_seconds=0.5) as planner:
+        await planner.plan(PlanRequest("bash", {"command": "ls"}, turn))
+        (process,) = processes()
+        process.suspend()
+        found = await plan(planner, turn, {"filePath": "a.txt", "content": content}, "write")
+    assert found.requests[0].opaque == "This call could not be checked: that took more than 1.75 s."
+
+
 async def test_a_check_that_fails_says_why_and_the_process_goes_on(planner: Planner, turn: TurnContext) -> None:
     await plan(planner, turn, LONG)
     (process,) = processes()

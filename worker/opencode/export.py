@@ -156,10 +156,10 @@ class Exporter:
             title=overview.default_title or overview.title,
             agent=overview.agent,
             parent_id=overview.parent,
-            model=shapes.model_shape(overview.model) if overview.model else None,
+            model=shapes.session_model_shape(overview.model) if overview.model else None,
             version=version,
             cost=shapes.cost_number(totals.cost.dollars),
-            tokens=shapes.tokens_shape(totals.tokens),
+            tokens=shapes.tokens_shape(totals.tokens).model_copy(update={"total": None}),
             summary=DiffSummary(**totals.changes.model_dump()),
             time=TimesShape(
                 created=shapes.milliseconds(overview.created_at),

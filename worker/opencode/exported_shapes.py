@@ -9,6 +9,7 @@ from worker.opencode.shapes import (
     ModelShape,
     OutputFormatShape,
     PartShape,
+    SessionModelShape,
     Shape,
     TimesShape,
     TokensShape,
@@ -32,7 +33,7 @@ class SessionInfo(Shape):
     title: str
     agent: str
     parent_id: SessionId | None = None
-    model: ModelShape | None = None
+    model: SessionModelShape | None = None
     version: str
     cost: float
     tokens: TokensShape

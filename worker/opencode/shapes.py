@@ -72,6 +72,13 @@ class ModelShape(Shape):
     variant: str | None = None
 
 
+class SessionModelShape(Shape):
+    """A session's model: unlike a message's, its name is just `id`."""
+
+    id: str
+    provider_id: str
+
+
 class PendingCallShape(Shape):
     status: Literal["pending"] = "pending"
     input: dict[str, JsonValue]
@@ -253,6 +260,11 @@ def model_shape(model: str, variant: str | None = None) -> ModelShape:
     """Splits "provider/model"."""
     provider, _, name = model.partition("/")
     return ModelShape(provider_id=provider, model_id=name, variant=variant)
+
+
+def session_model_shape(model: str) -> SessionModelShape:
+    named = model_shape(model)
+    return SessionModelShape(id=named.model_id, provider_id=named.provider_id)
 
 
 def output_format_shape(output_format: OutputFormat) -> OutputFormatShape:

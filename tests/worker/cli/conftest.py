@@ -3,6 +3,7 @@
 import asyncio
 import codecs
 import fcntl
+import json
 import os
 import pty
 import re
@@ -17,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from tests.harness import Harness
+from tests.opencode_comparison.exported_schema import check_export
 from tests.polling import WAIT_TIMEOUT
 from tests.worker.cli.command_server import run_forked
 from tests.workflows.conftest import open_harness as open_harness
@@ -102,11 +104,12 @@ async def ending(process: Process) -> AsyncIterator[None]:
 
 @dataclass(frozen=True)
 class CommandRunner:
-    """A shell in a directory, with an environment."""
+    """A shell in a directory, with an environment. `checks_exports`: what is exported has to be in OpenCode's forms."""
 
     environment: dict[str, str]
     directory: Path
     program: Path = PROGRAM
+    checks_exports: bool = True
 
     def with_(self, **variables: str) -> "CommandRunner":
         """The same shell with more variables."""
@@ -126,6 +129,8 @@ class CommandRunner:
                 async with self.process(*arguments, stdin=PIPE, out=out) as process:
                     said, err = await process.communicate(given)
                 code = process.returncode or 0
+        if self.checks_exports and arguments[:1] == ("export",) and code == 0 and out == PIPE:
+            check_export(json.loads(said or b""))
         return CommandResult(code, (said or b"").decode(), err.decode())
 
     @asynccontextmanager

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -195,7 +196,7 @@ def test_a_title_may_end_in_half_a_character_and_the_file_begin_with_a_mark(tmp_
 
 async def test_an_import_is_exported_again_as_it_came_and_goes_on(open_harness: OpenHarness) -> None:
     async with open_harness(*[ScriptedAnswer(text="I see a file.")] * 4) as harness, harness.running_worker():
-        person = shell(harness)
+        person = replace(shell(harness), checks_exports=False)  # the file has parts of other versions
         whole = document(str(harness.project.resolve()))
         file = write(harness.project / "session.json", whole)
         first = await person.run("import", str(file), "--json")

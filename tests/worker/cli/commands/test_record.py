@@ -77,6 +77,7 @@ async def test_an_export_has_opencodes_shapes(open_harness: OpenHarness) -> None
     document = json.loads(ended.out)
     user, first, second, last = document["messages"]
     assert (document["info"]["id"], document["info"]["directory"]) == (session, str(harness.project))
+    assert document["info"]["model"] == {"id": "model", "providerID": "scripted"}
     assert user["info"]["role"] == "user" and user["parts"][0]["text"] == "look"
     assert first["info"]["parentID"] == user["info"]["id"] and first["info"]["finish"] == "tool-calls"
     assert first["info"]["tokens"] == {

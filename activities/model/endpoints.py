@@ -99,6 +99,7 @@ class ResolvedModel(Value):
         tools: tuple[ToolOffer, ...] = (),
         tool_choice: Literal["none"] | None = None,
         session: SessionId | None = None,
+        parent: SessionId | None = None,
         encoder: MessageEncoder | None = None,
         format: Mapping[str, JsonValue] | None = None,
     ) -> ModelRequest:
@@ -112,6 +113,7 @@ class ResolvedModel(Value):
             options=self.options,
             cache_key=session if self.cache_key else None,
             session=session,
+            parent=parent,
             encoder=encoder or MessageEncoder(),
             format=format,
         )

@@ -11,6 +11,7 @@ from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from activities.model.endpoint import Endpoint
+from activities.model.port import ModelRequest
 from activities.redact import Redactor
 from workflows.domain.errors import UsageError
 from workflows.domain.provider_failure import ProviderFailure
@@ -32,9 +33,12 @@ def request_headers(endpoint: Endpoint) -> dict[str, str]:
     return {name: value for name, value in own.items() if name.lower() not in configured} | endpoint.headers
 
 
-def session_header(session: str | None) -> dict[str, str]:
-    """Routes a session's requests to one cache at Fireworks, Cloudflare and gateways; OpenCode sends it, too."""
-    return {"x-session-affinity": session} if session else {}
+def session_headers(request: ModelRequest) -> dict[str, str]:
+    """OpenCode's. The first one routes a session's requests to one cache at Fireworks, Cloudflare and gateways; by the
+    others a gateway groups those of a session and of its subagents."""
+    session, parent = request.session, request.parent
+    own = {"x-session-affinity": session, "x-session-id": session} if session else {}
+    return own | ({"x-parent-session-id": parent} if parent else {})
 
 
 @cache

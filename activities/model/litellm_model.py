@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from activities.model.chat_format import build_body
 from activities.model.endpoint import Endpoint, Route
-from activities.model.headers import request_headers, session_header
+from activities.model.headers import request_headers, session_headers
 from activities.model.litellm_environment import isolate
 from activities.model.litellm_failures import fell_silent, from_exception
 from activities.model.litellm_providers import TEXT_ONLY
@@ -142,7 +142,7 @@ def _arguments(request: ModelRequest, timeouts: StreamTimeouts) -> JsonDict:
         "stream": True,
         "base_url": endpoint.base_url,
         "api_key": endpoint.secret,
-        "extra_headers": session_header(request.session) | request_headers(endpoint),
+        "extra_headers": session_headers(request) | request_headers(endpoint),
         "timeout": timeouts.longest,  # of each read from the socket: any bytes restart it
         "num_retries": 0,
         "max_retries": 0,

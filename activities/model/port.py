@@ -114,8 +114,8 @@ class ModelRequest:
 
     `options` go to the provider unchanged (`reasoning_effort`, `top_p`, …). `format`: the schema of a text without
     calls. `context`: the model's limit in tokens (0: unknown). `cache_key`: the same in requests with a common prefix.
-    `session`: whose request it is. `encoder`: one for all requests of a conversation, which saves encoding its
-    beginning again.
+    `session`: whose request it is; `parent`: the session that has started that one for a subagent. `encoder`: one for
+    all requests of a conversation, which saves encoding its beginning again.
     """
 
     endpoint: Endpoint
@@ -129,6 +129,7 @@ class ModelRequest:
     format: Mapping[str, JsonValue] | None = None
     cache_key: str | None = None
     session: str | None = None
+    parent: str | None = None
     encoder: MessageEncoder = field(default_factory=MessageEncoder)
 
     @property

@@ -56,7 +56,7 @@ class StepRequests:
             messages = join_entries(system, convert(thoughtless=newest))
         else:
             messages, prefix, newest = binding.bind(system, tools, convert)
-        question = model.request(messages, tools, choice, request.session, encoder=encoder, format=format)
+        question = model.request(messages, tools, choice, request.session, view.parent, encoder=encoder, format=format)
         form = RequestForm(
             model=model.name,
             images=model.facts.images,

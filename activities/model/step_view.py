@@ -24,7 +24,7 @@ from workflows.domain.budgets import BudgetLimits, OnLimit
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.context.prune import LARGE, SmallWindow, cleared_calls
 from workflows.domain.errors import UsageError
-from workflows.domain.ids import MessageId, PartId
+from workflows.domain.ids import MessageId, PartId, SessionId
 from workflows.domain.messages import AssistantMessage, Reminder, ReminderName, Transcript, UserMessage
 from workflows.domain.permissions.loop_guard import LIMIT, ROUND, Recent, count_equal
 from workflows.domain.permissions.rules import Ruleset
@@ -38,7 +38,8 @@ Resolved: TypeAlias = Mapping[MessageId, ResolvedReferences]  # by prompts
 class StepView:
     """What a step sends to its model; `cleared` and `freed` as in `context_tokens`, `pruned`: the last call that is
     cleared. `reminders_seal` as in `MessageCompleted`, `recent` as in `loop_digest`. `compacts`: a person wants it to
-    be shorter first. `limits`: of the budgets that count it. `system`: the turn's own instructions."""
+    be shorter first. `limits`: of the budgets that count it. `system`: the turn's own instructions.
+    `parent`: the session that has started this one for a subagent."""
 
     transcript: Transcript
     memory: RequestMemory
@@ -51,6 +52,7 @@ class StepView:
     compacts: bool = False
     limits: tuple[BudgetLimits, ...] = ()
     system: str | None = None
+    parent: SessionId | None = None
 
 
 @dataclass(frozen=True)
@@ -178,6 +180,7 @@ class StepViews:
             compacts=row.compacts,
             limits=row.limits,
             system=row.system,
+            parent=row.parent,
         )
 
     async def due_reminders(

@@ -34,7 +34,8 @@ class StepRow(Value):
     """`pruning`: the newest. `compacts`: a person wants the context to be shorter first. `limits`: of the budgets that
     count it. `system`: the turn's own instructions. `shell`: the commands in a prompt's text that have not begun.
     `subtask`: the last one that a prompt has and no step has begun; `reports`: the step before has begun the last of a
-    slash command's. `refers`: a taken prompt names files or agents that no step has looked for."""
+    slash command's. `refers`: a taken prompt names files or agents that no step has looked for. `parent`: the session
+    that has started this one."""
 
     pruning: PruningRow | None
     compacts: bool
@@ -44,6 +45,7 @@ class StepRow(Value):
     subtask: OrderedSubtask | None
     reports: bool
     refers: bool
+    parent: SessionId | None
 
 
 async def read(reader: RowReader, session: SessionId, turn: TurnId, step: int) -> StepRow:
@@ -68,6 +70,7 @@ async def read(reader: RowReader, session: SessionId, turn: TurnId, step: int) -
         subtask=left[-1] if left else None,
         reports=not left and row["begun_at"] == step - 1 and any(task.command for task in subtasks.values()),
         refers=row["refers"],
+        parent=row["parent"],
     )
 
 

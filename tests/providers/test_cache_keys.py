@@ -45,8 +45,9 @@ async def test_protocols_that_know_none_do_not(port: WireRouter, wire: type[Wire
 
 
 @pytest.mark.parametrize("wire", WIRES)
-async def test_each_names_the_session_in_a_header(port: WireRouter, wire: type[WireUnderTest]) -> None:
-    for session in (None, SESSION):
+async def test_each_names_the_session_and_its_parent_in_headers(port: WireRouter, wire: type[WireUnderTest]) -> None:
+    for session, parent in ((None, None), (SESSION, None), (SESSION, "ses_parent")):
         asked = wire()
-        await sent(port, asked, session=session)
-        assert asked.double.headers[-1].get("x-session-affinity") == session
+        await sent(port, asked, session=session, parent=parent)
+        names = ("x-session-affinity", "x-session-id", "x-parent-session-id")
+        assert [asked.double.headers[-1].get(name) for name in names] == [session, session, parent]

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Final
 
 from activities.model.endpoint import Endpoint
-from activities.model.headers import request_headers, session_header
+from activities.model.headers import request_headers, session_headers
 from activities.model.port import ModelEvent, ModelRequest, RequestAccepted
 from activities.model.wires import exchange
 from activities.model.wires.answer_reader import AnswerReader
@@ -77,7 +77,7 @@ class HttpWire:
             prepared = await self.authorize(request.endpoint, self.prepare(request))
             # the last one wins, however it is written
             own = request_headers(request.endpoint)
-            named = (*_JSON.items(), *session_header(request.session).items(), *prepared.headers.items(), *own.items())
+            named = (*_JSON.items(), *session_headers(request).items(), *prepared.headers.items(), *own.items())
             headers = {name.lower(): value for name, value in named}
             http_request = client.build_post(prepared.url, headers, prepared.pieces)
         with exchange.translate_errors(provider):

@@ -1,6 +1,6 @@
 -- name: of_step
 -- What a step depends on besides its conversation: the newest pruning, compactions that wait, the limits that hold, the prompt with instructions or subtasks for its turn, which of these were begun, and whether prompts refer to something.
-SELECT p.turn, p.step, p.call, p.tokens AS cleared,
+SELECT p.turn, p.step, p.call, p.tokens AS cleared, (SELECT parent FROM session WHERE id = %(session)s) AS parent,
        EXISTS (SELECT FROM work w JOIN compaction_request r ON r.id = w.id
                WHERE w.session = %(session)s AND w.kind = 'compaction' AND NOT r.done
                  AND (w.state = 'accepted' OR (w.state = 'taken' AND w.turn = %(turn)s))) AS compacts,

@@ -1,18 +1,18 @@
 """A model's answer: streamed to watchers, and complete with its parts, calls and price."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import aclosing
 from dataclasses import asdict, replace
 from typing import Final, TypeAlias
 
 from activities.error_boundary import storable_text
 from activities.failpoints import failpoint
-from activities.model.attempt import Attempt, model_failed
+from activities.model.attempt import MODEL_FAILED, Attempt, model_failed
 from activities.model.deltas import DeltaBatch, DeltaBatcher
 from activities.model.endpoints import ResolvedModel
 from activities.model.output_limit import is_bounded
-from activities.model.port import Finish, ModelPort, ModelRequest, RequestAccepted
+from activities.model.port import AnswerPart, Finish, ModelPort, ModelRequest, RequestAccepted
 from activities.model.result_formats import as_result
 from activities.model.stream import Answer, AnswerAssembler, Delta, PartKind
 from activities.new_ids import new_id
@@ -25,8 +25,8 @@ from activities.store.model_answers import NewAnswer, NewPart
 from workflows.domain.errors import ModelError, UsageError
 from workflows.domain.generation import Purpose
 from workflows.domain.ids import PartId, Prefix
-from workflows.domain.messages import AnswerMetadata, ReasoningPart, RequestedCall, TextPart
-from workflows.domain.usage import decimal_text
+from workflows.domain.messages import FINISH_BROKEN_OFF, AnswerMetadata, ReasoningPart, RequestedCall, TextPart
+from workflows.domain.usage import Tokens, decimal_text
 
 _LONGEST_EXPLANATION: Final = 500  # characters
 PrepareCall: TypeAlias = Callable[[int, RequestedCall, bool], Awaitable[CallRow]]
@@ -56,22 +56,22 @@ class AnswerStream:
         try:
             await self._stream(attempt, model, request, assembler)
             answer = assembler.answer() if request.format is None else as_result(assembler.answer())
+            explanation = storable_text(attempt.shared.redactor.text(answer.explanation))[:_LONGEST_EXPLANATION]
+            answer = replace(answer, explanation=explanation)
+            new = await self._complete(answer, model, agent, is_bounded(request.max_output, request.options), prepare)
         except ModelError as error:
             failure = error.failure.model_copy(update={"begun": error.failure.begun or assembler.begun})
-            raise await attempt.failed(model, failure) from error
+            raised = await attempt.failed(model, failure)
+            if raised.type == MODEL_FAILED:
+                await attempt.break_off(model, _begun(assembler, request, model, agent, raised.message))
+            raise raised from error
         except UsageError:
             await attempt.end_reservation(model, sent=False)
             raise
         except asyncio.CancelledError:
             if stop_requested():
-                await finish_within_grace(attempt.end_reservation(model, sent=True))
+                await finish_within_grace(attempt.break_off(model, _begun(assembler, request, model, agent)))
             raise
-        try:
-            explanation = storable_text(attempt.shared.redactor.text(answer.explanation))[:_LONGEST_EXPLANATION]
-            answer = replace(answer, explanation=explanation)
-            new = await self._complete(answer, model, agent, is_bounded(request.max_output, request.options), prepare)
-        except (ValueError, TypeError, RecursionError) as error:
-            raise model_failed(f"{model.name} gave an answer that cannot be stored: {error}") from error
         return new.model_copy(update={"estimated": attempt.estimate(answer, model)})
 
     async def _stream(
@@ -104,25 +104,42 @@ class AnswerStream:
     async def _complete(
         self, answer: Answer, model: ResolvedModel, agent: str, bounded: bool, prepare: PrepareCall | None
     ) -> NewAnswer:
-        parts = [
-            NewPart(id=PartId(new_id(Prefix.PART)), position=position, body=part)
-            for position, part in enumerate(answer.parts)
-            if isinstance(part, TextPart | ReasoningPart)
-        ]
-        calls = [
-            await prepare(position, part, answer.finish is Finish.LENGTH)
-            for position, part in enumerate(answer.parts)
-            if isinstance(part, RequestedCall) and prepare is not None
-        ]
-        spent = answer.cost(model.price)
-        body = AnswerMetadata(
-            finish=answer.finish,
-            agent=agent,
-            model=model.name,
-            variant=model.variant,
-            tokens=answer.tokens,
-            cost=None if spent is None else decimal_text(spent),
-            bounded=bounded,
-            explanation=answer.explanation,
-        )
-        return NewAnswer(body=body, parts=tuple(parts), calls=tuple(calls))
+        try:
+            spent = answer.cost(model.price)
+            body = AnswerMetadata(
+                finish=answer.finish,
+                agent=agent,
+                model=model.name,
+                variant=model.variant,
+                tokens=answer.tokens,
+                cost=None if spent is None else decimal_text(spent),
+                bounded=bounded,
+                explanation=answer.explanation,
+            )
+            parts = _new_parts(answer.parts)  # their ids come before those of the calls
+            calls = [
+                await prepare(position, part, answer.finish is Finish.LENGTH)
+                for position, part in enumerate(answer.parts)
+                if isinstance(part, RequestedCall) and prepare is not None
+            ]
+            return NewAnswer(body=body, parts=parts, calls=tuple(calls))
+        except (ValueError, TypeError, RecursionError) as error:
+            raise model_failed(f"{model.name} gave an answer that cannot be stored: {error}") from error
+
+
+def _begun(
+    assembler: AnswerAssembler, request: ModelRequest, model: ResolvedModel, agent: str, failure: str = ""
+) -> NewAnswer:
+    """The texts of an answer that comes to no end. `failure`: why."""
+    named = {"agent": agent, "model": model.name, "variant": model.variant}
+    explanation = failure[:_LONGEST_EXPLANATION]
+    body = AnswerMetadata(finish=FINISH_BROKEN_OFF, tokens=Tokens(), cost=None, explanation=explanation, **named)
+    return NewAnswer(body=body, parts=_new_parts(assembler.texts() if request.format is None else ()))
+
+
+def _new_parts(parts: Iterable[AnswerPart]) -> tuple[NewPart, ...]:
+    return tuple(
+        NewPart(id=PartId(new_id(Prefix.PART)), position=position, body=part)
+        for position, part in enumerate(parts)
+        if isinstance(part, TextPart | ReasoningPart)
+    )

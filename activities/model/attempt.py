@@ -5,6 +5,7 @@ import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
+from typing import Final
 
 from temporalio.exceptions import ApplicationError
 
@@ -45,10 +46,13 @@ from activities.store.turns import TurnStatus
 from workflows.domain.budgets import Usage, produced, usage_of
 from workflows.domain.errors import Unavailable, UsageError
 from workflows.domain.fence import Fence
-from workflows.domain.generation import Generation
+from workflows.domain.generation import Generation, Purpose
 from workflows.domain.ids import GenerationId, MessageId, Prefix, is_id
-from workflows.domain.provider_failure import ProviderFailure
+from workflows.domain.provider_failure import FinalFailure, ProviderFailure
 from workflows.domain.wire import Request
+
+MODEL_FAILED: Final = "ModelFailed"
+_LONGEST_BODY: Final = 10_000  # characters of a provider's response that are kept
 
 
 class Attempts:
@@ -104,8 +108,8 @@ class Attempt:
 
     Once it has begun: `status` is the generation's before it, `watched` whether a person follows the session,
     `version` the session's after its registration, and `started_at` loop time then. `reserved`: what its
-    request uses of a budget in any case. `produced`: characters of its answer so far, `produced_before`: of the attempt
-    before it.
+    request uses of a budget in any case. `reminders_seal` as in `MessageCompleted`. `produced`: characters of its
+    answer so far, `produced_before`: of the attempt before it.
     """
 
     status: GenerationStatus
@@ -121,6 +125,7 @@ class Attempt:
         self.fence = fence
         self.status = GenerationStatus()
         self.reserved: Usage | None = None
+        self.reminders_seal: str | None = None
         self.produced = 0
         self.produced_before = last_progress()
 
@@ -194,6 +199,12 @@ class Attempt:
         await failpoint("model.committed", self.generation.purpose)
         return stored
 
+    async def break_off(self, model: ResolvedModel, begun: NewAnswer) -> None:
+        """Count what was used, and store as the answer what has come of a step's."""
+        await self.end_reservation(model, sent=True)
+        if begun.parts and self.generation.purpose is Purpose.STEP:
+            await self.store(begun.model_copy(update={"reminders_seal": self.reminders_seal}))
+
     async def _commit(self, new: NewAnswer) -> StoredAnswer | TurnOver:
         async def store(journal: Journal) -> tuple[Callable[[], StoredAnswer | TurnOver], SessionVersion | None]:
             if journal.as_seen:
@@ -212,6 +223,18 @@ class Attempt:
 
     async def failed(self, model: ResolvedModel, failure: ProviderFailure) -> ApplicationError:
         """Record a provider's failure; the engine's error: when to try again, or never."""
+        error = await self._decided(model, failure)
+        if error.non_retryable and self.generation.purpose is Purpose.STEP:
+            final = FinalFailure(
+                overflow=error.type != MODEL_FAILED,
+                retryable=isinstance(classify(failure), Retry),
+                status=failure.status,
+                body=storable_text(failure.body)[:_LONGEST_BODY] if failure.body else None,
+            )
+            await retry_while_unavailable(lambda: self._record_final(final))
+        return error
+
+    async def _decided(self, model: ResolvedModel, failure: ProviderFailure) -> ApplicationError:
         action = self.shared.decide(model, failure, self.status)
         await self.end_reservation(model, sent=failure.begun)
         if (text := await self._unreachable_text(model, failure)) is not None:
@@ -301,6 +324,10 @@ class Attempt:
         async with self.finishing_journal() as journal:
             await generations.record_failure(journal, self.generation, self.fence, failure)
 
+    async def _record_final(self, failure: FinalFailure) -> None:
+        async with self.finishing_journal() as journal:
+            await generations.record_final_failure(journal, self.generation, self.fence, failure)
+
     def finishing_journal(self, *, seen: SessionVersion | None = None) -> AbstractAsyncContextManager[Journal]:
         """A journal to finish what this attempt has registered for, even if its epoch is no longer the newest."""
         return session_journal(
@@ -315,4 +342,4 @@ def rest_of_pause(pending: BackoffPending) -> ProviderPause:
 
 def model_failed(text: str) -> ApplicationError:
     """Fails what asked the model; there is no retry."""
-    return ApplicationError(text, type="ModelFailed", non_retryable=True)
+    return ApplicationError(text, type=MODEL_FAILED, non_retryable=True)

@@ -14,6 +14,7 @@ from activities.store.database import dumps
 from prompts import render_prompt
 from workflows.domain.ids import MessageId, PartId
 from workflows.domain.messages import (
+    FINISH_BROKEN_OFF,
     FINISH_PAUSE,
     AssistantMessage,
     ContextSummary,
@@ -65,14 +66,16 @@ def convert_entries(
     """The conversation's entries as messages. Reminders that open a turn are in the message of the next entry.
 
     `thoughtless`: the answers up to this one come without the model's thoughts."""
-    known = AnswerMessages() if known is None else known
+    known, replaced = AnswerMessages() if known is None else known, set(_replaced(transcript))
     opening, thinks = "", thoughtless is None
 
     def convert(answer: AssistantMessage) -> tuple[port.InputMessage, ...]:
         return tuple(_messages_of(answer, model, facts, cleared, thinks=thinks))
 
     for entry, following in zip_longest(transcript, transcript[1:]):
-        if isinstance(entry, AssistantMessage):
+        if entry.id in replaced:
+            yield entry, ()
+        elif isinstance(entry, AssistantMessage):
             without = tuple(part.id for part in entry.parts if isinstance(part, ToolPart) and part.id in cleared)
             form = model, facts.images, facts.documents, without, thinks
             yield entry, known.get(entry, form, convert)
@@ -89,6 +92,15 @@ def convert_entries(
         else:
             yield entry, (_user_input(entry, opening, facts),)
             opening = ""
+
+
+def _replaced(transcript: Transcript) -> Iterator[str]:
+    """Answers that broke off, and that a retry asks for anew: no prompt follows them."""
+    messages = [entry for entry in transcript if not isinstance(entry, StepReminders)]
+    for entry, following in zip_longest(messages, messages[1:]):
+        broken = isinstance(entry, AssistantMessage) and entry.body.finish == FINISH_BROKEN_OFF
+        if broken and not isinstance(following, UserMessage):
+            yield entry.id
 
 
 def _summary(summary: ContextSummary) -> tuple[port.InputMessage, ...]:

@@ -269,7 +269,9 @@ def _is_new(pruning: PruningRow, transcript: Transcript) -> bool:
 
 def _remind(journal: Journal, attempt: Attempt, due: tuple[Reminder, ...]) -> str | None:
     """Returns the seal of all that the step's requests tell."""
-    return generations.remind(journal, attempt.generation.id, due) if due else attempt.status.reminders_seal
+    recorded = attempt.status.reminders_seal
+    attempt.reminders_seal = generations.remind(journal, attempt.generation.id, due) if due else recorded
+    return attempt.reminders_seal
 
 
 async def _not_asked(

@@ -115,6 +115,11 @@ class AnswerAssembler:
         parts = tuple(self._finish_parts())
         return Answer(parts, end.finish, end.tokens, end.reported_cost, end.explanation, end.terms)
 
+    def texts(self) -> tuple[TextPart, ...]:
+        """The texts of an answer that breaks off: of half a thought or call, nothing can be used."""
+        texts = (part for part in self._parts if part.kind is PartKind.TEXT and part.text.strip())
+        return tuple(TextPart(text=part.text, phase=part.phase) for part in texts)
+
     def _append(self, kind: PartKind, text: str, item: int = 0, phase: str | None = None) -> Delta:
         if not self._parts or self._parts[-1].kind is not kind or self._parts[-1].item != item:
             self._parts.append(_PartBuilder(kind, item, phase))

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from activities.store import compactions, deltas, grants, model_answers, model_limits, notes, titles, turns
 from activities.store.compactions import NewCompaction, NewFailure
-from activities.store.database import Database
+from activities.store.database import Database, dumps
 from activities.store.journal import Journal, seal
 from activities.store.model_answers import NewAnswer, StoredAnswer
 from activities.store.queries import Queries
@@ -17,6 +17,7 @@ from workflows.domain.fence import Fence
 from workflows.domain.generation import Generation
 from workflows.domain.ids import GenerationId, NoteId, TurnId
 from workflows.domain.messages import AnswerMetadata, Reminder
+from workflows.domain.provider_failure import FinalFailure
 from workflows.domain.value import Value
 from workflows.domain.wake_signal import WakeKind
 
@@ -205,6 +206,12 @@ async def record_failure(journal: Journal, generation: Generation, fence: Fence,
     words = notes.store(journal, note, failure.message)
     fields = generation.model_dump(exclude={"id"}) | failure.model_dump(include={"attempt", "kind", "next_at"})
     journal.record(ModelRetry(generation=generation.id, note=note, seal=words, **fields))
+
+
+async def record_final_failure(journal: Journal, generation: Generation, fence: Fence, failure: FinalFailure) -> None:
+    """Record, until the next attempt, how a provider has failed. Raises StaleFence when another one has registered."""
+    (await status(journal, generation)).refuse_other(fence)
+    journal.write(_QUERIES.record_final_failure, generation=generation.id, failure=dumps(failure.model_dump()))
 
 
 async def end_pauses(journal: Journal) -> bool:

@@ -13,6 +13,7 @@ from workflows.domain.close_reason import CloseReason
 from workflows.domain.errors import StaleFence
 from workflows.domain.events.turns import ConfigurationChanged, TurnEnded, TurnModelChanged, TurnOpened
 from workflows.domain.ids import MessageId, NoteId, RetryId, SessionId, TurnConfigId, TurnId
+from workflows.domain.provider_failure import FinalFailure
 from workflows.domain.value import Value
 
 if TYPE_CHECKING:
@@ -55,14 +56,16 @@ class TurnStatus(Value):
 
 
 class UnfinishedTurnRow(Value):
-    """A turn that ended before its work was done, and why."""
+    """A turn that ended before its work was done at a `step`, and why; `failure`: of the provider there."""
 
     id: TurnId
     number: int
     agent: str
     model: str
+    step: int
     reason: CloseReason
     error: str | None
+    failure: FinalFailure | None
     opened_at: datetime
     ended_at: datetime
 

@@ -10,7 +10,7 @@ from tests.harness import wait_for_file
 from tests.histories.history_scenarios import DONE, WRITE
 from tests.workflows.conftest import Open
 from tests.workflows.session_runs import activities, session_histories
-from worker.scripted.script import Hold, ScriptedAnswer, ScriptedCall
+from worker.scripted.script import Hold, ScriptedAnswer, ScriptedCall, StreamError
 from workflows.domain import search_attributes
 from workflows.domain.errors import Conflict
 from workflows.domain.events.prompts import PromptTaken
@@ -183,6 +183,49 @@ async def test_a_stop_ends_the_turn_and_a_prompt_after_it_starts_one_turn(open_h
         events = await harness.events(session)
     ends = [(event.turn, event.reason) for event in events if isinstance(event, TurnEnded)]
     assert ends[0] == (stopped.turn, "stopped") and ends[1][1] == "done" and len(ends) == 2
+
+
+async def test_the_text_of_a_stopped_answer_is_kept_and_sent_on(open_harness: Open, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    held = ScriptedAnswer(text="I would delete the table.", chunk=18, faults={1: Hold(after=2, path=str(gate))})
+    async with open_harness(held, ScriptedAnswer(text="The next.")) as harness, harness.running_worker():
+        session = await harness.start_session("What would you do?")
+        await wait_for_file(gate)
+        await harness.client.stop(session)
+        await harness.ended(session)
+        await harness.client.prompt(session, "Not that one.")
+        await harness.ended(session, 2)
+        told = [message for message in await harness.client.records.transcript(session) if message.role == "assistant"]
+
+    assert told[0].parts == (TextPart(text="I would delete the"),)
+    sent = harness.model.received[-1].body["messages"]
+    assert [message["role"] for message in sent] == ["system", "user", "assistant", "user"]
+    assert sent[2]["content"] == "I would delete the" and "Not that one." in str(sent[3]["content"])
+
+
+async def test_a_retry_asks_anew_for_an_answer_that_broke_off(open_harness: Open) -> None:
+    used_up = StreamError(after=2, error={"code": "insufficient_quota", "message": "You have no quota left."})
+    answer = ScriptedAnswer(text="The whole of it.", chunk=9, faults={1: used_up})
+    async with open_harness(answer, ScriptedAnswer(text="More.")) as harness, harness.running_worker():
+        session = await harness.start_session("Tell me.")
+        await harness.ended(session)
+        await harness.client.retry(session)
+        await harness.ended(session, 2)
+        again = [message["role"] for message in harness.model.received[-1].body["messages"]]
+        await harness.client.prompt(session, "And?")
+        await harness.ended(session, 3)
+        told = [message for message in await harness.client.records.transcript(session) if message.role == "assistant"]
+
+    assert again == ["system", "user"]
+    assert [part.text for each in told for part in each.parts if isinstance(part, TextPart)] == [
+        "The whole",
+        "The whole of it.",
+        "More.",
+    ]
+    sent = [
+        message["content"] for message in harness.model.received[-1].body["messages"] if message["role"] == "assistant"
+    ]
+    assert sent == ["The whole of it."]
 
 
 async def test_a_stop_that_keeps_what_is_queued_leaves_it_a_turn(open_harness: Open, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from workflows.domain.config.sources import ConfigSources
 from workflows.domain.file_changes import ChangedFiles
 from workflows.domain.ids import PartId, ScheduleId, SessionId, SuspensionId, TurnId
 from workflows.domain.permissions.rules import Ruleset
+from workflows.domain.provider_failure import FinalFailure
 from workflows.domain.suspension import SuspendReason
 from workflows.domain.usage import Cost, Tokens
 from workflows.domain.value import Value
@@ -123,13 +124,15 @@ class Totals(Value):
 
 
 class UnfinishedTurn(Value):
-    """A turn that ended before its work was done; `error` is for people."""
+    """A turn that ended before its work was done at a `step`; `error` is for people, `failure` of the provider."""
 
     id: TurnId
     number: int
     agent: str
     model: str
+    step: int
     reason: CloseReason
     error: str | None
+    failure: FinalFailure | None
     opened_at: datetime
     ended_at: datetime

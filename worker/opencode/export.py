@@ -28,17 +28,17 @@ from worker.opencode.exported_shapes import (
 )
 from worker.opencode.reference_shapes import reference_shapes
 from worker.opencode.shapes import CallStateShape, ErrorShape, PartShape, SpanShape, TimesShape
+from worker.opencode.turn_errors import UNKNOWN, turn_error
 from workflows.domain import ids, messages, usage
-from workflows.domain.close_reason import CloseReason
 from workflows.domain.ids import MessageId, Prefix, TurnId
-from workflows.domain.messages import AssistantMessage, UserMessage
+from workflows.domain.messages import FINISH_BROKEN_OFF, AssistantMessage, UserMessage
 
 
 @dataclass
 class Exporter:
-    """Each unfinished turn in `cut_short` becomes a message with its error; each of the `summaries` three: that it was
-    asked for, the summary, and what told the model to go on; each of the `failures` a part of its step's answer.
-    `changes` stands at its prompt."""
+    """Each unfinished turn in `cut_short` has its error at its last answer, or in a message of its own; each of the
+    `summaries` becomes three: that it was asked for, the summary, and what told the model to go on; each of the
+    `failures` a part of its step's answer. `changes` stands at its prompt."""
 
     overview: Overview
     worktree: str
@@ -51,9 +51,12 @@ class Exporter:
     _since: datetime | None = None
     _tails: dict[MessageId, MessageId] = field(default_factory=dict)
     _failed: dict[tuple[TurnId, int], list[StepFailure]] = field(default_factory=lambda: defaultdict(list))
+    _ended: dict[TurnId, UnfinishedTurn] = field(default_factory=dict)  # whose errors are still to come
+    _corrections: dict[TurnId, int] = field(default_factory=dict)
     _known: set[MessageId] = field(default_factory=set)  # written as they were imported
 
     def __post_init__(self) -> None:
+        self._ended = {turn.id: turn for turn in self.cut_short}
         for each in self.failures:
             self._failed[each.turn, each.step].append(each)
 
@@ -172,6 +175,8 @@ class Exporter:
     def _message(self, details: MessageDetails) -> ExportedMessage:
         if isinstance(details.message, UserMessage):
             self._prompt = details.message.id
+            if details.message.format is not None:
+                self._corrections[details.message.turn] = details.message.format.corrections
             return self._user(details.message, details)
         return self._assistant(details.message, details)
 
@@ -200,7 +205,7 @@ class Exporter:
         return MessageSummary(body=self.changes.text) if self.changes and self.changes.prompt == prompt else None
 
     def _assistant(self, message: AssistantMessage, details: MessageDetails) -> ExportedMessage:
-        body = message.body
+        body, broken = message.body, message.body.finish == FINISH_BROKEN_OFF
         info = self._info(
             message.id,
             self._time(message, details),
@@ -209,8 +214,9 @@ class Exporter:
             variant=body.variant,
             cost=shapes.cost_number(body.cost),
             tokens=shapes.tokens_shape(body.tokens),
-            finish=body.finish,
+            finish=None if broken else body.finish,
             structured=message.structured,
+            error=self._error_at(message),
         )
         texts = iter(details.text_parts)
         parts = [
@@ -221,8 +227,22 @@ class Exporter:
         ]
         session = self.overview.id
         begin = shapes.step_start_shape(session, message.id)
-        end = shapes.step_finish_shape(session, message.id, body, max(each.id for each in (begin, *parts)))
-        return ExportedMessage(info=info, parts=(begin, *self._retries(message), *parts, end))
+        whole = (begin, *self._retries(message), *parts)
+        if not broken:
+            whole += (shapes.step_finish_shape(session, message.id, body, max(each.id for each in (begin, *parts))),)
+        return ExportedMessage(info=info, parts=whole)
+
+    def _error_at(self, message: AssistantMessage) -> ErrorShape | None:
+        """Why its turn ended with this answer; of what OpenCode has no name for, only if it broke off: OpenCode sends
+        no answer with an error."""
+        turn = self._ended.get(message.turn)
+        if turn is None or turn.step != message.step:
+            return None
+        error = turn_error(turn, message, self._corrections.get(turn.id))
+        if error.name == UNKNOWN and message.body.finish != FINISH_BROKEN_OFF:
+            return None
+        del self._ended[turn.id]
+        return error
 
     def _retries(self, message: AssistantMessage) -> Iterator[PartShape]:
         for place, each in enumerate(self._failed[message.turn, message.step], 1):
@@ -230,13 +250,10 @@ class Exporter:
             yield shapes.retry_shape(self.overview.id, message.id, place, each.attempt, each.kind, each.message, at)
 
     def _failure(self, turn: UnfinishedTurn) -> Iterator[ExportedMessage]:
-        """A failed attempt as a part: it has no row, but a stable id."""
+        """A turn that came to no answer: it has no row, but a stable id."""
+        if turn.id not in self._ended:
+            return
         at = shapes.milliseconds(turn.ended_at)
-        failed = turn.reason is CloseReason.FAILED
-        error = ErrorShape(
-            name="UnknownError" if failed else "MessageAbortedError",
-            data={"message": turn.error or f"The turn was {turn.reason}."},
-        )
         info = self._info(
             MessageId(ids.mint(Prefix.MESSAGE, at, 0, Random(turn.id))),
             TimesShape(created=shapes.milliseconds(max(self._since or turn.opened_at, turn.opened_at)), completed=at),
@@ -244,7 +261,7 @@ class Exporter:
             turn.model,
             cost=0,
             tokens=shapes.tokens_shape(usage.Tokens()),
-            error=error,
+            error=turn_error(turn, None, None),
         )
         yield ExportedMessage(info=info, parts=())
 

@@ -178,7 +178,7 @@ class OutputFormatShape(Shape):
 
 class ErrorShape(Shape):
     name: str = "UnknownError"
-    data: dict[Literal["message"], str]
+    data: dict[str, JsonValue]
 
 
 def milliseconds(at: datetime) -> int:
@@ -299,12 +299,13 @@ def running_task_shape(
 def call_state_shape(
     state: CallState, arguments: dict[str, JsonValue], outcome: Outcome | None, time: SpanShape
 ) -> CallStateShape:
-    """Anything unsuccessful is an error."""
+    """Anything unsuccessful is an error, but not a stopped command: OpenCode has its output as that of an ended one."""
     if outcome is None and state is CallState.CLAIMED:
         return RunningCallShape(input=arguments, time=time)
     if outcome is None:
         return PendingCallShape(input=arguments)
-    if state is CallState.DONE:
+    stopped_command = state is CallState.CANCELLED and "exit" in outcome.metadata
+    if state is CallState.DONE or stopped_command:
         return CompletedCallShape(
             input=arguments, output=outcome.output, title=outcome.title, metadata=outcome.metadata, time=time
         )

@@ -191,6 +191,7 @@ def join_texts(parts: Iterable[PromptPart]) -> str:
 
 FINISH_LENGTH: Final = "length"  # the answer is cut
 FINISH_PAUSE: Final = "pause-turn"  # the answer goes back to its provider, and the model goes on
+FINISH_BROKEN_OFF: Final = "broken-off"  # by a stop, or a failure that ends the turn: only its texts are known
 
 
 class AnswerMetadata(Value):

@@ -22,3 +22,13 @@ class ProviderFailure(Value):
     connect_error: str | None = None
     quote: str | None = None
     begun: bool = False
+
+
+class FinalFailure(Value):
+    """How a provider's failure has ended a step. `overflow`: the conversation is too long. `retryable`: the request may
+    be answered at another time. `status`, `body`: of the response."""
+
+    overflow: bool
+    retryable: bool
+    status: int | None = None
+    body: str | None = None

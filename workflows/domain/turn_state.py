@@ -19,6 +19,7 @@ _MORE_OUTPUT = (
 )
 _FLAW_MESSAGES = {
     StepFlaw.BLOCKED: "The provider's content filter blocked the answer.",
+    StepFlaw.BROKEN_OFF: "The answer broke off.",
     StepFlaw.CUT: "The answer was cut at the output limit before it said anything; thinking counts as well: "
     f"{_MORE_OUTPUT}",
 }

@@ -184,6 +184,7 @@ CREATE TABLE generation (                           -- a request for an answer: 
     waited_ms bigint   NOT NULL DEFAULT 0,
     kind      text,                                 -- of the newest failure: an HTTP status, or network
     thoughtless boolean NOT NULL DEFAULT false,     -- the model has refused its earlier thoughts: they are not sent
+    failure   json,                                 -- that has ended it: what the provider has answered
     begun_at  timestamptz NOT NULL DEFAULT now(),   -- its first registration
     paused_at timestamptz,                          -- of that failure
     next_at   timestamptz,                          -- the next request waits until then

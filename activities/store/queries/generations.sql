@@ -31,7 +31,7 @@ SELECT hold_generation(%(generation)s, %(fence)s)
 -- Give a generation a new fence and end its pause.
 INSERT INTO generation (id, session, purpose, turn, step, fence)
 VALUES (%(id)s, %(session)s, %(purpose)s, %(turn)s, %(step)s, %(fence)s)
-ON CONFLICT (id) DO UPDATE SET fence = excluded.fence, paused_at = NULL, next_at = NULL
+ON CONFLICT (id) DO UPDATE SET fence = excluded.fence, paused_at = NULL, next_at = NULL, failure = NULL
 WHERE generation.session = excluded.session
 
 -- name: renew
@@ -49,6 +49,10 @@ WHERE id = %(generation)s
 UPDATE generation SET failures = failures + 1, waited_ms = waited_ms + %(waited_ms)s, kind = %(kind)s,
        thoughtless = thoughtless OR %(thoughtless)s, paused_at = now(), next_at = now() + make_interval(secs => %(pause)s)
 WHERE id = %(generation)s
+
+-- name: record_final_failure
+-- Record how a provider has failed a generation for good.
+UPDATE generation SET failure = %(failure)s WHERE id = %(generation)s
 
 -- name: end_pauses
 -- End the pause of a session's open turn, also behind the limit of its model. Those of ended turns hold up nothing.

@@ -70,5 +70,6 @@ WHERE t.id = %(turn)s AND %(step)s = 1 + (SELECT count(DISTINCT c.step) FROM cal
 
 -- name: unfinished
 -- The turns of a session that failed, were stopped, or were cut short by its end.
-SELECT id, number, agent, model, reason, error, opened_at, ended_at
-FROM turn WHERE session = %(session)s AND reason IN ('failed', 'stopped', 'ended') ORDER BY number
+SELECT t.id, t.number, t.agent, t.model, t.step, t.reason, t.error, g.failure, t.opened_at, t.ended_at
+FROM turn t LEFT JOIN generation g ON g.turn = t.id AND g.step = t.step
+WHERE t.session = %(session)s AND t.reason IN ('failed', 'stopped', 'ended') ORDER BY t.number

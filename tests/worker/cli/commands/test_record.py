@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections import deque
 from pathlib import Path
 
 import click
@@ -10,7 +11,7 @@ import psycopg
 from tests.harness import wait_for_file
 from tests.worker.cli.conftest import OpenHarness, shell
 from tests.workflows.delegation import FOUND, LOOK, children, delegates, delegation_scripts
-from worker.scripted.script import Hold, Refuse, ScriptedAnswer, ScriptedCall, ScriptedUsage
+from worker.scripted.script import Hold, Refuse, ScriptedAnswer, ScriptedCall, ScriptedUsage, StreamError
 
 READ = ScriptedAnswer(
     text="Let me look.",
@@ -123,23 +124,71 @@ async def test_what_a_session_has_changed_is_summed_up_by_file_and_line(open_har
 
 async def test_an_export_says_how_a_turn_failed_or_was_stopped(open_harness: OpenHarness, tmp_path: Path) -> None:
     refused = Refuse(status=401, body={"error": {"message": "Incorrect API key", "type": "invalid_request_error"}})
-    answer = DONE.model_copy(update={"faults": {1: refused, 2: Hold(path=str(tmp_path / "gate"))}})
-    async with open_harness(answer) as harness, harness.running_worker():
+    faults = {1: refused, 2: Hold(path=str(tmp_path / "gate"))}
+    answers = DONE.model_copy(update={"faults": faults}), ScriptedAnswer(text="No.", finish="content_filter")
+    async with open_harness(*answers) as harness, harness.running_worker():
         session = await harness.start_session("one")
         await harness.ended(session)
         await harness.client.prompt(session, "two")
         await wait_for_file(tmp_path / "gate")
         await harness.client.stop(session)
         await harness.ended(session, 2)
+        for turn in (3, 4):
+            await harness.client.prompt(session, "again")
+            await harness.ended(session, turn)
         exported = [json.loads((await shell(harness).run("export", session)).out) for _ in range(2)]
 
-    one, failed, two, stopped = exported[0]["messages"]
+    one, failed, two, stopped, *_, filtered = exported[0]["messages"]
     assert exported[0] == exported[1]
-    assert failed["info"]["error"]["name"] == "UnknownError" and "Incorrect API" in str(failed["info"]["error"]["data"])
-    assert stopped["info"]["error"]["name"] == "MessageAbortedError"
+    error = failed["info"]["error"]
+    assert error["name"] == "APIError" and "Incorrect API" in error["data"]["message"]
+    assert (error["data"]["statusCode"], error["data"]["isRetryable"]) == (401, False)
+    assert json.loads(error["data"]["responseBody"]) == refused.body
+    assert stopped["info"]["error"] == {"name": "MessageAbortedError", "data": {"message": "Aborted"}}
+    assert filtered["info"]["error"]["name"] == "ContentFilterError" and filtered["parts"][1]["text"] == "No."
     assert [each["info"]["parentID"] for each in (failed, stopped)] == [one["info"]["id"], two["info"]["id"]]
     assert one["info"]["id"] < failed["info"]["id"] < two["info"]["id"] < stopped["info"]["id"]
     assert failed["info"]["time"]["completed"] >= failed["info"]["time"]["created"] and failed["parts"] == []
+
+
+async def test_an_answer_that_breaks_off_keeps_its_text_and_has_the_error(
+    open_harness: OpenHarness, tmp_path: Path
+) -> None:
+    """Half a call is none; what a provider has refused for good is told from what a person has stopped."""
+    used_up = StreamError(after=2, error={"code": "insufficient_quota", "message": "You have no quota left."})
+    cut = ScriptedAnswer(text="0123456789abcdef and more", tools=READ.tools, faults={1: used_up})
+    held = cut.model_copy(update={"faults": {1: Hold(after=3, path=str(tmp_path / "gate"))}})
+    async with open_harness(cut, held) as harness, harness.running_worker():
+        session = await harness.start_session("one")
+        await harness.ended(session)
+        await harness.client.prompt(session, "two")
+        await wait_for_file(tmp_path / "gate")
+        await harness.client.stop(session)
+        await harness.ended(session, 2)
+        exported = json.loads((await shell(harness).run("export", session)).out)
+        verified = await shell(harness).run("log", session, "--verify")
+
+    _, failed, _, stopped = exported["messages"]
+    assert [part["type"] for part in failed["parts"] + stopped["parts"]] == ["step-start", "text"] * 2
+    assert [each["parts"][1]["text"] for each in (failed, stopped)] == ["0123456789abcdef", "0123456789abcdef and more"]
+    assert [each["info"]["error"]["name"] for each in (failed, stopped)] == ["APIError", "MessageAbortedError"]
+    assert failed["info"]["error"]["data"]["isRetryable"] is False
+    assert not any("finish" in each["info"] for each in (failed, stopped)) and verified.code == 0
+
+
+async def test_a_stopped_command_is_exported_with_its_output_and_no_exit_code(open_harness: OpenHarness) -> None:
+    command = ScriptedCall(name="bash", arguments={"command": "echo said; touch begun; sleep 600"})
+    async with open_harness(ScriptedAnswer(tools=(command,))) as harness, harness.running_worker():
+        session = await harness.start_session("run it")
+        await wait_for_file(harness.project / "begun", suffix="")
+        await harness.client.stop(session)
+        await harness.ended(session)
+        exported = json.loads((await shell(harness).run("export", session)).out)
+
+    _, answer = exported["messages"]
+    state = answer["parts"][1]["state"]
+    assert (state["status"], state["metadata"]["exit"]) == ("completed", None) and state["output"].startswith("said\n")
+    assert answer["info"]["error"]["name"] == "MessageAbortedError"
 
 
 async def test_an_export_of_a_subagents_session_names_its_parent(open_harness: OpenHarness) -> None:
@@ -147,12 +196,16 @@ async def test_an_export_of_a_subagents_session_names_its_parent(open_harness: O
         open_harness(scripts=delegation_scripts(delegates("child"), DONE, child=(FOUND,))) as harness,
         harness.running_worker(),
     ):
+        harness.model.received = deque()
         session = await harness.start_session("look")
         await harness.ended(session)
         (child,) = await children(harness, session)
         exported = json.loads((await shell(harness).run("export", child)).out)
 
     assert exported["info"]["parentID"] == session
+    headers = [request.headers for request in harness.model.received]
+    named = [(each["x-session-id"], each.get("x-parent-session-id")) for each in headers]
+    assert named == [(session, None), (child, session), (session, None)]
 
 
 async def test_a_reader_that_stops_reading_is_no_failure(open_harness: OpenHarness) -> None:

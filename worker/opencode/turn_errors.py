@@ -1,0 +1,37 @@
+"""Why a turn ended before its work was done, as OpenCode's error of its last answer."""
+
+from typing import Final
+
+from pydantic import JsonValue
+
+from worker.api.sessions import UnfinishedTurn
+from worker.opencode.shapes import ErrorShape
+from workflows.domain.close_reason import CloseReason
+from workflows.domain.messages import FINISH_LENGTH, AssistantMessage
+from workflows.domain.provider_failure import FinalFailure
+
+UNKNOWN: Final = "UnknownError"
+_OF_FINISHES: Final = {"content-filter": "ContentFilterError", FINISH_LENGTH: "MessageOutputLengthError"}
+
+
+def turn_error(turn: UnfinishedTurn, newest: AssistantMessage | None, corrections: int | None) -> ErrorShape:
+    """`newest`: its last step's answer, if there is one. `corrections`: how often a result that it owes may be
+    corrected."""
+    if turn.reason is not CloseReason.FAILED:
+        return ErrorShape(name="MessageAbortedError", data={"message": "Aborted"})
+    data: dict[str, JsonValue] = {"message": turn.error or ""}
+    if turn.failure is not None:
+        return _provider_error(turn.failure, data)
+    if newest is not None and newest.body.finish in _OF_FINISHES:
+        return ErrorShape(name=_OF_FINISHES[newest.body.finish], data=data)
+    if newest is not None and corrections is not None:
+        return ErrorShape(name="StructuredOutputError", data={**data, "retries": corrections})
+    return ErrorShape(name=UNKNOWN, data=data)
+
+
+def _provider_error(failure: FinalFailure, data: dict[str, JsonValue]) -> ErrorShape:
+    response: dict[str, JsonValue] = {} if failure.body is None else {"responseBody": failure.body}
+    if failure.overflow:
+        return ErrorShape(name="ContextOverflowError", data=data | response)
+    status: dict[str, JsonValue] = {} if failure.status is None else {"statusCode": failure.status}
+    return ErrorShape(name="APIError", data=data | status | {"isRetryable": failure.retryable} | response)

@@ -26,7 +26,7 @@ SHORT, LONG = 100, 220  # answers, each with 4 KB of output; the short one nearl
 
 async def exported(client: SessionClient, session: SessionId) -> int:
     exporter = Exporter(await client.sessions.get(session), "/")
-    info = exporter.info(await client.sessions.totals(session), "project", "1")
+    info = exporter.info(await client.sessions.origin(session), await client.sessions.totals(session), "project", "1")
     return sum([len(piece) async for piece in exporter.document(info, client.records.messages(session))])
 
 

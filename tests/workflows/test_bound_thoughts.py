@@ -369,5 +369,6 @@ async def export(harness: Harness, session: SessionId) -> str:
 
     records, overview = harness.client.records, await harness.client.sessions.get(session)
     exporter = Exporter(overview, overview.directory, summaries=await records.summaries(session))
-    info = exporter.info(await harness.client.sessions.totals(session), "global", "1")
+    sessions = harness.client.sessions
+    info = exporter.info(await sessions.origin(session), await sessions.totals(session), "global", "1")
     return "".join([piece async for piece in exporter.document(info, records.messages(session))])

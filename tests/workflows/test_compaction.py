@@ -60,7 +60,8 @@ async def export(harness: Harness, session: SessionId) -> list[Any]:
     """The messages, in OpenCode's form: clients sort them, and their parts, by ids."""
     records, overview = harness.client.records, await harness.client.sessions.get(session)
     exporter = Exporter(overview, overview.directory, summaries=await records.summaries(session))
-    info = exporter.info(await harness.client.sessions.totals(session), "global", "1")
+    sessions = harness.client.sessions
+    info = exporter.info(await sessions.origin(session), await sessions.totals(session), "global", "1")
     pieces = [piece async for piece in exporter.document(info, records.messages(session))]
     messages: list[Any] = json.loads("".join(pieces))["messages"]
     ids = [[each["info"]["id"] for each in messages], *([part["id"] for part in each["parts"]] for each in messages)]

@@ -80,7 +80,9 @@ async def test_tools_that_a_prompt_takes_away_are_neither_offered_nor_run_in_its
         free = harness.model.last_request
         (call,) = await harness.database.rows(b"SELECT state, outcome FROM call")
         records, overview = harness.client.records, await harness.client.sessions.get(session)
-        info = Exporter(overview, overview.directory).info(await harness.client.sessions.totals(session), "global", "1")
+        info = Exporter(overview, overview.directory).info(
+            await harness.client.sessions.origin(session), await harness.client.sessions.totals(session), "global", "1"
+        )
         pieces = Exporter(overview, overview.directory).document(info, records.messages(session))
         exported = json.loads("".join([piece async for piece in pieces]))["messages"]
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from operator import itemgetter
+from os.path import relpath
 from random import Random
 from textwrap import indent
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from worker.api.messages import CallTimes, ChangeSummary, ImportedInfo, MessageDetails, StepFailure, SummaryDetails
-from worker.api.sessions import Overview, Totals, UnfinishedTurn
+from worker.api.sessions import Overview, SessionOrigin, Totals, UnfinishedTurn
 from worker.opencode import compaction_shapes, shapes
 from worker.opencode.compaction_shapes import Position
 from worker.opencode.exported_shapes import (
@@ -23,11 +24,14 @@ from worker.opencode.exported_shapes import (
     ExportedMessage,
     MessageSummary,
     Paths,
+    RuleShape,
     SessionInfo,
     UserInfo,
 )
 from worker.opencode.reference_shapes import reference_shapes
+from worker.opencode.sanitize import sanitize, sanitize_message
 from worker.opencode.shapes import CallStateShape, ErrorShape, PartShape, SpanShape, TimesShape
+from worker.opencode.slug import session_slug
 from worker.opencode.turn_errors import UNKNOWN, turn_error
 from workflows.domain import ids, messages, usage
 from workflows.domain.ids import MessageId, Prefix, TurnId
@@ -65,19 +69,22 @@ class Exporter:
         info: SessionInfo,
         details: AsyncIterator[MessageDetails],
         imported: AsyncIterator[tuple[MessageId, dict[str, JsonValue]]] | None = None,
+        *,
+        sanitized: bool = False,
     ) -> AsyncIterator[str]:
         """The document in pieces: a long session never fills memory. `imported`: the messages of an import, as they
-        came."""
-        yield f'{{\n  "info": {indent(_json(self._merged(info)), "  ").lstrip()},\n  "messages": ['
+        came. `sanitized`: with placeholders for contents."""
+        session, of_message = (sanitize, sanitize_message) if sanitized else (dict, dict)
+        yield f'{{\n  "info": {indent(_json(session(self._merged(info))), "  ").lstrip()},\n  "messages": ['
         comma = ""
         if imported is not None:
             async for id, body in imported:
                 self._known.add(id)
-                yield f"{comma}\n{indent(_json(body), '    ')}"
+                yield f"{comma}\n{indent(_json(of_message(body)), '    ')}"
                 comma = ","
         async for message in self._messages(details):
             if message.info.id not in self._known:
-                yield f"{comma}\n{indent(_json(message.dump()), '    ')}"
+                yield f"{comma}\n{indent(_json(of_message(message.dump())), '    ')}"
                 comma = ","
         yield "\n  ]\n}\n"
 
@@ -149,21 +156,27 @@ class Exporter:
         end = shapes.step_finish_shape(session, summary.id, body, max(each.id for each in parts))
         return ExportedMessage(info=info, parts=(*parts, end))
 
-    def info(self, totals: Totals, project: str, version: str, compacting: datetime | None = None) -> SessionInfo:
+    def info(
+        self, origin: SessionOrigin, totals: Totals, project: str, version: str, compacting: datetime | None = None
+    ) -> SessionInfo:
         overview = self.overview
+        variant = origin.variant if origin.model == overview.model else None
+        rules = [RuleShape(**rule.model_dump(include={"permission", "pattern", "action"})) for rule in origin.rules]
         return SessionInfo(
             id=overview.id,
-            slug=overview.id,
+            slug=session_slug(overview.id),
             project_id=project,
             directory=overview.directory,
+            path="" if overview.directory == self.worktree else relpath(overview.directory, self.worktree),
             title=overview.default_title or overview.title,
             agent=overview.agent,
             parent_id=overview.parent,
-            model=shapes.session_model_shape(overview.model) if overview.model else None,
+            model=shapes.session_model_shape(overview.model, variant) if overview.model else None,
             version=version,
             cost=shapes.cost_number(totals.cost.dollars),
             tokens=shapes.tokens_shape(totals.tokens).model_copy(update={"total": None}),
             summary=DiffSummary(**totals.changes.model_dump()),
+            permission=tuple(rules) or None,
             time=TimesShape(
                 created=shapes.milliseconds(overview.created_at),
                 updated=shapes.milliseconds(overview.updated_at),

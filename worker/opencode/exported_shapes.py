@@ -25,11 +25,20 @@ class DiffSummary(Shape):
     files: int
 
 
+class RuleShape(Shape):
+    permission: str
+    pattern: str
+    action: str
+
+
 class SessionInfo(Shape):
+    """`path`: of the directory, in its work tree. `permission`: the rules that a subagent has besides its agent's."""
+
     id: SessionId
     slug: str
     project_id: str
     directory: str
+    path: str
     title: str
     agent: str
     parent_id: SessionId | None = None
@@ -38,6 +47,7 @@ class SessionInfo(Shape):
     cost: float
     tokens: TokensShape
     summary: DiffSummary
+    permission: tuple[RuleShape, ...] | None = None
     time: TimesShape
 
 

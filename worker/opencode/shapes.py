@@ -77,6 +77,7 @@ class SessionModelShape(Shape):
 
     id: str
     provider_id: str
+    variant: str | None = None
 
 
 class PendingCallShape(Shape):
@@ -262,9 +263,9 @@ def model_shape(model: str, variant: str | None = None) -> ModelShape:
     return ModelShape(provider_id=provider, model_id=name, variant=variant)
 
 
-def session_model_shape(model: str) -> SessionModelShape:
+def session_model_shape(model: str, variant: str | None) -> SessionModelShape:
     named = model_shape(model)
-    return SessionModelShape(id=named.model_id, provider_id=named.provider_id)
+    return SessionModelShape(id=named.model_id, provider_id=named.provider_id, variant=variant)
 
 
 def output_format_shape(output_format: OutputFormat) -> OutputFormatShape:

@@ -77,15 +77,17 @@ async def log(
 
 @click.command()
 @click.argument("session", shell_complete=completers.session)
+@click.option("--sanitize", is_flag=True, help="Put placeholders in place of texts, arguments, results and paths.")
 @async_command
-async def export(settings: Settings, session: str) -> None:
+async def export(settings: Settings, session: str, sanitize: bool) -> None:
     """Write a session as JSON, in OpenCode's form.
 
     The document is {info, messages: [{info, parts}]}, on standard output.
 
     \b
-    Example:
+    Examples:
       holdfast export last > session.json
+      holdfast export last --sanitize > for-a-bug-report.json
     """
     async with open_reader(settings) as client:
         overview = await client.sessions.require_contents(await id_lookup.find_session(client, session))
@@ -97,13 +99,11 @@ async def export(settings: Settings, session: str) -> None:
         summaries, failures = await records.summaries(overview.id), await records.failures(overview.id)
         changes = await records.change_summary(overview.id)
         exporter = Exporter(overview, str(root or directory), unfinished, imported, summaries, changes, failures)
-        totals, compacting = (
-            await client.sessions.totals(overview.id),
-            await client.sessions.compacting_since(overview.id),
-        )
-        info = exporter.info(totals, project, version("holdfast"), compacting)
+        origin, totals = await client.sessions.origin(overview.id), await client.sessions.totals(overview.id)
+        compacting = await client.sessions.compacting_since(overview.id)
+        info = exporter.info(origin, totals, project, version("holdfast"), compacting)
         messages = records.messages(overview.id), records.imported_messages(overview.id)
-        async for piece in exporter.document(info, *messages):
+        async for piece in exporter.document(info, *messages, sanitized=sanitize):
             click.echo(piece, nl=False)
 
 

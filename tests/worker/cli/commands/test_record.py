@@ -2,8 +2,10 @@
 
 import json
 import os
+import re
 from collections import deque
 from pathlib import Path
+from typing import Any
 
 import click
 import psycopg
@@ -12,6 +14,8 @@ from tests.harness import wait_for_file
 from tests.worker.cli.conftest import OpenHarness, shell
 from tests.workflows.delegation import FOUND, LOOK, children, delegates, delegation_scripts
 from worker.scripted.script import Hold, Refuse, ScriptedAnswer, ScriptedCall, ScriptedUsage, StreamError
+from workflows.domain.messages import TextPart
+from workflows.domain.prompt import Prompt
 
 READ = ScriptedAnswer(
     text="Let me look.",
@@ -79,6 +83,7 @@ async def test_an_export_has_opencodes_shapes(open_harness: OpenHarness) -> None
     user, first, second, last = document["messages"]
     assert (document["info"]["id"], document["info"]["directory"]) == (session, str(harness.project))
     assert document["info"]["model"] == {"id": "model", "providerID": "scripted"}
+    assert re.fullmatch("[a-z]+-[a-z]+", document["info"]["slug"]) and document["info"]["path"] == ""
     assert user["info"]["role"] == "user" and user["parts"][0]["text"] == "look"
     assert first["info"]["parentID"] == user["info"]["id"] and first["info"]["finish"] == "tool-calls"
     assert first["info"]["tokens"] == {
@@ -203,9 +208,35 @@ async def test_an_export_of_a_subagents_session_names_its_parent(open_harness: O
         exported = json.loads((await shell(harness).run("export", child)).out)
 
     assert exported["info"]["parentID"] == session
+    assert {"permission": "task", "pattern": "*", "action": "deny"} in exported["info"]["permission"]
     headers = [request.headers for request in harness.model.received]
     named = [(each["x-session-id"], each.get("x-parent-session-id")) for each in headers]
     assert named == [(session, None), (child, session), (session, None)]
+
+
+async def test_a_sanitized_export_has_the_shape_and_no_contents(open_harness: OpenHarness) -> None:
+    secret = READ.model_copy(update={"text": "Private words.", "reasoning": "Private thoughts."})
+    refused = Refuse(status=400, body={"error": {"message": "Private refusal"}})
+    async with open_harness(secret, DONE.model_copy(update={"faults": {1: refused}})) as harness:
+        harness.file("a.txt", "Private line.\n")
+        async with harness.running_worker():
+            prompt = Prompt(parts=(TextPart(text="Private prompt."),), system="Private rule.", model="scripted/model")
+            session = (await harness.client.start(str(harness.project), prompt)).session
+            await harness.ended(session)
+            whole, sanitized = [await shell(harness).run("export", session, *more) for more in ((), ("--sanitize",))]
+
+    assert "Private" in whole.out and "Private" not in sanitized.out and str(harness.project) not in sanitized.out
+    one, other = json.loads(whole.out), json.loads(sanitized.out)
+    text = next(part for part in other["messages"][1]["parts"] if part["type"] == "text")
+    assert text["text"] == f"[redacted:text:{text['id']}]"
+    assert _shape(one) == _shape(other)
+
+
+def _shape(document: dict[str, Any]) -> list[Any]:
+    """Ids, kinds, names and numbers."""
+    messages = document["messages"]
+    parts = [(part["id"], part["type"], part.get("tool")) for each in messages for part in each["parts"]]
+    return [[(each["info"]["id"], each["info"].get("error", {}).get("name")) for each in messages], parts]
 
 
 async def test_a_reader_that_stops_reading_is_no_failure(open_harness: OpenHarness) -> None:

@@ -97,7 +97,7 @@ async def backup(
     now = datetime.now(UTC)
     file = destination(file, now)
     _check_free_space(file.parent, directories)
-    with tempfile.TemporaryDirectory(dir=file.parent, prefix=".holdfast-") as scratch:
+    with _scratch_directory(file.parent) as scratch:
         dump_file = Path(scratch) / _DUMP
         await dumps.dump(settings, url, dump_file)
         async with Database(url, size=1) as database:
@@ -185,6 +185,15 @@ def _trees(settings: Settings, directories: Collection[Path], *own: Path) -> Ite
     excluded = frozenset({settings.home, accounts.SYSTEM_STATE, *own})
     for each in sorted(directories):
         yield BackupTree(each, excluded, frozenset(directories) - {each})
+
+
+def _scratch_directory(place: Path) -> "tempfile.TemporaryDirectory[str]":
+    try:
+        return tempfile.TemporaryDirectory(dir=place, prefix=".holdfast-")
+    except OSError as error:
+        raise UsageError(
+            f"Nothing can be written in {str(place)!r}: {error.strerror}. Name another directory."
+        ) from error
 
 
 def _check_free_space(directory: Path, wanted: Sequence[DirectoryEstimate]) -> None:

@@ -9,9 +9,10 @@ from activities.store.asks import AskAnswer, AskRow
 from activities.store.database import Database
 from activities.store.journal import Journal, session_journal
 from workflows.domain.actor import Actor
-from workflows.domain.errors import Conflict
+from workflows.domain.errors import Conflict, UsageError
 from workflows.domain.events.asks import AnswerRefused
 from workflows.domain.ids import AskId, GrantId, Prefix, SessionId
+from workflows.domain.overflow_question import AGAIN, END, read_overflow_choice
 from workflows.domain.permissions.grants import Grant, GrantScope, asked_rules, savable_patterns
 from workflows.domain.permissions.replies import (
     AskDecision,
@@ -59,6 +60,7 @@ async def answer_ask(database: Database, ask: AskId, decision: AskDecision, acto
             return AnswerResult(ask=row, asks=(row.id,), repeated=True)
         rules = await _rules_of_turn(journal, row)
         refused = _refusal(row, decision, rules, await turns.why_over(journal, row.turn))
+        refused = refused or await _model_refusal(journal, row, decision)
         if refused is None:
             settled = await _settle(journal, row, decision, rules)
         else:
@@ -143,6 +145,21 @@ async def _answer_covered(journal: Journal, waiting: list[AskRow], rules: Rulese
 async def _rules_of_turn(journal: Journal, row: AskRow) -> Ruleset:
     turn_status = await turns.turn_status(journal, row.turn)
     return (await turn_configs.rules(journal, [turn_status.turn_config]))[turn_status.turn_config]
+
+
+async def _model_refusal(journal: Journal, row: AskRow, decision: AskDecision) -> _Refusal | None:
+    """That the model which is to take over a turn cannot be asked."""
+    if not isinstance(row.body, QuestionRequest) or not row.body.questions[0].model:
+        return None
+    from activities.model.providers import check_model  # start-up time: most asks are a call's
+
+    choice, turn = read_overflow_choice(decision), await turns.turn_status(journal, row.turn)
+    try:
+        if choice not in (AGAIN, END):
+            check_model(choice, (await turns.turn_config(journal, turn.turn_config)).config)
+    except UsageError as error:
+        return _Refusal(f"This does not answer ask {row.name}.", str(error))
+    return None
 
 
 def _is_repetition(row: AskRow, decision: AskDecision) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from activities.calls import outcomes
 from activities.calls.outcomes import Settlement
 from activities.new_ids import new_id
-from activities.store import copies, prompts, sessions, transcript
+from activities.store import copies, prompts, sessions, transcript, turns
 from activities.store.database import Database
 from activities.store.journal import Journal, read_version
 from activities.store.sessions import NewSession
@@ -20,7 +20,7 @@ from workflows.domain.close_reason import CloseReason
 from workflows.domain.copied_messages import CopiedAnswer, CopiedCall, CopiedPart, CopiedPrompt, CopiedTurn
 from workflows.domain.errors import NotFound, Unavailable
 from workflows.domain.events.copies import SessionForked
-from workflows.domain.ids import GenerationId, MessageId, PartId, Prefix, SessionId, TurnId
+from workflows.domain.ids import GenerationId, MessageId, PartId, Prefix, SessionId, TurnId, ending_message_id
 from workflows.domain.messages import AssistantMessage, ToolPart, UserMessage
 from workflows.domain.titles import fork_title
 from workflows.domain.value import Value
@@ -118,7 +118,10 @@ class _Copy:
         if self._before is None:
             return None, taken
         copied: set[MessageId] = set()
-        self._exported = await copies.is_exported(self._batch, self._origin, self._before)
+        self._exported = await copies.is_exported(self._batch, self._origin, self._before) or self._before in [
+            ending_message_id(each.id, int(each.ended_at.timestamp() * 1000))
+            for each in await turns.unfinished(self._batch, self._origin)
+        ]
         async for row in transcript.iter_messages(self._batch, self._origin):
             if self._is_end(row.message.id):
                 return row.message.turn, copied

@@ -146,10 +146,17 @@ async def test_a_new_day_lets_sessions_go_on_that_wait_at_its_limit(open_harness
     assert [event.reason for event in log if isinstance(event, AskClosed)] == ["a new day has begun"]
 
 
-@pytest.mark.parametrize("flags", [("--max-cost", "5"), ("--max-cost", "nothing"), ("--max-time", "soon")])
+@pytest.mark.parametrize(
+    "flags", [("--max-cost", "5"), ("--max-cost", "nothing"), ("--max-cost", "1e-9"), ("--max-time", "soon")]
+)
 async def test_nothing_starts_with_a_limit_that_cannot_be_kept(open_harness: Open, flags: tuple[str, str]) -> None:
     async with open_harness(DONE) as harness:
         refused = await shell(harness).run("run", "-m", "scripted/model", *flags, "Go.")
         assert await harness.client.sessions.ids() == []
-    words = {"5": "provider.scripted.models.model.cost", "nothing": "no amount of dollars", "soon": "is no time"}
+    words = {
+        "5": "provider.scripted.models.model.cost",
+        "nothing": "no amount of dollars",
+        "1e-9": "the least is 0.0001",
+        "soon": "is no time",
+    }
     assert refused.code == 2 and words[flags[1]] in refused.err.replace("\n", " ")

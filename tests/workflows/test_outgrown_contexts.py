@@ -42,6 +42,7 @@ async def test_a_person_is_asked_and_may_try_again_or_name_a_model(open_harness:
         (ask,) = await harness.wait_for_asks(session)
         person = shell(harness)
         asked, bad = await person.run("asks"), await person.run("answer", ask, "larger")
+        unknown = await person.run("answer", ask, "nowhere/larger")
         again = await person.run("answer", ask, "Try again")
         await harness.wait_for_asks(session, 2)
         (ask,) = [entry.id for entry in await harness.client.inbox.asks(session=session)]
@@ -51,6 +52,7 @@ async def test_a_person_is_asked_and_may_try_again_or_name_a_model(open_harness:
 
     assert "too long for scripted/model" in asked.out.replace("\n", " ") and REFUSED in asked.out.replace("\n", " ")
     assert bad.code == 2 and "neither a model (provider/model) nor one of" in bad.err.replace("\n", " ")
+    assert unknown.code == 6 and "There is no provider 'nowhere'" in unknown.err.replace("\n", " ")
     assert (
         again.out.startswith("context: answered")
         and (again.code, named.code) == (0, 0)

@@ -16,6 +16,7 @@ from workflows.domain.value import Value
 if TYPE_CHECKING:
     from workflows.domain.config.config import Config
 
+_LEAST: Final = Decimal("0.0001")  # dollars: a smaller limit is a slip of the keyboard
 _TIME: Final = re.compile(r"(?:(\d{1,6})h)?\s*(?:(\d{1,6})m?)?")
 
 
@@ -24,8 +25,8 @@ class _Dollars(click.ParamType[Decimal]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Decimal:
         amount = parse_amount(str(value))
-        if amount is None:
-            self.fail(f"{value!r} is no amount of dollars, as in 5 or 0.50.", param, ctx)
+        if amount is None or amount < _LEAST:
+            self.fail(f"{value!r} is no amount of dollars, as in 5 or 0.50; the least is {_LEAST}.", param, ctx)
         return amount
 
 

@@ -8,7 +8,6 @@ from datetime import datetime
 from functools import partial
 from operator import itemgetter
 from os.path import relpath
-from random import Random
 from textwrap import indent
 from typing import Any
 
@@ -33,8 +32,8 @@ from worker.opencode.sanitize import sanitize, sanitize_message
 from worker.opencode.shapes import CallStateShape, ErrorShape, PartShape, SpanShape, TimesShape
 from worker.opencode.slug import session_slug
 from worker.opencode.turn_errors import UNKNOWN, turn_error
-from workflows.domain import ids, messages, usage
-from workflows.domain.ids import MessageId, Prefix, TurnId
+from workflows.domain import messages, usage
+from workflows.domain.ids import MessageId, TurnId, ending_message_id
 from workflows.domain.messages import FINISH_BROKEN_OFF, AssistantMessage, UserMessage
 
 
@@ -268,7 +267,7 @@ class Exporter:
             return
         at = shapes.milliseconds(turn.ended_at)
         info = self._info(
-            MessageId(ids.mint(Prefix.MESSAGE, at, 0, Random(turn.id))),
+            ending_message_id(turn.id, at),
             TimesShape(created=shapes.milliseconds(max(self._since or turn.opened_at, turn.opened_at)), completed=at),
             turn.agent,
             turn.model,

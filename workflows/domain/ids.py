@@ -60,6 +60,11 @@ def next_id(prefix: Prefix, before: str, source: random.Random) -> str:
     return mint(prefix, *divmod(int(before[4:16], 16) + 1, 4096), source)
 
 
+def ending_message_id(turn: TurnId, milliseconds: int) -> MessageId:
+    """Of the message that exports have in place of a turn's last answer: it has no row."""
+    return MessageId(mint(Prefix.MESSAGE, milliseconds, 0, random.Random(turn)))
+
+
 WORKFLOW_TYPE: Final = "holdfast.session"  # of a session
 ASIDE_TYPE: Final = "holdfast.aside"  # of side work of a session
 SCHEDULED_TYPE: Final = "holdfast.scheduled"  # of a schedule's moment

@@ -167,3 +167,5 @@ async def test_a_backup_is_not_written_to_a_directory_that_is_not_there(
         for name in ("missing", "missing/b.tar"):
             refused = await shell(harness).run("backup", str(tmp_path / name))
             assert refused.code == 2 and "There is no directory" in refused.err and not (tmp_path / name).exists()
+        refused = await shell(harness).run("backup", "/proc")
+    assert refused.code == 2 and "Nothing can be written in '/proc'" in refused.err

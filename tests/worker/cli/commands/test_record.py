@@ -143,6 +143,12 @@ async def test_an_export_says_how_a_turn_failed_or_was_stopped(open_harness: Ope
             await harness.ended(session, turn)
         exported = [json.loads((await shell(harness).run("export", session)).out) for _ in range(2)]
 
+        refusal = exported[0]["messages"][1]["info"]["id"]  # a turn that came to no answer
+        fork = await harness.client.copies.fork_session(session, before=refusal)
+        await harness.client.prompt(fork.session, "again")
+        await harness.ended(fork.session)
+
+    assert fork.messages == 1
     one, failed, two, stopped, *_, filtered = exported[0]["messages"]
     assert exported[0] == exported[1]
     error = failed["info"]["error"]

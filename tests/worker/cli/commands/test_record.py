@@ -15,6 +15,7 @@ from tests.worker.cli.conftest import OpenHarness, shell
 from tests.workflows.delegation import FOUND, LOOK, children, delegates, delegation_scripts
 from worker.scripted.script import Hold, Refuse, ScriptedAnswer, ScriptedCall, ScriptedUsage, StreamError
 from workflows.domain.messages import TextPart
+from workflows.domain.output_format import OutputFormat
 from workflows.domain.prompt import Prompt
 
 READ = ScriptedAnswer(
@@ -185,6 +186,23 @@ async def test_an_answer_that_breaks_off_keeps_its_text_and_has_the_error(
     assert [each["info"]["error"]["name"] for each in (failed, stopped)] == ["APIError", "MessageAbortedError"]
     assert failed["info"]["error"]["data"]["isRetryable"] is False
     assert not any("finish" in each["info"] for each in (failed, stopped)) and verified.code == 0
+
+
+async def test_an_export_names_a_context_that_is_too_long_and_a_missing_result(open_harness: OpenHarness) -> None:
+    too_long = {"error": {"message": "This model's maximum context length is 100 tokens."}}
+    answers = DONE.model_copy(update={"faults": {1: Refuse(status=400, body=too_long)}}), DONE
+    async with open_harness(*answers) as harness, harness.running_worker():
+        harness.configure_person(model={}, compaction={"auto": False})
+        session = await harness.start_session("one")
+        await harness.ended(session)
+        form = OutputFormat(json_schema={"type": "object", "required": ["a"]}, corrections=0)
+        await harness.client.prompt(session, Prompt(parts=(TextPart(text="two"),), format=form))
+        await harness.ended(session, 2)
+        exported = json.loads((await shell(harness).run("export", session)).out)
+
+    errors = [each["info"]["error"] for each in exported["messages"] if "error" in each["info"]]
+    assert [each["name"] for each in errors] == ["ContextOverflowError", "StructuredOutputError"]
+    assert json.loads(errors[0]["data"]["responseBody"]) == too_long and errors[1]["data"]["retries"] == 0
 
 
 async def test_a_stopped_command_is_exported_with_its_output_and_no_exit_code(open_harness: OpenHarness) -> None:

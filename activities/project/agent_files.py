@@ -16,6 +16,7 @@ from activities.project.frontmatter import MarkdownFile
 from activities.project.markdown_text import read_text, shown_path
 from workflows.domain.agents.agent import AgentMode
 from workflows.domain.agents.refused_agent import RefusedAgent
+from workflows.domain.config.agent_forms import find_ineffective
 from workflows.domain.config.fields import JsonObject
 from workflows.domain.config.merge import ConfigLayer, normalize_field_names, normalize_permissions
 from workflows.domain.errors import ConfigError
@@ -82,12 +83,14 @@ def _layer(
     named = found.fields.get("name", name)
     if not isinstance(named, str):
         raise field_error(file, ("name",), "it is a text")
-    tree = normalize_permissions({"agent": {named: fields}})
+    written: JsonObject = {"agent": {named: fields}}
+    tree = normalize_permissions(written)
     check_fields(tree, file, above=2)
     tree = normalize_field_names(detach_from_file(tree, file, home))
     if found.body:
         tree = _with_prompt(tree, named, found.body)
-    return ConfigLayer(file=str(file), trusted=trusted, tree=tree, markdown=True)
+    ineffective = tuple(find_ineffective(written))
+    return ConfigLayer(file=str(file), trusted=trusted, tree=tree, markdown=True, ineffective=ineffective)
 
 
 def _with_prompt(tree: JsonObject, name: str, body: str) -> JsonObject:

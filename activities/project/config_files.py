@@ -12,6 +12,7 @@ from activities.project.agent_files import read_agent_files
 from activities.project.config_checks import check_fields
 from activities.project.config_references import detach_from_file
 from activities.project.organisations import read_organisations
+from workflows.domain.config.agent_forms import find_ineffective
 from workflows.domain.config.merge import ConfigLayer, normalize_field_names, normalize_permissions
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.errors import ConfigError
@@ -137,8 +138,12 @@ def _read_layer(file: Path, trusted: bool, home: Path, *, managed: bool = False)
     text = jsonc.read_text(file)
     if text is None:
         return None
-    tree = normalize_permissions(jsonc.parse(text, file))
+    written = jsonc.parse(text, file)
+    tree = normalize_permissions(written)
     check_fields(tree, file)
     doubled = tuple(jsonc.duplicate_keys(text))
     tree = normalize_field_names(detach_from_file(tree, file, home))
-    return ConfigLayer(file=str(file), trusted=trusted, tree=tree, managed=managed, duplicate_keys=doubled)
+    ineffective = tuple(find_ineffective(written))
+    return ConfigLayer(
+        file=str(file), trusted=trusted, tree=tree, managed=managed, duplicate_keys=doubled, ineffective=ineffective
+    )

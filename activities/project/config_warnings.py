@@ -1,30 +1,33 @@
 """What of a directory's configuration has no effect, or another than it seems to have."""
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from activities.project.instructions import MAX_INSTRUCTION_BYTES
 from workflows.domain.agents.built_in import RESERVED
 from workflows.domain.config.config import Config
 from workflows.domain.config.fields import JsonObject, unknown_fields, value_at
-from workflows.domain.config.lost_rules import find_odd_options
 from workflows.domain.config.merge import ConfigLayer, deep_merge
 from workflows.domain.config.references import unresolved_references
 from workflows.domain.config.turn_config import Instruction
 from workflows.domain.permissions import rules
 from workflows.domain.permissions.rules import Action, Rule, Ruleset
 
+_MAX_INEFFECTIVE: Final = 20  # collections of other programs' agents have hundreds
+
 
 def file_warnings(layers: Sequence[ConfigLayer], settings: Config, home: str) -> Iterator[str]:
     for layer in layers:
         for field in unknown_fields(layer.tree):
             yield f"{layer.file}: there is no field {field!r}: it has no effect."
-        for path, near in find_odd_options(layer.tree):
-            problem = f"the agent {path[1]!r} has no field {path[-1]!r}: it goes to the provider as an option"
-            yield f"{layer.file}: {problem}. Is {near!r} meant?"
         for path in unresolved_references(layer.tree):
             yield f"{layer.file}: the reference in {'.'.join(path)!r} is not looked up: it counts as it is written."
         for key in layer.duplicate_keys:
             yield f"{layer.file}: the key {key!r} is there twice: only the last one counts."
+    ineffective = [f"{layer.file}: {each}" for layer in layers for each in layer.ineffective]
+    yield from ineffective[:_MAX_INEFFECTIVE]
+    if len(ineffective) > _MAX_INEFFECTIVE:
+        yield f"{len(ineffective) - _MAX_INEFFECTIVE} more of this kind about agents are not shown."
     yield from _replaced_denials([layer for layer in layers if layer.trusted])
     yield from _shadowed_rules(settings, home)
 

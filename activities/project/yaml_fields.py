@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +14,11 @@ from workflows.domain.errors import ConfigError
 
 _MOST_LEVELS: Final = 50  # of brackets
 _PLAIN_FIELD: Final = re.compile(r"([A-Za-z_]\w*)[ \t]*:[ \t]*(?![\"'|>{\[])(\S.*)", re.ASCII)
+_TAB: Final = re.compile(r"^([A-Za-z_]\w*[ \t]*:)[ \t]*\t[ \t]*", re.ASCII | re.MULTILINE)
+# Below an unquoted description: what begins another field. The speakers of its examples do not.
+_NEXT_FIELD: Final = re.compile(
+    r"(?!(?:assistant|commentary|context|user)[ \t]*:)[\w-]+[ \t]*:(?:\s|$)", re.ASCII | re.I
+)
 _NO_TEXT: Final = re.compile(r"[\0\ud800-\udfff]")
 _TAG: Final = "tag:yaml.org,2002:"
 
@@ -34,15 +39,37 @@ def read_fields(head: str, file: Path, above: int) -> JsonObject:
 
 
 def repair(head: str) -> str:
-    """Quotes what stands behind a top-level key, unquoted and with a colon in it. No line moves."""
-    return "\n".join(map(_repair_line, head.split("\n")))
+    """Quotes what stands behind a top-level key, unquoted and with a colon in it, and a description with the lines
+    below it that are no field. No line moves."""
+    return "\n".join(map(_repair_field, _split_fields(_TAB.sub(r"\1 ", head).split("\n"))))
 
 
-def _repair_line(line: str) -> str:
-    field = _PLAIN_FIELD.fullmatch(line.rstrip())  # by a pattern, long blanks would take quadratic time
-    if field is None or ":" not in field[2]:
-        return line
-    return f"{field[1]}: '{field[2].replace(chr(39), chr(39) * 2)}'"
+def _split_fields(lines: list[str]) -> Iterator[list[str]]:
+    """Line by line, but for a description, which has the lines that go on with it."""
+    description: list[str] = []
+    for line in lines:
+        if description and not _NEXT_FIELD.match(line):
+            description.append(line)
+            continue
+        if description:
+            yield description
+        field = _PLAIN_FIELD.fullmatch(line.rstrip())
+        description = [line] if field is not None and field[1] == "description" else []
+        if not description:
+            yield [line]
+    if description:
+        yield description
+
+
+def _repair_field(lines: list[str]) -> str:
+    field = _PLAIN_FIELD.fullmatch(lines[0].rstrip())  # by a pattern, long blanks would take quadratic time
+    if field is None:
+        return "\n".join(lines)
+    value = "\n ".join((field[2], *lines[1:]))
+    text = value.rstrip()
+    if ":" not in text and all(not line.strip() or line[0].isspace() for line in lines[1:]):
+        return "\n".join(lines)
+    return f"{field[1]}: '{text.replace(chr(39), chr(39) * 2)}'" + "\n" * value.count("\n", len(text))
 
 
 def _explain(error: yaml.YAMLError, head: str) -> tuple[int, int, str]:

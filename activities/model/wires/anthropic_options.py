@@ -17,7 +17,7 @@ from activities.model.model_families import (
 )
 from activities.model.output_limit import EFFORT_BUDGETS
 from activities.model.request_json import JsonDict, merge_options
-from activities.model.wires.chat_options import forbids_parallel_calls, translatable
+from activities.model.wires.chat_options import OPENAI_ONLY, forbids_parallel_calls, translatable
 
 _PATHS: Final = {  # options of the chat protocol, and of OpenCode's packages → their paths here
     "max_completion_tokens": ("max_tokens",),
@@ -61,7 +61,7 @@ def merge_message_options(form: JsonDict, options: Mapping[str, JsonValue], *, b
     thinking.
     """
     model, effort = form["model"], next((options[name] for name in _EFFORTS if name in options), None)
-    others = translatable(options, (*_UNKNOWN, *_EFFORTS, _BETAS, "thinking"))
+    others = translatable(options, (*_UNKNOWN, *OPENAI_ONLY, *_EFFORTS, _BETAS, "thinking"))
     thinking, default_effort = _thinking(model, options.get("thinking"), effort)
     if thinking.get("type") == "between_tools" and options.get("effort") in _DEEP:
         thinking = dict(_SHOWN)

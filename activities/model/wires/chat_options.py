@@ -6,6 +6,11 @@ from typing import Final
 from pydantic import JsonValue
 
 _CHAT_ONLY: Final = frozenset({"logit_bias", "n", "parallel_tool_calls", "parallelToolCalls", "response_format"})
+# of services that speak chat or Responses: an agent that was written for them may work with another's model
+OPENAI_ONLY: Final = (
+    *("enable_thinking", "max_tool_calls", "prompt_cache_key", "prompt_cache_retention", "reasoning_format"),
+    *("safe_prompt", "safety_identifier", "store", "textVerbosity", "verbosity"),
+)
 
 
 def translatable(options: Mapping[str, JsonValue], unknown: Collection[str] = ()) -> dict[str, JsonValue]:

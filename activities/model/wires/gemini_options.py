@@ -8,7 +8,7 @@ from pydantic import JsonValue
 from activities.model.model_families import GEMINI_MINIMAL, GEMINI_SIGNS, GEMINI_THINKS
 from activities.model.output_limit import EFFORT_BUDGETS
 from activities.model.request_json import JsonDict, merge_options
-from activities.model.wires.chat_options import translatable
+from activities.model.wires.chat_options import OPENAI_ONLY, translatable
 
 _CONFIG: Final = "generationConfig"
 _TOP: Final = ("safetySettings", "cachedContent", "toolConfig", "labels")
@@ -33,7 +33,7 @@ def signs_calls(model: str) -> bool:
 def merge_generation_options(form: JsonDict, model: str, options: Mapping[str, JsonValue]) -> JsonDict:
     if thinking := _thinking(model, options):
         form[_CONFIG]["thinkingConfig"] = thinking
-    others = translatable(options, ("user", *_OF_THINKING))
+    others = translatable(options, ("user", *OPENAI_ONLY, *_OF_THINKING))
     return merge_options(form, others, _PATHS, default=(_CONFIG,))
 
 

@@ -92,12 +92,11 @@ async def test_a_project_loosens_nothing_by_a_file_of_an_agent(project_home: Pro
     [
         ("---\nmode: [unclosed\n---\nP", ":3:", "this is not YAML"),
         ("---\nmode: weird\n---\nP", ":", "the field 'mode' is wrong"),
-        ("---\ndescription: d\ntools: Read, Grep\n---\nP", ":", "the field 'tools' is wrong"),
+        ("---\ndescription: d\ntools: 3\n---\nP", ":", "the field 'tools' is wrong"),
         ("---\npermission:\nedit: deny\n---\nP", ":", "the field 'edit' is wrong: a rule counts within 'permission'"),
         ("---\npermission:\n---\nP", ":", "the field 'permission' is wrong"),
         ("---\npermissions:\n  edit: deny\n---\nP", ":", "there is no such field: write 'permission'"),
         ("---\npermission:\n  bash:\n    ls: maybe\n---\nP", ":", "the field 'permission.bash.ls' is wrong"),
-        ("---\ncolor: mauve\n---\nP", ":", "a color is #RRGGBB"),
         ("---\nname: [a]\n---\nP", ":", "the field 'name' is wrong"),
         ('---\nmode: all\nname: "a\\e"\n---\nP', ":", "the field 'name' is wrong: an agent's name has"),
         ('---\nmode: all\ndescription: "\\ud800"\n---\nP', ":3:", "half of a character"),
@@ -116,16 +115,41 @@ async def test_a_file_that_cannot_be_used_is_refused_alone(
     assert {each.name for each in turn_config.delegation.agents} == {"build", "explore", "general", "good", "plan"}
 
 
-async def test_an_option_that_may_be_a_misspelt_field_is_named(project_home: ProjectHome) -> None:
-    file = project_home.write("agent/x.md", "---\ntop_p: 1\ntemprature: 1\ntop_k: 3\n---\nP", under=project_home.config)
+async def test_an_unknown_field_goes_to_no_provider_and_is_named(project_home: ProjectHome) -> None:
+    text = "---\nversion: 1.0.0\nwelcome_message: hello\ntop_k: 3\noptions:\n  own: 1\n---\nP"
+    file = project_home.write("agent/x.md", text, under=project_home.config)
 
     turn_config = await project_home.load(role=Role("x"))
 
-    assert turn_config.agent.options == {"temprature": 1, "top_k": 3}
+    assert turn_config.agent.options == {"own": 1, "top_k": 3}
     (warning,) = turn_config.warnings
-    assert (
-        warning.startswith(f"{file}: the agent 'x' has no field 'temprature'") and "Is 'temperature' meant?" in warning
+    assert warning.startswith(f"{file}: the agent 'x' has no field 'version', 'welcome_message': without effect")
+
+
+async def test_agents_are_read_as_people_write_them_for_other_programs(project_home: ProjectHome) -> None:
+    text = (
+        '---\nname: rev\ndescription: Use it after each change. Examples:\n\n<example>\nuser: "done"\n'
+        'assistant: "I\'ll review it: now"\n</example>\ntools: Read, Bash, Foo\nmodel: inherit\ncolor: green\n---\nP'
     )
+    file = project_home.write(".opencode/agent/rev.md", text)
+    project_home.write("opencode.json", '{"permission": {"bash": "ask"}}', under=project_home.config)
+
+    turn_config = await project_home.load(role=Role("rev"))
+
+    agent = turn_config.agent
+    assert (agent.description or "").endswith('user: "done" assistant: "I\'ll review it: now" </example>')
+    assert (agent.model, agent.color, turn_config.refused_agents) == (None, None, ())
+    assert [await decide(project_home, "rev", each) for each in ("read", "bash", "edit")] == ["allow", "ask", "deny"]
+    assert turn_config.warnings == (f"{file}: the agent 'rev' lists tools that there are not: 'Foo'.",)
+
+
+async def test_not_all_files_with_fields_without_effect_are_named(project_home: ProjectHome) -> None:
+    for number in range(25):
+        project_home.write(f"agent/a{number:02}.md", "---\nversion: 1\n---\nP", under=project_home.config)
+
+    warnings = (await project_home.load()).warnings
+
+    assert (len(warnings), warnings[-1]) == (21, "5 more of this kind about agents are not shown.")
 
 
 async def test_what_cannot_be_read_as_text_is_refused(project_home: ProjectHome) -> None:

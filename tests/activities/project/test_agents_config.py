@@ -15,6 +15,7 @@ from workflows.domain.errors import UsageError
 from workflows.domain.permissions.rules import evaluate
 
 ONLY_READS = "what plan and explore deny of edits stands after the general rules: only their own sections lift it"
+NO_OPTION = "an unknown field of an agent goes to no provider: `options` is for that"
 BROKEN_FILE = 'the file is refused with an error naming file and line; no agent "bad" exists'
 
 
@@ -26,6 +27,13 @@ async def test_agents_are_as_in_opencode(case: Case, project_home: ProjectHome) 
     expected = case.expected
     if case.holdfast == ONLY_READS:
         expected = {"evaluate": [[*each[:-1], "deny"] for each in expected["evaluate"]]}
+    elif case.holdfast == NO_OPTION:
+        expected = {
+            **expected,
+            "agents": {
+                name: {**each, "options": _written_options(case, name)} for name, each in expected["agents"].items()
+            },
+        }
     elif case.holdfast is not None:
         assert case.holdfast == BROKEN_FILE
         (refused,) = (await project_home.load()).refused_agents
@@ -33,6 +41,10 @@ async def test_agents_are_as_in_opencode(case: Case, project_home: ProjectHome) 
         expected = {"agents": {**expected["agents"], "bad": None}}
     for key, value in expected.items():
         assert_matches({key: await FOUND[key](case, project_home)}, {key: _wanted(key, value)})
+
+
+def _written_options(case: Case, name: str) -> dict[str, Any]:
+    return dict(case.input["config"].get("agent", {}).get(name, {}).get("options", {}))
 
 
 async def _agents(case: Case, project_home: ProjectHome) -> dict[str, Any]:

@@ -41,6 +41,22 @@ def test_a_sloppy_head_is_repaired_as_in_opencode(case: cases.Case) -> None:
         ("---\na: 0.5\nb: 1e3\nc: 1e999\nd: -7\n---\n", {"a": 0.5, "b": 1000.0, "c": "1e999", "d": -7}, ""),
         ("---\na:\nb: [1, ~, true]\n1: x\n---\n", {"a": None, "b": [1, None, True], "1": "x"}, ""),
         ("---\nd: >-\n  one\n  two: three\n---\n", {"d": "one two: three"}, ""),
+        ("---\ndescription:\tfor the tests\nmode:\t'all'\n---\n", {"description": "for the tests", "mode": "all"}, ""),
+        (
+            '---\nname: a\ndescription: Use it\'s so:\n\n<example>\nContext: one\nuser: "x"\n  assistant: y: z\n'
+            "</example>\nmodel: sonnet\n\n---\nP",
+            {
+                "name": "a",
+                "description": 'Use it\'s so:\n<example> Context: one user: "x" assistant: y: z </example>',
+                "model": "sonnet",
+            },
+            "P",
+        ),
+        (
+            "---\ndescription: a\n- b\npermission:\n  edit: deny\n---\n",
+            {"description": "a - b", "permission": {"edit": "deny"}},
+            "",
+        ),
     ],
 )
 def test_fields_are_those_of_yaml_and_the_rest_is_the_body(text: str, fields: JsonValue, body: str) -> None:
@@ -56,6 +72,7 @@ def test_fields_are_those_of_yaml_and_the_rest_is_the_body(text: str, fields: Js
         ("a: 1\nmy-key: a: b\n", 3, "mapping values are not allowed here"),
         ("a: &x [1]\nb: *x\n", 3, "aliases are not read"),
         ("a: 1\nb: 2\na: 3\n", 4, "the key 'a' stands here a second time"),
+        ("description: one\n<b>\nmode: [x\n", 5, "this is not YAML"),
         ("a: !!binary aGk=\n", 2, "the tag tag:yaml.org,2002:binary is not read"),
         ("a: !b%0Ac d\n", 2, "the tag !b c is not read"),
         ("- a\n", 2, "these are no fields"),

@@ -45,11 +45,11 @@ def test_a_permission_of_one_word_is_a_rule_for_everything() -> None:
     assert normalize_permissions({"permission": "ask"}) == {"permission": {"*": "ask"}}
 
 
-def test_an_agents_unknown_fields_become_options() -> None:
-    agent: JsonObject = {"a": 1, "temperature": 0.5, "options": {"b": 2}, "maxSteps": 3}
+def test_what_is_an_option_of_providers_becomes_one_and_other_unknown_fields_of_agents_are_dropped() -> None:
+    agent: JsonObject = {"reasoningEffort": 1, "version": 2, "temperature": 0.5, "options": {"b": 2}, "maxSteps": 3}
 
     assert normalize_field_names({"agent": {"x": agent}}) == {
-        "agent": {"x": {"steps": 3, "temperature": 0.5, "options": {"b": 2, "a": 1}}}
+        "agent": {"x": {"steps": 3, "temperature": 0.5, "options": {"b": 2, "reasoningEffort": 1}}}
     }
 
 

@@ -55,10 +55,9 @@ def _check_command_name(name: str) -> str:
 CommandName = Annotated[str, AfterValidator(_check_command_name)]
 
 
-def _check_color(color: str) -> str:
-    if _COLOR.fullmatch(color) is None:
-        raise ValueError("a color is #RRGGBB, primary, secondary, accent, success, warning, error or info")
-    return color
+def _known_color(color: str | None) -> str | None:
+    """Other programs know other names: a colour is only shown."""
+    return color if color is not None and _COLOR.fullmatch(color) else None
 
 
 class AgentSettings(Section):
@@ -70,7 +69,7 @@ class AgentSettings(Section):
     """`primary` works for people, `subagent` for other agents, `all` for both."""
     description: str | None = None
     """What it is for: other agents read this before they hand it work."""
-    color: Annotated[str, AfterValidator(_check_color)] | None = None
+    color: Annotated[str | None, AfterValidator(_known_color)] = None
     """How other programs show it."""
     prompt: str | None = None
     """The first part of its system prompt."""
@@ -87,7 +86,7 @@ class AgentSettings(Section):
     top_p: float | None = None
     """For its requests, to models that take one."""
     options: dict[str, JsonValue] = {}
-    """More for each request of it, over the options of the model; each unknown field of an agent is one."""
+    """More for each request of it, over the options of the model; what providers know may stand in the agent itself."""
     permission: PermissionSettings = {}
     """Its rules, behind those for all agents."""
     tools: dict[str, bool] = {}

@@ -40,6 +40,20 @@ CLIENT_FIELDS: Final = tuple(path[0] for path in _section_paths(ClientSettings))
 # `mode` is the older table of agents, read as `agent`.
 SUPPORTED_FIELDS: Final = (*((field,) for field in CLIENT_FIELDS), ("mode",), *_section_paths(Config))
 AGENT_FIELDS: Final = frozenset(path[2] for path in SUPPORTED_FIELDS if path[:2] == ("agent", "*"))
+# Options of providers, as their protocols or OpenCode's packages call them: they may stand in an agent without its
+# table `options`. Words that are so general that people use them for something else are none of them.
+_OPTIONS: Final = """
+    additionalModelRequestFields anthropicBeta cacheControl cache_control cachedContent chat_template_kwargs
+    enableThinking enable_thinking extra_body frequencyPenalty frequency_penalty guardrailConfig include logitBias
+    logit_bias logprobs maxCompletionTokens maxOutputTokens maxTokens maxToolCalls max_completion_tokens max_tokens
+    max_tool_calls minP min_p parallelToolCalls parallel_tool_calls performanceConfig presencePenalty presence_penalty
+    promptCacheKey promptCacheRetention prompt_cache_key prompt_cache_retention reasoning reasoningConfig
+    reasoningEffort reasoningFormat reasoningSummary reasoning_effort reasoning_format reasoning_summary
+    repetition_penalty safePrompt safe_prompt safetyIdentifier safetySettings safety_identifier seed serviceTier
+    service_tier stop stopSequences stop_sequences store textVerbosity think thinking thinkingBudget thinkingConfig
+    thinking_budget topK topLogprobs topP top_k top_logprobs verbosity
+    """
+OPTION_FIELDS: Final = frozenset(path[0] for path in field_paths(_OPTIONS))
 
 _UNSUPPORTED_FIELDS: Final = tuple(_section_paths(UnsupportedSettings))
 

@@ -15,7 +15,7 @@ _RESTRICTING: Final = ("permission", "tools", "disable", "steps", "maxSteps")
 
 
 def find_lost_rules(tree: JsonObject) -> Iterator[tuple[FieldPath, str]]:
-    """Unknown fields of agents go to the provider: what a misspelt or misplaced rule denies would not be denied."""
+    """Unknown fields of agents have no effect: what a misspelt or misplaced rule denies would not be denied."""
     for table in ("agent", "mode"):
         for name, agent in _object(tree.get(table)).items():
             for key, value in _object(agent).items():
@@ -23,12 +23,9 @@ def find_lost_rules(tree: JsonObject) -> Iterator[tuple[FieldPath, str]]:
                     yield (table, name, key), problem
 
 
-def find_odd_options(tree: JsonObject) -> Iterator[tuple[FieldPath, str]]:
-    """Options of agents that may be misspelt fields, each with the field."""
-    for name, agent in _object(tree.get("agent")).items():
-        for key in _object(_object(agent).get("options")):
-            if key not in AGENT_FIELDS and (near := _near(key, AGENT_FIELDS, _SIMILAR)):
-                yield ("agent", name, "options", key), near
+def similar_field(key: str) -> str | None:
+    """The field of an agent that a key may have been meant to be."""
+    return _near(key, AGENT_FIELDS, _SIMILAR)
 
 
 def _problem(key: str, value: JsonValue) -> str | None:

@@ -8,7 +8,8 @@ from pydantic import JsonValue
 
 from workflows.domain.agents.agent import AgentMode
 from workflows.domain.agents.refused_agent import RefusedAgent
-from workflows.domain.config.fields import AGENT_FIELDS, FieldPath, JsonObject, field_paths, is_within
+from workflows.domain.config.agent_forms import normalize_agent
+from workflows.domain.config.fields import AGENT_FIELDS, OPTION_FIELDS, FieldPath, JsonObject, field_paths, is_within
 from workflows.domain.permissions.permission_keys import current_key
 from workflows.domain.value import Value
 
@@ -21,7 +22,8 @@ _NARROWED_LISTS: Final = field_paths("enabled_providers provider.*.whitelist")
 
 class ConfigLayer(Value):
     """A configuration file, a variable that holds one, or an agent's `markdown` file; one that is `refused` has no
-    fields. `trusted`: the user's own, or the administrator's (`managed`). `duplicate_keys`: their paths."""
+    fields. `trusted`: the user's own, or the administrator's (`managed`). `duplicate_keys`: their paths. `ineffective`:
+    what of its agents has no effect, in words."""
 
     file: str
     trusted: bool
@@ -30,6 +32,7 @@ class ConfigLayer(Value):
     markdown: bool = False
     refused: RefusedAgent | None = None
     duplicate_keys: tuple[str, ...] = ()
+    ineffective: tuple[str, ...] = ()
 
     @property
     def is_of_project(self) -> bool:
@@ -57,19 +60,20 @@ def deep_merge(base: JsonObject, later: JsonObject) -> JsonObject:
 
 
 def normalize_permissions(tree: JsonObject) -> JsonObject:
-    """Replaces older forms (a single word, the map `tools`)."""
+    """Replaces older forms (a single word, the map `tools`), and those of other programs' agents."""
     result = _with_permission(tree)
     for table in ("agent", "mode"):
         if isinstance(agents := result.get(table), dict):
             result[table] = {
-                name: _with_permission(agent) if isinstance(agent, dict) else agent for name, agent in agents.items()
+                name: _with_permission(normalize_agent(agent)) if isinstance(agent, dict) else agent
+                for name, agent in agents.items()
             }
     return result
 
 
 def normalize_field_names(tree: JsonObject) -> JsonObject:
-    """Takes the newer of two names, so that a later file wins under either, and moves an agent's unknown fields into
-    its options, as OpenCode does."""
+    """Takes the newer of two names, so that a later file wins under either, moves what is an option of providers into
+    an agent's options, and drops its unknown fields."""
     agents, modes = tree.get("agent", {}), tree.get("mode", {})
     if not isinstance(agents, dict) or not isinstance(modes, dict) or not (agents or modes):
         return tree
@@ -85,7 +89,7 @@ def _with_known_fields(agent: JsonValue) -> JsonValue:
         return agent
     known = {key: value for key, value in agent.items() if key in AGENT_FIELDS and key not in ("maxSteps", "options")}
     options = agent.get("options")
-    more = {key: value for key, value in agent.items() if key not in AGENT_FIELDS}
+    more = {key: value for key, value in agent.items() if key in OPTION_FIELDS}
     if "maxSteps" in agent:
         known = {"steps": agent["maxSteps"], **known}
     return known | ({"options": {**(options if isinstance(options, dict) else {}), **more}} if options or more else {})

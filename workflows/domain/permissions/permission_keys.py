@@ -22,6 +22,27 @@ PATTERNLESS: Final = frozenset({TODOWRITE, "question", WEBFETCH, "websearch", "d
 SAME_AS_EDIT: Final = frozenset({"write", "patch", "multiedit", "apply_patch"})  # older words for `edit`
 NEVER_ASKED: Final = frozenset({"question", PLAN_ENTER, "plan_exit"})  # they only decide what is offered
 
+# Names of tools in agents of other programs, in small letters → the permissions that their work needs here.
+_FOREIGN_TOOLS: Final = {
+    **dict.fromkeys(("notebookedit", "editfiles", "createfile"), (EDIT,)),
+    **dict.fromkeys(("bashoutput", "killshell", "killbash", "execute", "shell", "runcommands"), (BASH,)),
+    **dict.fromkeys(("list", "ls"), ("glob",)),
+    **dict.fromkeys(("todo", "todos", "todoread"), (TODOWRITE,)),
+    "search": ("glob", "grep"),
+    "notebookread": (READ,),
+    "fetch": (WEBFETCH,),
+    "web": (WEBFETCH, "websearch"),
+    "agent": (TASK,),
+    "askuserquestion": ("question",),
+    "exitplanmode": ("plan_exit",),
+}
+
+
+def permissions_of_tool(name: str) -> tuple[str, ...]:
+    """What a tool of this name needs, in the words of this or of another program; none for an unknown one."""
+    key = current_key(name.partition("/")[0].lower())
+    return (key,) if key in OF_TOOLS or key in NEVER_ASKED else _FOREIGN_TOOLS.get(key, ())
+
 
 def current_key(key: str) -> str:
     """The permission that a key of a configuration is about."""

@@ -100,7 +100,8 @@ def effective_model(turn_config: TurnConfig, named: str | None) -> str | None:
     worker can ask.
     """
     own = None if turn_config.model_is_managed else named
-    model = own or turn_config.agent.model or turn_config.config.model
+    agent = turn_config.agent
+    model = own or (None if agent.model_family else agent.model) or turn_config.config.model
     if model is not None and (own or not has_reference(model)):
         check_model(model, turn_config.config)
     return model

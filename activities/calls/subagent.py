@@ -119,6 +119,7 @@ class CallSubagent:
         origin, frozen = await asyncio.gather(
             sessions.origin(journal, journal.session), turns.turn_config(journal, turn_status.turn_config)
         )
+        own_model = task_request.agent.model is not None and task_request.agent.model_family is None
         return NewSession(
             id=child,
             host=origin.host,
@@ -127,7 +128,7 @@ class CallSubagent:
             title=task_request.title,
             agent=task_request.agent.name,
             # its own are read when its turn opens
-            model=None if task_request.agent.model else turn_status.model,
+            model=None if own_model else turn_status.model,
             variant=None if task_request.agent.model or task_request.agent.variant else turn_status.variant,
             environment=origin.environment,
             parent=journal.session,

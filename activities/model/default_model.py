@@ -10,6 +10,7 @@ from activities.model import catalogue
 from activities.model.azure import AZURE
 from activities.model.keys import Keys
 from activities.model.litellm_table import ModelTable
+from activities.model.model_names import read_name
 from activities.model.model_table import ModelTables
 from activities.model.providers import provider_named, split_model_id
 from workflows.domain.config.allowed_models import is_allowed
@@ -69,6 +70,17 @@ class DefaultModels:
         found = (main_model(id, config, table, today) for id in providers)
         return tuple(model for model in found if model is not None)
 
+    def newest(self, family: str, config: Config, near: str | None) -> str | None:
+        """The newest model of a family: of the provider of the model `near`, else of one that can be asked."""
+        table, today = self.tables.all(), date.today()
+        for id in dict.fromkeys((*([near.partition("/")[0]] if near else []), *self.providers(config))):
+            names = [(name, read_name(name)) for name in _usable_names(id, config, table, today)]
+            akin = [(name, each) for name, each in names if each is not None and family in each.words]
+            found = [(each.version, -len(each.words), -len(name), name) for name, each in akin]
+            if found:
+                return f"{id}/{max(found)[-1]}"
+        return None
+
     def providers(self, config: Config) -> tuple[str, ...]:
         keyed = tuple(self._with_key())
         own = tuple(id for id, each in config.provider.items() if id in keyed or _is_reached(each))
@@ -100,15 +112,20 @@ def main_model(id: str, config: Config, table: ModelTable, today: date) -> str |
     """A provider's newest main model; else the first that the configuration describes; else None, as for one that
     cannot be asked."""
     configured = config.provider.get(id) or Provider()
-    try:
-        listed = [choice.model for choice in catalogue.list_models(id, config.provider, table, today)]
-    except UsageError:
-        return None
-    names = [split_model_id(each)[1] for each in listed]
-    usable = [name for name in names if is_allowed(config, id, name)]
+    usable = _usable_names(id, config, table, today)
     of_table = [] if provider_named(id).litellm == AZURE else usable  # where people name their deployments
     name = newest_main(of_table) or next((name for name in usable if name in configured.models), None)
     return f"{id}/{name}" if name is not None else None
+
+
+def _usable_names(id: str, config: Config, table: ModelTable, today: date) -> list[str]:
+    """None of a provider that cannot be asked."""
+    try:
+        listed = [choice.model for choice in catalogue.list_models(id, config.provider, table, today)]
+    except UsageError:
+        return []
+    names = [split_model_id(each)[1] for each in listed]
+    return [name for name in names if is_allowed(config, id, name)]
 
 
 def newest_main(names: list[str]) -> str | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 from activities.files.workspace import Workspace
 from activities.own_thread import read_in_time
 from activities.project.checked_config import CheckedConfig, check_trust
+from activities.project.claude_agents import with_claude_agents
 from activities.project.config_files import read_layers
 from activities.project.config_origins import ConfigOrigins
 from activities.project.config_rules import configured_rules, rules_of
@@ -96,8 +97,12 @@ async def load_turn_config(
 async def read_checked(workspace: Workspace, sources: ConfigSources, managed: Path) -> CheckedConfig:
     """Raises ConfigError."""
     return await read_configuration(
-        workspace, lambda: check_trust(read_layers(workspace, sources, managed), workspace, sources)
+        workspace, lambda: check_trust(_read_layers(workspace, sources, managed), workspace, sources)
     )
+
+
+def _read_layers(workspace: Workspace, sources: ConfigSources, managed: Path) -> tuple[ConfigLayer, ...]:
+    return with_claude_agents(read_layers(workspace, sources, managed), workspace, sources)
 
 
 async def read_configuration(workspace: Workspace, read: Callable[[], T]) -> T:
@@ -113,7 +118,7 @@ async def _accepted(checked: CheckedConfig, find_accepted: FindAccepted | None) 
 
 async def load_origins(workspace: Workspace, sources: ConfigSources, managed: Path) -> ConfigOrigins:
     """Raises ConfigError."""
-    layers = await read_configuration(workspace, lambda: read_layers(workspace, sources, managed))
+    layers = await read_configuration(workspace, lambda: _read_layers(workspace, sources, managed))
     files = tuple((layer.file, Config.model_validate(layer.tree)) for layer in layers)
     return ConfigOrigins(files, str(workspace.home))
 

@@ -129,7 +129,8 @@ class ProjectLoader:
         """The configuration to freeze, or the built-in one with the reason against a turn."""
         try:
             turn_config = await self.load(directory, sources, role, find_accepted)
-            named = turn_config.agent.model or turn_config.config.model
+            agent = turn_config.agent
+            named = (None if agent.model_family else agent.model) or turn_config.config.model
             return DirectoryConfig(turn_config, model=await resolve(named, self.environ) if named else None)
         except UsageError as error:
             workspace = await self._find_workspace(directory, sources.home if sources else None)

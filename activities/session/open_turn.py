@@ -89,8 +89,8 @@ class ProjectActivities:
             loaded = await worktree.find_change(
                 origin.directory, origin.directory_identity
             ) or await self.loader.try_load(origin.directory, origin.sources, role, find_accepted)
-            if isinstance(loaded, DirectoryConfig) and not _has_model(loaded, found, origin):
-                loaded = await self._with_model(request.session, loaded)
+            if isinstance(loaded, DirectoryConfig) and _needs_model(loaded, found, origin):
+                loaded = await self._with_model(request.session, loaded, origin.model)
             async with self.journal(request) as journal:
                 found = await find_turn(journal, self.describe)
                 if isinstance(found, LoadResult):
@@ -105,12 +105,16 @@ class ProjectActivities:
                     return await open_requested_turn(journal, request, found, known, loaded)
         return found
 
-    async def _with_model(self, session: SessionId, loaded: DirectoryConfig) -> DirectoryConfig:
-        """With the model of the session's last turn, else the default one, or the reason why there is none."""
-        if (last := await turns.last_model(self.database, session)) is not None:
-            return replace(loaded, model=last)
+    async def _with_model(self, session: SessionId, loaded: DirectoryConfig, of_session: str | None) -> DirectoryConfig:
+        """With the newest model of the agent's family; else that of the session, of its last turn, or the default one;
+        or the reason why there is none."""
+        known = of_session or loaded.model or await turns.last_model(self.database, session)
+        config, family = loaded.turn_config.config, loaded.turn_config.agent.model_family
+        newest = await asyncio.to_thread(self.default_models.newest, family, config, known) if family else None
+        if newest or known:
+            return replace(loaded, model=newest or known)
         try:
-            chosen = await asyncio.to_thread(self.default_models.choose, loaded.turn_config.config)
+            chosen = await asyncio.to_thread(self.default_models.choose, config)
         except UsageError as error:
             return replace(loaded, problem=str(error))
         return replace(loaded, model=chosen)
@@ -123,6 +127,11 @@ class ProjectActivities:
 def _has_model(loaded: DirectoryConfig, found: TurnRequest, origin: Origin) -> bool:
     """Whether a model is named somewhere, or a problem makes that matter no more."""
     return bool(loaded.model or loaded.problem or found.model or origin.model)
+
+
+def _needs_model(loaded: DirectoryConfig, found: TurnRequest, origin: Origin) -> bool:
+    family = loaded.turn_config.agent.model_family is not None and found.model is None and loaded.problem is None
+    return family or not _has_model(loaded, found, origin)
 
 
 async def still_accepted(journal: Journal, origin: Origin, turn_config: TurnConfig) -> bool:
@@ -153,7 +162,8 @@ async def open_requested_turn(
 ) -> LoadResult:
     turn_config = directory_config.turn_config.of_prompt(requested.format, requested.tools)
     agent = requested.agent or origin.agent
-    other_agent = agent != origin.began_as
+    # a subagent's session has the model of its parent, which counts where there is none of its agent's family
+    other_agent = agent != origin.began_as or bool(origin.ancestors and turn_config.agent.model_family)
     named = turn_config.named_model(requested.model, origin.model, other_agent=other_agent)
     variant = turn_config.named_variant(
         (requested.model, requested.variant), (origin.model, origin.variant), other_agent=other_agent

@@ -234,6 +234,7 @@ OPTIONS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("claude-sonnet-4-5", {"stop": "x"}, {"stop_sequences": ["x"]}),
     ("claude-sonnet-4-5", {"seed": 7, "frequency_penalty": 0.1, "presence_penalty": 0.1, "logit_bias": {}, "n": 1}, {}),
     ("claude-sonnet-4-5", {"response_format": {"type": "text"}, "parallel_tool_calls": True}, {}),
+    ("claude-sonnet-4-5", {"verbosity": "low", "store": False, "prompt_cache_key": "k"}, {}),
     (
         "claude-sonnet-4-5",
         {"parallel_tool_calls": False},

@@ -111,6 +111,7 @@ LOW = {**SHOWN, "thinkingLevel": "low"}
             {"stop": "x", "seed": 7, "frequency_penalty": 0.1, "presence_penalty": 0.2},
             {"stopSequences": ["x"], "seed": 7, "frequencyPenalty": 0.1, "presencePenalty": 0.2},
         ),
+        ("gemini-2.5-flash-image", {"verbosity": "low", "store": False, "prompt_cache_key": "k"}, {}),
         (
             "gemini-2.5-flash-image",
             {"parallel_tool_calls": False, "n": 1, "user": "u", "logit_bias": {}, "response_format": {"type": "text"}},

@@ -84,6 +84,29 @@ async def test_a_subagent_sees_its_prompt_with_its_files_only_and_its_own_words_
     assert {"read", "grep"} <= offered and not {"edit", "write", "task", "todowrite"} & offered
 
 
+async def test_an_agent_as_people_write_it_for_claude_code_works(open_harness: Open, tmp_path: Path) -> None:
+    text = (
+        '---\nname: rev\ndescription: Use it after a change. Examples:\n<example>\nuser: "done: look"\n</example>\n'
+        "tools: Read, Grep\nmodel: haiku\ncolor: green\nversion: 1.0.0\n---\nYou are a reviewer."
+    )
+    gate = tmp_path / "gate"
+    held = FOUND.model_copy(update={"faults": {1: Hold(path=str(gate))}})
+    scripts = delegation_scripts(delegates("child", agent="rev"), DONE, child=(held,))
+    async with open_harness(scripts=scripts) as harness, harness.running_worker():
+        (harness.project / ".claude/agents").mkdir(parents=True)
+        harness.file(".claude/agents/rev.md", text)
+        session = await harness.start_session("Find it.")
+        await wait_for_file(gate)
+        assert harness.model.last_request is not None
+        request = harness.model.last_request.body
+        gate.touch()
+        await harness.ended(session)
+        (call,) = await tasks(harness, session)
+    assert str(request["messages"][0]["content"]).startswith("You are a reviewer.")
+    assert {tool["function"]["name"] for tool in request["tools"]} == {"read", "grep"}
+    assert call.state is CallState.DONE and (request["model"], "version" in request) == ("model", False)
+
+
 async def test_a_question_of_a_subagent_stands_in_the_one_inbox_with_its_path(open_harness: Open) -> None:
     async with (
         open_harness(scripts=delegation_scripts(delegates("child"), DONE, child=(LOOK, FOUND))) as harness,

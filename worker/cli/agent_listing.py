@@ -78,6 +78,10 @@ async def read_agent(settings: Settings, name: str) -> AgentDetails:
         return AgentDetails(ListedAgent(agent, origins.files_of(name)), model, (), _sized(layers))
     turn_config = await load_project_config(settings, current_directory(), Role(name, ancestors=1))
     model = turn_config.agent.model or (turn_config.config.model if turn_config.agent.selectable else None)
+    if (family := turn_config.agent.model_family) is not None:
+        from worker.cli import model_choices  # start-up time: the tables of models
+
+        model = model_choices.default_models(settings).newest(family, turn_config.config, turn_config.config.model)
     layers = [*system_layers(turn_config, model or "", platform=platform.system().lower())]
     listed = ListedAgent(turn_config.agent, origins.files_of(name), name == await _default_name(settings))
     warnings = tuple(each for each in turn_config.warnings if each.startswith(listed.files))

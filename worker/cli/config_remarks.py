@@ -48,6 +48,7 @@ def find_other_remarks(settings: Settings, turn_config: TurnConfig) -> Iterator[
         yield f"Warning: {escape_prose(warning)}"
     yield from _unlisted(turn_config)
     yield from _unusable_subagents(turn_config)
+    yield from _model_families(settings, turn_config)
     if lacking := credential_handoff.missing_references(settings, turn_config.config):
         named = ", ".join(one_line(each, _LONGEST) for each in lacking)
         yield (
@@ -88,12 +89,31 @@ def _names(listed: Sequence[Agent] | Sequence[Skill]) -> str:
 def _unusable_subagents(turn_config: TurnConfig) -> Iterator[str]:
     """A remark, not an error: the task may not need them."""
     for agent in turn_config.delegation.agents:
-        if agent.model is None or has_reference(agent.model) or agent.mode is AgentMode.PRIMARY:
+        if agent.model is None or agent.model_family or has_reference(agent.model) or agent.mode is AgentMode.PRIMARY:
             continue
         try:
             check_model(agent.model, turn_config.config)
         except UsageError as error:
             yield f"Warning: the subagent {one_line(agent.name)} cannot work: {escape_prose(str(error))}"
+
+
+def _model_families(settings: Settings, turn_config: TurnConfig) -> Iterator[str]:
+    """Which model each family means that agents name; a session's provider comes first."""
+    named: dict[str, list[Agent]] = {}
+    for agent in turn_config.delegation.agents:
+        if agent.model_family is not None:
+            named.setdefault(agent.model_family, []).append(agent)
+    if not named:
+        return
+    from worker.cli import model_choices  # start-up time: the tables of models
+
+    models, near = model_choices.default_models(settings), effective_model(turn_config, None)
+    found = {family: models.newest(family, turn_config.config, near) for family in named}
+    if known := [f"{family} is {escape_exact(model)}" for family, model in sorted(found.items()) if model]:
+        yield f"Models of agents: {', '.join(known)}, or the newest that the session's own provider has."
+    for family in sorted(family for family, model in found.items() if model is None):
+        agents = _names(named[family])
+        yield f"Warning: no model of the family {family!r} can be asked: that of the session works for {agents}."
 
 
 def _describe_ignored_files(files: IgnoredFiles) -> Iterator[str]:
@@ -110,7 +130,7 @@ def choose_model(
     if model is None:
         from worker.cli import model_choices  # start-up time: the tables of models
 
-        model = model_choices.default_model(settings, turn_config.config)
+        model = model_choices.default_model(settings, turn_config.config, turn_config.agent.model_family)
     return model
 
 

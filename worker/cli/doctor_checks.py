@@ -50,18 +50,14 @@ async def run_checks(settings: Settings) -> list[CheckResult]:
 def _files_of_claude_code(turn_config: TurnConfig) -> Iterator[str]:
     """Claude Code's files, which OpenCode does not read either: only people who come from there look for them."""
     root, home = Path(turn_config.worktree or turn_config.directory), Path(turn_config.home or "~").expanduser()
-    for above in (root / ".claude", home / ".claude"):
-        for kind, fields in (
-            ("agents", "write `permission` for its `tools`"),
-            ("commands", "its `allowed-tools` has no effect"),
-        ):
-            if files := sorted((above / kind).rglob("*.md")):
-                shown = [one_line(str(each.relative_to(above / kind))) for each in files[:5]]
-                names = ", ".join(shown) + (" …" if len(files) > 5 else "")
-                yield (
-                    f"Not read: {pluralize(len(files), 'file')} of Claude Code's in {escape_exact(str(above / kind))}: "
-                    f"{names}. To use one, copy it to .opencode/{kind}; {fields}."
-                )
+    for commands in (root / ".claude" / "commands", home / ".claude" / "commands"):
+        if files := sorted(commands.rglob("*.md")):
+            shown = [one_line(str(each.relative_to(commands))) for each in files[:5]]
+            names = ", ".join(shown) + (" …" if len(files) > 5 else "")
+            yield (
+                f"Not read: {pluralize(len(files), 'file')} of Claude Code's in {escape_exact(str(commands))}: "
+                f"{names}. To use one, copy it to .opencode/commands; its `allowed-tools` has no effect."
+            )
     for settings in sorted((root / ".claude").glob("settings*.json")):
         yield (
             f"Not read: {escape_exact(str(settings))}: its permissions and hooks, which are Claude Code's, have no "

@@ -83,9 +83,12 @@ def default_models(settings: Settings) -> DefaultModels:
     return DefaultModels(Keys(settings.auth), CredentialEnvironment(settings), ModelTables(settings.models_file))
 
 
-def default_model(settings: Settings, config: Config) -> str:
-    """The model that works where none is named. Raises UsageError, also where there are several."""
+def default_model(settings: Settings, config: Config, family: str | None = None) -> str:
+    """The model that works where none is named: of a `family`, the newest. Raises UsageError, also where there are
+    several."""
     models = default_models(settings)
+    if family and (newest := models.newest(family, config, None)):
+        return newest
     found = models.candidates(config)
     if not found and credential_handoff.keys_are_elsewhere(settings):
         raise UsageError("No model is chosen, and the worker has its keys on another machine: name one with -m.")

@@ -26,7 +26,7 @@ def choose_default(settings: Settings, turn_config: TurnConfig) -> ChosenModel:
     from worker.cli import model_choices  # start-up time: the tables of models
 
     found = model_choices.default_models(settings).candidates(turn_config.config)
-    if len(found) < 2 or not is_interactive():
+    if len(found) < 2 or turn_config.agent.model_family or not is_interactive():
         model = config_remarks.choose_model(settings, turn_config, None)
         print_note(f"{escape_exact(model)} (nothing is configured; `run -m` changes it)")
         return ChosenModel(model)

@@ -76,6 +76,20 @@ async def test_a_subagents_session_is_like_its_parents_and_says_whose_it_is(rig:
     assert origin.ancestors == 1
 
 
+@pytest.mark.parametrize(("family", "model"), [("opus", "scripted/claude-opus-5"), ("haiku", "scripted/model")])
+async def test_the_family_of_its_model_is_looked_for_where_its_parents_model_is(
+    rig: ActivityRig, family: str, model: str
+) -> None:
+    models = {"options": {"baseURL": "http://127.0.0.1:9/v1"}, "models": {"model": {}, "claude-opus-5": {}}}
+    rig.file(str(rig.config / "opencode.json"), json.dumps({"provider": {"scripted": models}}))
+    call, fence = await claimed(rig, model="configured/model", agent={"explore": {"model": family}})
+    explore = EXPLORE.model_copy(update={"model": family})
+    started = await (await children(rig, call, fence)).start(task_request(explore))
+    child = replace(rig, session=started.session, epoch=0, turn=TurnId(""), step=0, sent=[])
+    await works(child)
+    assert [each.model for each in await child.events() if isinstance(each, TurnOpened)] == [model]
+
+
 async def test_its_rules_end_with_what_its_parents_turn_was_denied(rig: ActivityRig) -> None:
     config = {"agent": {"build": {"permission": {"read": {"*.pem": "deny"}}}}}
     _, _, child = await begun(rig, **config)
@@ -239,7 +253,7 @@ async def test_its_model_may_be_a_reference_of_the_users_own_files(rig: Activity
     rig.loader = replace(rig.loader, environ={"SMALL": "scripted/small"})
     rig.config.mkdir(parents=True, exist_ok=True)
     own = {"agent": {"explore": {"model": "{env:SMALL}"}}}
-    (rig.config / "opencode.json").write_text(json.dumps(own))
+    rig.file(str(rig.config / "opencode.json"), json.dumps(own))
     await rig.open_turn()
     child = (await rig.run(await rig.called("task", **GIVEN))).child
     assert child is not None

@@ -110,3 +110,19 @@ def test_a_key_that_has_a_name_counts_only_where_the_configuration_chooses_it(tm
     assert models.candidates(Config()) == ()
     named = config(provider={"anthropic": {"options": {"keyName": "work"}}})
     assert models.choose(named) == ANTHROPIC
+
+
+def test_the_newest_model_of_a_family_is_one_of_the_sessions_provider_else_of_one_with_a_key(tmp_path: Path) -> None:
+    models = default_models(tmp_path / "1", "openai", "anthropic")
+    own = config(
+        provider={"local": LOCAL | {"models": {name: {} for name in ("opus-9", "claude-opus-5", "claude-opus-4.8")}}}
+    )
+
+    assert models.newest("sonnet", Config(), None) == ANTHROPIC
+    assert str(models.newest("sonnet", Config(), "openrouter/z-ai/glm-5")).startswith(
+        "openrouter/anthropic/claude-sonnet-"
+    )
+    assert models.newest("opus", own, "local/opus-9") == "local/claude-opus-5"
+    assert models.newest("haiku", own, "local/opus-9") != models.newest("haiku", Config(), None) is not None
+    assert models.newest("haiku", config(enabled_providers=["openai"]), None) is None
+    assert default_models(tmp_path / "2").newest("haiku", Config(), None) is None

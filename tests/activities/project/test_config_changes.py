@@ -19,13 +19,13 @@ async def changes(project_home: ProjectHome, before: JsonObject, after: JsonObje
 
 async def test_each_field_is_named_with_both_values(project_home: ProjectHome) -> None:
     before: JsonObject = {"model": "a/b", "permission": {"bash": {"git *": "ask"}}, "compaction": {"auto": True}}
-    after: JsonObject = {"model": "c/d", "permission": {"bash": "ask"}, "agent": {"r": {"steps": 5, "maxOut": True}}}
+    after: JsonObject = {"model": "c/d", "permission": {"bash": "ask"}, "agent": {"r": {"steps": 5, "maxTokens": 9}}}
 
     assert await changes(project_home, before, after) == [
         "model: a/b → c/d",
         "permission.bash.git *: ask → not set",
         "permission.bash: not set → ask",
-        "agent.r.options.maxOut: not set → true",
+        "agent.r.options.maxTokens: not set → 9",
         "agent.r.steps: not set → 5",
     ]
 

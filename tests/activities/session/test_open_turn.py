@@ -96,6 +96,24 @@ async def test_the_sessions_own_model_yields_to_that_of_another_agent_only(rig: 
     assert opened == ["own/model", "own/model", "scripted/model", "scripted/model", "scripted/model"]
 
 
+SCRIPTED = {"options": {"baseURL": "http://127.0.0.1:9/v1"}, "models": {"model": {}, "claude-opus-5": {}}}
+
+
+async def test_an_agents_family_means_its_newest_model_else_that_of_the_session(rig: ActivityRig) -> None:
+    await rig.database.rows(b"UPDATE session SET model = 'scripted/model'")
+    agents = {"rev": {"model": "opus"}, "other": {"model": "haiku"}}
+    rig.file("opencode.json", json.dumps({"model": "configured/model", "agent": agents}))
+    rig.file(str(rig.config / "opencode.json"), json.dumps({"provider": {"scripted": SCRIPTED}}))
+
+    for agent, model in (("rev", None), (None, None), ("other", None), ("rev", "scripted/model")):
+        await rig.prompt(agent=agent, model=model)
+        rig.turn, rig.step = (await loaded(rig)).id, 0
+        await rig.close()
+
+    opened = [event.model for event in await rig.events() if isinstance(event, TurnOpened)]
+    assert opened == ["scripted/claude-opus-5", "scripted/claude-opus-5", "scripted/model", "scripted/model"]
+
+
 async def test_a_turn_has_the_variant_that_is_named_else_the_sessions_with_the_sessions_model(rig: ActivityRig) -> None:
     await rig.database.rows(b"UPDATE session SET model = 'scripted/model', variant = 'high'")
     rig.file("opencode.json", json.dumps({"agent": REVIEWER | {"tester": {"variant": "low"}}}))
@@ -273,7 +291,7 @@ async def test_a_stop_and_a_rejection_are_remembered(rig: ActivityRig) -> None:
 
 async def test_going_on_after_a_rejection_is_a_setting(rig: ActivityRig) -> None:
     rig.config.mkdir()
-    (rig.config / "opencode.json").write_text('{"experimental": {"continue_loop_on_deny": true}}')
+    rig.file(str(rig.config / "opencode.json"), '{"experimental": {"continue_loop_on_deny": true}}')
     assert (await rig.open_turn()).continue_after_reject
 
 

@@ -60,17 +60,31 @@ async def test_what_has_no_effect_is_named_as_a_run_names_it(tmp_path: Path, mon
 async def test_files_that_only_claude_code_reads_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = settings_of(tmp_path / "home", HOME=str(tmp_path))
     folder = tmp_path / "project" / ".claude"
-    for name in (*(f"agents/a{number}.md" for number in range(6)), "commands/git/commit.md", "settings.json"):
+    for name in (*(f"commands/a{number}.md" for number in range(5)), "commands/git/commit.md", "settings.json"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).touch()
     monkeypatch.chdir(tmp_path / "project")
 
     (_, *named) = [each.message for each in await run_checks(settings) if each.check == "configuration"]
 
-    assert named[0].startswith(f"Not read: 6 files of Claude Code's in {folder}/agents: a0.md, ")
-    assert "a4.md …. To use one, copy it to .opencode/agents;" in named[0]
-    assert f"{folder}/commands: git/commit.md." in named[1]
-    assert named[2].startswith(f"Not read: {folder}/settings.json: its permissions")
+    assert named[0].startswith(f"Not read: 6 files of Claude Code's in {folder}/commands: a0.md, ")
+    assert "a4.md …. To use one, copy it to .opencode/commands;" in named[0]
+    assert named[1].startswith(f"Not read: {folder}/settings.json: its permissions")
+
+
+async def test_the_models_of_families_that_agents_name_are_said_in_one_line(tmp_path: Path) -> None:
+    own = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "config"), "ANTHROPIC_API_KEY": "k"}
+    settings = settings_of(tmp_path / "home", **own)
+    (agents := tmp_path / "project" / ".claude" / "agents").mkdir(parents=True)
+    for name, model in (("a", "sonnet"), ("b", "opus[1m]"), ("c", "sonnet"), ("d", "grok"), ("e", "inherit")):
+        (agents / f"{name}.md").write_text(f"---\ndescription: d\nmodel: {model}\n---\nP")
+
+    turn_config = await load_project_config(settings, tmp_path / "project")
+    known, unknown = config_remarks.find_config_remarks(settings, turn_config)
+
+    assert known.startswith("Models of agents: opus is anthropic/claude-opus-")
+    assert ", sonnet is anthropic/claude-sonnet-" in known
+    assert unknown == "Warning: no model of the family 'grok' can be asked: that of the session works for d."
 
 
 async def test_subagents_that_no_model_is_told_of_are_named(tmp_path: Path) -> None:

@@ -130,8 +130,9 @@ def _mode(agent: Agent) -> str:
 
 
 def _model(details: AgentDetails) -> str:
+    family = details.listed.agent.model_family
     if details.model is not None:
-        return escape_exact(details.model)
+        return escape_exact(details.model) + (f", the newest of {family}" if family else "")
     if details.listed.agent.name in HIDDEN:
         return "that of the turn"
     return (

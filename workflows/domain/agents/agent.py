@@ -1,11 +1,15 @@
 """Agent: who works in a turn (opencode.md 1)."""
 
+import re
 from enum import StrEnum
+from typing import Final
 
 from pydantic import JsonValue
 
 from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.value import Value
+
+_FAMILY: Final = re.compile(r"([a-z]{3,})(\[1m\])?")  # as Claude Code writes it: `sonnet`, `opus[1m]`
 
 
 class AgentMode(StrEnum):
@@ -46,6 +50,11 @@ class Agent(Value):
     def selectable(self) -> bool:
         """Whether people can choose it."""
         return self.mode is not AgentMode.SUBAGENT
+
+    @property
+    def model_family(self) -> str | None:
+        """What stands in the place of a model, and means the newest one of a family."""
+        return found[1] if self.model is not None and (found := _FAMILY.fullmatch(self.model)) else None
 
     def names_permission(self, permission: str) -> bool:
         """Whether its own rules or the user's settings for it name a permission."""

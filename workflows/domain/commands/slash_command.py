@@ -58,7 +58,7 @@ def command_prompt(
     if not expanded.text:
         raise UsageError(f"The command /{command.name} is empty without arguments: say what it is to work on.")
     agent = _agent(command, given, agents, default)
-    own_model = command.model or (agent.model if command.agent else None)
+    own_model = command.model or (agent.model if command.agent and not agent.model_family else None)
     model = own_model if own_model and not has_reference(own_model) else given.model
     variant = command.variant or (given.variant if own_model is None else None)
     is_subtask = agent.mode is AgentMode.SUBAGENT if command.subtask is None else command.subtask

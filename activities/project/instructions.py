@@ -1,5 +1,6 @@
 """A directory's files with instructions for the model (opencode.md 6.4)."""
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -21,6 +22,8 @@ from workflows.domain.errors import ConfigError, ToolError
 MAX_INSTRUCTION_BYTES: Final = 64 * 1024  # of one file; the model can read the rest itself
 MAX_INSTRUCTION_FILES: Final = 50  # of the user and the administrator, and as many of the project
 MAX_PLACES: Final = 20  # outside of the project that a pattern leads to: nobody reads more before they accept it
+MAX_IMPORTS: Final = 4  # files that each name the next
+_IMPORT: Final = re.compile(r" {0,3}(?:[-*] +)?@(\S+)")
 _PATTERN_CHARACTERS: Final = frozenset("*?[")
 _OUTSIDE: Final = "instructions from outside the project are read only from your own configuration"
 _WIDE: Final = (
@@ -70,6 +73,25 @@ class _Search:
                 self.candidates.append(each)
             else:
                 self.ignore(each.named, shown, UNUSABLE_NAME)
+
+    def add_with_imports(self, candidates: Iterable[Candidate]) -> None:
+        """Each before the files that its lines of `@path` name, as Claude Code reads them."""
+        known = set[Path]()
+        for each in candidates:
+            self.add(islice(self._with_imports(each, known), MAX_INSTRUCTION_FILES + 1))
+
+    def _with_imports(self, candidate: Candidate, known: set[Path], depth: int = 0) -> Iterator[Candidate]:
+        real = real_path(candidate.path)
+        if real in known or len(known) > MAX_INSTRUCTION_FILES:
+            return
+        known.add(real)
+        yield candidate
+        found = read_instruction(candidate, self.workspace.root, MAX_INSTRUCTION_BYTES)
+        for entry in _imports(found.text) if isinstance(found, Instruction) and depth < MAX_IMPORTS else ():
+            path = candidate.path.parent / _path_of(entry, self.workspace.home)
+            if path.is_file() or "." in entry:  # else it is the name of a person or package
+                below = Candidate(path, candidate.trusted, shown_path(candidate.path))
+                yield from self._with_imports(below, known, depth + 1)
 
     def ignore(self, file: str, entry: Path | str, why: str) -> None:
         self.ignored.append(UntrustedField(file=file, field=f"instructions {entry}", why=why))
@@ -121,8 +143,8 @@ def read_instructions(
     """The user's, the project's (nearest first), those named in `layers`, each once. What a project names outside of
     itself is read if it is among the `accepted`, from the very file to which it led when it was compared."""
     search = _Search(workspace, accepted)
-    search.add(_users_file(workspace, sources))
-    search.add(_project_candidates(directories_to_root(workspace), project_names(sources)))
+    search.add_with_imports(_users_file(workspace, sources))
+    search.add_with_imports(_project_candidates(directories_to_root(workspace), project_names(sources)))
     walks = {trusted: PatternWalk() for trusted in (True, False)}  # a project's patterns do not use up the user's
     for layer in layers:
         search.add_layer(layer, walks[layer.trusted])
@@ -182,10 +204,22 @@ def _reads_claude(sources: ConfigSources) -> bool:
 
 
 def _project_candidates(folders: Sequence[Path], names: Iterable[str]) -> Iterator[Candidate]:
-    """The files of the first name that exists at any level."""
-    files = ([folder / name for folder in folders if (folder / name).is_file()] for name in names)
+    """The files of the first name that exists at any level; with `CLAUDE.md`, that of `.claude`."""
+    places = {name: (name, f".claude/{name}") if name == "CLAUDE.md" else (name,) for name in names}
+    paths = ([folder / place for folder in folders for place in each] for each in places.values())
+    files = ([path for path in each if path.is_file()] for each in paths)
     for path in next(filter(None, files), []):
         yield Candidate(path, False, shown_path(path))
+
+
+def _imports(text: str) -> Iterator[str]:
+    """What lines of `@path` name, but for those in blocks of code."""
+    fenced = False
+    for line in text.splitlines():
+        if line.lstrip().startswith(("```", "~~~")):
+            fenced = not fenced
+        elif not fenced and (found := _IMPORT.match(line)):
+            yield found[1]
 
 
 def instruction_urls(layer: ConfigLayer) -> Iterator[str]:

@@ -59,6 +59,59 @@ def read(project_home: ProjectHome, directory: str = "", **environ: str) -> tupl
     return [instruction.text for instruction in found.instructions], [item.field for item in held]
 
 
+def test_lines_that_name_files_are_further_instructions_behind_their_own(project_home: ProjectHome) -> None:
+    text = "@docs/rules.md\n- @docs/more.md\n@alice knows\n@gone.md\n```\n@docs/code.md\n```\nsee @docs/code.md"
+    project_home.write("CLAUDE.md", text)
+    project_home.write("docs/rules.md", "R\n@more.md\n@../CLAUDE.md")
+    project_home.write("docs/more.md", "M")
+    project_home.write("docs/code.md", "code")
+    project_home.write("CONTEXT.md", "context")
+
+    texts, held = read(project_home)
+
+    assert [each.partition("\n")[0] for each in texts] == ["@docs/rules.md", "R", "M"]
+    assert held == [f"instructions {project_home.project}/gone.md"]
+
+
+def test_ones_own_file_may_name_any_and_a_projects_only_its_own(project_home: ProjectHome) -> None:
+    own = project_home.write("own.md", "own", under=project_home.home)
+    project_home.write(".claude/CLAUDE.md", "mine\n@~/own.md", under=project_home.home)
+    project_home.write("AGENTS.md", f"theirs\n@{own}\n@a.md")
+    (project_home.project / "a.md").symlink_to(own)
+
+    texts, held = read(project_home)
+    project_home.write(".claude/CLAUDE.md", "alone", under=project_home.home)
+
+    assert texts == ["mine\n@~/own.md", "own", f"theirs\n@{own}\n@a.md"]
+    assert held == [f"instructions {own}"]  # a.md leads to the same file
+    assert read(project_home)[0] == ["alone", f"theirs\n@{own}\n@a.md"]
+
+
+def test_files_that_name_the_next_are_followed_four_deep_and_up_to_a_number(project_home: ProjectHome) -> None:
+    project_home.write("AGENTS.md", "0\n@1.md")
+    for number in range(1, 7):
+        project_home.write(f"{number}.md", f"{number}\n@{number + 1}.md")
+    deep = [text.partition("\n")[0] for text in read(project_home)[0]]
+
+    project_home.write("AGENTS.md", "\n".join(f"@x{number}.md" for number in range(1000)))
+    for number in range(1000):
+        project_home.write(f"x{number}.md", f"x\n@x{number + 1}.md\n@x{number + 7}.md")
+
+    assert deep == ["0", "1", "2", "3", "4"]
+    assert len(read(project_home)[0]) == MAX_INSTRUCTION_FILES
+
+
+def test_the_file_of_claudes_folder_is_read_beside_the_one_above_it(project_home: ProjectHome) -> None:
+    project_home.write(".claude/CLAUDE.md", "inner")
+    project_home.write("sub/CLAUDE.md", "sub")
+    with_both = read(project_home, "sub")[0]
+    project_home.write("AGENTS.md", "agents")
+
+    assert with_both == ["sub", "inner"]
+    assert read(project_home, "sub")[0] == ["agents"]
+    assert read(project_home, OPENCODE_DISABLE_CLAUDE_CODE_PROMPT="1")[0] == ["agents"]
+
+
 def test_the_nearest_file_comes_before_those_above_it(project_home: ProjectHome) -> None:
     project_home.write("AGENTS.md", "root")
     project_home.write("sub/AGENTS.md", "sub")

@@ -110,3 +110,11 @@ def _named_files(expanded: ExpandedTemplate) -> list[str]:
 
 def _run(command: str) -> str:
     return subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True).stdout
+
+
+def test_a_placeholder_behind_a_backslash_is_the_text_itself() -> None:
+    template = r"Costs \$1.2M, $1 and \$ARGUMENTS; \$0 and \x stay"
+
+    assert expand_template(template, "a b").text == r"Costs $1.2M, a b and $ARGUMENTS; \$0 and \x stay"
+    assert find_hints(template) == ("$1",)
+    assert expand_template(r"awk '{print \$1}'", "file").text == "awk '{print $1}'\n\nfile"

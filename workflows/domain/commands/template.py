@@ -9,7 +9,8 @@ from workflows.domain.value import Value
 
 _ARGUMENT: Final = re.compile(r"\[Image\s+\d+\]|\"[^\"]*\"|'[^']*'|[^\s\"']+", re.IGNORECASE)
 _QUOTES: Final = re.compile(r"\A[\"']|[\"']\Z")
-_PLACEHOLDER: Final = re.compile(r"\$(ARGUMENTS|[1-9]\d{0,5})")
+_PLACEHOLDER: Final = re.compile(r"(?<!\\)\$(ARGUMENTS|[1-9]\d{0,5})")
+_ESCAPE: Final = re.compile(r"\\(?=\$(?:ARGUMENTS|[1-9]))")  # before what is no placeholder
 _SHELL: Final = re.compile(r"!`([^`]+)`")
 
 
@@ -93,10 +94,10 @@ class _Writer:
     def add_text(self, text: str) -> None:
         at = 0
         for hit in _PLACEHOLDER.finditer(text):
-            self.add(text[at : hit.start()])
+            self.add(_ESCAPE.sub("", text[at : hit.start()]))
             self.add_argument(self._value(hit[1]))
             at = hit.end()
-        self.add(text[at:])
+        self.add(_ESCAPE.sub("", text[at:]))
 
     def add_shell(self, command: str) -> None:
         run, start = insert_arguments(command, self._value), self._length

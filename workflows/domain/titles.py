@@ -1,6 +1,8 @@
 """Titles of sessions: the default one, a person's, and what counts of a model's answer (opencode.md 6.6)."""
 
+import json
 import re
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Final
 
@@ -11,6 +13,10 @@ MAX_GIVEN_CHARS: Final = 200
 _DEFAULT: Final = re.compile(r"(?:New|Child) session - \d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z")
 # Also of an answer that was cut within them, or whose opening tag is the end of the request, as in many templates.
 _THOUGHTS: Final = re.compile(r"<think>.*?(?:</think>|\Z)|\A(?:(?!<think>).)*</think>", re.DOTALL)
+_OBJECT: Final = re.compile(r"\{\s*\"title\"\s*:\s*(\"(?:[^\"\\]|\\.)*\")\s*\}", re.DOTALL)
+_FENCE: Final = re.compile(r"(?:```|~~~)[\w-]*")
+_HEADING: Final = re.compile(r"#{1,6}\s+|(?:\*\*)?title(?:\*\*)?\s*:\s*(?:\*\*)?\s*", re.IGNORECASE)
+_MARKED: Final = re.compile(r"(\*\*|[\"'`*_])((?:(?!\1).)+)\1|“([^”]+)”")
 _FORK: Final = re.compile(r"(?P<title>.+) \(fork #(?P<number>\d+)\)")
 _CUT_WORD: Final = re.compile(r"[!-~]{8,}$")  # a shorter rest of a secret reveals nothing
 
@@ -39,12 +45,22 @@ def first_line(prompt: str) -> str:
 
 
 def title_of_answer(answer: str) -> str | None:
-    """The title in a model's answer; None if it gave none."""
-    lines = (replace_unprintable(line).strip() for line in without_thoughts(answer).splitlines())
-    title = next((line for line in lines if line), None)
+    """The title in a model's answer, without what some put around it; None if it gave none."""
+    text = without_thoughts(answer)
+    with suppress(ValueError):
+        text = json.loads(found[1]) if (found := _OBJECT.search(text)) else text
+    lines = (_unmarked(replace_unprintable(line).strip()) for line in text.splitlines())
+    title = next((line for line in lines if line and not _FENCE.fullmatch(line)), None)
     if title is None or len(title) <= MAX_TITLE_CHARS:
         return title
     return title[: MAX_TITLE_CHARS - 3] + "..."
+
+
+def _unmarked(line: str) -> str:
+    title = line[heading.end() :] if (heading := _HEADING.match(line)) else line
+    while (marked := _MARKED.fullmatch(title)) is not None:
+        title = (marked[2] or marked[3]).strip()
+    return title
 
 
 def without_thoughts(answer: str) -> str:

@@ -120,14 +120,15 @@ def _add(path: Path, trusted: bool, workspace: Workspace, found: FoundSkills) ->
         name, description, _ = read_skill(path, None if trusted else workspace.root)
         if shown_path(path) != str(path):
             raise ConfigError(f"{shown_path(path)}: {UNUSABLE_NAME}.")
+        before = found.skills.get(name)
+        is_copy = before is not None and read_text(Path(before.file), None) == read_text(path, None)
     except ConfigError as error:
         found.warnings.append(str(error))
         return
     if description is not None and len(description) > MAX_DESCRIPTION_CHARS:
         found.warnings.append(f"{path}: only {MAX_DESCRIPTION_CHARS:,} characters of the description are used.")
         description = shorten_description(description)
-    before = found.skills.get(name)
-    if before is not None and real_path(Path(before.file)) != real_path(path):
+    if before is not None and not is_copy:
         found.warnings.append(f"{before.file}: this skill is not used: {path} has the name {name!r}, too, and wins.")
     found.skills[name] = Skill(name=name, description=description, file=str(path), trusted=trusted)
 

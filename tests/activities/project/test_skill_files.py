@@ -68,6 +68,8 @@ async def test_of_two_with_one_name_the_later_folder_wins_and_the_other_is_named
     first = project_home.write(".claude/skills/a/SKILL.md", text(description="claude"))
     last = project_home.write(".opencode/skills/a/SKILL.md", text(description="opencode"))
     shared = project_home.write(".claude/skills/b/SKILL.md", text("b"), under=project_home.home).parent.parent
+    for other in (".claude", ".agents"):  # a copy for each tool
+        project_home.write(f"{other}/skills/c/SKILL.md", text("c"))
     (project_home.home / ".agents").mkdir()
     (project_home.home / ".agents" / "skills").symlink_to(shared)  # the same file is no second one
 

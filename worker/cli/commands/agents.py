@@ -50,8 +50,8 @@ async def list_(settings: Settings, all_: bool, as_json: bool) -> None:
     shown = [each for each in listing.agents if all_ or not each.agent.hidden]
     if as_json:
         click.echo(json.dumps([agent_page.to_json(each) for each in shown], indent=2))
-        return
-    print_rows(agent_page.render_list(shown, terminal_columns()))
+    else:
+        print_rows(agent_page.render_list(shown, terminal_columns()))
     if listing.problem:
         print_note(f"Warning: {escape_prose(listing.problem)}")
     for refused in listing.refused:

@@ -41,8 +41,8 @@ async def list_(settings: Settings, as_json: bool) -> None:
     found = await load_commands(settings, await load_project_config(settings, current_directory()))
     if as_json:
         click.echo(json.dumps([command_page.to_json(each) for each in found.commands.values()], indent=2))
-        return
-    print_rows(command_page.render_list([*found.commands.values()], terminal_columns()))
+    else:
+        print_rows(command_page.render_list([*found.commands.values()], terminal_columns()))
     for refused in found.refused:
         print_note(f"Refused: {escape_prose(refused.why)}")
     for warning in found.warnings:

@@ -25,10 +25,12 @@ def configured(person: CommandRunner) -> CommandRunner:
 
 async def test_a_pipe_gets_a_row_for_each_visible_agent_and_its_origin(bare: CommandRunner) -> None:
     ended = await configured(bare).run("agents")
-    every = json.loads((await bare.run("agents", "list", "--all", "--json")).out)
+    as_json = await bare.run("agents", "list", "--all", "--json")
+    every = json.loads(as_json.out)
 
     assert [row.split()[0] for row in ended.out.splitlines()] == ["build", "explore", "general", "plan", "reviewer"]
     assert "built-in, ~/.config/opencode/opencode.json" in ended.out and ".opencode/agent/reviewer.md" in ended.out
+    assert as_json.err == ended.err and as_json.code == ended.code == 0
     assert "Refused: " in ended.err and "agent/bad.md: the field 'mode' is wrong" in ended.err
     assert [each["name"] for each in every if each["hidden"]] == ["compaction", "secret", "summary", "title"]
     assert [(each["name"], each["native"], each["temperature"]) for each in every if each["default"]] == [

@@ -17,11 +17,13 @@ async def test_commands_are_listed_with_their_places_and_shown(bare: CommandRunn
     ended = await bare.run("commands")
     shown = await bare.run("commands", "show", "git/commit")
     unknown = await bare.run("commands", "show", "nope")
-    listed = json.loads((await bare.run("commands", "--json")).out)
+    as_json = await bare.run("commands", "--json")
+    listed = json.loads(as_json.out)
 
     assert [row.split("  ")[0] for row in ended.out.splitlines()] == ["/git/commit $1", "/init $ARGUMENTS", "/odd"] + [
         "/review $ARGUMENTS"
     ]
+    assert as_json.err == ended.err
     assert "plan as a subtask" in ended.out and ".opencode/commands/git/commit.md" in ended.out
     assert "bad.md: the field 'subtask' is wrong" in ended.err and "no field 'allowed-tools'" in ended.err
     assert "agent: plan" in shown.out and "\n  Commit $1.\n  Now.\n" in shown.out

@@ -20,6 +20,7 @@ class ExitCode(IntEnum):
     HUNG_UP = 129  # the terminal was closed; the task goes on
     INTERRUPTED = 130  # left with Ctrl-C; the task goes on
     BROKEN_PIPE = 141
+    TERMINATED = 143  # ended by SIGTERM; the task goes on
 
 
 _OF_REASON = {CloseReason.DONE: ExitCode.DONE, CloseReason.FAILED: ExitCode.FAILED}

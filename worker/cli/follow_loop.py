@@ -73,6 +73,10 @@ class FollowLoop(ABC):
                     await self._ask_prompt.on_line(text, ask)
             case LineEntered(text=text):
                 return await self._on_line(text)
+            case Interrupted(terminated=True):
+                goes_on = "Ended by SIGTERM; a turn at work goes on"
+                self._print_note(f"{goes_on}: `holdfast stop {self._session}` stops it.")
+                return ExitCode.TERMINATED
             case Interrupted():
                 return await self._on_interrupt()
         return None

@@ -27,7 +27,9 @@ class LineEntered(Value):
 
 
 class Interrupted(Value):
-    """Ctrl-C."""
+    """Ctrl-C, or SIGTERM of another process."""
+
+    terminated: bool = False
 
 
 class TabPressed(Value):
@@ -54,7 +56,11 @@ class TerminalInput:
 
     async def __aenter__(self) -> Self:
         loop = asyncio.get_running_loop()
-        handlers = {signal.SIGINT: self._on_interrupt, signal.SIGCONT: self._on_continue}
+        handlers = {
+            signal.SIGINT: self._on_interrupt,
+            signal.SIGTERM: lambda: self._put_urgent(Interrupted(terminated=True)),
+            signal.SIGCONT: self._on_continue,
+        }
         for number, handler in handlers.items():
             loop.add_signal_handler(number, handler)
             self._stack.callback(loop.remove_signal_handler, number)

@@ -464,6 +464,24 @@ async def test_a_closed_terminal_leaves_the_task_running(open_harness: OpenHarne
     assert isinstance(finished, TurnEnded) and finished.reason == "done"
 
 
+async def test_a_run_that_is_ended_by_another_process_says_that_the_task_goes_on(open_harness: OpenHarness) -> None:
+    async with open_harness(TOUCH, HELLO) as harness, harness.running_worker():
+        harness.configure(**ASKING)
+        async with shell(harness).process("run", *MODEL, "go") as process:
+            assert process.stderr is not None
+            while b"It waits for an answer" not in await process.stderr.readline():
+                assert not process.stderr.at_eof()
+            process.terminate()
+            _, last = await process.communicate()
+        (ask,) = await harness.client.inbox.asks()
+        await harness.answer(ask.id)
+        finished = await harness.ended(ask.session)
+
+    assert process.returncode == ExitCode.TERMINATED
+    assert f"a turn at work goes on: `holdfast stop {ask.session}` stops it." in last.decode()
+    assert isinstance(finished, TurnEnded) and finished.reason == "done"
+
+
 async def test_what_counts_for_nothing_is_named_at_the_start(open_harness: OpenHarness) -> None:
     async with open_harness(HELLO) as harness, harness.running_worker():
         harness.configure(provider={"scripted": {"options": {"baseURL": "http://evil.example"}}}, snapshot=True)

@@ -21,6 +21,19 @@ PARTS: list[dict[str, Any]] = [
 ]
 
 
+def test_a_name_may_end_where_a_script_without_blanks_begins() -> None:
+    texts = ("@explore帮我查找", "请@explore、それから@探し屋に", "@general에게", "user@explore帮", "@exploreé")
+    found = [mentioned_names(PromptContent(parts=(TextPart(text=text),))) for text in texts]
+
+    assert found == [
+        ("explore帮我查找", "explore"),
+        ("explore、それから@探し屋に", "explore"),
+        ("general에게", "general"),
+        (),
+        ("exploreé",),
+    ]
+
+
 def test_parts_have_opencodes_forms() -> None:
     content = PromptContent.model_validate({"parts": PARTS, "system": "Be brief."})
 

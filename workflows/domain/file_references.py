@@ -5,8 +5,10 @@ from typing import Final
 
 from workflows.domain.value import Value
 
+# Of scripts that write no blanks between words, or none behind a name: Thai to Khmer, kana, Han, Hangul.
+WITHOUT_BLANKS: Final = r"\u0e00-\u109f\u1780-\u17ff\u3000-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef"
 # Not in a word or in code: `user@example.com` is none. A full stop or comma after it is the sentence's.
-_REFERENCE: Final = re.compile(r"(?<![\w`])@(\.?(?:[^\s`,.]|\.(?=[^\s`,.]))*)")
+_REFERENCE: Final = re.compile(rf"(?:(?<![\w`])|(?<=[{WITHOUT_BLANKS}]))@(\.?(?:[^\s`,.]|\.(?=[^\s`,.]))*)")
 _LINES: Final = re.compile(r"(?P<path>.+)#L?(?P<first>\d{1,9})(?:-L?(?P<last>\d{1,9}))?", re.DOTALL)
 SENTENCE_ENDS: Final = "?!:;)]}>\"'"  # may be a sentence's, or of brackets around the reference
 

@@ -1,11 +1,15 @@
 """Subagents that a prompt mentions: `@explore` (opencode.md 4.6, 8)."""
 
+import re
 from collections.abc import Collection
+from typing import Final
 
-from workflows.domain.file_references import SENTENCE_ENDS
+from workflows.domain.file_references import SENTENCE_ENDS, WITHOUT_BLANKS
 from workflows.domain.ids import MessageId, TurnId
 from workflows.domain.messages import AgentPart, FilePart, Transcript, UserMessage
 from workflows.domain.prompt import PromptContent
+
+_NAME_ENDS: Final = re.compile(f"[{WITHOUT_BLANKS}]")
 
 
 def mentioned_names(content: PromptContent, files: Collection[int] = ()) -> tuple[str, ...]:
@@ -18,8 +22,8 @@ def mentioned_names(content: PromptContent, files: Collection[int] = ()) -> tupl
             case FilePart():
                 continue
             case _ if place not in files:
-                found.append(reference.path.rstrip(SENTENCE_ENDS))
-    return tuple(dict.fromkeys(found))
+                found += (reference.path.rstrip(SENTENCE_ENDS), _NAME_ENDS.split(reference.path, maxsplit=1)[0])
+    return tuple(name for name in dict.fromkeys(found) if name)
 
 
 def newest_mentions(transcript: Transcript, turn: TurnId) -> dict[str, MessageId]:

@@ -12,13 +12,16 @@ from activities.tools.built_in_tool import parameters_schema
 from activities.tools.task import TaskParams, TaskTool, background_result
 from activities.tools.tool import Delegated, Output, SubagentCall, SubagentStatus, TaskRequest
 from activities.turn_context import TurnContext
+from prompts import render_prompt
 from tests.activities.tools.tool_calls import make_context, project
 from workflows.domain.agents.delegation import Delegation
 from workflows.domain.config.agent_selection import available_agents
 from workflows.domain.config.config import Config
+from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.context.truncate import OutputLimits
 from workflows.domain.errors import CallStopped, ToolError
 from workflows.domain.ids import PartId, SessionId
+from workflows.domain.permissions.defaults import DEFAULT_RULES
 from workflows.domain.permissions.rules import Action, Rule
 from workflows.domain.usage import Cost
 from workflows.domain.wire import CloseReason
@@ -78,6 +81,21 @@ async def recovered(turn: TurnContext, child: SubagentStatus | None) -> Output |
     return await tool.recover(
         given, await tool.plan(given, turn), make_context(turn.workspace, turn=turn, subagent=FakeSubagent(child))
     )
+
+
+def test_the_model_reads_which_agents_there_are_and_how_to_use_the_tool(tmp_path: Path) -> None:
+    agents = {"scout": {"description": "Looks ahead"}, "quiet": {"mode": "subagent"}, "mine": {"mode": "primary"}}
+    config = Config.model_validate({"agent": agents})
+    delegation = Delegation(agents=tuple(available_agents(config).values()))
+    turn = TurnConfig(directory="/p", worktree=None, config=config, rules=DEFAULT_RULES, delegation=delegation)
+
+    values = TaskTool().description_values(turn)
+    text = render_prompt("tools/task", **(values or {}))
+
+    assert "- scout: Looks ahead\n" in text and "- mine" not in text
+    assert "- quiet: This subagent should only be called manually by the user.\n" in text
+    rules = ("three to five words", "`task_id`: the id of an earlier result", "Start independent tasks in one answer")
+    assert all(rule in text for rule in (*rules, "What takes only a few calls is quicker without"))
 
 
 async def test_the_permission_is_about_the_agent(turn: TurnContext) -> None:

@@ -13,6 +13,7 @@ from activities.project.config_checks import check_fields
 from activities.project.config_references import detach_from_file
 from activities.project.organisations import read_organisations
 from workflows.domain.config.agent_forms import find_ineffective
+from workflows.domain.config.fields import JsonObject
 from workflows.domain.config.merge import ConfigLayer, normalize_field_names, normalize_permissions
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.errors import ConfigError
@@ -41,7 +42,12 @@ def read_layers(
         found.append(_read_layer(file, trusted, workspace.home))
         if file.name == _NAMES[-1] and file.parent in folders:  # each directory has one such entry, its last
             found += read_markdown(file.parent, trusted=trusted, workspace=workspace)
-    given = [("OPENCODE_CONFIG_CONTENT", sources.content), ("OPENCODE_PERMISSION", sources.permission)]
+    given: tuple[tuple[str, JsonObject | None], ...] = (
+        ("OPENCODE_CONFIG_CONTENT", sources.content),
+        ("OPENCODE_PERMISSION", sources.permission),
+        ("OPENCODE_DISABLE_AUTOCOMPACT", {"compaction": {"auto": False}} if sources.disable_autocompact else None),
+        ("OPENCODE_DISABLE_PRUNE", {"compaction": {"prune": False}} if sources.disable_prune else None),
+    )
     above = [_read_layer(managed / name, True, workspace.home, managed=True) for name in _NAMES]
     return (
         *read_organisations(workspace).layers,

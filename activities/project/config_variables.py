@@ -39,6 +39,8 @@ def read_sources(environ: Mapping[str, str], *, home: Path, folder: Path) -> Con
         disable_claude_code_prompt=_is_on(environ, "OPENCODE_DISABLE_CLAUDE_CODE_PROMPT"),
         disable_claude_code_skills=_is_on(environ, "OPENCODE_DISABLE_CLAUDE_CODE_SKILLS"),
         disable_external_skills=_is_on(environ, "OPENCODE_DISABLE_EXTERNAL_SKILLS"),
+        disable_autocompact=_is_on(environ, "OPENCODE_DISABLE_AUTOCOMPACT"),
+        disable_prune=_is_on(environ, "OPENCODE_DISABLE_PRUNE"),
     )
 
 

@@ -19,6 +19,10 @@ from workflows.domain.errors import UsageError
 from workflows.domain.skills import Skill, described_skills
 
 _LONGEST: Final = 300  # characters of a path or a reason
+_WITHOUT_EFFECT: Final = (  # of OpenCode's variables
+    "OPENCODE_EXPERIMENTAL_BASH_DEFAULT_TIMEOUT_MS",
+    "OPENCODE_EXPERIMENTAL_OUTPUT_TOKEN_MAX",
+)
 _MOST: Final = 20  # refused files that are named
 
 
@@ -46,6 +50,8 @@ def find_other_remarks(settings: Settings, turn_config: TurnConfig) -> Iterator[
     yield from _refused_agents(turn_config)
     for warning in turn_config.warnings:
         yield f"Warning: {escape_prose(warning)}"
+    if idle := [name for name in _WITHOUT_EFFECT if settings.environment.get(name)]:
+        yield f"Warning: {' and '.join(idle)} of OpenCode: without effect."
     yield from _unlisted(turn_config)
     yield from _unusable_subagents(turn_config)
     yield from _model_families(settings, turn_config)

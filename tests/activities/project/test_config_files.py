@@ -217,3 +217,13 @@ def test_a_variable_for_a_directory_names_no_file(project_home: ProjectHome) -> 
 
     with pytest.raises(ConfigError, match="OPENCODE_CONFIG_DIR .* no such directory"):
         files_of(project_home, OPENCODE_CONFIG_DIR=str(file))
+
+
+async def test_two_variables_switch_parts_of_compaction_off_over_ones_own_files(project_home: ProjectHome) -> None:
+    project_home.write("opencode.json", '{"compaction": {"auto": true, "prune": true}}', under=project_home.config)
+
+    plain = (await project_home.load()).config.compaction
+    neither = await project_home.load(OPENCODE_DISABLE_AUTOCOMPACT="1", OPENCODE_DISABLE_PRUNE="true")
+
+    assert (plain.auto, plain.prune) == (True, True)
+    assert (neither.config.compaction.auto, neither.config.compaction.prune) == (False, False)

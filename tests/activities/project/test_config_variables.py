@@ -34,6 +34,7 @@ def test_the_variables_say_where_and_whether() -> None:
         OPENCODE_DISABLE_PROJECT_CONFIG="true",
         OPENCODE_DISABLE_CLAUDE_CODE="1",
         OPENCODE_DISABLE_CLAUDE_CODE_PROMPT="0",
+        OPENCODE_DISABLE_PRUNE="1",
     )
 
     assert (sources.file, sources.directory) == ("/a/b.json", "/c")
@@ -45,7 +46,9 @@ def test_the_variables_say_where_and_whether() -> None:
         "OPENCODE_PERMISSION",
         "OPENCODE_DISABLE_PROJECT_CONFIG",
         "OPENCODE_DISABLE_CLAUDE_CODE",
+        "OPENCODE_DISABLE_PRUNE",
     }
+    assert "disable_prune" not in read().model_dump()  # the digest of sources without it stays
 
 
 def test_references_stay_and_those_to_files_no_longer_depend_on_the_directory(

@@ -72,6 +72,15 @@ async def test_files_that_only_claude_code_reads_are_named(tmp_path: Path, monke
     assert named[1].startswith(f"Not read: {folder}/settings.json: its permissions")
 
 
+async def test_variables_of_opencode_without_effect_are_named_in_one_line(tmp_path: Path) -> None:
+    names = ("OPENCODE_EXPERIMENTAL_BASH_DEFAULT_TIMEOUT_MS", "OPENCODE_EXPERIMENTAL_OUTPUT_TOKEN_MAX")
+    settings = settings_of(tmp_path / "home", HOME=str(tmp_path), **dict.fromkeys(names, "1000"))
+
+    remarks = config_remarks.find_config_remarks(settings, await load_project_config(settings, tmp_path))
+
+    assert [*remarks] == [f"Warning: {names[0]} and {names[1]} of OpenCode: without effect."]
+
+
 async def test_the_models_of_families_that_agents_name_are_said_in_one_line(tmp_path: Path) -> None:
     own = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "config"), "ANTHROPIC_API_KEY": "k"}
     settings = settings_of(tmp_path / "home", **own)

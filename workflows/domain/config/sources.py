@@ -19,6 +19,8 @@ _VARIABLES: Final = {  # field: variable
     "disable_claude_code_prompt": "OPENCODE_DISABLE_CLAUDE_CODE_PROMPT",
     "disable_claude_code_skills": "OPENCODE_DISABLE_CLAUDE_CODE_SKILLS",
     "disable_external_skills": "OPENCODE_DISABLE_EXTERNAL_SKILLS",
+    "disable_autocompact": "OPENCODE_DISABLE_AUTOCOMPACT",
+    "disable_prune": "OPENCODE_DISABLE_PRUNE",
     "ask": "--ask",
 }
 
@@ -40,13 +42,16 @@ class ConfigSources(Value):
     disable_claude_code_prompt: bool = False
     disable_claude_code_skills: bool = False
     disable_external_skills: bool = False
+    disable_autocompact: bool = False
+    disable_prune: bool = False
     ask: tuple[str, ...] = ()
     unattended: bool = False
 
     @model_serializer(mode="wrap")
     def _compact(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without the last two the bytes, and so the digest, are those of sources that could not have them."""
-        return {name: value for name, value in handler(self).items() if name not in ("ask", "unattended") or value}
+        """Without the last four the bytes, and so the digest, are those of sources that could not have them."""
+        added = ("disable_autocompact", "disable_prune", "ask", "unattended")
+        return {name: value for name, value in handler(self).items() if name not in added or value}
 
     @property
     def digest(self) -> str:

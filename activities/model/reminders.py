@@ -15,7 +15,7 @@ from activities.store.tasks import BackgroundChild
 from prompts import render_prompt
 from workflows.domain.call_display import TODO_BOXES
 from workflows.domain.config.turn_config import TurnConfig
-from workflows.domain.ids import TurnId
+from workflows.domain.ids import SessionId, TurnId
 from workflows.domain.messages import (
     AssistantMessage,
     ContextSummary,
@@ -57,12 +57,12 @@ def reminder(name: ReminderName, **values: str) -> Reminder:
     return Reminder(name=name, text=render_prompt(f"reminders/{name}", **values))
 
 
-def mode_reminder(transcript: Transcript, config: TurnConfig) -> Iterator[Reminder]:
-    """That a turn only plans, or that it does so no more and may edit: once, until the other is due."""
+def mode_reminder(transcript: Transcript, config: TurnConfig, session: SessionId) -> Iterator[Reminder]:
+    """That a turn only plans, and into which file, or no more, and may edit: once, until the other is due."""
     newest = _newest(transcript, ReminderName.PLAN_MODE, ReminderName.PLAN_LEFT)
     planning = newest is not None and newest.name is ReminderName.PLAN_MODE
     if config.agent.only_plans and not planning:
-        yield reminder(ReminderName.PLAN_MODE)
+        yield reminder(ReminderName.PLAN_MODE, file=f".opencode/plans/{session}.md")
     elif planning and not config.agent.only_plans and not is_denied_by_default(permission_keys.EDIT, config.rules):
         yield reminder(ReminderName.PLAN_LEFT, agent=config.agent.name)
 

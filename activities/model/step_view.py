@@ -208,7 +208,7 @@ class StepViews:
         due = (
             *([reminder(ReminderName.STOPPED)] if follows_stop else ()),
             *([reminder(ReminderName.SCHEDULED, **run)] if run else ()),
-            *mode_reminder(transcript, config),
+            *mode_reminder(transcript, config, request.session),
             *(_end_reminders(request, rows, config) if asks else ()),
             *due_reminders(transcript, self.today(), owing=owing, **situation),
         )

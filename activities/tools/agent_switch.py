@@ -2,8 +2,6 @@
 
 from typing import Final
 
-from pydantic import Field
-
 from activities.tools.arguments import Params
 from activities.tools.built_in_tool import BuiltInTool
 from activities.tools.tool import Output, Plan, ToolContext
@@ -22,7 +20,7 @@ _NO: Final = "No"
 
 
 class SwitchParams(Params):
-    summary: str = Field(min_length=1)
+    summary: str = ""
 
 
 class AgentSwitchTool(BuiltInTool[SwitchParams]):
@@ -49,7 +47,7 @@ class AgentSwitchTool(BuiltInTool[SwitchParams]):
             Option(label=_YES, description=f"The agent {self.agent} takes over, in a turn of its own."),
             Option(label=_NO, description="It goes on as it does now; your own words tell it how."),
         )
-        asked = Question(question=f"{params.summary}\n\n{self.question}", header=self.agent, options=options)
+        asked = Question(question=f"{params.summary}\n\n{self.question}".strip(), header=self.agent, options=options)
         effect = Effect(tool=self.name, arguments=params.model_dump(), directory=str(turn.workspace.directory))
         return Plan(requests=(), effect=effect, questions=(asked,))
 
@@ -61,7 +59,7 @@ class AgentSwitchTool(BuiltInTool[SwitchParams]):
         if answer != (_YES,):
             words = [each for each in answer if each != _NO]
             return Output(title="Not agreed", output="\n\n".join([render_prompt("switch/declined"), *words]))
-        text = render_prompt(f"switch/{self.name}", summary=params.summary)
+        text = render_prompt(f"switch/{self.name}", summary=params.summary).strip()
         prompt = Prompt.of_text(text, agent=self.agent, mode=PromptMode.QUEUE)
         await context.queue_prompt(prompt.model_copy(update={"synthetic": True}))
         return Output(title=f"Agreed: {self.agent} follows", output=render_prompt("switch/agreed", agent=self.agent))

@@ -78,7 +78,7 @@ def test_behind_a_summary_the_model_is_told_to_go_on_unless_somebody_says_how() 
 def test_plan_mode_is_told_once_and_its_end_once_to_an_agent_that_may_edit() -> None:
     def told(agent: Agent, *transcript: StepReminders, rules: Ruleset = ALLOWED) -> list[Reminder]:
         config = TurnConfig(directory="/", worktree=None, config=Config(), rules=rules, agent=agent)
-        return [*mode_reminder(transcript, config)]
+        return [*mode_reminder(transcript, config, SessionId("ses_1"))]
 
     def step_of(*reminders: Reminder) -> StepReminders:
         return StepReminders(id=GenerationId("gen_1"), turn=TurnId("trn_1"), step=1, reminders=reminders)
@@ -88,6 +88,7 @@ def test_plan_mode_is_told_once_and_its_end_once_to_an_agent_that_may_edit() -> 
     (left,) = told(BUILD, planning)
 
     assert (begun.name, left.name) == (ReminderName.PLAN_MODE, ReminderName.PLAN_LEFT)
+    assert "you may write it to `.opencode/plans/ses_1.md` in the project" in begun.text
     assert "changed from plan to build" in left.text and "no longer in read-only mode" in left.text
     assert "may edit files and run commands" in left.text and len(left.text.splitlines()) <= 5
     assert told(BUILD) == told(PLAN, planning) == told(BUILD, planning, step_of(left)) == []

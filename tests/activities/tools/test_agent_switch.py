@@ -65,3 +65,20 @@ async def test_a_yes_is_a_prompt_for_the_other_agent(
     assert [prompt.agent for prompt in queued] == follows
     assert all(each.mode is PromptMode.QUEUE and each.synthetic for each in queued)
     assert all(each.text.endswith("Rename it, then test.") for each in queued)
+
+
+async def test_a_summary_may_be_left_out(workspace: Workspace) -> None:
+    queued: list[Prompt] = []
+
+    async def answers() -> Answers:
+        return (("Yes",),)
+
+    async def queue_prompt(prompt: Prompt) -> None:
+        queued.append(prompt)
+
+    params = EXIT.parse({})
+    plan = await EXIT.plan(params, TurnContext(workspace))
+    await EXIT.run(params, plan, make_context(workspace, answers=answers, queue_prompt=queue_prompt))
+
+    assert not plan.questions[0].question.startswith("\n")
+    assert queued[0].text == "The plan is approved. Carry it out now."

@@ -75,7 +75,7 @@ def list_models(id: str, providers: Mapping[str, Provider], table: ModelTable, t
         if known.guessed:
             family = f"{protocol}/{name}"
             known = litellm_table.find_facts(table, family)
-        facts = merge_facts(id, entry, known)
+        facts = merge_facts(id, entry, known, configured.options.base_url)
         variants = _variants(id, family, configured, entry, facts)
         yield ModelChoice(model=f"{id}/{name}", name=entry.name, configured=True, facts=facts, variants=variants)
     if not _serves_table_models(id, protocol) or (configured.models and configured.options.base_url):
@@ -84,7 +84,9 @@ def list_models(id: str, providers: Mapping[str, Provider], table: ModelTable, t
         facts = litellm_table.find_facts(table, f"{protocol}/{name}")
         if name not in configured.models and _can_be_asked(id, f"{protocol}/{name}", facts, configured):
             variants = _variants(id, f"{protocol}/{name}", configured, ProviderModel(), facts)
-            yield ModelChoice(model=f"{id}/{name}", facts=merge_facts(id, ProviderModel(), facts), variants=variants)
+            yield ModelChoice(
+                model=f"{id}/{name}", facts=merge_facts(id, ProviderModel(), facts, None), variants=variants
+            )
 
 
 def _serves_table_models(id: str, protocol: str) -> bool:
@@ -118,7 +120,7 @@ def _family_and_facts(
     if (known := tables.facts(family)).guessed:
         family = f"{protocol}/{name}"
         known = tables.facts(family)
-    return family, merge_facts(id, entry, known)
+    return family, merge_facts(id, entry, known, configured.options.base_url)
 
 
 class TableMatch(Value):

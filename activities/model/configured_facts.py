@@ -3,19 +3,22 @@
 from decimal import Decimal
 from typing import Final
 
+from activities.model.litellm_providers import LITELLM_PROVIDERS
 from activities.model.port import ModelFacts
-from activities.model.providers import is_subscription
+from activities.model.providers import is_subscription, provider_named
 from workflows.domain.config.provider_settings import Prices, ProviderModel
 from workflows.domain.usage import Price, PriceTier
 
 _LONG_CONTEXT: Final = 200_000  # tokens of a prompt, above which `context_over_200k` counts
 
 
-def merge_facts(id: str, entry: ProviderModel, known: ModelFacts) -> ModelFacts:
-    """The configuration overrides the tables, whose prices are not those of a subscription."""
+def merge_facts(id: str, entry: ProviderModel, known: ModelFacts, address: str | None) -> ModelFacts:
+    """The configuration overrides the tables, whose prices are not those of a subscription, nor of a provider of one's
+    own at an `address`, whatever its models are called."""
     limit = entry.limit
     limits = {"context": limit.context, "max_input": limit.input or 0, "max_output": limit.output} if limit else {}
-    price = {"price": _price(entry.cost)} if entry.cost else {"price": None} if is_subscription(id) else {}
+    own = address is not None and not provider_named(id).listed and id not in LITELLM_PROVIDERS
+    price = {"price": _price(entry.cost)} if entry.cost else {"price": None} if own or is_subscription(id) else {}
     sees = {} if entry.attachment is None else {"images": entry.attachment, "documents": entry.attachment}
     stated = {"guessed": False} if sees or entry.modalities is not None else {}
     if entry.modalities is not None:

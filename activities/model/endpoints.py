@@ -171,7 +171,11 @@ class EndpointResolver:
             known = await self.port.facts(family)
             endpoint = endpoint.model_copy(update={"behind": name})
         endpoint = select_wire(endpoint, responses=known.responses, package=configured.npm, id=id, behind=name)
-        return endpoint, endpoint.model_copy(update={"model": family}), merge_facts(id, entry, known)
+        return (
+            endpoint,
+            endpoint.model_copy(update={"model": family}),
+            merge_facts(id, entry, known, configured.options.base_url),
+        )
 
     async def _resolve_options(
         self, endpoint: Endpoint, written: list[JsonValue]

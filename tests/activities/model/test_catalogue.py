@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from activities.model import litellm_table
-from activities.model.catalogue import ModelChoice, list_models, list_providers
+from activities.model.catalogue import ModelChoice, facts_of, list_models, list_providers
 from activities.model.endpoints import EndpointResolver
 from activities.model.keys import Keys
+from activities.model.model_table import ModelTables
 from activities.model.port import ModelFacts
 from workflows.domain.config.config import Config
 from workflows.domain.config.provider_settings import Provider
@@ -142,6 +143,22 @@ def test_all_providers_are_each_there_once_and_none_that_no_agent_can_work_with(
 
     assert {"anthropic", "google", "together", "novita-ai", "ollama"} <= {*every}
     assert not {"gemini", "together_ai", "fireworks-ai", "ollama_chat", "novita", "replicate", "chatgpt"} & {*every}
+
+
+def test_a_service_of_ones_own_has_no_price_of_anothers_model_unless_configured() -> None:
+    own = Provider.model_validate({"options": {"baseURL": "http://10.0.0.1/v1"}, "models": {"gpt-4o": {}}})
+    priced = Provider.model_validate(
+        {**own.model_dump(by_alias=True), "models": {"gpt-4o": {"cost": {"input": 1, "output": 2}}}}
+    )
+    gateway = Provider.model_validate({"options": {"baseURL": "http://10.0.0.1/v1"}})
+    other_key = Provider.model_validate({"npm": "@ai-sdk/openai", "options": {"keyName": "work"}})
+
+    facts = facts_of("mine/gpt-4o", {"mine": own}, ModelTables())
+
+    assert facts.price is None and facts.context == facts_of("openai/gpt-4o", {}, ModelTables()).context
+    assert facts_of("mine/gpt-4o", {"mine": priced}, ModelTables()).price == Price(input=Decimal(1), output=Decimal(2))
+    assert facts_of("openai/gpt-4o", {"openai": gateway}, ModelTables()).price is not None
+    assert facts_of("work/gpt-4o", {"work": other_key}, ModelTables()).price is not None
 
 
 def test_a_subscription_has_no_price_for_tokens_unless_configured() -> None:

@@ -28,9 +28,19 @@ C = TypeVar("C", bound=Callable[..., Any])
 
 _NO_CHANGE: Final = "The session looks for its configuration where this shell does already."
 
+
+def _only_one(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> str | None:
+    """Click would take the last one, and drop the others without a word."""
+    if len(given) > 1:
+        raise click.BadParameter("the words are one task, for one subagent: give it once.")
+    return next(iter(given), None)
+
+
 subtask_option: Final = click.option(
     "--subtask",
     metavar="AGENT",
+    multiple=True,
+    callback=_only_one,
     help="The prompt is a task for this subagent: it begins at once, without a question and without asking a model.",
 )
 

@@ -125,6 +125,8 @@ def _facts(details: AgentDetails) -> Iterator[str]:
 
 
 def _mode(agent: Agent) -> str:
+    if agent.name in HIDDEN:
+        return f"{agent.mode.value}: asked by Holdfast itself"
     words = {"primary": "works for people", "subagent": "works for other agents", "all": "works for people and agents"}
     return f"{agent.mode.value}: {words[agent.mode.value]}"
 

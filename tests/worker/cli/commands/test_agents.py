@@ -57,6 +57,7 @@ async def test_the_default_agent_and_the_model_of_hidden_ones_are_shown(bare: Co
         json.loads((await bare.run("agents", "show", name, "--json")).out) for name in ("build", "bold", "summary")
     ]
 
+    assert "hidden, primary: asked by Holdfast itself\n" in (await bare.run("agents", "show", "compaction")).out
     assert [each["default"] for each in (build, bold, summary)] == [True, False, False]
     assert summary["model"] == "own/small"
 

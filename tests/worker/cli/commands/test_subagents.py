@@ -105,13 +105,14 @@ async def test_a_subtask_begins_without_a_question_and_an_unknown_agent_begins_n
         person = shell(harness)
         named = ("-m", "scripted/model", "--subtask")
         unknown = await person.run("run", *named, "scout", "Where is it?")
+        two = await person.run("run", *named, "explore", "--subtask", "general", "Where is it?")
         ran = await person.run("run", *named, "explore", "[[script:one]] Where is it? Say the line.")
         sent = await person.run("send", "last", *named, "scout", "Where is it?")
         (session, _) = await harness.client.sessions.list_recent()
         exported = json.loads((await person.run("export", session.id)).out)["messages"]
         log = await person.run("log", session.id, "--events")
 
-    assert unknown.code == sent.code == 2
+    assert unknown.code == sent.code == two.code == 2 and "for one subagent: give it once" in two.err
     assert "There is no subagent 'scout'. Subagents here: explore, general." in unknown.err + sent.err
     assert ran.code == 0, ran.err
     assert "> [[script:one]] Where is it? Say the line." in ran.out and "All is done." in ran.out

@@ -253,7 +253,7 @@ async def _charge_lost(attempt: Attempt, journal: Journal, model: ResolvedModel,
     """Count requests that ended without a result and may have been sent: an earlier attempt, or another of the turn."""
     lost = await reservations.release_lost(journal, attempt.generation.id, turn)
     answers = {attempt.generation.id: produced(attempt.produced_before, model.price, model.terms)}
-    reservations.charge(journal, *lost, answers=answers)
+    reservations.charge(journal, *lost, answers=answers, at_once=True)
 
 
 def _estimate(transcript: Transcript, model: ResolvedModel) -> Estimate:

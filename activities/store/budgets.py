@@ -1,7 +1,8 @@
 """Budgets: what turns, sessions and days may use, and have.
 
 Their locks come last, in one order: session, ask, call; then the budgets of the turn, of the session, of the project's
-day and of the host's.
+day and of the host's. Budgets begin in the exchange of the commit, which counts what was used before: until it ends, no
+answer that they count is stored, and none is left out or counted twice.
 """
 
 from collections.abc import Iterable, Mapping
@@ -107,14 +108,14 @@ async def set_limits(journal: Journal, limits: BudgetLimits) -> None:
     """A person's limits, for all that the session and its subagents use, in place of earlier ones; without any, only
     what happens at a limit. Raises Conflict for a subagent's session."""
     await require_top(journal)
-    used = await _used_before(journal, Scope.SESSION)
-    values = {"session": journal.session, "on_limit": limits.on_limit, **used[Scope.SESSION]}
+    values = {"session": journal.session, "on_limit": limits.on_limit}
+    _hold_counting(journal, Scope.SESSION)
     if limits.any:
-        journal.write(_QUERIES.set, limits=_json(limits.model_copy(update={"on_limit": None})), **values)
+        journal.write_last(_QUERIES.set, limits=_json(limits.model_copy(update={"on_limit": None})), **values)
     else:
-        journal.write(_QUERIES.set_rule, **values)
+        journal.write_last(_QUERIES.set_rule, **values)
     _record(journal, Scope.SESSION, limits)
-    journal.write(_QUERIES.wake_waiting, budget=journal.session)
+    journal.write_last(_QUERIES.wake_waiting, budget=journal.session)
 
 
 async def require_top(journal: Journal) -> None:
@@ -129,18 +130,16 @@ async def configure(journal: Journal, turn: TurnId, configured: "Budgets", limit
     known = {row.scope: row for row in await of_session(journal, journal.session)}
     of_tree, of_days = _limits(configured.session), _limits_of_days(configured)
     new = [scope for scope, wanted in ((Scope.SESSION, of_tree), *of_days.items()) if wanted.any and scope not in known]
-    used = await _used_before(journal, *new)
+    _hold_counting(journal, *new)
     _limit_turn(journal, turn, limits or _limits(configured.turn), by_person=limits is not None)
     row = known.get(Scope.SESSION)
     if not (row and row.by_person) and of_tree != ((row and row.configured) or BudgetLimits()):
-        values = used.get(Scope.SESSION, _counts(Usage()))
-        journal.write(_QUERIES.configure, session=journal.session, limits=_json(of_tree), **values)
+        journal.write_last(_QUERIES.configure, session=journal.session, limits=_json(of_tree))
         _record(journal, Scope.SESSION, of_tree)
-        journal.write(_QUERIES.wake_waiting, budget=journal.session)
+        journal.write_last(_QUERIES.wake_waiting, budget=journal.session)
     await _limit_days(journal, turn, of_days, known)
-    for scope in filter(used.get, of_days):
-        place = {"scope": scope, "place": _PLACES[scope]}
-        journal.write(_QUERIES.count_day, session=journal.session, **place, **used[scope])
+    for scope in filter(new.__contains__, of_days):
+        journal.write_last(_QUERIES.count_day, session=journal.session, scope=scope, place=_PLACES[scope])
 
 
 def keep(journal: Journal, turn: TurnId, limits: BudgetLimits | None) -> None:
@@ -170,7 +169,7 @@ async def _limit_days(
         _record(journal, scope, limits[scope])
     if waited_for := [known[scope].id for scope in changed if scope in known]:
         tree = await sessions.tree(journal, journal.session)
-        journal.write(_QUERIES.wake_waiting_in, budgets=waited_for, sessions=tree)
+        journal.write_last(_QUERIES.wake_waiting_in, budgets=waited_for, sessions=tree)
 
 
 async def limits_of_turn(journal: Journal, turn: TurnId) -> BudgetLimits | None:
@@ -219,25 +218,15 @@ def amounts(known: BudgetRow, unit: Unit) -> dict[str, str]:
     return {"used": decimal_text(known.used.of(unit)), "limit": decimal_text(limit)}
 
 
-async def _used_before(journal: Journal, *scopes: Scope) -> dict[Scope, dict[str, Any]]:
-    """What was used before there was such a budget. Until the transaction ends, no answer is counted that this has not
-    seen: so none is left out, or counted twice. Call it before any budget is locked."""
-    found: dict[Scope, dict[str, Any]] = {}
+def _hold_counting(journal: Journal, *scopes: Scope) -> None:
     if scopes:
-        await journal.rows(_QUERIES.hold_counting, key=_COUNTING)
-    for scope in scopes:
-        if scope.daily:
-            (found[scope],) = await journal.rows(_QUERIES.used_today, session=journal.session, scope=scope)
-        else:
-            before = await sessions.totals(journal, journal.session)
-            tokens = before.tokens.prompt + before.tokens.output + before.tokens.reasoning
-            found[scope] = _counts(Usage(cost=before.cost.dollars, tokens=tokens, steps=before.steps))
-    return found
+        places = [_PLACES[scope] for scope in scopes]
+        journal.write_last(_QUERIES.hold_counting, key=_COUNTING, session=journal.session, places=places)
 
 
 def begin_counting(journal: Journal) -> None:
-    """Before an answer is counted: see `_used_before`."""
-    journal.write(_QUERIES.begin_counting, key=_COUNTING)
+    """Before an answer is counted: from here on, the transaction sees all budgets that count it."""
+    journal.write_last(_QUERIES.begin_counting, key=_COUNTING, session=journal.session)
 
 
 def _limits(settings: "Budget") -> BudgetLimits:
@@ -257,10 +246,6 @@ def _limits_of_days(configured: "Budgets") -> dict[Scope, BudgetLimits]:
 
 def _dollars(configured: float | None) -> Decimal | None:
     return None if configured is None else Decimal(str(configured))
-
-
-def _counts(used: Usage) -> dict[str, Any]:
-    return used.model_dump(include={"cost", "tokens", "steps"})
 
 
 def _record(journal: Journal, scope: Scope, limits: BudgetLimits) -> None:

@@ -109,8 +109,9 @@ class Database:
 
     @asynccontextmanager
     async def transaction(self, *, limit: float | None = None) -> AsyncIterator[AsyncConnection[TupleRow]]:
-        """`limit` as above."""
+        """For one that also reads or writes a file; `limit` as above."""
         async with self._connection(limit) as connection, connection.transaction():
+            await connection.execute(b"SET LOCAL idle_in_transaction_session_timeout = '60s'")
             yield connection
 
     @asynccontextmanager

@@ -193,6 +193,10 @@ class Journal:
         """Send a statement with the next query, or with the commit."""
         self._batch.write(query, **values)
 
+    def write_last(self, query: bytes, **values: Any) -> None:
+        """In the exchange of the commit: for what other sessions wait for."""
+        self._batch.write_last(query, **values)
+
     @asynccontextmanager
     async def child_journal(self, session: SessionId) -> AsyncIterator["Journal"]:
         """The journal of a session below this one, in the same transaction. Raises NotFound."""

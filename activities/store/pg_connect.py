@@ -17,8 +17,9 @@ NETWORK_OPTIONS: Final = {
     "keepalives_interval": 5,
     "keepalives_count": 3,
 }
+# A frozen process keeps what its transaction has locked for the idle time.
 _OPTIONS: Final = (
-    "-c search_path=holdfast -c lock_timeout=10s -c idle_in_transaction_session_timeout=60s "
+    "-c search_path=holdfast -c lock_timeout=10s -c idle_in_transaction_session_timeout=5s "
     "-c tcp_user_timeout=10s -c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3 "
     "-c jit=off"  # our queries are too short for compiling to pay
 )

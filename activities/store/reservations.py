@@ -110,15 +110,21 @@ async def charge_turn(journal: Journal, turn: TurnId) -> None:
     charge(journal, *_reservations(await journal.rows(_QUERIES.release_of_turn, turn=turn)))
 
 
-def charge(journal: Journal, *ended: ReservationRow, answers: Mapping[GenerationId, Usage] | None = None) -> None:
-    """Count requests that got no answer, with what had come of one."""
+def charge(
+    journal: Journal,
+    *ended: ReservationRow,
+    answers: Mapping[GenerationId, Usage] | None = None,
+    at_once: bool = False,
+) -> None:
+    """Count requests that got no answer, with what had come of one; `at_once`, for a decision of this transaction."""
+    write = journal.write if at_once else journal.write_last
     if ended:  # all locks first, in one order: each may have been counted by others
         counting_any = [budget for each in ended for budget in each.budgets]
-        journal.write(_QUERIES.lock, session=journal.session, budgets=counting_any)
+        write(_QUERIES.lock, session=journal.session, budgets=counting_any)
     for each in ended:
         used = Usage(cost=each.sent_cost, tokens=each.sent_tokens) + (answers or {}).get(each.generation, Usage())
         counting = {"budgets": list(each.budgets), "day": each.day}
-        journal.write(_QUERIES.charge, cost=used.cost, tokens=used.tokens, **counting)
+        write(_QUERIES.charge, cost=used.cost, tokens=used.tokens, **counting)
         _record_estimate(journal, each.generation, each.purpose, used)
 
 
@@ -129,7 +135,7 @@ def settle(journal: Journal, generation: Generation, answer: "AnswerMetadata", e
     if answer.cost is not None:
         used = used.model_copy(update={"cost": Decimal(answer.cost)})
     budgets.begin_counting(journal)
-    journal.write(
+    journal.write_last(
         _QUERIES.settle,
         session=journal.session,
         generation=generation.id,

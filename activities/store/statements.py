@@ -36,11 +36,17 @@ class Statements:
     def __init__(self, connection: PipelinedConnection, begin: bytes) -> None:
         self._connection = connection
         self._batch = [_PendingStatement(begin, {})]
+        self._last: list[_PendingStatement] = []
         self._sending = asyncio.Lock()
         self._closed = False
 
     def write(self, query: bytes, **values: Any) -> None:
         self._append(_PendingStatement(query, values))
+
+    def write_last(self, query: bytes, **values: Any) -> None:
+        """In the exchange of the commit: of what it locks for others, no client that has become silent keeps it."""
+        self._require_open()
+        self._last.append(_PendingStatement(query, values))
 
     def submit(self, query: bytes, **values: Any) -> "asyncio.Future[Rows]":
         """Add a query for `result`."""
@@ -62,6 +68,7 @@ class Statements:
 
     async def commit(self) -> None:
         async with self._sending:
+            self._batch += self._last
             self.write(_COMMIT)
             await self._exchange()
             self._closed = True
@@ -73,9 +80,12 @@ class Statements:
             _fail(self._batch, Unavailable(_CLOSED))
 
     def _append(self, statement: _PendingStatement) -> None:
+        self._require_open()
+        self._batch.append(statement)
+
+    def _require_open(self) -> None:
         if self._closed:
             raise Unavailable(_CLOSED)
-        self._batch.append(statement)
 
     async def _let_siblings_submit(self) -> None:
         """Also the tasks that they start."""
@@ -86,8 +96,7 @@ class Statements:
                 await asyncio.sleep(0)
 
     async def _exchange(self) -> None:
-        if self._closed:
-            raise Unavailable(_CLOSED)
+        self._require_open()
         batch, self._batch = self._batch, []
         try:
             rows = await self._send(batch)

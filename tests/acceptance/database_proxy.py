@@ -47,6 +47,8 @@ class DatabaseProxy:
         self._catches: list[Interception] = []
         self._passages: list[_ProxiedConnection] = []
         self._parted = False
+        self.frozen = asyncio.Event()
+        self._left: int | None = None
 
     def part(self) -> None:
         """Break all connections, and refuse new ones until `join`."""
@@ -57,6 +59,11 @@ class DatabaseProxy:
         """Carry nothing more on existing connections, but keep them; new ones can be made."""
         for passage in self._passages:
             passage.silent = True
+
+    def freeze_at(self, request: int) -> None:
+        """Carry nothing from this request of the client on, counted from now, as if its process was stopped: `frozen`
+        is set then."""
+        self._left = request
 
     def join(self) -> None:
         self._parted = False
@@ -102,7 +109,12 @@ class DatabaseProxy:
 
     async def _ask(self, reader: StreamReader, passage: "_ProxiedConnection") -> None:
         while data := await reader.read(_CHUNK):
-            if passage.silent:
+            if self._left is not None:
+                self._left -= 1
+                if self._left == 0:
+                    self.silence()
+                    self.frozen.set()
+            if passage.silent or self.frozen.is_set():
                 continue
             if (catch := _said(self._requests, data)) is not None:
                 catch.happened.set()

@@ -685,6 +685,16 @@ CREATE FUNCTION counting_budgets(counted text, OUT ids text[], OUT day_limits js
     FROM line WHERE line.parent IS NULL
 $$;
 
+-- What a session and those below it have used.
+CREATE FUNCTION used_by_tree(top text, OUT cost numeric, OUT tokens bigint, OUT steps bigint) LANGUAGE sql STABLE AS $$
+    WITH RECURSIVE tree AS (
+        SELECT top AS id UNION ALL SELECT s.id FROM holdfast.session s JOIN tree ON s.parent = tree.id
+    )
+    SELECT coalesce(sum(m.cost), 0),
+           coalesce(sum(m.input + m.output + m.reasoning + m.cache_read + m.cache_write), 0)::bigint, count(m.step)
+    FROM holdfast.message m JOIN tree ON m.session = tree.id WHERE NOT m.copied
+$$;
+
 -- Optimistic concurrency: each function locks a row that must still be as the caller has last seen it, and fails
 -- otherwise. A caller whose decision rests on that row need not read it again.
 CREATE FUNCTION hold_session(held text, last_seq bigint, newest_epoch bigint) RETURNS void LANGUAGE plpgsql AS $$

@@ -36,15 +36,19 @@ WHERE id = %(budget)s AND day < (now() AT TIME ZONE 'UTC')::date
 
 -- name: set
 -- Give a session's tree the limits of a person, and count what it has used before.
+WITH used AS (SELECT * FROM used_by_tree(%(session)s))
 INSERT INTO budget (id, scope, session, limits, by_person, on_limit, cost, tokens, steps)
-VALUES (%(session)s, 'session', %(session)s, %(limits)s, true, %(on_limit)s, %(cost)s, %(tokens)s, %(steps)s)
+VALUES (%(session)s, 'session', %(session)s, %(limits)s, true, %(on_limit)s,
+        (SELECT cost FROM used), (SELECT tokens FROM used), (SELECT steps FROM used))
 ON CONFLICT (id) DO UPDATE SET limits = excluded.limits, by_person = true, on_limit = excluded.on_limit, raised = '[]',
     warned = '[]', warned_at = NULL, notified_at = NULL, started_at = now()
 
 -- name: set_rule
 -- Say what happens at the limits that a session's tree reaches.
+WITH used AS (SELECT * FROM used_by_tree(%(session)s))
 INSERT INTO budget (id, scope, session, limits, on_limit, cost, tokens, steps)
-VALUES (%(session)s, 'session', %(session)s, '{}', %(on_limit)s, %(cost)s, %(tokens)s, %(steps)s)
+VALUES (%(session)s, 'session', %(session)s, '{}', %(on_limit)s,
+        (SELECT cost FROM used), (SELECT tokens FROM used), (SELECT steps FROM used))
 ON CONFLICT (id) DO UPDATE SET on_limit = excluded.on_limit
 
 -- name: open_turn
@@ -74,36 +78,41 @@ WHERE turn.id = %(turn)s
 
 -- name: configure
 -- Give a session's tree the limits of a configuration that has others than before.
+WITH used AS (SELECT * FROM used_by_tree(%(session)s))
 INSERT INTO budget (id, scope, session, limits, configured, cost, tokens, steps)
-VALUES (%(session)s, 'session', %(session)s, %(limits)s, %(limits)s, %(cost)s, %(tokens)s, %(steps)s)
+VALUES (%(session)s, 'session', %(session)s, %(limits)s, %(limits)s,
+        (SELECT cost FROM used), (SELECT tokens FROM used), (SELECT steps FROM used))
 ON CONFLICT (id) DO UPDATE SET limits = excluded.limits, configured = excluded.configured, raised = '[]',
     warned = '[]', warned_at = NULL, notified_at = NULL
 WHERE NOT budget.by_person
 
 -- name: count_day
--- Begin to count what is used on a day, on a session's host or in its project there.
+-- Begin to count what is used on a day, on a session's host or in its project there, and what was before.
 INSERT INTO budget (id, scope, host, worktree, day, cost, tokens, steps)
-SELECT k.ids[%(place)s::integer], %(scope)s::text, s.host,
-       CASE WHEN %(scope)s::text = 'project' THEN coalesce(s.worktree, s.directory) END,
-       (now() AT TIME ZONE 'UTC')::date, %(cost)s::numeric, %(tokens)s::bigint, %(steps)s::bigint
-FROM counting_budgets(%(session)s) k JOIN session s ON s.id = %(session)s
+SELECT k.ids[%(place)s::integer], %(scope)s::text, mine.host,
+       CASE WHEN %(scope)s::text = 'project' THEN coalesce(mine.worktree, mine.directory) END,
+       (now() AT TIME ZONE 'UTC')::date, used.*
+FROM counting_budgets(%(session)s) k JOIN session mine ON mine.id = %(session)s, LATERAL (
+    SELECT coalesce(sum(m.cost), 0),
+           coalesce(sum(m.input + m.output + m.reasoning + m.cache_read + m.cache_write), 0)::bigint, count(m.step)
+    FROM message m JOIN session s ON s.id = m.session
+    WHERE m.created_at >= date_trunc('day', now(), 'UTC') AND NOT m.copied AND s.host IS NOT DISTINCT FROM mine.host
+      AND (%(scope)s::text = 'day' OR coalesce(s.worktree, s.directory) = coalesce(mine.worktree, mine.directory))
+) used
 ON CONFLICT (id) DO NOTHING
 
 -- name: hold_counting
--- Let no other transaction count an answer until this one has ended.
-SELECT FROM pg_advisory_xact_lock(%(key)s)
+-- Let no other transaction count an answer in these of a session's budgets until this one has ended.
+SELECT pg_advisory_xact_lock(%(key)s, budget) FROM (
+    SELECT hashtext(k.ids[place]) AS budget FROM counting_budgets(%(session)s) k, unnest(%(places)s::integer[]) place
+    ORDER BY budget -- the order of these locks: each holder takes several
+) counted
 
 -- name: begin_counting
--- From here on, this transaction sees all budgets that count its answer: no other one can begin to.
-SELECT FROM pg_advisory_xact_lock_shared(%(key)s)
-
--- name: used_today
--- What the sessions of a session's host, or of its project there, have used today.
-SELECT coalesce(sum(m.cost), 0) AS cost, count(m.step) AS steps,
-       coalesce(sum(m.input + m.output + m.reasoning + m.cache_read + m.cache_write), 0)::bigint AS tokens
-FROM message m JOIN session s ON s.id = m.session JOIN session mine ON mine.id = %(session)s
-WHERE m.created_at >= date_trunc('day', now(), 'UTC') AND NOT m.copied AND s.host IS NOT DISTINCT FROM mine.host
-  AND (%(scope)s::text = 'day' OR coalesce(s.worktree, s.directory) = coalesce(mine.worktree, mine.directory))
+-- From here on, let no budget but a turn's own begin to count this session: the transaction sees all that do.
+SELECT pg_advisory_xact_lock_shared(%(key)s, budget) FROM (
+    SELECT hashtext(id) AS budget FROM counting_budgets(%(session)s) k, unnest(k.ids[2:]) id ORDER BY budget
+) counting
 
 -- name: users_of_tree
 -- How many sessions of a tree have had answers since a budget began.

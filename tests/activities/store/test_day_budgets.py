@@ -17,6 +17,8 @@ from tests.polling import attempts
 from workflows.domain.budget_question import GO_ON, limit_question, question_digest
 from workflows.domain.budgets import BudgetLimits, Scope, Unit, estimate
 from workflows.domain.events.budgets import BudgetSet
+from workflows.domain.fence import Fence
+from workflows.domain.generation import Generation
 from workflows.domain.ids import AskId, Prefix, SessionId
 from workflows.domain.permissions.replies import Reply
 from workflows.domain.usage import Tokens
@@ -51,12 +53,17 @@ async def use(rig: ActivityRig) -> None:
     await rig.store_answer(rig.generation(rig.step), ANSWER)
 
 
-async def done_or_waits(rig: ActivityRig, task: "asyncio.Future[Any]") -> None:
-    """Until the task is over, or waits for a lock."""
-    waiting = b"""SELECT l.pid FROM pg_locks l JOIN pg_database d ON d.datname = current_database()
+async def commit(rig: ActivityRig, generation: Generation, fence: Fence) -> None:
+    async with rig.journal() as journal:
+        await generations.commit(journal, generation, fence, ANSWER)
+
+
+async def done_or_waits(rig: ActivityRig, task: "asyncio.Future[Any]", waiting: int = 1) -> None:
+    """Until the task is over, or so many wait for a lock."""
+    waits = b"""SELECT l.pid FROM pg_locks l JOIN pg_database d ON d.datname = current_database()
                  WHERE NOT l.granted AND l.pid IN (SELECT pid FROM pg_stat_activity a WHERE a.datid = d.oid)"""
     async for _ in attempts():
-        if task.done() or await rig.database.rows(waiting):
+        if task.done() or len(await rig.database.rows(waits)) >= waiting:
             return
 
 
@@ -140,12 +147,13 @@ async def test_an_answer_that_is_stored_while_a_limit_begins_counts_once(rig: Ac
     generation, fence = child.generation(1), child.fence()
     async with child.journal() as journal:
         await generations.begin(journal, generation, fence)
-    async with child.journal() as journal:
-        await generations.commit(journal, generation, fence, ANSWER)
-        await journal.rows(b"SELECT")  # sent, and not committed
+    async with rig.database.transaction() as connection:
+        await connection.execute(b"LOCK TABLE reservation IN EXCLUSIVE MODE")
+        stored = asyncio.ensure_future(commit(child, generation, fence))  # it sees no budget, and waits
+        await done_or_waits(rig, stored)
         limited = asyncio.ensure_future(limit(rig, begins))
-        await done_or_waits(rig, limited)
-    await limited
+        await done_or_waits(rig, limited, waiting=2)
+    await asyncio.gather(stored, limited)
     (row,) = await budgets.of_session(rig.database, rig.session)
     assert (row.limits.tokens, row.tokens, row.steps) == (50_000, 1100, 1)
 

@@ -31,7 +31,8 @@ async def check_agents(
         return
     if turn_config is None or turn_config.agent.name != agent:
         role = Role(agent, origin.rules, origin.ancestors)
-        turn_config = await load_project_config(settings, Path(origin.directory), role, sources or origin.sources)
+        known, directory = sources or origin.sources, Path(origin.directory)
+        turn_config = await load_project_config(settings, directory, role, known, database=database)
     check_subagents(prompt, turn_config)
 
 

@@ -8,6 +8,7 @@ from typing import NoReturn
 from pydantic import JsonValue
 
 from activities.project.config_rules import Powers
+from activities.store.database import Database
 from worker.project_config import Role, check_project_trust, find_project, load_commands, load_project_config
 from worker.settings import Settings
 from workflows.domain.agents.agent import Agent, AgentMode
@@ -31,8 +32,11 @@ async def expand_command(
     arguments: str,
     given: Prompt | None = None,
     sources: ConfigSources | None = None,
+    *,
+    database: Database | None = None,
 ) -> Prompt:
-    """`turn_config`: of a turn that would begin without the command. Raises UsageError."""
+    """`turn_config`: of a turn that would begin without the command; `database` as in `load_project_config`. Raises
+    UsageError."""
     command = (await load_commands(settings, turn_config, sources)).named(name)
     if command.model is not None and has_reference(command.model):
         raise UsageError(f"The model of /{name} is a reference, {command.model!r}: write provider/model.")
@@ -46,7 +50,7 @@ async def expand_command(
         select_agent(prompt.agent, {each.name: each for each in agents})  # raises for one that works for others only
     named = _named_by_file(command, prompt, agents)
     if named is not None and named != default and not await found.holds("agent", named):
-        await _refuse_bolder(found, named)
+        await _refuse_bolder(found, named, database)
     return prompt
 
 
@@ -81,11 +85,11 @@ def _named_by_file(command: SlashCommand, prompt: Prompt, agents: Sequence[Agent
     return None if prompt.subtasks and for_others else command.agent
 
 
-async def _refuse_bolder(parts: _TrustedParts, agent: str) -> None:
+async def _refuse_bolder(parts: _TrustedParts, agent: str, database: Database | None) -> None:
     """Raises UsageError for an agent that may do more than the one that works here."""
     command, turn_config = parts.command, parts.turn_config
     directory = Path(turn_config.directory)
-    other = await load_project_config(parts.settings, directory, Role(agent), parts.sources)
+    other = await load_project_config(parts.settings, directory, Role(agent), parts.sources, database=database)
     own, named = (Powers(each.rules, each.agent.steps) for each in (turn_config, other))
     if named.exceed(own, find_project(parts.settings, directory)):
         shown = await parts.showing("agent", agent)

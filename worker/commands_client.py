@@ -29,8 +29,8 @@ class CommandsClient:
         from worker.project_config import Role, load_project_config
 
         agent = given.agent if given is not None else None
-        turn_config = await load_project_config(self.settings, Path(directory), Role(agent))
-        return await expand_command(self.settings, turn_config, name, arguments, given)
+        turn_config = await load_project_config(self.settings, Path(directory), Role(agent), database=self.database)
+        return await expand_command(self.settings, turn_config, name, arguments, given, database=self.database)
 
     async def of_session(
         self,
@@ -44,7 +44,7 @@ class CommandsClient:
         from worker.command_prompts import expand_command  # as above
 
         turn_config, known = await self._config(session, given.agent if given is not None else None, sources)
-        return await expand_command(self.settings, turn_config, name, arguments, given, known)
+        return await expand_command(self.settings, turn_config, name, arguments, given, known, database=self.database)
 
     async def list(self, session: SessionId) -> "FoundCommands":
         """Raises UsageError, NotFound."""
@@ -63,4 +63,5 @@ class CommandsClient:
             raise UsageError(f"The session's files and commands are on host {origin.host!r}: type it there.")
         known = sources or origin.sources
         role = Role(agent or origin.agent, origin.rules, origin.ancestors)
-        return await load_project_config(self.settings, Path(origin.directory), role, known), known
+        directory = Path(origin.directory)
+        return await load_project_config(self.settings, directory, role, known, database=self.database), known

@@ -53,7 +53,9 @@ class CopiesClient:
         from worker.project_config import load_project_config, sources_of
 
         found, sources = await asyncio.to_thread(read_import, path), sources or sources_of(self._settings)
-        turn_config = await load_project_config(self._settings, Path(directory), sources=sources)
+        turn_config = await load_project_config(
+            self._settings, Path(directory), sources=sources, database=self._database
+        )
         row = NewSession(
             id=SessionId(""),
             host=self._settings.host,

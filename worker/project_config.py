@@ -27,18 +27,25 @@ from workflows.domain.skills import usable_skills
 if TYPE_CHECKING:
     from activities.project.command_loader import FoundCommands
     from activities.project.config_values import MergedConfig
+    from activities.store.database import Database
 
 
 async def load_project_config(
-    settings: Settings, directory: Path, role: Role = PRIMARY_ROLE, sources: ConfigSources | None = None
+    settings: Settings,
+    directory: Path,
+    role: Role = PRIMARY_ROLE,
+    sources: ConfigSources | None = None,
+    *,
+    database: "Database | None" = None,
 ) -> TurnConfig:
-    """The configuration that a turn starting now would find; `sources` are by default this shell's. While the stack
-    does not run, nothing that a person has accepted is known.
+    """The configuration that a turn starting now would find; `sources` are by default this shell's. What a person has
+    accepted is in the `database`: without one, in the stack's while it runs.
 
     Raises UsageError for an invalid file, and for an agent that cannot work there.
     """
     known = sources or sources_of(settings)
-    return await _loader_of_worker(settings).load(str(directory), known, role, partial(_find_accepted, settings))
+    find_accepted = partial(_find_accepted, settings, database=database)
+    return await _loader_of_worker(settings).load(str(directory), known, role, find_accepted)
 
 
 async def check_project_trust(
@@ -53,16 +60,20 @@ def find_project(settings: Settings, directory: Path) -> Workspace:
     return project_loader(settings, settings.environment).workspace(str(directory))
 
 
-async def _find_accepted(settings: Settings, worktree: str, digest: str) -> AcceptedTrust | None:
+async def _find_accepted(
+    settings: Settings, worktree: str, digest: str, *, database: "Database | None" = None
+) -> AcceptedTrust | None:
     from activities.store import trust_records  # few projects need it
     from worker.inbox_reader import door_database
     from worker.stack.status import endpoints
 
+    if database is not None:
+        return await trust_records.find_accepted(database, settings.host, worktree, digest)
     addresses = endpoints(settings)
     if addresses is None:
         return None
-    async with door_database(addresses) as database:
-        return await trust_records.find_accepted(database, settings.host, worktree, digest)
+    async with door_database(addresses) as opened:
+        return await trust_records.find_accepted(opened, settings.host, worktree, digest)
 
 
 async def load_config_origins(settings: Settings, directory: Path) -> ConfigOrigins:

@@ -26,7 +26,7 @@ async def prepare_template(
 ) -> SessionTemplate:
     """Raises UsageError as `SessionClient.start`."""
     sources, role = sources or sources_of(settings), Role(message.agent)
-    turn_config = turn_config or await load_project_config(settings, Path(directory), role, sources)
+    turn_config = turn_config or await load_project_config(settings, Path(directory), role, sources, database=database)
     effective_model(turn_config, message.model)  # raises if it cannot be asked
     check_subagents(message, turn_config)
     if settings.host is not None and settings.worker:

@@ -62,5 +62,6 @@ class NextPrompt:
 
     async def _agent_names(self) -> tuple[Sequence[str], str]:
         overview = await self._client.sessions.get(self._session)
-        turn_config = await load_project_config(self._client.settings, Path(overview.directory))
+        client, directory = self._client, Path(overview.directory)
+        turn_config = await load_project_config(client.settings, directory, database=client.database)
         return turn_config.delegation.visible_names, self.agent or overview.agent

@@ -135,7 +135,8 @@ async def prepare_session(
     if config is None and origin.sources is not None:
         _warn_about_differences(client.settings, origin.sources)
     role = Role(agent or origin.agent, origin.rules, origin.ancestors)
-    turn_config = await load_project_config(client.settings, Path(overview.directory), role, here or origin.sources)
+    directory, sources = Path(overview.directory), here or origin.sources
+    turn_config = await load_project_config(client.settings, directory, role, sources, database=client.database)
     needed = model is not None or variant is not None or overview.turn_state != "open"
     named = turn_config.named_model(model, origin.model, other_agent=role.agent != origin.began_as)
     chosen = origin.model

@@ -1,21 +1,23 @@
 """The parts of a worker."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import pytest
-from temporalio import activity
+from pydantic import BaseModel
+from temporalio import activity, workflow
 
 from activities.calls.description import describe_nothing
 from activities.model.keys import Keys
 from activities.model.wires.router import WireRouter
 from activities.store.database import Database
-from worker.assemble import build_activities, call_describer, workflow_runner
+from worker.assemble import WORKFLOWS, build_activities, call_describer, workflow_runner
 from worker.credential_handoff import hand_off
 from worker.redaction import redactor
 from worker.settings import Settings, SummaryDetail
 from workflows.domain.ids import SessionId
+from workflows.domain.wake_signal import Wake
 
 
 def settings(home: Path, **environment: str) -> Settings:
@@ -36,6 +38,31 @@ def test_every_activity_carries_the_projects_name(tmp_path: Path) -> None:
     made = build_activities(settings(tmp_path), Database("postgresql://nowhere"), WireRouter({}), nobody)
     names = [name(function) for function in made]
     assert len(set(names)) == 11 and all(each.startswith("holdfast.") for each in names)
+
+
+def test_whatever_crosses_releases_ignores_the_fields_of_a_newer_one(tmp_path: Path) -> None:
+    activities = build_activities(settings(tmp_path), Database("postgresql://nowhere"), WireRouter({}), nobody)
+    definitions = [workflow._Definition.must_from_class(each) for each in WORKFLOWS]
+    handlers: list[Callable[..., Any]] = [each.run_fn for each in definitions]
+    handlers += [each.fn for found in definitions for each in found.signals.values()]
+    handlers += [each.fn for found in definitions for each in found.updates.values()]
+    hints = [hint for each in (*activities, *handlers) for hint in get_type_hints(each).values()]
+    models = models_in((*hints, Wake))  # its handler takes any arguments
+    assert {"SessionState", "Wake", "LoadResult", "Finding", "TurnLimits"} <= {each.__name__ for each in models}
+    assert [each.__name__ for each in models if each.model_config.get("extra") == "forbid"] == []
+
+
+def models_in(hints: Iterable[Any]) -> set[type[BaseModel]]:
+    """The models in these types, and in their fields."""
+    found: set[type[BaseModel]] = set()
+    left = list(hints)
+    while left:
+        each = left.pop()
+        left += get_args(each)
+        if isinstance(each, type) and issubclass(each, BaseModel) and each not in found:
+            found.add(each)
+            left += get_type_hints(each).values()
+    return found
 
 
 @pytest.mark.parametrize(

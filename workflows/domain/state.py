@@ -7,14 +7,14 @@ from pydantic import BaseModel
 from workflows.domain.behaviour import CONTINUES
 from workflows.domain.ids import AskId, PartId, SessionId, TurnId
 from workflows.domain.turn_state import TurnState
-from workflows.domain.value import Value, WireValue
+from workflows.domain.value import WireValue
 from workflows.domain.wake_signal import Wake, WakeKind
 from workflows.domain.wire import AsideRequest, LoadResult
 
 T = TypeVar("T")
 
 
-class TurnLimits(Value):
+class TurnLimits(WireValue):
     """Numbers that a replay must find again: seconds, and events of history."""
 
     idle: float = 300.0

@@ -12,14 +12,14 @@ from workflows.domain.permissions.grants import Grant, covering_grant, decisions
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import Action, Decision, Rule, Ruleset, evaluate, nothing_to_protect
 from workflows.domain.questions import AskBody, QuestionRequest
-from workflows.domain.value import Value
+from workflows.domain.value import WireValue
 
 _PATH_PERMISSIONS: Final = frozenset(
     {permission_keys.READ, permission_keys.EDIT, permission_keys.LIST, permission_keys.EXTERNAL_DIRECTORY}
 )
 
 
-class Finding(Value):
+class Finding(WireValue):
     """The action for one request, and the index of its rule or the id of its grant. Serialized without empty fields:
     each costs history."""
 

@@ -1,6 +1,7 @@
 """The public Python API behind all doors."""
 
-from typing import TYPE_CHECKING, Self
+import asyncio
+from typing import TYPE_CHECKING, Final, Self
 
 from activities.store import outbox
 from worker.inbox_reader import door_database
@@ -13,6 +14,9 @@ from workflows.domain.ids import SessionId
 
 if TYPE_CHECKING:  # start-up time
     from worker.outbox import SignalSender
+
+_DELIVERY: Final = 2.0  # seconds for Temporal to take a session's signals: what was accepted is in the database
+_SILENCE: Final = 5.0  # seconds without another attempt after one that took longer
 
 
 class Holdfast:
@@ -27,6 +31,7 @@ class Holdfast:
         self.passes_on = passes_on
         self.database = door_database(endpoints)
         self._sender: SignalSender | None = None
+        self._silent_until = 0.0  # by the event loop's clock
 
     async def __aenter__(self) -> Self:
         await self.database.__aenter__()
@@ -41,17 +46,30 @@ class Holdfast:
         return SessionClient(self.settings, self.database, actor, self.deliver)
 
     async def deliver(self, session: SessionId) -> bool:
-        """Send the session's signals if Temporal is reachable, else leave them to the sweeper. True: acknowledged."""
+        """Send the session's signals if Temporal takes them now, else leave them to the sweeper. True: acknowledged."""
         try:
             if self._sender is None:
                 none_left = outbox.pass_on if self.passes_on else outbox.is_empty
                 if await none_left(self.database, session):
                     return True
-                self._sender = await self._connect()
-            await self._sender.send(session)
+            await self._send(session)
         except Unavailable:
             return False
         return True
+
+    async def _send(self, session: SessionId) -> None:
+        """Raises Unavailable."""
+        clock = asyncio.get_running_loop().time
+        if clock() < self._silent_until:
+            raise Unavailable("Temporal does not answer.")
+        try:
+            async with asyncio.timeout(_DELIVERY):
+                if self._sender is None:
+                    self._sender = await self._connect()
+                await self._sender.send(session)
+        except TimeoutError:
+            self._silent_until = clock() + _SILENCE
+            raise Unavailable("Temporal does not answer.") from None
 
     async def _connect(self) -> "SignalSender":
         # Commands that only read or pass on need not import Temporal's client (0.4 s, 40 MB).

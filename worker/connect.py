@@ -1,9 +1,11 @@
 """The Temporal client with our data converter."""
 
+import asyncio
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from google.protobuf.duration_pb2 import Duration
@@ -29,6 +31,8 @@ from worker.stack.state_file import Endpoints
 from workflows.domain.errors import Unavailable
 from workflows.domain.search_attributes import KEYWORD_ATTRIBUTES
 
+_CONNECT_TIMEOUT: Final = 10.0  # seconds
+_POLL_INTERVAL: Final = timedelta(seconds=90)  # a poll without a task ends after 60 s
 _QUOTED: Final = re.compile(r'message: "([^"]+)"')
 
 
@@ -55,13 +59,18 @@ async def connect(
         named = ClientConfig.load_client_connect_config(override_env_vars=dict(settings.environment))
         config = ClientConnectConfig(**{**config, **named})
     try:
-        return await Client.connect(
-            **config,
-            data_converter=DATA_CONVERTER,
-            identity=settings.identity,
-            runtime=runtime,
-            interceptors=interceptors,
-        )
+        async with asyncio.timeout(_CONNECT_TIMEOUT):
+            return await Client.connect(
+                **config,
+                data_converter=DATA_CONVERTER,
+                identity=settings.identity,
+                runtime=runtime,
+                interceptors=interceptors,
+            )
+    except TimeoutError:
+        raise Unavailable(
+            f"Temporal cannot be reached at {config['target_host']!r}: no answer in {_CONNECT_TIMEOUT:.0f} s"
+        ) from None
     except RuntimeError as error:
         quoted = _QUOTED.search(str(error))
         reason = quoted[1] if quoted else error
@@ -121,13 +130,23 @@ async def set_retention(client: Client, days: int) -> None:
 
 async def count_pollers(client: Client, task_queue: str) -> int:
     """Workers that polled this queue in the last minutes. Raises Unavailable."""
+    return len(await _last_polls(client, task_queue))
+
+
+async def is_served(client: Client, task_queue: str) -> bool:
+    """Whether a worker polls this queue. Raises Unavailable."""
+    return any(datetime.now(UTC) - at < _POLL_INTERVAL for at in await _last_polls(client, task_queue))
+
+
+async def _last_polls(client: Client, task_queue: str) -> list[datetime]:
     request = DescribeTaskQueueRequest(
         namespace=client.namespace,
         task_queue=TaskQueue(name=task_queue),
         task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
     )
     with _described(f"tell who polls {task_queue!r}"):
-        return len((await client.workflow_service.describe_task_queue(request)).pollers)
+        pollers = (await client.workflow_service.describe_task_queue(request)).pollers
+    return [poller.last_access_time.ToDatetime(UTC) for poller in pollers]
 
 
 async def identify_engine(client: Client) -> EngineIdentity:

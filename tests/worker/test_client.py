@@ -10,6 +10,7 @@ import pytest
 
 from activities.store import outbox, prompts, suspensions
 from activities.store.journal import session_journal
+from tests.acceptance.temporal_proxy import proxy
 from tests.activities.rig import open_rig
 from tests.harness import ACTOR, Harness
 from tests.polling import WAIT_TIMEOUT
@@ -113,6 +114,22 @@ async def test_each_row_is_committed_with_its_signal_before_that_is_sent(harness
         await door.end(rig.session)
     assert holdfast.sent == ["work", "answer", "stop", "work", "resume", "stop", "resume"]
     assert await harness.database.rows(b"SELECT FROM outbox") == []
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["never reached", "reached before"])
+async def test_doors_do_not_wait_for_a_temporal_that_does_not_answer(harness: Harness, known: bool) -> None:
+    async with proxy(harness.endpoints.temporal_address) as between:
+        silent = harness.endpoints.model_copy(update={"temporal_address": between.address})
+        async with Holdfast(harness.settings, silent) as holdfast:
+            door = holdfast.as_(ACTOR)
+            started = await door.start("/p", "Hello.") if known else None
+            between.part()
+            async with asyncio.timeout(20):  # Temporal's client gives up after half a minute
+                accepted = [await door.start("/p", "Hello.") for _ in range(10)]
+    assert started is None or started.delivered
+    assert not any(each.delivered for each in accepted)
+    left = await harness.database.rows(b"SELECT session FROM outbox ORDER BY id")
+    assert [row["session"] for row in left] == [each.session for each in accepted]
 
 
 async def test_starting_again_with_the_same_ids_is_the_same_start(alone: SessionClient) -> None:

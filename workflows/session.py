@@ -48,9 +48,12 @@ class SessionWorkflow:
             raise
 
     @workflow.signal(name=WAKE)
-    def wake(self, wake: Wake) -> None:
+    def wake(self, *arguments: object) -> None:  # with parameters of types, other arguments would fail the task
+        if (wake := Wake.read(arguments)) is None:
+            return
         self.state.wake(wake)
-        if (purpose := _ASIDES.get(wake.kind)) is not None:
+        purpose = _ASIDES.get(wake.kind)
+        if purpose is not None and ids.is_id(ids.Prefix.GENERATION, wake.subject):
             self.runtime.start_aside(ids.GenerationId(wake.subject), purpose)
 
     async def end(self) -> None:

@@ -1,19 +1,25 @@
 """Delivery: the row first, then the signal, which may be late, doubled, lost or forged (reliability.md 11)."""
 
 import asyncio
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from temporalio import workflow
+from temporalio.client import WorkflowUpdateFailedError
+from temporalio.service import RPCError
 
 from activities.store.journal import session_journal
 from tests.activities.rig import wait_for_lock_waiter
-from tests.harness import ACTOR, Harness, wait_for_file
+from tests.harness import ACTOR, Harness, failed_tasks, wait_for_file
 from tests.histories.history_scenarios import DONE, LOOK, PARALLEL, WRITE
 from tests.polling import WAIT_TIMEOUT
 from tests.workflows.conftest import Open
 from tests.workflows.session_runs import session_histories
 from tests.workflows.stress import play_everything, worker_without_cache
+from worker.assemble import WORKFLOWS
 from worker.connect import connect
 from worker.scripted.script import Hold, Script, ScriptedAnswer
 from workflows.domain.events.asks import SignalWithoutAnswer
@@ -24,6 +30,7 @@ from workflows.domain.ids import SessionId, StopId, TurnId
 from workflows.domain.messages import CallState
 from workflows.domain.prompt import Prompt
 from workflows.domain.wake_signal import WAKE, Wake, WakeKind
+from workflows.session import SessionWorkflow
 
 AROUND = tuple(step * 0.005 for step in range(6))  # seconds between a stop and the prompt beside it
 RIVALS = 20
@@ -84,6 +91,40 @@ async def test_b03_a_late_or_doubled_signal_does_nothing(open_harness: Open, asl
         await slept(harness, accepted.session)
         assert await harness.events(accepted.session) == before
     assert len(harness.model.ledger.entries) == 1
+
+
+FOREIGN: list[list[Any]] = [
+    [],
+    [{"kind": "stop", "subject": "", "turn": "trn_x"}] * 2,
+    ["stop"],
+    [None],
+    [b"\0"],
+    [{"kind": "of a newer release"}],
+    [{"subject": "msg_1"}],
+    [{"kind": "title", "subject": "x" * 2000}],
+    [{"kind": "summary", "subject": ""}],
+]
+
+
+async def test_signals_and_updates_with_no_too_many_or_foreign_arguments_change_nothing(open_harness: Open) -> None:
+    definition = workflow._Definition.must_from_class(SessionWorkflow)
+    others = [workflow._Definition.must_from_class(each) for each in WORKFLOWS if each is not SessionWorkflow]
+    assert [*definition.signals] == [WAKE] and not any(each.signals for each in others)
+    assert not any(each.updates for each in (definition, *others))
+    async with open_harness(WRITE, DONE) as harness, harness.running_worker():
+        harness.configure(permission={"edit": "ask"})
+        session = await harness.start_session("Write a.txt.")
+        (ask,) = await harness.wait_for_asks(session)
+        before = await harness.events(session)
+        for arguments in FOREIGN:
+            await harness.workflow(session).signal(WAKE, args=arguments)
+        with suppress(WorkflowUpdateFailedError, RPCError):
+            await harness.workflow(session).execute_update("change", args=["x"])
+        assert await harness.events(session) == before
+        await harness.answer(ask)
+        ended = await harness.ended(session)
+        history = await harness.history(session)
+    assert isinstance(ended, TurnEnded) and ended.reason == "done" and failed_tasks(history) == []
 
 
 async def test_b04_a_prompt_at_the_moment_a_run_falls_asleep_is_answered(open_harness: Open, scale: int) -> None:

@@ -1,5 +1,7 @@
 """The one signal of sessions."""
 
+from collections.abc import Sequence
+from contextlib import suppress
 from enum import StrEnum
 from typing import Final
 
@@ -29,3 +31,11 @@ class Wake(WireValue):
     kind: WakeKind
     subject: str = ""
     turn: TurnId | None = None
+
+    @classmethod
+    def read(cls, arguments: Sequence[object]) -> "Wake | None":
+        """What a signal brings. None: it is not one of ours, which anybody may send who reaches Temporal."""
+        with suppress(ValueError):
+            (body,) = arguments
+            return cls.model_validate(body)
+        return None

@@ -115,6 +115,21 @@ async def test_true_silence_is_cut_and_asked_for_again(impatient: WireRouter, sp
     assert isinstance(classify(caught.value.failure), Retry)
 
 
+@pytest.mark.parametrize("alive", [(), (StreamPause(0.5), COMMENT) * 600], ids=["silent", "alive"])
+async def test_a_stream_that_has_brought_an_answer_and_its_usage_and_does_not_end_is_not_waited_for(
+    alive: StreamPlan,
+) -> None:
+    (spoken, *_) = WIRES
+    usage = {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12}
+    said = {"index": 0, "delta": {"role": "assistant", "content": "Hello"}, "finish_reason": "stop"}
+    double = ProviderDouble(lambda *_: (event({"choices": [said], "usage": usage}), *alive, StreamPause(600)))
+    port = WireRouter(os.environ)
+    async with serve_double(double), asyncio.timeout(60):
+        answer = await collect_answer(port, asked(spoken, double))
+    await port.close()
+    assert answer.parts == (TextPart(text="Hello"),) and answer.tokens.output == 2
+
+
 async def test_a_page_that_does_not_end_is_silence_too(impatient: WireRouter) -> None:
     (spoken, *_) = WIRES
     double = ProviderDouble(lambda *_: [b"<html>", StreamPause(60)], kind="text/html")

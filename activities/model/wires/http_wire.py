@@ -1,5 +1,6 @@
 """A protocol of requests with JSON bodies, answered by a stream of events."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from activities.model.wires.timeouts import StreamTimeouts
 from activities.model.wires.wire_request import WireRequest
 
 _JSON: Final = {"content-type": "application/json"}
+_END: Final = 5.0  # seconds until a stream ends that has brought its answer's end and usage: some servers never do
 
 
 async def _as_prepared(_: Endpoint, prepared: WireRequest) -> WireRequest:
@@ -57,8 +59,11 @@ class HttpWire:
                 aclosing(await exchange.open_stream(response, endpoint, timeouts, splitter.recognizes)) as received,
             ):
                 yield [RequestAccepted()]
+                until = None
                 while not (reader.ended or splitter.ended):
-                    piece = await _next(received, reader)
+                    if until is None and reader.finish_reason is not None and reader.usage:
+                        until = asyncio.get_running_loop().time() + _END
+                    piece = await _next(received, reader, until)
                     events, failure = reader.read(splitter.close() if piece is None else splitter.feed(piece))
                     if events:  # also before a failure: a part of the answer, which is paid for
                         yield events
@@ -84,10 +89,12 @@ class HttpWire:
             return await timeouts.await_headers(provider, client.send(http_request, stream=True))
 
 
-async def _next(received: AsyncGenerator[bytes, None], reader: AnswerReader) -> bytes | None:
-    """None at the end. A connection that is lost or silent after a finish reason has ended: its answer is paid for."""
+async def _next(received: AsyncGenerator[bytes, None], reader: AnswerReader, until: float | None) -> bytes | None:
+    """None at the end. A connection that is lost or silent after a finish reason, or at the moment `until`, has ended:
+    its answer is paid for."""
     try:
-        return await anext(received, None)
+        async with asyncio.timeout_at(until):
+            return await anext(received, None)
     except Exception:
         if reader.finish_reason is None:
             raise

@@ -39,6 +39,7 @@ _DYNAMIC: Final = (
     # Every test has task queues of its own, whose four parts would keep the server busy for minutes after it.
     "matching.numTaskqueueReadPartitions=1",
     "matching.numTaskqueueWritePartitions=1",
+    "frontend.WorkflowPauseEnabled=true",
 )
 
 

@@ -6,7 +6,10 @@ from functools import partial
 from itertools import chain
 from typing import Final
 
-from temporalio.client import Client, WorkflowExecutionDescription, WorkflowExecutionStatus
+from temporalio.api.common.v1 import WorkflowExecution
+from temporalio.api.enums.v1 import WorkflowExecutionStatus
+from temporalio.api.workflowservice.v1 import DescribeWorkflowExecutionRequest, DescribeWorkflowExecutionResponse
+from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities.session.reconcile import repair, settle_aside
@@ -14,7 +17,8 @@ from activities.store import reconcile, reservations, sessions
 from activities.store.database import Database
 from activities.store.reconcile import DueSession
 from activities.store.reservations import AsideReservation
-from worker.outbox import SignalSender, workflow_id
+from worker.connect import is_served
+from worker.outbox import SignalSender, queue, workflow_id
 from workflows.domain.errors import Unavailable
 from workflows.domain.ids import aside_id
 from workflows.domain.repairs import Repair
@@ -22,6 +26,9 @@ from workflows.domain.repairs import Repair
 _BUDGET: Final = 1.0  # seconds of one pass: signals wait for it
 _MAX_ACTIVITY_ATTEMPTS: Final = 5
 _MAX_TASK_ATTEMPTS: Final = 3  # (temporal.md 12)
+_PAUSED: Final = WorkflowExecutionStatus.WORKFLOW_EXECUTION_STATUS_PAUSED
+_OPEN: Final = (WorkflowExecutionStatus.WORKFLOW_EXECUTION_STATUS_RUNNING, _PAUSED)
+_WAITS: Final = ("", "ProviderFailed", "Unavailable", "BudgetReserved", "WorkerShutdown")  # types of failures
 _LOG: Final = logging.getLogger("holdfast.reconcile")
 
 
@@ -72,12 +79,14 @@ class Reconciler:
     async def check(self, due: DueSession) -> None:
         """Repair the session, unless its run is about to do something. Raises Unavailable."""
         run = await self.describe_run(workflow_id(due.session))
-        why = stuck_reason(run) if run is not None else None
+        unserved = await self.unserved_queue(run, due) if run is not None else None
+        why = unserved or (stuck_reason(run) if run is not None else None)
         if why != due.stuck:
             await sessions.mark_stuck(self.database, due.session, why)
-        if run is not None and is_busy(run):
+        if run is not None and unserved is None and is_busy(run):
             return
-        chosen = await repair(self.database, due, run.run_id if run is not None else None)
+        run_id = run.workflow_execution_info.execution.run_id if run is not None else None
+        chosen = await repair(self.database, due, run_id, unserved=unserved is not None)
         if chosen is None:
             return
         _LOG.info("session %s does not move: %s", due.session, chosen)
@@ -86,45 +95,60 @@ class Reconciler:
         if chosen is not Repair.SUSPEND:
             await self.sender.send(due.session)
 
-    async def describe_run(self, workflow: str) -> WorkflowExecutionDescription | None:
+    async def unserved_queue(self, run: DescribeWorkflowExecutionResponse, due: DueSession) -> str | None:
+        """That the run waits for workers of another queue than ours, where none is: of an earlier setting, or of
+        another tool. Raises Unavailable."""
+        waits_on = run.execution_config.task_queue.name
+        if waits_on == queue(self.sender.settings.task_queue, due.host) or await is_served(self.client, waits_on):
+            return None
+        return f"its run waits for a worker of task queue {waits_on!r}, and there is none"
+
+    async def describe_run(self, workflow: str) -> DescribeWorkflowExecutionResponse | None:
         """The open run, if any. Raises Unavailable."""
-        try:
-            run = await self.client.get_workflow_handle(workflow).describe()
+        request = DescribeWorkflowExecutionRequest(
+            namespace=self.client.namespace, execution=WorkflowExecution(workflow_id=workflow)
+        )
+        try:  # the client's own `describe` fails for a paused run
+            run = await self.client.workflow_service.describe_workflow_execution(request, retry=True)
         except RPCError as error:
             if error.status is not RPCStatusCode.NOT_FOUND:
                 raise Unavailable(f"Temporal does not describe {workflow}: {error}") from error
             return None
-        return run if run.status is WorkflowExecutionStatus.RUNNING else None
+        return run if run.workflow_execution_info.status in _OPEN else None
 
-    async def terminate(self, run: WorkflowExecutionDescription) -> None:
+    async def terminate(self, run: DescribeWorkflowExecutionResponse) -> None:
         """Raises Unavailable."""
+        execution = run.workflow_execution_info.execution
         try:
-            handle = self.client.get_workflow_handle(run.id, run_id=run.run_id)
+            handle = self.client.get_workflow_handle(execution.workflow_id, run_id=execution.run_id)
             await handle.terminate(reason="It does not move; its rows have everything.")
         except RPCError as error:
             if error.status is not RPCStatusCode.NOT_FOUND:
-                raise Unavailable(f"Temporal does not terminate run {run.run_id}: {error}") from error
+                raise Unavailable(f"Temporal does not terminate run {execution.run_id}: {error}") from error
 
 
-def is_busy(run: WorkflowExecutionDescription) -> bool:
-    """Whether a run has an activity, or a workflow task that does not fail."""
-    description = run.raw_description
-    waits = description.HasField("pending_workflow_task")
-    return bool(description.pending_activities) or (
-        waits and description.pending_workflow_task.attempt < _MAX_TASK_ATTEMPTS
+def is_busy(run: DescribeWorkflowExecutionResponse) -> bool:
+    """Whether a run has an activity, or a workflow task that does not fail, or is paused."""
+    waits = run.HasField("pending_workflow_task")
+    return (
+        bool(run.pending_activities)
+        or (waits and run.pending_workflow_task.attempt < _MAX_TASK_ATTEMPTS)
+        or run.workflow_execution_info.status == _PAUSED
     )
 
 
-def stuck_reason(run: WorkflowExecutionDescription) -> str | None:
-    """Which workflow task or activity keeps failing, if any.
+def stuck_reason(run: DescribeWorkflowExecutionResponse) -> str | None:
+    """Which workflow task or activity keeps failing, if any, or that an operator has paused the run.
 
-    An absent provider or database does not count: these are waited for.
+    What is waited for does not count: a provider, a database, other sessions' share of a budget, another worker.
     """
-    task = run.raw_description.pending_workflow_task
+    if run.workflow_execution_info.status == _PAUSED:
+        return f"its run is paused: `temporal workflow unpause -w {run.workflow_execution_info.execution.workflow_id}`"
+    task = run.pending_workflow_task
     if task.attempt >= _MAX_TASK_ATTEMPTS:
         return f"its workflow task has failed {task.attempt - 1} times; the worker's log says why"
-    for pending in run.raw_description.pending_activities:
+    for pending in run.pending_activities:
         kind = pending.last_failure.application_failure_info.type
-        if pending.attempt > _MAX_ACTIVITY_ATTEMPTS and kind not in ("", "ProviderFailed", "Unavailable"):
+        if pending.attempt > _MAX_ACTIVITY_ATTEMPTS and kind not in _WAITS:
             return f"its activity {pending.activity_type.name} has failed {pending.attempt - 1} times: {kind}"
     return None

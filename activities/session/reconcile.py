@@ -19,14 +19,14 @@ from workflows.domain.wake_signal import WakeKind
 RECONCILE: Final = Actor(subject="worker", method="reconcile")
 
 
-async def repair(database: Database, due: DueSession, run: str | None) -> Repair | None:
-    """Record the next repair, with its signal; `run` is open but does nothing. None: the session has moved, or waits
-    after all."""
+async def repair(database: Database, due: DueSession, run: str | None, *, unserved: bool = False) -> Repair | None:
+    """Record the next repair, with its signal; `run` is open but does nothing, and a refresh cannot reach it if no
+    worker serves its queue. None: the session has moved, or waits after all."""
     async with session_journal(database, due.session, RECONCILE) as journal:
         await journal.locked()
         if journal.version.seq != due.seq or await waits(journal, due):
             return None
-        chosen = next_repair(run, due.run, due.refreshes, due.restarts)
+        chosen = Repair.RESTART if unserved else next_repair(run, due.run, due.refreshes, due.restarts)
         if chosen is Repair.SUSPEND:
             reconcile.forget(journal)
             await suspensions.suspend(journal, _cause(due))

@@ -20,6 +20,7 @@ class DueSession(Value):
     """
 
     session: SessionId
+    host: str | None
     turn: TurnId | None
     step: int | None
     seq: int

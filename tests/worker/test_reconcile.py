@@ -3,9 +3,13 @@
 from pathlib import Path
 
 import pytest
+from temporalio.api.workflowservice.v1 import (
+    DescribeWorkflowExecutionResponse,
+    PauseWorkflowExecutionRequest,
+)
 from temporalio.client import WorkflowExecutionDescription, WorkflowExecutionStatus
 
-from activities.store import sessions
+from activities.store import reconcile, sessions
 from tests.activities.rig import ActivityRig, open_rig
 from tests.harness import Harness, signals
 from worker.outbox import SignalSender, workflow_id
@@ -26,11 +30,11 @@ class Steps(Reconciler):
         self.described: list[str] = []
         self.idle = True
 
-    async def describe_run(self, workflow: str) -> WorkflowExecutionDescription | None:
+    async def describe_run(self, workflow: str) -> DescribeWorkflowExecutionResponse | None:
         self.described.append(workflow)
         run = await super().describe_run(workflow)
         if run is not None and self.idle:
-            run.raw_description.ClearField("pending_workflow_task")
+            run.ClearField("pending_workflow_task")
         return run
 
 
@@ -76,6 +80,46 @@ async def test_a_run_that_is_about_to_do_something_is_left_alone(harness: Harnes
     steps.idle = False
     for _ in range(3):
         await steps.reconcile()
+    assert steps.described == [workflow_id(session)] * 3 and await repairs(harness, session) == []
+
+
+async def test_a_run_whose_queue_no_worker_serves_is_begun_anew_on_ours(harness: Harness, steps: Steps) -> None:
+    ours = harness.settings
+    harness.use_settings(ours.model_copy(update={"task_queue": f"{ours.task_queue}-before"}))
+    session = await harness.start_session("Hello.")
+    before = await described(harness, session)
+    steps.idle = False
+    await steps.reconcile()
+    stuck = (await harness.client.sessions.get(session)).stuck
+    after = await described(harness, session)
+    assert stuck == f"its run waits for a worker of task queue '{ours.task_queue}-before', and there is none"
+    assert (before.task_queue, after.task_queue) == (f"{ours.task_queue}-before", ours.task_queue)
+    assert await repairs(harness, session) == ["session.restarted"]
+    assert [signal.kind for signal in signals(await harness.history(session))] == [WakeKind.REFRESH]
+
+
+async def test_a_run_of_a_queue_that_another_worker_serves_is_left_to_it(harness: Harness, steps: Steps) -> None:
+    ours = harness.settings
+    other = ours.model_copy(update={"task_queue": f"{ours.task_queue}-other"})
+    harness.use_settings(other)
+    steps.idle = False
+    async with harness.running_worker(with_sweeper=False, task_queue=other.task_queue):
+        session = await harness.start_session("Hello.")
+        await harness.until(session, lambda event: event.type == "turn.opened")
+        run = await steps.describe_run(workflow_id(session))
+        (due,) = await reconcile.due(harness.database, 0)
+        assert run is not None and await steps.unserved_queue(run, due) is None
+
+
+async def test_a_paused_run_is_called_so_and_left_alone(harness: Harness, steps: Steps) -> None:
+    session = await harness.start_session("Hello.")
+    request = PauseWorkflowExecutionRequest(namespace=harness.temporal.namespace, workflow_id=workflow_id(session))
+    await harness.temporal.workflow_service.pause_workflow_execution(request)
+    for _ in range(3):
+        await steps.reconcile()
+    assert (await harness.client.prompt(session, "More.")).delivered
+    stuck = (await harness.client.sessions.get(session)).stuck
+    assert stuck == f"its run is paused: `temporal workflow unpause -w {workflow_id(session)}`"
     assert steps.described == [workflow_id(session)] * 3 and await repairs(harness, session) == []
 
 
@@ -202,11 +246,11 @@ async def test_a_stuck_session_is_marked_with_the_reason_and_a_mended_one_is_not
 
 
 async def test_a_run_whose_task_keeps_failing_is_called_stuck_and_not_busy(harness: Harness) -> None:
-    run = await described(harness, await harness.start_session("Hello."))
+    run = (await described(harness, await harness.start_session("Hello."))).raw_description
     assert stuck_reason(run) is None and is_busy(run)
-    run.raw_description.pending_workflow_task.attempt = 3
+    run.pending_workflow_task.attempt = 3
     assert stuck_reason(run) == "its workflow task has failed 2 times; the worker's log says why" and not is_busy(run)
-    run.raw_description.pending_activities.add(attempt=1)
+    run.pending_activities.add(attempt=1)
     assert is_busy(run)
 
 
@@ -216,13 +260,15 @@ async def test_a_run_whose_task_keeps_failing_is_called_stuck_and_not_busy(harne
         ("KeyError", "its activity holdfast.turns.close has failed 5 times: KeyError"),
         ("ProviderFailed", None),
         ("Unavailable", None),
+        ("BudgetReserved", None),
+        ("WorkerShutdown", None),
     ],
 )
 async def test_an_activity_that_keeps_failing_is_a_reason_unless_something_is_away(
     harness: Harness, kind: str, why: str | None
 ) -> None:
-    run = await described(harness, await harness.start_session("Hello."))
-    pending = run.raw_description.pending_activities.add(attempt=6)
+    run = (await described(harness, await harness.start_session("Hello."))).raw_description
+    pending = run.pending_activities.add(attempt=6)
     pending.activity_type.name = "holdfast.turns.close"
     pending.last_failure.application_failure_info.type = kind
     assert stuck_reason(run) == why

@@ -31,7 +31,7 @@ WITH working AS MATERIALIZED ( -- those that wait are left out first: they are t
       AND NOT EXISTS (SELECT FROM turn t WHERE t.session = w.session AND t.state = 'open')
     GROUP BY w.session
 )
-SELECT s.id AS session, f.turn, f.step, h.seq, s.stuck, r.run, coalesce(r.count, 0) AS refreshes,
+SELECT s.id AS session, s.host, f.turn, f.step, h.seq, s.stuck, r.run, coalesce(r.count, 0) AS refreshes,
        coalesce(r.restarts, 0) AS restarts, f.interrupted, f.ready
 FROM working f JOIN session s ON s.id = f.session JOIN session_head h ON h.session = f.session
 LEFT JOIN refresh r ON r.session = f.session AND r.at >= h.moved_at

@@ -12,7 +12,7 @@ import shutil
 import tarfile
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -25,7 +25,7 @@ from activities.store.database import Database
 from activities.store.migrate import drop_empty_schema, migrate
 from worker.backup_tree import BackupTree, DirectoryEstimate
 from worker.settings import Settings
-from worker.stack import accounts, dumps, owned_files
+from worker.stack import accounts, dumps, locks, owned_files
 from worker.stack.layout import Layout
 from worker.stack.status import external_endpoints, status
 from worker.stack.up import up
@@ -38,6 +38,8 @@ Report = Callable[[str], None]
 
 _MANIFEST: Final = "backup.json"
 _DUMP: Final = "database.dump"
+_SCRATCH: Final = ".holdfast-backup-"
+_LOCK: Final = "lock"
 _HOME_DIRECTORIES: Final = ("tool-output", "archive")  # of the home, without keys
 _READ_ERRORS: Final = (OSError, tarfile.TarError, KeyError, ValidationError, EOFError)
 
@@ -97,8 +99,8 @@ async def backup(
     now = datetime.now(UTC)
     file = destination(file, now)
     _check_free_space(file.parent, directories)
-    with _scratch_directory(file.parent) as scratch:
-        dump_file = Path(scratch) / _DUMP
+    with _scratch(file.parent) as scratch:
+        dump_file = scratch / _DUMP
         await dumps.dump(settings, url, dump_file)
         async with Database(url, size=1) as database:
             known = await sessions.ids(database)
@@ -110,7 +112,7 @@ async def backup(
             dump=await asyncio.to_thread(_digest, dump_file),
             workspaces=tuple(each.directory for each in directories),
         )
-        draft = Path(scratch) / "backup.tar"
+        draft = scratch / "backup.tar"
         await asyncio.to_thread(_pack, draft, manifest, dump_file, settings, directories, report)
         draft.rename(file)
     return file
@@ -120,12 +122,12 @@ async def restore(settings: Settings, file: Path, report: Report) -> BackupManif
     """Make a home and its stack; suspend working sessions. Raises UsageError, Conflict, Unavailable."""
     if any(part.name == "worker" and part.pid is not None for part in status(settings).parts):
         raise Conflict("A worker is running here: run `holdfast down` first, or name another home by HOLDFAST_HOME.")
-    with tempfile.TemporaryDirectory(prefix="holdfast-") as scratch:
-        manifest = await asyncio.to_thread(_unpack, file, Path(scratch))
+    with _scratch(Path(tempfile.gettempdir())) as scratch:
+        manifest = await asyncio.to_thread(_unpack, file, scratch)
 
         async def fill(url: str) -> None:
             await drop_empty_schema(url)
-            await dumps.load(settings, url, Path(scratch) / _DUMP)
+            await dumps.load(settings, url, scratch / _DUMP)
             await migrate(url)
             await suspend_restored(url, report)
             await asyncio.to_thread(_restore_files, file, manifest, settings, report)
@@ -137,6 +139,22 @@ async def restore(settings: Settings, file: Path, report: Report) -> BackupManif
             _set_temporal_aside(settings, report)
             await up(settings, report, migrate=fill)
     return manifest
+
+
+@contextmanager
+def _scratch(directory: Path) -> Iterator[Path]:
+    """A directory that goes with this process, or by the next one here if it is killed."""
+    for left in directory.glob(f"{_SCRATCH}*"):
+        with suppress(OSError):  # another user's
+            if (left / _LOCK).exists() and locks.is_free(left / _LOCK):
+                shutil.rmtree(left)
+    with _new_directory(directory) as name:
+        held = locks.try_acquire(Path(name) / _LOCK)
+        try:
+            yield Path(name)
+        finally:
+            if held is not None:
+                os.close(held)
 
 
 def is_backup(file: Path) -> bool:
@@ -187,9 +205,9 @@ def _trees(settings: Settings, directories: Collection[Path], *own: Path) -> Ite
         yield BackupTree(each, excluded, frozenset(directories) - {each})
 
 
-def _scratch_directory(place: Path) -> "tempfile.TemporaryDirectory[str]":
+def _new_directory(place: Path) -> "tempfile.TemporaryDirectory[str]":
     try:
-        return tempfile.TemporaryDirectory(dir=place, prefix=".holdfast-")
+        return tempfile.TemporaryDirectory(dir=place, prefix=_SCRATCH)
     except OSError as error:
         raise UsageError(
             f"Nothing can be written in {str(place)!r}: {error.strerror}. Name another directory."

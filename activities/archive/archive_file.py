@@ -72,11 +72,16 @@ class ArchiveWriter:
         self._stream.write(line)
 
 
+def draft_of(path: Path) -> Path:
+    """What an archive is until it is whole. A killed process leaves it."""
+    return path.with_suffix(".new")
+
+
 @contextmanager
 def open_writer(path: Path) -> Iterator[ArchiveWriter]:
     """Write an archive atomically and durably, replacing an older one."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    draft = path.with_suffix(".new")
+    draft = draft_of(path)
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         with gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=_LEVEL) as stream:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from activities.archive import archive_file
 from activities.archive.archiver import remove_call_files
 from activities.store import deletions
 from activities.store.database import Database
@@ -27,9 +26,10 @@ async def remove_deleted_calls(database: Database, data: Path, host: str | None)
 
 async def remove_deleted_archives(database: Database, data: Path) -> list[Path]:
     """Returns the removed files."""
-    found = await asyncio.to_thread(lambda: list((data / "archive").glob(f"*{archive_file.SUFFIX}")))
-    names = {SessionId(file.name.removesuffix(archive_file.SUFFIX)): file for file in found}
-    gone = [names[session] for session in await deletions.deleted(database, list(names))] if names else []
+    found = await asyncio.to_thread(lambda: list((data / "archive").glob("*.jsonl.*")))  # with unfinished ones
+    names = {SessionId(file.name.partition(".")[0]) for file in found}
+    deleted = set(await deletions.deleted(database, list(names))) if names else set()
+    gone = [file for file in found if file.name.partition(".")[0] in deleted]
     for file in gone:
         file.unlink(missing_ok=True)
     return gone

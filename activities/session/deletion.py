@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from activities.archive.archive_file import draft_of
 from activities.archive.archiver import Archiver
 from activities.archive.deleted_files import remove_deleted_calls
 from activities.store import archives, deletions, message_deletions, overviews, schedules, sessions
@@ -55,7 +56,7 @@ class Deletion:
             await self._bring_back(session, archive)
         tree = await sessions.tree(self._database, session)
         left = [each for each in tree if await deletions.is_left(self._database, each)]
-        files = {self._archiver.path(session), archive or self._archiver.path(session)}
+        files = self._archives_of(session) | ({archive} if archive is not None else set())
         if not left:
             await self._remove_archives(files)  # of a deletion that was cut short
             raise Conflict(f"Session {session!r} was deleted already.")
@@ -72,6 +73,7 @@ class Deletion:
         found = await overviews.get(self._database, session)
         async with session_journal(self._database, session, self._actor) as journal:
             await message_deletions.erase(journal, message)
+        await self._remove_archives(self._archives_of(await archives.root_session(self._database, session)))
         return await self._report(found.host)
 
     async def _report(self, host: str | None, deleted: Sequence[SessionId] = ()) -> DeletionReport:
@@ -90,8 +92,12 @@ class Deletion:
             )
         await self._archiver.restore(archive)
 
+    def _archives_of(self, session: SessionId) -> set[Path]:
+        whole = self._archiver.path(session)
+        return {whole, draft_of(whole)}
+
     async def _remove_archives(self, files: set[Path]) -> None:
-        """Remove archive files, which restoring a session leaves."""
+        """Remove archive files, which restoring a session and killed processes leave."""
         for file in files:
             await self._attempt(str(file), partial(asyncio.to_thread, file.unlink, missing_ok=True))
 

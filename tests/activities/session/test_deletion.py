@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from activities.archive import archive_file
 from activities.archive.archiver import Archiver
 from activities.session.deletion import Deletion, DeletionReport
 from activities.session.forks import fork_session
@@ -188,9 +189,10 @@ async def test_what_a_session_that_begins_just_now_shares_stays(rig: ActivityRig
 async def test_the_host_of_a_session_that_was_deleted_on_another_one_removes_its_files(rig: ActivityRig) -> None:
     call = await worked(rig)
     await rig.database.rows(b"UPDATE session SET host = 'mine'")
-    files = [data_of(rig) / "tool-output" / f"tool_{call}", data_of(rig) / "archive" / f"{rig.session}.jsonl.gz"]
+    archives_ = [data_of(rig) / "archive" / f"{rig.session}.jsonl.{end}" for end in ("gz", "new")]
+    files = [data_of(rig) / "tool-output" / f"tool_{call}", *archives_]
     for file in files:
-        file.parent.mkdir(parents=True)
+        file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("all of it")
     elsewhere = Deletion(rig.database, rig.project / "other", "yours", PERSON)
     assert (await elsewhere.run(rig.session)).host == "mine"
@@ -224,6 +226,25 @@ async def test_an_archived_session_is_deleted_with_its_archive(rig: ActivityRig)
         await archiver.restore(copy)
     with pytest.raises(Conflict, match="there is nothing to archive"):
         await archiver.archive_one(rig.session)
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["the session", "a message"])
+async def test_what_a_killed_archiver_has_left_goes_with_a_deletion(rig: ActivityRig, whole: bool) -> None:
+    prompt = await rig.prompt(model="scripted/model")
+    loaded = await rig.load()
+    assert loaded.turn is not None
+    rig.turn = loaded.turn.id
+    await rig.answered()
+    await rig.close()
+    unfinished = archive_file.draft_of(Archiver(rig.database, data_of(rig)).path(rig.session))
+    with pytest.raises(KeyboardInterrupt), archive_file.open_writer(unfinished.with_suffix(".gz")):
+        raise KeyboardInterrupt
+    assert unfinished.exists()
+    if whole:
+        await delete(rig)
+    else:
+        await Deletion(rig.database, data_of(rig), None, PERSON).run_message(rig.session, prompt)
+    assert not unfinished.exists()
 
 
 async def test_the_archive_of_a_session_that_was_restored_is_removed_too(rig: ActivityRig) -> None:

@@ -1,6 +1,7 @@
 """`holdfast backup` and `restore` as processes."""
 
 import dataclasses
+import os
 import shutil
 import tarfile
 from collections.abc import AsyncIterator
@@ -15,6 +16,7 @@ from tests.harness import ACTOR, Harness
 from tests.worker.cli.conftest import OpenHarness, shell
 from worker.client import Holdfast
 from worker.scripted.script import ScriptedAnswer, ScriptedCall
+from worker.stack import locks
 from worker.stack.cluster import Cluster
 from workflows.domain.prompt import Prompt
 
@@ -91,6 +93,21 @@ async def test_what_is_no_whole_backup_is_refused_at_once(open_harness: OpenHarn
         and "not a complete Holdfast backup" in cut.err
         and "There is no file" in missing.err
     )
+
+
+async def test_what_a_killed_backup_has_left_goes_with_the_next_one(open_harness: OpenHarness, tmp_path: Path) -> None:
+    left, held = (tmp_path / "backups" / f".holdfast-backup-{name}" for name in ("left", "held"))
+    for each in (left, held):
+        each.mkdir(parents=True)
+        (each / "database.dump").write_text("all of it")
+    os.close(locks.try_acquire(left / "lock") or 0)
+    holder = locks.try_acquire(held / "lock")
+    async with open_harness(DONE) as harness:
+        made = await shell(harness).run("backup", "--yes", str(tmp_path / "backups"))
+    os.close(holder or 0)
+
+    assert made.code == 0, made.err
+    assert sorted(each.suffix or each.name for each in (tmp_path / "backups").iterdir()) == [held.name, ".tar"]
 
 
 async def test_keys_of_a_stack_in_a_session_s_directory_are_not_in_a_backup(

@@ -9,7 +9,7 @@ import psycopg
 
 from activities.store.outages import translate_errors
 from activities.store.pg_connect import connect
-from workflows.domain.errors import Conflict, DatabaseForeign, DatabaseNewer, DatabaseOlder
+from workflows.domain.errors import Conflict, DatabaseForeign, DatabaseNewer, DatabaseOlder, UsageError
 
 SCHEMA: Final = "holdfast"
 _LOCK: Final = 0x686F6C64  # advisory lock: "hold"
@@ -17,8 +17,15 @@ _LIMIT: Final = 3600.0  # seconds for one statement, which may change a large ta
 
 
 async def migrate(postgres_url: str) -> int:
-    """Returns the schema's number. Raises DatabaseNewer, DatabaseForeign."""
-    migrations = scripts()
+    """Returns the schema's number. Raises DatabaseNewer, DatabaseForeign, UsageError for a role that may not."""
+    try:
+        return await _migrate(postgres_url, scripts())
+    except psycopg.errors.InsufficientPrivilege as error:
+        why = f"PostgreSQL refuses it ({error.diag.message_primary})"
+        raise UsageError(f"{why}: our role has to own the database (ALTER DATABASE name OWNER TO role).") from error
+
+
+async def _migrate(postgres_url: str, migrations: Sequence[bytes]) -> int:
     with translate_errors():
         async with await connect(postgres_url) as connection:
             connection.limit = _LIMIT

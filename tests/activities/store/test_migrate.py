@@ -3,13 +3,14 @@
 import asyncio
 import uuid
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
 
 from activities.store.migrate import current_version, migrate, require_current, scripts
 from worker.stack.cluster import ROLE, SUPERUSER, Cluster
-from workflows.domain.errors import DatabaseForeign, DatabaseNewer, DatabaseOlder, Unavailable
+from workflows.domain.errors import DatabaseForeign, DatabaseNewer, DatabaseOlder, Unavailable, UsageError
 
 
 @pytest.fixture
@@ -42,6 +43,18 @@ async def test_a_newer_database_is_refused_and_left_alone(empty_url: str) -> Non
     for door in (migrate, require_current):
         with pytest.raises(DatabaseNewer, match="at migration 99"):
             await door(empty_url)
+
+
+@pytest.mark.parametrize("made", [False, True], ids=["empty", "of another role"])
+async def test_a_database_of_another_role_is_refused_in_words(template: Cluster, empty_url: str, made: bool) -> None:
+    name = urlsplit(empty_url).path.removeprefix("/")
+    if made:
+        await migrate(template.url(SUPERUSER, name))
+    else:
+        with psycopg.connect(template.url(SUPERUSER, "postgres"), autocommit=True) as connection:
+            connection.execute(f"ALTER DATABASE {name} OWNER TO {SUPERUSER}")
+    with pytest.raises(UsageError, match="has to own the database"):
+        await migrate(empty_url)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """The sweeper: resends signals, gives sessions the results of background tasks, repairs stuck sessions, keeps
 schedules, spreads grants."""
 
+import asyncio
 import logging
 from collections.abc import Awaitable
 from contextlib import AbstractAsyncContextManager
@@ -11,6 +12,7 @@ from activities.session import answers
 from activities.session.task_results import deliver_results
 from activities.store import grants, outbox, tasks
 from activities.store.database import Database
+from activities.store.pg_protocol import PipelinedConnection
 from worker.background_tasks import every
 from worker.outbox import SignalSender
 from worker.reconcile import Reconciler
@@ -37,19 +39,26 @@ class Sweeper:
         self.schedules = schedules
 
     async def run(self) -> None:
-        await every(INTERVAL, self.sweep, _LOG)
+        await every(INTERVAL, self.sweep_while_alone, _LOG)
+
+    async def sweep_while_alone(self) -> None:
+        """Sweep as long as we hold the lock; return if another worker does."""
+        if await self.database.is_locked(_LOCK):  # a new connection would only learn the same
+            return
+        async with sweep_lock(self.database) as held:
+            while held is not None:
+                await self.sweep()
+                await asyncio.sleep(INTERVAL)
+                await held.rows(b"SELECT")  # fails if the connection is lost, and with it the lock
 
     async def sweep(self) -> None:
-        async with sweep_lock(self.database) as mine:
-            if not mine:
-                return
-            for session in await outbox.overdue(self.database):
-                await self.attempt(f"signals of {session}", self.sender.send(session))
-            await self.attempt("results of background tasks", self.deliver())
-            await self.attempt("the comparison of sessions with their runs", self.reconciler.reconcile())
-            await self.attempt("schedules", self.schedules.reconcile())
-            for grant in await grants.unpropagated(self.database, await self.database.now() - _GRACE):
-                await self.attempt(f"the spreading of grant {grant}", self.spread(grant))
+        for session in await outbox.overdue(self.database):
+            await self.attempt(f"signals of {session}", self.sender.send(session))
+        await self.attempt("results of background tasks", self.deliver())
+        await self.attempt("the comparison of sessions with their runs", self.reconciler.reconcile())
+        await self.attempt("schedules", self.schedules.reconcile())
+        for grant in await grants.unpropagated(self.database, await self.database.now() - _GRACE):
+            await self.attempt(f"the spreading of grant {grant}", self.spread(grant))
 
     async def attempt(self, what: str, work: Awaitable[None]) -> None:
         """What fails must not delay the rest."""
@@ -69,6 +78,6 @@ class Sweeper:
         await grants.mark_propagated(self.database, grant)
 
 
-def sweep_lock(database: Database) -> AbstractAsyncContextManager[bool]:
-    """Whether this process may sweep now: one at a time, but for one that was frozen meanwhile."""
+def sweep_lock(database: Database) -> AbstractAsyncContextManager[PipelinedConnection | None]:
+    """None unless this process may sweep: one at a time, but for one that was frozen meanwhile."""
     return database.advisory_lock(_LOCK, idle_timeout=_IDLE_TIMEOUT)

@@ -120,8 +120,8 @@ def _candidate(tree_rows: list[dict[str, object]], host: str | None) -> ArchiveC
 @asynccontextmanager
 async def archive_lock(database: Database) -> AsyncIterator[bool]:
     """Whether this process may archive now: one at a time."""
-    async with database.advisory_lock(_LOCK) as mine:
-        yield mine
+    async with database.advisory_lock(_LOCK) as held:
+        yield held is not None
 
 
 class Export:

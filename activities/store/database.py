@@ -147,8 +147,10 @@ class Database:
             pass
 
     @asynccontextmanager
-    async def advisory_lock(self, key: int, *, idle_timeout: int | None = None) -> AsyncIterator[bool]:
-        """Whether we hold an advisory lock during the block; a broken connection releases it.
+    async def advisory_lock(
+        self, key: int, *, idle_timeout: int | None = None
+    ) -> AsyncIterator[PipelinedConnection | None]:
+        """The connection by which we hold an advisory lock during the block, as long as it lives; None: another does.
 
         `idle_timeout`: seconds without traffic that release it, too. A frozen process may wake and go on: only for work
         that may be done twice.
@@ -161,11 +163,15 @@ class Database:
                     () if idle_timeout is None else (asyncio.create_task(_keep_alive(connection, idle_timeout / 5)),)
                 )
                 try:
-                    yield bool(row["mine"])
+                    yield connection if row["mine"] else None
                 finally:
                     await cancel_and_wait(*keep_alive)
                     if row["mine"]:
                         await _unlock(connection, key)
+
+    async def is_locked(self, key: int) -> bool:
+        """Whether anybody holds this advisory lock; opens no connection."""
+        return bool(await self.rows(_QUERIES.locked, key=key))
 
     @asynccontextmanager
     async def listen(self, channel: str, *, name: str | None = None) -> AsyncIterator[PipelinedConnection]:

@@ -41,6 +41,7 @@ class DatabaseProxy:
 
     def __init__(self, server: Path) -> None:
         self.url = ""
+        self.opened = 0  # connections, so far
         self._server = server
         self._commits: list[Interception] = []
         self._requests: list[Interception] = []
@@ -86,6 +87,7 @@ class DatabaseProxy:
             return
         answers, server = await asyncio.open_unix_connection(self._server)
         passage = _ProxiedConnection(client, server)
+        self.opened += 1
         self._passages.append(passage)
         try:
             await asyncio.gather(self._ask(reader, passage), self._answer(answers, passage))

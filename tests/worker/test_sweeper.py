@@ -1,13 +1,18 @@
 """The sweeper: it resends signals until the engine knows, and sends none without need."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 from temporalio.client import WorkflowExecutionStatus
 from temporalio.service import RPCError
 
+from activities.cancellation import cancel_and_wait
+from activities.store.database import Database
+from tests.acceptance.database_proxy import database_proxy
 from tests.activities.rig import ActivityRig, open_rig
 from tests.harness import Harness, signals
+from tests.polling import attempts
 from tests.worker.conftest import client_without_engine, undelivered_prompt
 from worker.engine_schedules import EngineSchedules
 from worker.outbox import SignalSender
@@ -94,17 +99,41 @@ async def test_a_run_that_has_not_come_to_it_yet_is_left_alone(
 
 async def test_one_sweeper_sweeps_at_a_time(harness: Harness) -> None:
     async with sweep_lock(harness.database) as first, sweep_lock(harness.database) as second:
-        assert (first, second) == (True, False)
+        assert first is not None and second is None
     async with sweep_lock(harness.database) as again:
-        assert again
+        assert again is not None
 
 
-async def test_one_sweeper_works_at_a_time(harness: Harness, sweeper: Sweeper, lost: SessionId) -> None:
-    async with sweep_lock(harness.database):
-        await sweeper.sweep()
-        assert not await running(harness, lost)
-    await sweeper.sweep()
-    assert await running(harness, lost)
+async def test_one_sweeper_works_at_a_time_and_the_others_open_no_connection(
+    harness: Harness, sweeper: Sweeper, lost: SessionId
+) -> None:
+    async with sweep_lock(harness.database) as held:
+        assert held is not None
+        async with database_proxy(harness.endpoints.postgres_url) as between, Database(between.url) as database:
+            await database.now()
+            sweeper.database = database
+            before = between.opened
+            await sweeper.sweep_while_alone()
+            assert between.opened == before and not await running(harness, lost)
+        sweeper.database = harness.database
+        sweeping = asyncio.create_task(sweeper.run())
+        await held.close()  # as if its worker was lost
+        await wait_until_running(harness, lost)
+    (cut,) = await harness.database.rows(CUT)
+    assert cut["cut"]
+    again = (await undelivered_prompt(harness)).session
+    await age(harness)
+    await wait_until_running(harness, again)
+    await cancel_and_wait(sweeping)
+
+
+CUT = b"SELECT pg_terminate_backend(pid) AS cut FROM pg_locks WHERE locktype = 'advisory' AND objid = 1937204592"
+
+
+async def wait_until_running(harness: Harness, session: SessionId) -> None:
+    async for _ in attempts():
+        if await running(harness, session):
+            return
 
 
 async def test_sweeping_goes_on_after_an_outage(harness: Harness, lost: SessionId) -> None:

@@ -17,3 +17,8 @@ WHERE pg_try_advisory_lock_shared(class, hashtext(session))
 -- Release the locks of sessions that a connection no longer follows or watches.
 SELECT pg_advisory_unlock_shared(class, hashtext(session))
 FROM unnest(%(classes)s::int[], %(sessions)s::text[]) AS held (class, session)
+
+-- name: locked
+-- Whether an advisory lock is taken.
+SELECT l.pid FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+WHERE d.datname = current_database() AND l.locktype = 'advisory' AND l.objid = %(key)s AND l.objsubid = 1 AND l.granted

@@ -12,6 +12,7 @@ from workflows.domain.events.waits import WaitBegun, WaitEnded
 from workflows.domain.ids import PartId, SessionId
 from workflows.domain.messages import CallState
 from workflows.domain.open_call import CallResultState
+from workflows.domain.waits import WaitEnd
 from workflows.domain.wake_signal import WakeKind
 from workflows.domain.wire import CloseReason
 
@@ -146,3 +147,17 @@ async def test_a_deleted_message_takes_its_waits_and_pokes_along(rig: ActivityRi
     )
     assert await rig.database.rows(b"SELECT FROM wait UNION ALL SELECT FROM note") == []
     assert (await events.verify(rig.database, rig.session)).problem is None
+
+
+@pytest.mark.parametrize("first", [WaitEnd.POKED, WaitEnd.WOKEN])
+async def test_a_wait_that_has_ended_does_not_end_again(rig: ActivityRig, first: WaitEnd) -> None:
+    call = await waiting(rig, until="60d")
+    async with rig.journal() as journal:
+        ended = [await waits.end(journal, call, ending) for ending in (first, WaitEnd.POKED, WaitEnd.WOKEN)]
+    await rig.database.rows(b"UPDATE wait SET until = now()")
+    async with rig.journal() as journal:
+        await waits.end_if_due(journal, call)
+        assert not await waits.end_and_notify(journal, call, WaitEnd.POKED)
+        assert not await waits.end_all(journal)
+    log = [event.end for event in await rig.events() if isinstance(event, WaitEnded)]
+    assert (ended, log, (await row(rig, call)).ending) == ([True, False, False], [first], first)

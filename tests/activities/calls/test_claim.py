@@ -6,19 +6,22 @@ from typing import TypeGuard
 import pytest
 
 from activities.calls.claim import CallClaim, Claimed
-from activities.store import grants, sessions
+from activities.new_ids import new_id
+from activities.store import grants, prompts, sessions
 from activities.store.journal import WORKER, session_journal
 from activities.store.sessions import NewSession
 from tests.activities.rig import HERE, PERSON, ActivityRig
+from workflows.domain.actor import Actor
 from workflows.domain.errors import NotFound, StaleFence
 from workflows.domain.events.calls import CallClaimed, CallDrifted, RecordedDecision
 from workflows.domain.fence import Fence
-from workflows.domain.ids import GrantId, PartId, SessionId
-from workflows.domain.messages import CallState
+from workflows.domain.ids import GrantId, MessageId, PartId, Prefix, SessionId
+from workflows.domain.messages import AgentPart, CallState
 from workflows.domain.open_call import CallResult, CallResultState
 from workflows.domain.permissions.loop_guard import GUARD_REQUEST
 from workflows.domain.permissions.replies import AskState, Reply
 from workflows.domain.permissions.rules import Action
+from workflows.domain.prompt import Prompt
 from workflows.domain.wire import RunRequest
 
 SETTLED, REJECTED = CallResult(state=CallResultState.SETTLED), CallResult(state=CallResultState.REJECTED)
@@ -441,3 +444,24 @@ async def test_a_call_of_another_session_is_not_claimed(rig: ActivityRig) -> Non
         async with session_journal(rig.database, other, WORKER, epoch=0) as journal:
             await CallClaim(request, rig.fence(), HERE, plan).take(journal)
     assert await rig.state(call) is CallState.PREPARED
+
+
+@pytest.mark.parametrize(
+    ("sender", "mentioned", "allowed"),
+    [(PERSON, "explore", True), (WORKER, "explore", False), (PERSON, "general", False)],
+    ids=["a person's", "a result's", "of another agent"],
+)
+async def test_a_prompt_orders_the_agent_that_a_person_mentions_in_it_and_no_other(
+    rig: ActivityRig, sender: Actor, mentioned: str, allowed: bool
+) -> None:
+    await rig.open_turn(permission={"task": "ask"})
+    prompt = MessageId(new_id(Prefix.MESSAGE))
+    async with session_journal(rig.database, rig.session, sender) as journal:
+        await prompts.accept(journal, prompt, Prompt(parts=(AgentPart(name=mentioned),)))
+    call = await rig.called("task", description="look", prompt="Look.", subagent_type="explore")
+    assert is_drifted(await rig.claim(call))  # the rig prepares calls without agents
+    await rig.database.rows(b"UPDATE call SET mentioned_by = %(prompt)s", prompt=prompt)
+    found = await rig.claim(call, revision=1)
+    assert isinstance(found, Claimed) == allowed
+    if allowed:
+        assert [(each.by, each.author) for each in await decisions(rig)] == [("prompt", PERSON.subject)]

@@ -1,11 +1,14 @@
 """Budgets: reserved before a request, settled with its answer; nothing is counted twice or forgotten."""
 
+import asyncio
 import json
 from datetime import date, timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
+from temporalio.exceptions import ApplicationError
 
 from activities.new_ids import new_id
 from activities.store import budgets, generations, reconcile, reservations, retries, sessions, suspensions
@@ -15,17 +18,18 @@ from tests.activities.conftest import Arm
 from tests.activities.model.model_rig import ModelRig, Open
 from tests.activities.rig import PERSON, ActivityRig
 from tests.activities.store.test_reconcile import is_due
+from tests.harness import wait_for_file
 from worker.scripted.script import Drop, ScriptedAnswer, ScriptedUsage
 from workflows.domain.budget_question import scope_name
 from workflows.domain.budgets import BudgetLimits, OnLimit, Scope, Usage, estimate
-from workflows.domain.errors import Conflict
+from workflows.domain.errors import Conflict, StaleFence
 from workflows.domain.events.budgets import BudgetNearlySpent, BudgetSpent, UsageEstimated
 from workflows.domain.generation import Generation, Purpose
 from workflows.domain.ids import AskId, GenerationId, Prefix, RetryId, SessionId, TurnId
 from workflows.domain.permissions.replies import Reply
 from workflows.domain.questions import QuestionRequest
 from workflows.domain.suspension import SuspendCause, SuspendReason
-from workflows.domain.wire import FINISH_LIMIT, AskState, CloseReason, StepResult
+from workflows.domain.wire import FINISH_LIMIT, FINISH_STOPPED, AskState, CloseReason, StepResult
 
 USAGE = ScriptedUsage(input=1000, output=100)
 HELLO = ScriptedAnswer(text="Hello.", usage=USAGE)
@@ -438,3 +442,28 @@ async def test_a_prompts_limits_are_those_of_its_turn_and_of_a_retry(open_model:
                 if reason is CloseReason.FAILED:
                     await retries.accept(journal, RetryId(new_id(Prefix.RETRY)))
         assert await budgets.of_session(rig.database, rig.session) == ()
+
+
+@pytest.mark.parametrize("over", ["stopped", "another attempt"])
+async def test_nothing_is_reserved_in_a_stopped_turn_or_by_an_overtaken_attempt(
+    open_model: Open, arm: Arm, tmp_path: Path, over: str
+) -> None:
+    async with open_model(HELLO) as model:
+        await limit(model.rig, tokens=50_000)
+        request = model.request(limited=True)
+        arm(f"model.registered=block:{tmp_path / 'gate'}@1")
+        first = asyncio.create_task(model.generate(request))
+        await wait_for_file(tmp_path / "gate")
+        if over == "stopped":
+            await model.rig.stop()
+        else:
+            arm("budget.locked=drop@1")
+            with pytest.raises(ConnectionResetError):  # registered, and nothing reserved
+                await model.generate(request, attempt=2)
+        (tmp_path / "gate").touch()
+        (found,) = await asyncio.gather(first, return_exceptions=True)
+        assert await left(model.rig) == 0 and model.server.ledger.entries == []
+    if over == "stopped":
+        assert found == StepResult(finish=FINISH_STOPPED)
+    else:
+        assert isinstance(found, ApplicationError) and found.type == StaleFence.__name__

@@ -4,6 +4,8 @@ import dataclasses
 import json
 import shutil
 from datetime import datetime
+from functools import partial
+from typing import Any
 
 import pytest
 
@@ -12,9 +14,10 @@ from activities.model.default_model import NO_KEY
 from activities.model.keys import Keys
 from activities.project.config_loader import PRIMARY_ROLE, FindAccepted, Role
 from activities.project.project_loader import DirectoryConfig, ProjectLoader
-from activities.store import calls, events, retries, sessions, suspensions, turns
+from activities.store import calls, events, retries, sessions, suspensions, trust_records, turns
+from activities.store.database import Database
 from activities.store.model_answers import NewAnswer, NewPart
-from tests.activities.rig import BODY, ActivityRig
+from tests.activities.rig import BODY, PERSON, ActivityRig
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.errors import UnknownEpoch
 from workflows.domain.events.prompts import PromptTaken
@@ -553,3 +556,35 @@ async def test_a_subagent_begins_nothing_for_a_call_that_is_over(rig: ActivityRi
     begun = dataclasses.replace(rig, session=child, epoch=0)
     assert await begun.load() == LoadResult(epoch=1)
     assert (await begun.types())[-1] == "prompt.withdrawn"
+
+
+@dataclasses.dataclass(frozen=True)
+class RevokedMeanwhile(ProjectLoader):
+    """A person revokes what they have accepted, while its files are read for the first time."""
+
+    left: list[Database] = dataclasses.field(default_factory=list)
+
+    async def try_load(self, directory: str, *given: Any, **named: Any) -> DirectoryConfig:
+        found = await super().try_load(directory, *given, **named)
+        if self.left:
+            await trust_records.revoke(self.left.pop(), None, directory, directory, PERSON)
+        return found
+
+
+async def test_what_is_revoked_while_the_configuration_is_read_does_not_count(rig: ActivityRig) -> None:
+    rig.config.mkdir()
+    (rig.config / "opencode.json").write_text(json.dumps({"permission": {"bash": "ask"}}))
+    rig.file("opencode.json", json.dumps({"permission": {"bash": {"*": "allow"}}}))
+    root, find_accepted = str(rig.project), partial(trust_records.find_accepted, rig.database, None)
+    content = (await rig.loader.check_trust(root, rig.loader.default_sources)).content
+    await trust_records.decide(rig.database, None, root, root, content, PERSON, accept=True)
+    accepted = await rig.loader.load(root, rig.loader.default_sources, PRIMARY_ROLE, find_accepted)
+    assert accepted.accepted is not None
+    rig.loader = RevokedMeanwhile(**vars(rig.loader), left=[rig.database])
+    await rig.prompt(model="scripted/model")
+    opened = await loaded(rig)
+    async with rig.journal() as journal:
+        turn = await turns.open_turn(journal)
+        assert turn is not None and turn.id == opened.id
+        config = await turns.turn_config(journal, turn.turn_config)
+    assert config.accepted is None and config.rules != accepted.rules

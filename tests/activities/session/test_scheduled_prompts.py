@@ -234,3 +234,11 @@ async def test_what_was_changed_afterwards_is_named(rig: ActivityRig, tampering:
     await recorded(rig)
     await rig.database.rows(tampering)
     assert await problem(rig) == expected
+
+
+async def test_a_paused_schedule_prompts_nothing_whoever_looks_at_it(rig: ActivityRig) -> None:
+    await made(rig)
+    await rig.database.rows(b"UPDATE schedule SET state = 'paused'")
+    await let_pass(rig)
+    assert await fire(rig.database, SCHEDULE) is None
+    assert await kinds(rig) == [RecordKind.CREATED]

@@ -123,7 +123,7 @@ def worker(settings: Settings, client: Client, activities: Activities, queue: st
         max_concurrent_workflow_tasks=64,
         max_concurrent_activities=200,
         max_eager_activity_reservations_per_workflow_task=16,
-        sticky_queue_schedule_to_start_timeout=timedelta(seconds=settings.sticky_seconds),
+        sticky_queue_schedule_to_start_timeout=settings.sticky_timeout,
         max_heartbeat_throttle_interval=throttle,
         default_heartbeat_throttle_interval=throttle,
         graceful_shutdown_timeout=timedelta(seconds=settings.drain_seconds),

@@ -137,7 +137,7 @@ def build_worker(
         max_concurrent_workflow_tasks=_WORKFLOW_TASKS,
         max_concurrent_activities=_ACTIVITIES,
         max_eager_activity_reservations_per_workflow_task=_EAGER,
-        sticky_queue_schedule_to_start_timeout=timedelta(seconds=settings.sticky_seconds),
+        sticky_queue_schedule_to_start_timeout=settings.sticky_timeout,
         max_heartbeat_throttle_interval=timedelta(seconds=min(0.5, heartbeat / 3)),
         default_heartbeat_throttle_interval=timedelta(seconds=min(0.5, heartbeat / 3)),
         graceful_shutdown_timeout=timedelta(seconds=settings.drain_seconds),

@@ -2,11 +2,13 @@
 
 import asyncio
 import logging
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from datetime import timedelta
 from typing import Final
 from weakref import WeakValueDictionary
 
+from temporalio.api.common.v1 import WorkflowExecution
+from temporalio.api.workflowservice.v1 import ResetStickyTaskQueueRequest
 from temporalio.client import Client
 from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSearchAttributes
 from temporalio.service import RPCError, RPCStatusCode
@@ -54,6 +56,19 @@ class SignalSender:
             for signal in signals:
                 await self.signal(session, origin, Wake(kind=signal.kind, subject=signal.subject, turn=signal.turn))
                 await outbox.delete(self.database, signal)
+
+    async def forget_worker(self) -> None:
+        """Let no run's next task wait for a worker that was killed, as far as that is quickly done."""
+        requests = [
+            ResetStickyTaskQueueRequest(
+                namespace=self.client.namespace, execution=WorkflowExecution(workflow_id=workflow_id(session))
+            )
+            for session in await sessions.awake(self.database, self.settings.idle_seconds)
+        ]
+        service = self.client.workflow_service
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_SIGNAL_TIMEOUT.total_seconds()):
+                await asyncio.gather(*map(service.reset_sticky_task_queue, requests), return_exceptions=True)
 
     async def signal(self, session: SessionId, origin: Origin, wake: Wake) -> None:
         """Raises Unavailable."""

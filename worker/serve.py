@@ -84,6 +84,8 @@ async def serve(settings: Settings) -> None:
             tables=ModelTables(settings.models_file),
         )
         sender, stops = SignalSender(database, client, settings), StopInterceptor(database)
+        if settings.external_temporal is None:  # the only worker
+            await sender.forget_worker()
         reconciler = Reconciler(database, client, sender, settings.reconcile_seconds)
         engine = EngineSchedules(client, settings.task_queue)
         schedules = ScheduleReconciler(database, engine, sender, settings.reconcile_seconds)

@@ -95,7 +95,7 @@ class Settings(Value):
     idle_seconds: float = Field(default=300, gt=0)  # until an idle session's run completes
     history_events: int = Field(default=2000, gt=10)  # until a run continues as new
     heartbeat_seconds: float = Field(default=3, gt=0)  # until a silent activity counts as dead
-    sticky_seconds: float = Field(default=1, gt=0)  # until a silent worker loses a run's next task
+    sticky_seconds: float | None = Field(default=None, gt=0)  # until a silent worker loses a run's next task
     reconcile_seconds: float = Field(default=30, gt=0)  # until a stuck session is repaired
     retry_budget_seconds: float = Field(default=86_400, gt=0)  # total, over a provider's failures
     retry_seconds: float = Field(default=2, gt=0)  # first pause after a failure; later ones grow
@@ -134,6 +134,11 @@ class Settings(Value):
         if self.host is None and self.external_temporal is not None:
             return self.model_copy(update={"host": socket.gethostname()})
         return self.model_copy(update={"host": None}) if self.host == _ANY_HOST else self
+
+    @property
+    def sticky_timeout(self) -> timedelta:
+        """The stack's worker is alone: it has time, for none could take a task, and its successor lets none wait."""
+        return timedelta(seconds=self.sticky_seconds or (5 if self.external_temporal is None else 1))
 
     @property
     def is_default_home(self) -> bool:

@@ -33,10 +33,11 @@ class DueSession(Value):
 
 
 class Repairs(Value):
-    """Sessions refreshed within a day, and how many of them restarted."""
+    """Sessions refreshed within a day, how many of them restarted, and those that cannot go on now."""
 
     refreshed: int
     restarted: int
+    stuck: int
 
 
 async def due(database: Database, quiet: float) -> list[DueSession]:
@@ -61,7 +62,8 @@ async def clear_stuck(database: Database, quiet: float) -> None:
 
 async def lately(url: str) -> Repairs:
     query = """
-        SELECT count(*), count(*) FILTER (WHERE restarts > 0) FROM holdfast.refresh WHERE at > now() - interval '1 day'
+        SELECT count(*), count(*) FILTER (WHERE restarts > 0), (SELECT count(*) FROM holdfast.session WHERE stuck <> '')
+        FROM holdfast.refresh WHERE at > now() - interval '1 day'
     """
-    refreshed, restarted = await query_row(url, query)
-    return Repairs(refreshed=refreshed, restarted=restarted)
+    refreshed, restarted, stuck = await query_row(url, query)
+    return Repairs(refreshed=refreshed, restarted=restarted, stuck=stuck)

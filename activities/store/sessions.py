@@ -168,6 +168,11 @@ async def ids(database: Database) -> list[SessionId]:
     return [row["id"] for row in await database.rows(_QUERIES.ids)]
 
 
+async def awake(database: Database, idle: float) -> list[SessionId]:
+    """Sessions whose runs may be open: of `idle` seconds, or with an open turn."""
+    return [row["id"] for row in await database.rows(_QUERIES.awake, idle=idle)]
+
+
 async def unarchived(database: Database) -> list[Location]:
     return [Location(**row) for row in await database.rows(_QUERIES.unarchived)]
 

@@ -4,12 +4,14 @@ import json
 from pathlib import Path
 
 import pytest
+from temporalio.api.enums.v1 import TimeoutType
 
 from tests.acceptance.conftest import Open
 from tests.acceptance.scenarios import DONE, EDIT, SLOW, Mutate, runs, with_shell_of_class_once
 from tests.acceptance.trial import Trial
 from tests.harness import wait_for_file
 from tests.polling import wait_until
+from worker.outbox import SignalSender
 from worker.scripted.script import ScriptedAnswer, ScriptedCall
 from workflows.domain.events.calls import CallClaimed
 from workflows.domain.messages import CallState, ToolPart
@@ -182,3 +184,17 @@ async def test_an_edit_that_builds_on_a_refused_one_is_asked_anew_by_the_next_wo
         calls = await trial.harness.calls(session)
     assert entry.id != second and [call.state for call in calls] == [CallState.REFUSED, CallState.DONE, CallState.DONE]
     assert calls[2].outcome is not None and calls[2].outcome.output == "a\nc\n"
+
+
+async def test_no_task_waits_for_a_killed_worker_that_was_alone(open_trial: Open) -> None:
+    async with open_trial(runs("one"), DONE, sticky_seconds=60.0) as trial:
+        session, ask = await trial.asked()
+        await trial.workers[0].kill()
+        harness = trial.harness
+        await SignalSender(harness.database, harness.temporal, harness.settings).forget_worker()  # as `serve` does
+        await trial.worker()
+        await trial.recording_client.answer(ask)
+        await trial.harness.ended(session)
+        history = await trial.harness.history(session)
+    timed_out = [each.workflow_task_timed_out_event_attributes for each in history.events]
+    assert TimeoutType.TIMEOUT_TYPE_SCHEDULE_TO_START not in [each.timeout_type for each in timed_out]

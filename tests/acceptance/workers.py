@@ -26,6 +26,7 @@ _SCALED: Final = (
     "reconcile_seconds",
     "retry_budget_seconds",
     "retry_seconds",
+    "sticky_seconds",
     "headers_seconds",
     "first_token_seconds",
 )
@@ -105,7 +106,8 @@ class WorkerProcess:
 
 def environment(settings: Settings, endpoints: Endpoints, test: Path, faults: str) -> dict[str, str]:
     """The environment of a trial's worker: its servers, queue and faults."""
-    numbers = {f"HOLDFAST_{name.upper()}": str(getattr(settings, name)) for name in _SCALED}
+    given = {name: getattr(settings, name) for name in _SCALED}
+    numbers = {f"HOLDFAST_{name.upper()}": str(value) for name, value in given.items() if value is not None}
     own = {
         "HOLDFAST_HOME": str(settings.home),
         "HOLDFAST_TASK_QUEUE": settings.task_queue,

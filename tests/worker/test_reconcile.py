@@ -14,6 +14,8 @@ from tests.activities.rig import ActivityRig, open_rig
 from tests.harness import Harness, signals
 from worker.outbox import SignalSender, workflow_id
 from worker.reconcile import Reconciler, is_busy, stuck_reason
+from worker.stack.database_checks import check_repairs
+from worker.stack.diagnosis import Level
 from workflows.domain.events.asks import AskReopened
 from workflows.domain.events.sessions import SessionRefreshed, SessionRestarted, SessionSuspended
 from workflows.domain.ids import SessionId
@@ -91,8 +93,10 @@ async def test_a_run_whose_queue_no_worker_serves_is_begun_anew_on_ours(harness:
     steps.idle = False
     await steps.reconcile()
     stuck = (await harness.client.sessions.get(session)).stuck
+    level, message, _ = await check_repairs(harness.settings, harness.endpoints.postgres_url)
     after = await described(harness, session)
     assert stuck == f"its run waits for a worker of task queue '{ours.task_queue}-before', and there is none"
+    assert (level, message) == (Level.WARNING, "sessions that cannot go on: 1")
     assert (before.task_queue, after.task_queue) == (f"{ours.task_queue}-before", ours.task_queue)
     assert await repairs(harness, session) == ["session.restarted"]
     assert [signal.kind for signal in signals(await harness.history(session))] == [WakeKind.REFRESH]

@@ -26,6 +26,13 @@ def test_our_own_variables_override_directories_and_numbers() -> None:
     assert settings.idle_seconds == 1.5
 
 
+def test_a_worker_that_is_alone_has_time_for_its_tasks() -> None:
+    several = {"TEMPORAL_ADDRESS": "elsewhere:7233"}
+    found = [Settings.read(_HOME | more) for more in ({}, several, several | {"HOLDFAST_STICKY_SECONDS": "2"})]
+
+    assert [each.sticky_timeout.total_seconds() for each in found] == [5, 1, 2]
+
+
 @pytest.mark.parametrize("name", ["GOOGLE_APPLICATION_CREDENTIALS", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS"])
 def test_a_file_counts_from_the_shells_directory_in_the_worker_too(name: str) -> None:
     assert Settings.read(_HOME | {name: "a.file"}).environment[name] == str(Path.cwd() / "a.file")

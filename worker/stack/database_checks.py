@@ -46,6 +46,8 @@ async def check_callers(_: Settings, url: str) -> Diagnosis:
 
 async def check_repairs(_: Settings, url: str) -> Diagnosis:
     seen = await reconcile.lately(url)
+    if seen.stuck:
+        return Level.WARNING, f"sessions that cannot go on: {seen.stuck}", "`holdfast sessions --state stuck`"
     if not seen.refreshed:
         return Level.OK, "no session has stalled within a day", ""
     message = f"sessions that have stalled within a day: {seen.refreshed}, of which restarted: {seen.restarted}"

@@ -87,6 +87,11 @@ FROM message WHERE session = ANY(%(sessions)s) AND NOT copied
 -- All sessions, the last changed first.
 SELECT s.id FROM session s JOIN session_head h ON h.session = s.id WHERE s.status <> 'deleted' ORDER BY h.updated_at DESC
 
+-- name: awake
+-- Sessions with an open turn, and those that have moved lately.
+SELECT session AS id FROM turn WHERE state = 'open'
+UNION SELECT session FROM session_head WHERE moved_at > now() - make_interval(secs => %(idle)s)
+
 -- name: unarchived
 -- Where the sessions are that are neither archived nor deleted.
 SELECT id, host, directory FROM session WHERE archive IS NULL AND status <> 'deleted' ORDER BY id

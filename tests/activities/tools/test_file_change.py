@@ -207,6 +207,7 @@ async def test_an_own_file_in_a_directory_that_may_not_be_written_is_overwritten
     file.write_text("one one\n")
     unprivileged.directory.chmod(0o555)
     output = await call(EditTool(), unprivileged, filePath="a.txt", oldString="one one", newString="two")
+    unprivileged.directory.chmod(0o755)
     assert (output.output, file.read_text()) == ("Edit applied successfully.", "two\n")
     assert not (unprivileged.data / "calls" / "prt_1").exists()
 

@@ -116,7 +116,7 @@ async def test_a_recorded_answer_at_a_limit_whose_signal_was_lost_counts_once(op
         for (ask,) in asked:
             await answer_and_die(trial, ask)
         await trial.harness.database.rows(b"DELETE FROM outbox WHERE session = %(session)s", session=sessions[0])
-        trial.code = mutate("worker/sweeper.py", "await every(INTERVAL, self.sweep, _LOG)", "pass")
+        trial.code = mutate("worker/sweeper.py", "await every(INTERVAL, self.sweep_while_alone, _LOG)", "pass")
         without = await trial.worker()
         other = await trial.start_session("Look elsewhere.")
         await trial.harness.wait_for_asks(other)

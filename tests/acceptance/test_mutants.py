@@ -87,7 +87,7 @@ async def test_a_fence_that_is_not_read_with_an_outcome_is_caught(open_unjudged:
 
 async def test_a_sweeper_that_does_not_sweep_is_caught(open_unjudged: Open, mutate: Mutate) -> None:
     async with open_unjudged(DONE, DONE) as trial:
-        trial.code = mutate("worker/sweeper.py", "await every(INTERVAL, self.sweep, _LOG)", "pass")
+        trial.code = mutate("worker/sweeper.py", "await every(INTERVAL, self.sweep_while_alone, _LOG)", "pass")
         prompt = await unheard_prompt(trial)
         found = await trial.verdict()
     assert [each.invariant for each in found if prompt in each.what] == ["I9"]

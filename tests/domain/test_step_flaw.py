@@ -23,6 +23,7 @@ from workflows.domain.wire import CloseReason, StepResult
         ("length", False, False, StepFlaw.CUT),
         ("length", False, True, None),
         ("content-filter", True, True, StepFlaw.BLOCKED),
+        ("broken-off", True, False, StepFlaw.BROKEN_OFF),
         ("pause-turn", True, False, None),
         ("pause-turn", False, False, None),
     ],
@@ -33,7 +34,7 @@ def test_the_flaw_of_an_answer_follows_from_its_finish_and_its_contents(
     assert find_flaw(finish, text=text, calls=calls) is expected
 
 
-@pytest.mark.parametrize("wrong", [StepFlaw.BLOCKED, StepFlaw.CUT])
+@pytest.mark.parametrize("wrong", [StepFlaw.BLOCKED, StepFlaw.BROKEN_OFF, StepFlaw.CUT])
 def test_a_blocked_or_cut_answer_ends_the_turn_as_failed(wrong: StepFlaw) -> None:
     turn = answered(StepResult(finish="length", flaw=wrong))
 

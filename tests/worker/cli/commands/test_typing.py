@@ -19,9 +19,9 @@ CTRL_U = "\x15"
 INVITED = "Type the next prompt"
 
 
-def held(answer: ScriptedAnswer, path: Path, times: int = 1) -> ScriptedAnswer:
-    """Answers that wait after a piece for a file, `times` times."""
-    faults = {number: Hold(after=2, path=str(path)) for number in range(1, times + 1)}
+def held(answer: ScriptedAnswer, path: Path) -> ScriptedAnswer:
+    """An answer that waits after a piece for a file, once."""
+    faults = {1: Hold(after=2, path=str(path))}
     return answer.model_copy(update={"text": "I look at it, and at that.", "faults": faults})
 
 
@@ -177,7 +177,7 @@ async def test_a_stop_by_ctrl_c_or_a_command_asks_for_the_next_prompt_and_the_en
     open_harness: OpenHarness, tmp_path: Path
 ) -> None:
     async with (
-        open_harness(held(HELLO, tmp_path / "hold", times=2), HELLO) as harness,
+        open_harness(*[held(HELLO, tmp_path / "hold")] * 2, HELLO) as harness,
         harness.running_worker(),
         shell(harness).terminal("run", *MODEL, "go") as terminal,
     ):

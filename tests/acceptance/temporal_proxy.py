@@ -41,6 +41,8 @@ class Proxy:
             return
         answers, server = await asyncio.open_connection(self._host, int(self._port))
         self._writers[client] = server
+        if self._parted:  # meanwhile
+            server.transport.abort()
         with suppress(ConnectionError):
             await asyncio.gather(self._pass_on(reader, server), self._pass_on(answers, client, answers=True))
 

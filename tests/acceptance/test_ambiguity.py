@@ -69,17 +69,20 @@ async def test_row_27_signals_whose_acknowledgement_is_lost_are_sent_again_and_c
         open_trial(scripts=scripts) as trial,
         proxy(trial.harness.endpoints.temporal_address) as between,
         trial.another_person("far", temporal_address=between.address) as far,
+        trial.another_person("further", temporal_address=between.address) as further,  # a door waits once in a while
     ):
         trial.harness.configure(permission={"bash": "ask"})
         await trial.worker()
         first = await trial.start_session("Run it.", far)
         (ask,) = await trial.harness.wait_for_asks(first)
+        await trial.harness.ended(await trial.start_session("[[script:plain]] Hello?", further))  # it is connected
         between.drop_answers()
         await far.answer(ask)
         queued, second = await asyncio.gather(
-            far.prompt(first, "And then?", PromptMode.QUEUE), trial.start_session("[[script:plain]] Hello?", far)
+            further.prompt(first, "And then?", PromptMode.QUEUE),
+            trial.start_session("[[script:plain]] Hello?", further),
         )
-        await signalled(trial.harness, first, {WakeKind.WORK: 3, WakeKind.ANSWER: 2})
+        await signalled(trial.harness, first, {WakeKind.ANSWER: 3, WakeKind.WORK: 2})
         trial.effects.release("one")
         await trial.harness.ended(first, 2)
         await trial.harness.ended(second)

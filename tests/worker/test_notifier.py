@@ -84,6 +84,7 @@ async def test_a_budget_is_told_once_when_most_of_it_is_used(rig: ActivityRig, t
     await rig.open_turn()
     async with rig.journal() as journal:
         await budgets.set_limits(journal, BudgetLimits(steps=5))
+    async with rig.journal() as journal:
         (row,) = await budgets.lock(journal)
         budgets.warn(journal, row, Unit.STEPS)
     for _ in range(2):

@@ -198,7 +198,7 @@ def commands(context: click.Context, again: bool, ask: tuple[str, ...], thinking
         raise click.exceptions.NoArgsIsHelpError(context)
     run = commands.get_command(context, "run")
     assert run is not None
-    context.exit(context.invoke(run, again=again, ask=ask, thinking=thinking))
+    context.exit(context.invoke(run, again=again, ask=ask, thinking=thinking, subtask=None))
 
 
 def main() -> NoReturn:

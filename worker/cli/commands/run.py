@@ -126,7 +126,6 @@ async def run(
       holdfast run --every "weekdays 7:00" --max-cost 2 "look for new issues"
       holdfast run --schema summary.json "sum up the last week's commits" > summary
     """
-    subtask = subtask or None  # of `holdfast` alone, click gives an option that may be repeated as an empty tuple
     own, session = prompt_input.parse_prompt_id(identity), _session_argument(session, again, title)
     typed = is_interactive() and not any(
         (words, edit, own, detach, no_wait, as_json, schema, schedule, command, subtask, files, system)

@@ -73,11 +73,12 @@ def pytest_configure_node(node: Any) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Deal the files of acceptance tests, which mostly wait, evenly between the others, which need the processor:
-    each process of pytest-xdist begins with an equal part of this order."""
+    each process of pytest-xdist begins with an equal part of this order. The last by name has the longest tests: begun
+    at the end, they would keep one process busy and leave the others idle."""
     waiting = [item for item in items if item.get_closest_marker("acceptance")]
     working = [item for item in items if not item.get_closest_marker("acceptance")]
     places: dict[Path, float] = {}
-    for group in (waiting, working):
+    for group in (waiting[::-1], working):
         for index, item in enumerate(group):
             places.setdefault(item.path, index / len(group))
     items.sort(key=lambda item: places[item.path])

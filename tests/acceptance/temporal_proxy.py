@@ -19,6 +19,7 @@ class Proxy:
         self._parted = False
         self._deaf = False
         self._writers: dict[StreamWriter, StreamWriter | None] = {}  # by client: to the server
+        self._accepted: set[asyncio.Task[None]] = set()
         self.address = ""
 
     def part(self) -> None:
@@ -35,7 +36,16 @@ class Proxy:
         for client in self._writers:
             client.transport.abort()
 
-    async def accept(self, reader: StreamReader, client: StreamWriter) -> None:
+    async def wait_closed(self) -> None:
+        """Until no connection is left, also of those that were just being made."""
+        await asyncio.gather(*self._accepted)
+
+    def accept(self, reader: StreamReader, client: StreamWriter) -> None:
+        task = asyncio.create_task(self.carry(reader, client))
+        self._accepted.add(task)
+        task.add_done_callback(self._accepted.discard)
+
+    async def carry(self, reader: StreamReader, client: StreamWriter) -> None:
         if self._parted:
             self._writers[client] = None
             return
@@ -43,6 +53,7 @@ class Proxy:
         self._writers[client] = server
         if self._parted:  # meanwhile
             server.transport.abort()
+            client.transport.abort()
         with suppress(ConnectionError):
             await asyncio.gather(self._pass_on(reader, server), self._pass_on(answers, client, answers=True))
 
@@ -65,3 +76,4 @@ async def proxy(target: str, port: int = 0) -> AsyncIterator[Proxy]:
     finally:
         server.close()
         between.close()
+        await between.wait_closed()

@@ -412,7 +412,7 @@ async def held(harness: Harness) -> AsyncIterator[tuple[str, asyncio.Event, asyn
         if await harness.client.sessions.list_recent():
             came.set()
             await through.wait()
-        await between.accept(reader, writer)
+        await between.carry(reader, writer)
 
     server = await asyncio.start_server(accept, "127.0.0.1", 0)
     try:

@@ -363,7 +363,7 @@ async def test_what_a_person_has_typed_stays_word_for_word_beside_the_notes(open
         await harness.client.prompt(session, Prompt.of_text("The key is 1234."))
         await harness.ended(session, 3)
         rows = [row async for row in harness.client.records.messages(session)]
-        (pasted,) = (row.message.id for row in rows if "1234" in str(row))
+        (pasted,) = (row.message.id for row in rows if "key is 1234" in str(row))
         await harness.client.deletions.delete_message(session, pasted)
         first = [text for _, text in sent(harness)]
         await harness.client.prompt(session, Prompt.of_text("Now a.txt. " + "x" * 10_000))

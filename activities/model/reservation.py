@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
-from decimal import Decimal
 from typing import Final, NamedTuple
 
 from temporalio.exceptions import ApplicationError
@@ -21,7 +20,7 @@ from activities.store.budgets import BudgetRow
 from activities.store.generations import GenerationStatus
 from activities.store.journal import Journal, session_journal
 from workflows.domain.actor import Actor
-from workflows.domain.budget_question import END, More, is_about, limit_question, question_digest, read_choice
+from workflows.domain.budget_question import END, More, limit_question, question_digest, read_choice
 from workflows.domain.budgets import (
     BudgetLimits,
     Estimate,
@@ -42,6 +41,7 @@ from workflows.domain.generation import Purpose
 from workflows.domain.ids import AskId, Prefix, StopId, TurnId
 from workflows.domain.messages import AssistantMessage, Transcript
 from workflows.domain.permissions.replies import AskDecision, AskState
+from workflows.domain.questions import QuestionRequest, limit_name
 from workflows.domain.state import TurnLimits
 from workflows.domain.wire import FINISH_LIMIT, FINISH_STOPPED, GenerateRequest, StepResult
 
@@ -179,17 +179,19 @@ async def _at_limit(
 ) -> "StepResult | _Chosen":
     """Ask a person, once for all that wait at the limit, unless a rule has decided in advance."""
     wait = 0.0 if row.rest is None else max(row.rest, _SHORTEST_WAIT)
-    limit = row.limits.of(unit) or Decimal(0)
-    chosen = await _chosen_elsewhere(journal, row, unit, limit, request.turn)
-    if asked is not None and asked.state is AskState.OPEN:
-        if chosen is None and asked.budget == row.id and is_about(asked.body, unit, limit):
-            return StepResult(finish=FINISH_LIMIT, ask=asked.id, pause=wait)
-        asks.close(journal, asked, chosen.why if chosen else _why_closed(asked))
+    amounts = budgets.amounts(row, unit)
+    at_limit = limit_name(unit, amounts["limit"])
+    still_open = asked if asked is not None and asked.state is AskState.OPEN else None
+    waiting = still_open if still_open and (still_open.budget, still_open.at_limit) == (row.id, at_limit) else None
+    chosen = await _chosen_elsewhere(journal, row, at_limit, request.turn, waiting)
+    if waiting is not None and chosen is None:
+        return StepResult(finish=FINISH_LIMIT, ask=waiting.id, pause=wait)
+    if still_open is not None:
+        asks.close(journal, still_open, chosen.why if chosen else _why_closed(still_open))
     if chosen is not None and chosen.choice == END:
         return chosen
     by_person = next((limit.budget.on_limit for limit in limits if limit.budget.on_limit is not None), None)
     rule = OnLimit.FINISH if chosen is not None else by_person or row.limits.on_limit or OnLimit.ASK
-    amounts = budgets.amounts(row, unit)
     journal.record(BudgetSpent(budget=row.id, scope=row.scope, turn=request.turn, unit=unit, on_limit=rule, **amounts))
     if rule is OnLimit.FINISH:
         budgets.finish_turn(journal, request.turn)
@@ -216,11 +218,14 @@ class _Chosen(NamedTuple):
 
 
 async def _chosen_elsewhere(
-    journal: Journal, row: BudgetRow, unit: Unit, limit: Decimal, turn: TurnId
+    journal: Journal, row: BudgetRow, at_limit: str, turn: TurnId, waiting: AskRow | None
 ) -> _Chosen | None:
-    """What a person has answered another session at this very limit since the turn began; None: nothing, or more."""
-    found = await asks.answered_at_limit(journal, row.id, turn)
-    if found is None or found.reply is None or not is_about(found.body, unit, limit):
+    """What a person has answered another session at this very limit since the turn began; at that of a day, since it
+    waits: other sessions are asked about by themselves. None: nothing, or more of it."""
+    found = await asks.answered_at_limit(journal, row.id, at_limit, turn)
+    if found is None or found.reply is None or not isinstance(found.body, QuestionRequest):
+        return None
+    if row.scope.daily and not (waiting and found.settled_at and found.settled_at >= waiting.asked_at):
         return None
     choice = read_choice(found.body, AskDecision(reply=found.reply, answers=found.answers))
     return None if isinstance(choice, More) else _Chosen(choice, found)

@@ -29,8 +29,9 @@ _QUERIES: Final = Queries("asks")
 
 class AskRow(Value):
     """A permission request or the questions of a call (`request` -1: the loop guard's), and the answer; `name`: its
-    short one. Without a call, the turn asks how it is to go on; at the limit of a `budget` until `lapses_at`, when its
-    day is over. `lapsed`: by the database's clock it is; known of an ask that is read by itself."""
+    short one. Without a call, the turn asks how it is to go on; at a limit of a `budget` (`at_limit`: which) until
+    `lapses_at`, when its day is over. `lapsed`: by the database's clock it is; known of an ask that is read by
+    itself."""
 
     id: AskId
     name: str
@@ -38,6 +39,7 @@ class AskRow(Value):
     turn: TurnId
     call: PartId | None
     budget: str | None = None
+    at_limit: str | None = None
     lapses_at: datetime | None = None
     lapsed: bool = False
     revision: int
@@ -75,7 +77,7 @@ class AskAnswer(Value):
 
 async def create(journal: Journal, call: "CallRow", ask: AskId, request: int, body: AskBody) -> AskRow:
     owner = {"turn": call.turn, "call": call.id, "revision": call.revision, "request": request}
-    owner |= {"budget": None, "rest": None}
+    owner |= {"budget": None, "at_limit": None, "rest": None}
     _insert(journal, ask, body, call.digest or "", **owner)
     return await lock(journal, ask)
 
@@ -84,7 +86,11 @@ def create_of_turn(
     journal: Journal, turn: TurnId, ask: AskId, question: QuestionRequest, digest: str, rest: float | None = None
 ) -> None:
     """`rest`: seconds after which the turn goes on without an answer."""
-    limit = {"budget": question.budget, "rest": rest}
+    limit = {
+        "budget": question.budget,
+        "at_limit": question.limit and f"{question.limit} {question.amount}",
+        "rest": rest,
+    }
     _insert(journal, ask, question, digest, turn=turn, call=None, revision=0, request=0, **limit)
 
 
@@ -107,10 +113,10 @@ async def newest_of_turn(journal: Journal, turn: TurnId) -> AskRow | None:
     return _checked_against_log(journal, row) if row else None
 
 
-async def answered_at_limit(journal: Journal, budget: str, turn: TurnId) -> AskRow | None:
-    """The newest answer at a budget's limit since the turn began, in any session, if that one's log has it. None is
+async def answered_at_limit(journal: Journal, budget: str, at_limit: str, turn: TurnId) -> AskRow | None:
+    """The newest answer at a limit of a budget since the turn began, in any session, if that one's log has it. None is
     missed while the budget is locked: an answer locks it, too."""
-    row = await journal.row(_QUERIES.answered_at_limit, budget=budget, turn=turn)
+    row = await journal.row(_QUERIES.answered_at_limit, budget=budget, at_limit=at_limit, turn=turn)
     ask = ask_row(row) if row else None
     return ask if ask is not None and row and _is_logged(journal, row, ask) else None
 

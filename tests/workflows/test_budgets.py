@@ -13,6 +13,7 @@ from workflows.domain.budgets import BudgetLimits
 from workflows.domain.events.asks import AskClosed
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import AskId, SessionId
+from workflows.domain.permissions.replies import Reply
 from workflows.domain.prompt import Prompt
 
 LOOKS = ScriptedAnswer(tools=(ScriptedCall(name="glob", arguments={"pattern": "*.txt"}),))
@@ -110,6 +111,34 @@ async def _all_ask(harness: Harness, names: tuple[str, ...]) -> None:
         started = len(await harness.client.sessions.ids()) == len(names) + 1
         if started and row["working"] == row["asking"] > 0:
             return
+
+
+async def test_sessions_with_other_limits_of_a_day_each_have_an_ask_and_an_answer_is_for_those_that_wait(
+    open_harness: Open,
+) -> None:
+    looks = [LOOKS] * 20
+    async with open_harness(*looks) as harness, harness.running_worker():
+
+        async def waits(limit: int) -> SessionId:
+            harness.configure_person(model={}, holdfast={"budget": {"day": {"steps": limit}}})
+            session = await harness.start_session("Look.")
+            await harness.wait_for_asks(session)
+            return session
+
+        low, high, other = await waits(1), await waits(3), await waits(3)
+        shown = await harness.client.inbox.asks()
+        by_session = {entry.session: entry for entry in shown}
+        await harness.answer(by_session[low].id, Reply.ANSWER, answers=(("End",),))
+        await harness.ended(low)
+        left = [entry.session for entry in await harness.client.inbox.asks()]
+        await harness.answer(by_session[high].id, Reply.ANSWER, answers=(("End",),))
+        ends = [await harness.ended(each) for each in (high, other)]
+        late = await waits(3)
+        await harness.answer((await harness.client.inbox.asks())[0].id, Reply.ANSWER, answers=(("End",),))
+        await harness.ended(late)
+
+    assert set(by_session) == {low, high} and len(by_session[high].also_waiting) == 1 and left == [high]
+    assert all(isinstance(end, TurnEnded) and end.reason == "stopped" for end in ends)
 
 
 async def test_a_compaction_is_counted_and_held_up_by_no_limit(open_harness: Open) -> None:

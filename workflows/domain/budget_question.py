@@ -2,7 +2,7 @@
 
 import hashlib
 from decimal import ROUND_CEILING, Decimal
-from typing import Final, TypeGuard
+from typing import Final
 
 from workflows.domain.budgets import BudgetLimits, Scope, Unit, Usage, describe, describe_use
 from workflows.domain.hash_chain import canonical_json
@@ -52,11 +52,6 @@ def limit_question(
 
 def is_at_limit(body: AskBody) -> bool:
     return isinstance(body, QuestionRequest) and body.limit is not None
-
-
-def is_about(body: AskBody, unit: Unit, limit: Decimal) -> TypeGuard[QuestionRequest]:
-    """Whether it was asked at this very limit: not before it was raised."""
-    return isinstance(body, QuestionRequest) and (body.limit, body.amount) == (unit, decimal_text(limit))
 
 
 def question_digest(request: QuestionRequest) -> str:

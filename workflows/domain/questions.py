@@ -52,6 +52,16 @@ class QuestionRequest(Value):
     def permission(self) -> str:
         return PERMISSION
 
+    @property
+    def at_limit(self) -> str | None:
+        """See `limit_name`."""
+        return None if self.limit is None or self.amount is None else limit_name(self.limit, self.amount)
+
+
+def limit_name(unit: str, amount: str) -> str:
+    """What the asks at one limit have in common: a budget may have several, and the turns of a day different ones."""
+    return f"{unit} {amount}"
+
 
 def turn_subject(body: Mapping[str, object]) -> str:
     """What a turn asks about itself, in place of a tool's name. `body`: of its ask, as stored."""

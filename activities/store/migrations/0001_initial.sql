@@ -446,6 +446,7 @@ CREATE TABLE ask (
     turn         text        NOT NULL REFERENCES turn,
     call         text REFERENCES call,              -- none: the turn asks, at the limit of a budget
     budget       text,                              -- no foreign key: it may be a day's
+    at_limit     text,                              -- the unit of the budget, and how much of it: turns may have others
     lapses_at    timestamptz,                       -- when the turn goes on without an answer: the day has turned
     revision     integer     NOT NULL,
     request      integer     NOT NULL,              -- index among the plan's requests; -1: the loop guard
@@ -483,7 +484,8 @@ CREATE INDEX ask_at_limit ON ask (budget) WHERE budget IS NOT NULL;
 CREATE FUNCTION is_asked_by_another(waiting ask, among text[]) RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT EXISTS (
         SELECT FROM holdfast.ask other
-        WHERE other.budget = waiting.budget AND (among IS NULL OR other.session = ANY(among))
+        WHERE other.budget = waiting.budget AND other.at_limit = waiting.at_limit
+          AND (among IS NULL OR other.session = ANY(among))
           AND (other.state = 'open' AND other.id < waiting.id
                OR other.state = 'answered' AND other.settled_at >= waiting.asked_at AND other.id <> waiting.id)
     )

@@ -1,8 +1,8 @@
 -- name: insert
 -- Open an ask.
-INSERT INTO ask (id, session, turn, call, budget, lapses_at, revision, request, kind, body, digest)
-VALUES (%(id)s, %(session)s, %(turn)s, %(call)s, %(budget)s, now() + make_interval(secs => %(rest)s::float8),
-        %(revision)s, %(request)s, %(kind)s, %(body)s, %(digest)s)
+INSERT INTO ask (id, session, turn, call, budget, at_limit, lapses_at, revision, request, kind, body, digest)
+VALUES (%(id)s, %(session)s, %(turn)s, %(call)s, %(budget)s, %(at_limit)s,
+        now() + make_interval(secs => %(rest)s::float8), %(revision)s, %(request)s, %(kind)s, %(body)s, %(digest)s)
 
 -- name: of_call
 -- Lock a call's asks; each with its answer's event and the call's state.
@@ -20,7 +20,7 @@ WHERE a.turn = %(turn)s AND a.call IS NULL ORDER BY a.asked_at DESC, a.id DESC L
 -- The newest answer at a limit since a turn began, in any session; with its event.
 SELECT a.*, e.canonical AS answer FROM ask a JOIN turn t ON t.id = %(turn)s
 JOIN event e ON e.session = a.session AND e.seq = a.answer_seq
-WHERE a.budget = %(budget)s AND a.state = 'answered' AND a.settled_at > t.opened_at
+WHERE a.budget = %(budget)s AND a.at_limit = %(at_limit)s AND a.state = 'answered' AND a.settled_at > t.opened_at
   AND (a.lapses_at IS NULL OR a.lapses_at > now())
 ORDER BY a.settled_at DESC LIMIT 1
 
@@ -87,7 +87,8 @@ SELECT a.id, a.name, a.session, a.call, a.kind, a.body, a.digest, a.asked_at, a.
              WHERE e.turn = c.turn AND e.step = c.step AND e.position = ANY (c.waits_for)
                AND e.recovery = 'reconcilable' AND c.recovery = e.recovery ORDER BY e.position) AS builds_on,
        ARRAY(SELECT os.title FROM ask o JOIN session os ON os.id = o.session
-             WHERE o.budget = a.budget AND o.state = 'open' AND o.id <> a.id ORDER BY o.id) AS also_waiting,
+             WHERE o.budget = a.budget AND o.at_limit = a.at_limit AND o.state = 'open' AND o.id <> a.id
+             ORDER BY o.id) AS also_waiting,
        s.title, s.directory, s.agent, t.turn_config,
        CASE WHEN s.parent IS NULL THEN ARRAY[s.agent] ELSE (
            WITH RECURSIVE line AS (

@@ -163,18 +163,18 @@ def background_result(description: str, child: SubagentStatus, limits: OutputLim
     """The text that reports a background task's end to its session, and whether the task has failed."""
     title, cost = _inline(description), _format_cost(child.cost)
     if child.reason in (None, CloseReason.STOPPED, CloseReason.ENDED):
-        error = _stopped(child, limits)
-    elif child.error is None:
+        return background_failure(child.session, _stopped(child, limits), title, cost, how="was stopped"), True
+    if child.error is None:
         text = _shorten(child.text, limits)
         ended = prompts.render_prompt("tools/task_ended", id=child.session, title=title, cost=cost, text=text)
         return ended, False
-    else:
-        error = _shorten(child.error, limits)
-    return background_failure(child.session, error, title, cost), True
+    return background_failure(child.session, _shorten(child.error, limits), title, cost), True
 
 
-def background_failure(child: SessionId, error: str, title: str = "", cost: str = "") -> str:
-    return prompts.render_prompt("tools/task_failed", id=child, title=title, cost=cost, error=error)
+def background_failure(
+    child: SessionId, error: str, title: str = "", cost: str = "", *, how: str = "has failed"
+) -> str:
+    return prompts.render_prompt("tools/task_failed", id=child, title=title, cost=cost, error=error, how=how)
 
 
 def _stopped(child: SubagentStatus, limits: OutputLimits) -> str:

@@ -109,7 +109,8 @@ async def test_an_end_that_no_process_has_told_of_is_due_until_the_sweeper_tells
         await deletions.is_left(rig.database, rig.session)
     await deliver_results(rig.database, [late], rig.deliver)
     (accepted,) = await results(rig)
-    assert "The subagent was stopped before it had finished" in await text_of(rig, accepted)
+    told = await text_of(rig, accepted)
+    assert "<summary>The background task was stopped:" in told and "before it had finished" in told
 
 
 async def test_a_stop_reaches_the_background_of_an_idle_session_and_does_not_wake_it(rig: ActivityRig) -> None:

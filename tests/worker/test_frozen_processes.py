@@ -1,8 +1,8 @@
 """A process that is frozen in the middle of a transaction, as by Ctrl-Z, holds up no session beside it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import AsyncExitStack
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -182,32 +182,37 @@ async def bystander(harness: Harness) -> None:
     assert getattr(ended, "reason", None) == "done"
 
 
+async def rounds(harness: Harness, begin: Callable[[Frozen], Coroutine[Any, Any, None]]) -> AsyncGenerator[Frozen, None]:
+    """What `begin` begins, frozen at its first exchange, at its second, and so on until all of it ends before."""
+    for at in range(1, 100):
+        async with AsyncExitStack() as open_all:
+            frozen = Frozen(harness, open_all, at)
+            await begin(frozen)
+            await frozen.until_frozen()
+            if all(work.done() for _, work in frozen.works):
+                return
+            yield frozen
+            await frozen.end()
+
+
 async def test_a_session_ends_beside_doors_that_are_frozen_before_their_locks_are_given_up(harness: Harness) -> None:
-    async with harness.running_worker():
+    async def begin(frozen: Frozen) -> None:
+        for door in DOORS:
+            await frozen.door(door)
+
+    async with harness.running_worker(), aclosing(rounds(harness, begin)) as frozen_doors:
         await bystander(harness)  # it begins the budgets of the day
-        for at in range(1, 100):
-            async with AsyncExitStack() as open_all:
-                frozen = Frozen(harness, open_all, at)
-                for door in DOORS:
-                    await frozen.door(door)
-                await frozen.until_frozen()
-                if all(work.done() for _, work in frozen.works):
-                    return
-                await bystander(harness)
-                assert await frozen.broken_off() == 0
-                await frozen.end()
+        async for frozen in frozen_doors:
+            await bystander(harness)
+            assert await frozen.broken_off() == 0
 
 
 async def test_a_session_ends_beside_activities_that_are_frozen(harness: Harness) -> None:
-    async with harness.running_worker():
-        for at in range(1, 100):
-            async with AsyncExitStack() as open_all:
-                frozen = Frozen(harness, open_all, at)
-                for activity in ACTIVITIES:
-                    await frozen.activity(activity)
-                await frozen.until_frozen()
-                if all(work.done() for _, work in frozen.works):
-                    return
-                await bystander(harness)
-                assert any(not work.done() for _, work in frozen.works)
-                await frozen.end()
+    async def begin(frozen: Frozen) -> None:
+        for activity in ACTIVITIES:
+            await frozen.activity(activity)
+
+    async with harness.running_worker(), aclosing(rounds(harness, begin)) as frozen_activities:
+        async for frozen in frozen_activities:
+            await bystander(harness)
+            assert any(not work.done() for _, work in frozen.works)

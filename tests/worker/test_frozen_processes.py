@@ -116,7 +116,9 @@ class Frozen:
         self._open_all = open_all
 
     async def door(self, door: Door) -> None:
-        session = (await self._rig()).session
+        session = (
+            await bystander(self.harness) if door is compact else (await self._rig()).session
+        )  # it wants an answer
         proxy, database = await self._proxied()
         client = SessionClient(self.harness.settings, database, ACTOR, self._no_delivery)
         self._begin(proxy, door(client, self.harness, session))
@@ -175,14 +177,17 @@ class Frozen:
         return False
 
 
-async def bystander(harness: Harness) -> None:
+async def bystander(harness: Harness) -> SessionId:
     """A session with limits of its own, in the same project and on the same day."""
     session = (await harness.client.start(str(harness.project), PROMPT, limits=LIMITS)).session
     ended = await harness.ended(session)
     assert getattr(ended, "reason", None) == "done"
+    return session
 
 
-async def rounds(harness: Harness, begin: Callable[[Frozen], Coroutine[Any, Any, None]]) -> AsyncGenerator[Frozen, None]:
+async def rounds(
+    harness: Harness, begin: Callable[[Frozen], Coroutine[Any, Any, None]]
+) -> AsyncGenerator[Frozen, None]:
     """What `begin` begins, frozen at its first exchange, at its second, and so on until all of it ends before."""
     for at in range(1, 100):
         async with AsyncExitStack() as open_all:
@@ -190,6 +195,8 @@ async def rounds(harness: Harness, begin: Callable[[Frozen], Coroutine[Any, Any,
             await begin(frozen)
             await frozen.until_frozen()
             if all(work.done() for _, work in frozen.works):
+                for _, work in frozen.works:
+                    await work
                 return
             yield frozen
             await frozen.end()

@@ -91,8 +91,7 @@ async def answer(trial: Trial, session: SessionId) -> None:
 def copy_of(settings: Settings, directory: Path) -> Path:
     """The files of a Temporal that serves, as a power failure would leave them.
 
-    It is frozen for that, and SQLite kept out: whoever reads the file through it makes Temporal's next write fail, and
-    Temporal loses its shards until it is started anew.
+    It is frozen for that: the file and the journal beside it belong together.
     """
     copy = directory / "temporal"
     copy.mkdir()

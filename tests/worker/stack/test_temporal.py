@@ -77,6 +77,11 @@ async def test_the_search_attributes_are_registered(temporal_client: Client) -> 
     assert set(KEYWORD_ATTRIBUTES) <= set(registered.custom_attributes)
 
 
+def test_its_file_is_written_ahead(settings: Settings, stack: Endpoints) -> None:
+    file = TemporalFiles(home=settings.home).file
+    assert file.with_name(f"{file.name}-wal").stat().st_size > 0
+
+
 async def test_a_file_that_never_served_is_made_anew(home: Settings) -> None:
     data = TemporalFiles(home=home.home)
     data.create()

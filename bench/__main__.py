@@ -60,6 +60,7 @@ Measurement = Callable[[Bench], Awaitable[list[Figure]]]
 async def _step(bench: Bench) -> list[Figure]:
     ours, floor = await bench.systems()
     overhead, rounds = await step_overhead.alone(bench.testbed, ours, floor)
+    beside_local = await step_overhead.alone_beside_local(bench.testbed, ours, floor)
     at_length = await step_overhead.alone_at_length(bench.testbed, ours, floor)
     mine, theirs = zip(*rounds, strict=True)
     parts = await breakdown.breakdown(bench.testbed.temporal, sum(mine, []), sum(theirs, []))
@@ -67,7 +68,7 @@ async def _step(bench: Bench) -> list[Figure]:
         *await history.measure_plain_steps(bench.testbed, ours, floor),
         *await history.measure_asked_steps(bench.testbed, ours, floor),
     ]
-    return [*overhead, at_length, *parts, *sizes, await failpoint_cost.measure_unarmed()]
+    return [*overhead, *beside_local, at_length, *parts, *sizes, await failpoint_cost.measure_unarmed()]
 
 
 async def _sessions(bench: Bench) -> list[Figure]:

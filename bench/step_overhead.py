@@ -1,6 +1,7 @@
 """Step overhead: from an answer's last byte to the next request's first, alone and with twenty sessions."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from statistics import median, quantiles
 from typing import Final, NamedTuple
 
@@ -8,10 +9,12 @@ from temporalio.client import Client
 
 from bench.breakdown import without_requests
 from bench.figure_table import Budget, Figure
-from bench.systems import CallFactory, PlayedSession, System, gap, play, rate, read_call, todo_call
+from bench.systems import BareTemporal, CallFactory, PlayedSession, System, gap, play, rate, read_call, todo_call
 from bench.testbed import Testbed
 
 ALONE: Final = Budget(must=1.3, aim=1.0, ratio=True)
+ALONE_LOCAL: Final = Budget(must=1.1, aim=1.0, ratio=True)
+CPU_LOCAL: Final = Budget(must=1.25, aim=1.0, ratio=True)
 TOGETHER: Final = Budget(must=0.7, aim=1.0, ratio=True, at_least=True)
 GROWTH: Final = Budget(must=2.0, aim=1.3)
 CONSTANT: Final = Budget(must=1.2, aim=1.0)
@@ -56,24 +59,35 @@ async def alternate(
 
 async def alone(testbed: Testbed, ours: System, floor: System) -> tuple[list[Figure], Rounds]:
     """The overhead of one session at a time, and its rounds."""
-    before = (_cpu_milliseconds(ours), _cpu_milliseconds(floor))
-    rounds = await alternate(testbed, ours, floor, _ROUNDS, steps=_STEPS)
-    mine, theirs = (
-        (_cpu_milliseconds(side) - was) / (_ROUNDS * _STEPS) for side, was in zip((ours, floor), before, strict=True)
-    )
-    pairs = [(gap(mine), gap(theirs)) for mine, theirs in rounds]
+    rounds, (mine, theirs) = await _rounds_alone(testbed, ours, floor)
     return [
-        _compared("step overhead, one session (ms)", pairs, ALONE),
+        _compared("step overhead, one session (ms)", _gaps(rounds), ALONE),
         Figure("worker's CPU time per step (ms)", mine, theirs),
     ], rounds
+
+
+async def alone_beside_local(testbed: Testbed, ours: System, floor: BareTemporal) -> list[Figure]:
+    """The same beside a floor whose tool is a local activity."""
+    rounds, (mine, theirs) = await _rounds_alone(testbed, ours, replace(floor, local=True))
+    return [
+        _compared("  step overhead, the floor's tool local (ms)", _gaps(rounds), ALONE_LOCAL),
+        Figure("  worker's CPU time per step, the floor's tool local (ms)", mine, theirs, CPU_LOCAL),
+    ]
+
+
+async def _rounds_alone(testbed: Testbed, ours: System, floor: System) -> tuple[Rounds, list[float]]:
+    """And the CPU milliseconds of a step, of both."""
+    sides = (ours, floor)
+    before = [_cpu_milliseconds(side) for side in sides]
+    rounds = await alternate(testbed, ours, floor, _ROUNDS, steps=_STEPS)
+    cpu = [(_cpu_milliseconds(side) - was) / (_ROUNDS * _STEPS) for side, was in zip(sides, before, strict=True)]
+    return rounds, cpu
 
 
 async def alone_at_length(testbed: Testbed, ours: System, floor: System) -> Figure:
     """The overhead of a step whose call is its own activity; without a budget."""
     rounds = await alternate(testbed, ours, floor, _ROUNDS, steps=_STEPS, called=todo_call)
-    return _compared(
-        "step overhead, a call with an activity of its own (ms)", [(gap(one), gap(two)) for one, two in rounds]
-    )
+    return _compared("step overhead, a call with an activity of its own (ms)", _gaps(rounds))
 
 
 async def together(testbed: Testbed, ours: System, floor: System) -> Figure:
@@ -134,6 +148,10 @@ async def overhead_growth(temporal: Client, ours: Lengths, floor: Lengths) -> Fi
 async def _overhead_ratio(temporal: Client, side: Lengths) -> float:
     first = [step for each in side.short for step in await without_requests(temporal, each)]
     return median((await without_requests(temporal, side.long))[-_LAST:]) / median(first)
+
+
+def _gaps(rounds: Rounds) -> list[tuple[float, float]]:
+    return [(gap(mine), gap(theirs)) for mine, theirs in rounds]
 
 
 def _quickest(gaps: list[float]) -> float:

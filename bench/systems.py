@@ -77,9 +77,11 @@ class BareTemporal:
     worker: psutil.Process
     client: Client
     queue: str
+    local: bool = False
 
     async def start(self, script: str) -> str:
-        await self.client.start_workflow(floor.WORKFLOW, StepInput(script=script), id=script, task_queue=self.queue)
+        ask = StepInput(script=script, local=self.local)
+        await self.client.start_workflow(floor.WORKFLOW, ask, id=script, task_queue=self.queue)
         return script
 
 

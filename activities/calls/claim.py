@@ -191,24 +191,33 @@ class CallClaim:
             for ask in (ask for ask in relevant if ask.state is AskState.OPEN):
                 asks.close(journal, ask, _SUPERSEDED)
             evidence = replace(evidence, asks=[ask for ask in relevant if ask.state is not AskState.OPEN])
-        return self._write(journal, evidence, decide(evidence, self.plan))
+        return self.write(journal, evidence, decide(evidence, self.plan))
 
     async def _take_as_prepared(self, journal: Journal, prepared: PreparedCall | None) -> Claimed | CallResult:
-        """Only if rules alone allow the effect: a grant of another session can be revoked without a change of this
-        session's log."""
-        stopped = journal.ended or journal.suspension is not None or self.request.turn_ended
-        if prepared is None or prepared.row.asked_by is not None or self.plan is None or stopped:
+        if prepared is None:
             raise VersionConflict
-        call, live = prepared.row, prepared.live
         rules = (await turns.turn_config(journal, prepared.turn_config)).rules
-        evidence = ClaimEvidence(call, prepared.turn_config, rules, live, [], self.request.loop_guarded)
+        if (decided := self.decide_as_prepared(prepared, journal.version, rules)) is None:
+            raise VersionConflict
+        return self.write(journal, *decided)
+
+    def decide_as_prepared(
+        self, prepared: PreparedCall, version: SessionVersion, rules: Ruleset
+    ) -> tuple[ClaimEvidence, Decision] | None:
+        """Only if rules alone allow the effect: a grant of another session can be revoked without a change of this
+        session's log. None: the call's rows have to be read."""
+        stopped = version.status == "ended" or version.suspension is not None or self.request.turn_ended
+        if prepared.row.asked_by is not None or self.plan is None or stopped:
+            return None
+        evidence = ClaimEvidence(
+            prepared.row, prepared.turn_config, rules, prepared.live, [], self.request.loop_guarded
+        )
         decision = decide(evidence, self.plan)
         by_rules = isinstance(decision, Allowed) and all(each.by == "rule" for each in decision.decisions)
-        if not by_rules or decision.call is not call:
-            raise VersionConflict
-        return self._write(journal, evidence, decision)
+        return (evidence, decision) if by_rules and decision.call is prepared.row else None
 
-    def _write(self, journal: Journal, evidence: ClaimEvidence, decision: Decision) -> Claimed | CallResult:
+    def write(self, journal: Journal, evidence: ClaimEvidence, decision: Decision) -> Claimed | CallResult:
+        """Record what was decided on the evidence."""
         call = decision.call
         if call.revision != evidence.call.revision:
             calls.drift(journal, evidence.call, call, by_answer=self.request.follows)

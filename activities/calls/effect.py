@@ -18,6 +18,7 @@ from activities.calls.output import outcome_of
 from activities.calls.plan_call import plan_call
 from activities.calls.planner.planner import Planner
 from activities.calls.subagent import CallSubagent, Deliver
+from activities.failpoints import failpoint
 from activities.fault_limit import EXPECTED_ERRORS
 from activities.project.project_loader import ProjectLoader
 from activities.shell.environment import tool_environment
@@ -31,7 +32,7 @@ from activities.tools.tool import Delegated, Tool, ToolContext, Waiting
 from activities.tools.toolset import Toolset, Toolsets
 from activities.turn_context import TurnContext
 from workflows.domain.effects import Plan, Recovery
-from workflows.domain.errors import OutcomeUnknown, ToolError, Unavailable
+from workflows.domain.errors import OutcomeUnknown, ToolError, Unavailable, VersionConflict
 from workflows.domain.fence import Fence
 from workflows.domain.ids import PartId
 from workflows.domain.messages import CallState, Outcome
@@ -90,6 +91,37 @@ class CallEffect:
         journal = partial(session_journal, database, request.session, WORKER, epoch=request.epoch)
         version = self.prepared.version if self.prepared else None
         return await write_optimistically(journal, version, lambda journal: claim.take(journal, self.prepared))
+
+    async def look(self, database: Database, request: RunRequest, fence: Fence) -> CallRow | None:
+        """Claim, effect and outcome in one commit, which a quick call can have: it changes nothing, and nobody learns
+        of its result before. None: it has to be claimed first, as rules alone do not allow it, or something has changed
+        since this process has prepared it."""
+        if self.prepared is None or self.prepared.version is None or request.only_plans:
+            return None
+        claim = CallClaim(request, fence, self.machine, await self.plan(database))
+        rules = (await database.turn_configs.get(database, self.prepared.turn_config)).rules
+        decided = claim.decide_as_prepared(self.prepared, self.prepared.version, rules)
+        if decided is None:
+            return None
+        wanted: list[str] = []
+
+        async def attach(files: Sequence[str]) -> frozenset[str]:
+            wanted.extend(files)  # only a claim can have them
+            return frozenset()
+
+        done = await replace(self, context=replace(self.context, attach=attach)).run(self.call, recover=False)
+        if wanted or isinstance(done, Delegated | Waiting):
+            return None
+        await failpoint("tool.effect_done", self.call.id)
+        try:
+            async with session_journal(
+                database, request.session, WORKER, epoch=request.epoch, seen=self.prepared.version
+            ) as journal:
+                claim.write(journal, *decided)
+                calls.settle(journal, self.call, *done)
+        except VersionConflict:
+            return None
+        return self.call.model_copy(update={"state": done[0]})
 
     async def run(self, claimed: CallRow, *, recover: bool) -> Settlement | Delegated | Waiting:
         """Run or recover it under its claim; the tool's exception becomes the model's error.

@@ -5,6 +5,7 @@ from typing import Final
 from tests.activities.web.page_server import page_server
 from tests.harness import Harness
 from tests.workflows.conftest import Open
+from tests.workflows.session_runs import local_calls
 from worker.scripted.script import ScriptedAnswer, ScriptedCall
 from workflows.domain.ids import SessionId
 from workflows.domain.messages import CallState
@@ -56,3 +57,19 @@ async def test_a_skill_is_listed_asked_about_and_loaded_as_it_is_then(open_harne
     assert denied[f"instructions {harness.project}/AGENTS.md"].endswith("Use tabs.")
     assert refused.state is CallState.REFUSED and "skills" not in denied
     assert "New text" not in history
+
+
+async def test_a_read_within_a_task_carries_the_instructions_beside_its_file_once(open_harness: Open) -> None:
+    def look(file: str) -> ScriptedAnswer:
+        return ScriptedAnswer(tools=(ScriptedCall(name="read", arguments={"filePath": file}),))
+
+    async with open_harness(look("sub/a.txt"), look("sub/b.txt"), DONE) as harness, harness.running_worker():
+        harness.file("sub/AGENTS.md", "Use tabs.")
+        for name in ("a", "b"):
+            harness.file(f"sub/{name}.txt", name)
+        session = await harness.start_session("Look.")
+        await harness.ended(session)
+        outputs = [call.outcome.output for call in await harness.calls(session) if call.outcome]
+        assert local_calls(await harness.history(session)) == [call.id for call in await harness.calls(session)]
+
+    assert ["Use tabs." in output for output in outputs] == [True, False]

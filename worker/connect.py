@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from functools import cache
+from typing import Final, cast
 
 from google.protobuf.duration_pb2 import Duration
 from temporalio.api.enums.v1 import IndexedValueType, TaskQueueType
@@ -21,6 +22,7 @@ from temporalio.api.workflowservice.v1 import (
 )
 from temporalio.client import Client, Interceptor
 from temporalio.contrib.pydantic import PydanticPayloadConverter, ToJsonOptions, pydantic_data_converter
+from temporalio.converter import PayloadConverter
 from temporalio.envconfig import ClientConfig, ClientConnectConfig
 from temporalio.runtime import Runtime
 from temporalio.service import RPCError, RPCStatusCode
@@ -36,14 +38,16 @@ _POLL_INTERVAL: Final = timedelta(seconds=90)  # a poll without a task ends afte
 _QUOTED: Final = re.compile(r'message: "([^"]+)"')
 
 
-class _PayloadConverter(PydanticPayloadConverter):
-    """Omits unset fields: histories stay small, and a new field's default changes no old payload."""
+@cache
+def _payload_converter() -> PayloadConverter:
+    """Omits unset fields: histories stay small, and a new field's default changes no old payload. The SDK wants one per
+    workflow task, and each keeps the types that it has met: they share this one."""
+    return PydanticPayloadConverter(ToJsonOptions(exclude_unset=True))
 
-    def __init__(self) -> None:
-        super().__init__(ToJsonOptions(exclude_unset=True))
 
-
-DATA_CONVERTER: Final = replace(pydantic_data_converter, payload_converter_class=_PayloadConverter)
+DATA_CONVERTER: Final = replace(
+    pydantic_data_converter, payload_converter_class=cast(type[PayloadConverter], _payload_converter)
+)
 
 
 async def connect(

@@ -146,6 +146,7 @@ def configure_logging(settings: Settings) -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(RedactingFormatter(redactor(settings)))
     logging.basicConfig(level=logging.INFO, handlers=[handler])
+    logging.getLogger("httpx").setLevel(logging.WARNING)  # it would log each request
 
 
 async def _apply_retention(settings: Settings, client: Client) -> None:

@@ -35,7 +35,7 @@ def context_tokens(transcript: Transcript, cleared: Collection[PartId] = (), fre
     answer = _newest_counted(transcript)
     if answer is None:
         return estimate_tokens(transcript, cleared)
-    later = transcript[transcript.index(answer) + 1 :]
+    later = list(takewhile(lambda entry: entry is not answer, reversed(transcript)))[::-1]
     return max(answer.body.tokens.context - freed, 0) + estimate_results(answer) + estimate_tokens(later)
 
 

@@ -1,8 +1,9 @@
 """Model.generate: view → answer → prepared calls."""
 
+import time
 from collections.abc import Callable
 from datetime import date
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from temporalio import activity
 
@@ -44,7 +45,7 @@ from activities.store.turns import TurnStatus
 from activities.tools.toolset import Toolset, Toolsets
 from workflows.domain.errors import ConfigError, UsageError
 from workflows.domain.generation import Generation, Purpose
-from workflows.domain.ids import TurnId
+from workflows.domain.ids import TurnConfigId, TurnId
 from workflows.domain.mentions import newest_mentions
 from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.step_flaw import find_flaw
@@ -57,6 +58,10 @@ from workflows.domain.wire import (
 )
 
 _MOST_TURNS: Final = 1000
+_MOST_MODELS: Final = 100
+_RESOLVED_FOR: Final = 30.0  # seconds for which a key, a table or a file that has changed may go unseen
+
+_ModelKey: TypeAlias = tuple[TurnConfigId, str, str | None]  # with model and variant
 
 
 class _Begun(NamedTuple):
@@ -109,6 +114,7 @@ class Model:
         self.planner = planner
         self.views = StepViews(today)
         self.turns: LruCache[TurnId, TurnStatus] = LruCache(_MOST_TURNS)  # as their newest steps found them
+        self.resolved: LruCache[_ModelKey, tuple[float, ResolvedModel]] = LruCache(_MOST_MODELS)  # since when
         self.requests = StepRequests(attempts.release)
 
     @activity.defn(name="holdfast.model.generate")
@@ -148,7 +154,11 @@ class Model:
             preparer = CallPreparer(
                 request, message, begun.toolset, context, self.planner, view.recent, mentions, offered, database
             )
-            answer = await self.answers.get(attempt, model, begun.question, agent, preparer.prepare)
+            try:
+                answer = await self.answers.get(attempt, model, begun.question, agent, preparer.prepare)
+            except BaseException:
+                self.resolved.pop(_key_of(attempt.turn_status))  # another key or table may help
+                raise
             body, settings = answer.body.model_copy(update={"prefix": begun.prefix}), config.config.compaction
             used = body.tokens.context or context_tokens(view.transcript, view.cleared, view.freed)
             calls = share_room(answer.calls, used, model.usable(settings), settings)
@@ -218,12 +228,18 @@ class Model:
         return await read_in_time("What the prompt refers to", resolve)
 
     async def resolve(self, turn: TurnStatus) -> ResolvedModel | UsageError:
-        database = self.attempts.database
-        config = await database.turn_configs.get(database, turn.turn_config)
-        try:
-            model = await self.endpoints.resolve(turn.model, config.config, agent=config.agent, variant=turn.variant)
-        except UsageError as error:
-            return error
+        """Not at each step: it reads the files of keys and tables."""
+        database, key, now = self.attempts.database, _key_of(turn), time.monotonic()
+        since, model = self.resolved.get(key) or (now, None)
+        if model is None or now - since > _RESOLVED_FOR:
+            config = await database.turn_configs.get(database, turn.turn_config)
+            try:
+                model = await self.endpoints.resolve(
+                    turn.model, config.config, agent=config.agent, variant=turn.variant
+                )
+            except UsageError as error:
+                return error
+            self.resolved.put(key, (now, model))
         return self.attempts.without_refused_files(model)
 
     async def register(
@@ -284,3 +300,7 @@ class Model:
             cut=answer.is_cut,
             ordered=ordered,
         )
+
+
+def _key_of(turn: TurnStatus) -> _ModelKey:
+    return turn.turn_config, turn.model, turn.variant

@@ -203,6 +203,20 @@ async def test_a_provider_failure_is_an_event_and_a_pause_that_counts(open_model
     assert [(event.attempt, event.kind) for event in retries] == [(1, "429"), (2, "429")]
 
 
+async def test_a_step_uses_what_the_last_one_was_asked_by_until_a_request_fails(open_model: Open) -> None:
+    busy = Refuse(status=429, headers={"retry-after": "42"})
+    async with open_model(HELLO, ScriptedAnswer(text="x", faults={1: busy})) as model:
+        model.worker, request, keys = model.started(), model.request(step=2), []
+        await model.generate()
+        model.log_in("second")
+        await model.failure(request)
+        keys += [received.headers["authorization"] for received in model.server.received]
+        await model.rested()
+        await model.generate(request, attempt=2)
+        keys += [received.headers["authorization"] for received in model.server.received]
+    assert keys == ["Bearer k", "Bearer second"]
+
+
 async def test_a_hint_of_no_time_starts_the_next_attempt_at_once(open_model: Open) -> None:
     busy = Refuse(status=503, headers={"retry-after": "0"})
     async with open_model(ScriptedAnswer(text="x", faults={1: busy})) as model:

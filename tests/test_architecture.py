@@ -86,7 +86,6 @@ BEHIND_THE_DOORS = ("temporalio", "psycopg", "activities.store")
 LIBRARY_ERRORS = {
     "GivenUp": "Temporal reads in an ApplicationError that nothing is tried again",
     "ProviderPause": "Temporal reads in an ApplicationError when to try again",
-    "UnsafeMember": "callers catch what is wrong with a tar as tarfile's errors",
 }
 
 IMPURE_MODULES = (

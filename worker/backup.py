@@ -1,17 +1,16 @@
 """Backups: all sessions in one file, and a new home restored from it.
 
-A tar of a manifest, a database dump, the home's outputs and archives, optionally the sessions' directories; not
-Temporal's history: a restored session's new run starts from its rows.
+A tar of a manifest, a database dump, and the home's outputs and archives; not Temporal's history: a restored session's
+new run starts from its rows.
 """
 
 import asyncio
 import hashlib
 import os
-import shlex
 import shutil
 import tarfile
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -23,60 +22,31 @@ from pydantic import ValidationError
 from activities.store import events, schedule_records, schedules, sessions
 from activities.store.database import Database
 from activities.store.migrate import drop_empty_schema, migrate
-from worker.backup_tree import BackupTree, DirectoryEstimate
 from worker.settings import Settings
-from worker.stack import accounts, dumps, locks, owned_files
+from worker.stack import dumps, locks
 from worker.stack.layout import Layout
 from worker.stack.status import external_endpoints, status
 from worker.stack.up import up
 from worker.startup_suspension import suspend_restored
-from worker.tar_extraction import members_below, read_members, unpack
+from worker.tar_extraction import DUMP, HOME_DIRECTORIES, MANIFEST, extract, read_members
 from workflows.domain.errors import Conflict, UsageError
 from workflows.domain.value import Value
 
 Report = Callable[[str], None]
 
-_MANIFEST: Final = "backup.json"
-_DUMP: Final = "database.dump"
 _SCRATCH: Final = ".holdfast-backup-"
 _LOCK: Final = "lock"
-_HOME_DIRECTORIES: Final = ("tool-output", "archive")  # of the home, without keys
+_OPEN: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _READ_ERRORS: Final = (OSError, tarfile.TarError, KeyError, ValidationError, EOFError)
 
 
 class BackupManifest(Value):
-    """`workspaces`: the directories in order."""
+    """`dump`: its SHA-256."""
 
     format: Literal["holdfast-backup/1"] = "holdfast-backup/1"
     holdfast: str
     at: datetime
-    home: str
-    sessions: int
     dump: str
-    workspaces: tuple[str, ...] = ()
-
-
-async def select_directories(
-    settings: Settings, url: str, *, include_used: bool, named: Iterable[Path], report: Report
-) -> list[DirectoryEstimate]:
-    """This host's sessions' directories and the named ones; `/` and ancestors of the user's home only if named.
-
-    Raises UsageError if a named one is missing.
-    """
-    wanted = {_existing_directory(path) for path in named}
-    if include_used:
-        async with Database(url, size=1) as database:
-            known = await sessions.unarchived(database)
-        for path in sorted({Path(each.directory) for each in known if each.host == settings.host} - wanted):
-            if not path.is_dir():
-                report(f"Missing, so not in the backup: {str(path)!r}")
-            elif _belongs_to_stack(path, settings):
-                report(f"Not in the backup, because it belongs to the stack: {str(path)!r}")
-            elif settings.holds_user_home(path):
-                report(f"Only by its name in the backup: {str(path)!r} (--workspace {shlex.quote(str(path))}).")
-            else:
-                wanted.add(path)
-    return await asyncio.to_thread(lambda: [tree.estimate() for tree in _trees(settings, wanted)])
 
 
 def destination(file: Path, now: datetime) -> Path:
@@ -92,28 +62,17 @@ def destination(file: Path, now: datetime) -> Path:
     return file
 
 
-async def backup(
-    settings: Settings, url: str, file: Path, *, directories: Sequence[DirectoryEstimate], report: Report
-) -> Path:
+async def backup(settings: Settings, url: str, file: Path, report: Report) -> Path:
     """Back up while sessions run; returns the file. Raises UsageError, Unavailable."""
     now = datetime.now(UTC)
     file = destination(file, now)
-    _check_free_space(file.parent, directories)
     with _scratch(file.parent) as scratch:
-        dump_file = scratch / _DUMP
+        dump_file = scratch / DUMP
         await dumps.dump(settings, url, dump_file)
-        async with Database(url, size=1) as database:
-            known = await sessions.ids(database)
-        manifest = BackupManifest(
-            holdfast=version("holdfast"),
-            at=now,
-            home=str(settings.home),
-            sessions=len(known),
-            dump=await asyncio.to_thread(_digest, dump_file),
-            workspaces=tuple(each.directory for each in directories),
-        )
+        digest = await asyncio.to_thread(_digest, dump_file)
+        manifest = BackupManifest(holdfast=version("holdfast"), at=now, dump=digest)
         draft = scratch / "backup.tar"
-        await asyncio.to_thread(_pack, draft, manifest, dump_file, settings, directories, report)
+        await asyncio.to_thread(_pack, draft, manifest, dump_file, settings.home, report)
         draft.rename(file)
     return file
 
@@ -127,10 +86,10 @@ async def restore(settings: Settings, file: Path, report: Report) -> BackupManif
 
         async def fill(url: str) -> None:
             await drop_empty_schema(url)
-            await dumps.load(settings, url, scratch / _DUMP)
+            await dumps.load(settings, url, scratch / DUMP)
             await migrate(url)
             await suspend_restored(url, report)
-            await asyncio.to_thread(_restore_files, file, manifest, settings, report)
+            await asyncio.to_thread(_restore_files, file, settings.home, report)
             await _verify(url, report)
 
         if (named := external_endpoints(settings)) is not None:
@@ -148,7 +107,12 @@ def _scratch(directory: Path) -> Iterator[Path]:
         with suppress(OSError):  # another user's
             if (left / _LOCK).exists() and locks.is_free(left / _LOCK):
                 shutil.rmtree(left)
-    with _new_directory(directory) as name:
+    try:
+        made = tempfile.TemporaryDirectory(dir=directory, prefix=_SCRATCH)
+    except OSError as error:
+        problem = f"Nothing can be written in {str(directory)!r}: {error.strerror}. Name another directory."
+        raise UsageError(problem) from error
+    with made as name:
         held = locks.try_acquire(Path(name) / _LOCK)
         try:
             yield Path(name)
@@ -192,60 +156,33 @@ def _set_temporal_aside(settings: Settings, report: Report) -> None:
         report(f"Temporal's former file was put aside: {aside}")
 
 
-def _existing_directory(path: Path) -> Path:
-    if not path.is_dir():
-        raise UsageError(f"There is no directory {str(path)!r}.")
-    return path.resolve()
-
-
-def _trees(settings: Settings, directories: Collection[Path], *own: Path) -> Iterator[BackupTree]:
-    """The directories' trees, outer ones first; nested ones are separate."""
-    excluded = frozenset({settings.home, accounts.SYSTEM_STATE, *own})
-    for each in sorted(directories):
-        yield BackupTree(each, excluded, frozenset(directories) - {each})
-
-
-def _new_directory(place: Path) -> "tempfile.TemporaryDirectory[str]":
-    try:
-        return tempfile.TemporaryDirectory(dir=place, prefix=_SCRATCH)
-    except OSError as error:
-        raise UsageError(
-            f"Nothing can be written in {str(place)!r}: {error.strerror}. Name another directory."
-        ) from error
-
-
-def _check_free_space(directory: Path, wanted: Sequence[DirectoryEstimate]) -> None:
-    size, free = sum(each.size for each in wanted), shutil.disk_usage(directory).free
-    if size > free:
-        need, has = (f"{each / 2**30:,.1f} GB" for each in (size, free))
-        raise UsageError(
-            f"The backup would take {need}, and {str(directory)!r} has {has} free: name another directory."
-        )
-
-
-def _pack(
-    draft: Path,
-    manifest: BackupManifest,
-    dump_file: Path,
-    settings: Settings,
-    directories: Sequence[DirectoryEstimate],
-    report: Report,
-) -> None:
-    manifest_file = dump_file.with_name(_MANIFEST)
+def _pack(draft: Path, manifest: BackupManifest, dump_file: Path, home: Path, report: Report) -> None:
+    manifest_file = dump_file.with_name(MANIFEST)
     manifest_file.write_text(manifest.model_dump_json(indent=2))
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as stream:
-        with tarfile.open(fileobj=stream, mode="w") as tar:
+        with tarfile.open(fileobj=stream, mode="w", dereference=True) as tar:  # two names of a file are two members
             for part in (manifest_file, dump_file):
                 tar.add(part, part.name)
-            for name in _HOME_DIRECTORIES:
-                if (settings.home / name).is_dir():
-                    BackupTree(settings.home / name).pack(tar, f"home/{name}", report)
-            trees = _trees(settings, [Path(each) for each in manifest.workspaces], draft.parent)
-            for index, (tree, measured) in enumerate(zip(trees, directories, strict=True)):
-                tree.pack(tar, f"workspaces/{index}", report, measured)
+            for path in (path for name in HOME_DIRECTORIES for path in sorted((home / name).glob("*"))):
+                if (problem := _add_file(tar, path, f"home/{path.parent.name}/{path.name}")) is not None:
+                    report(f"Not in the backup: {str(path)!r} ({problem}).")
         stream.flush()
         os.fsync(stream.fileno())
+
+
+def _add_file(tar: tarfile.TarFile, path: Path, name: str) -> str | None:
+    """Returns what keeps it out of the tar: workers and the sweeper go on while it is read."""
+    try:
+        file = os.fdopen(os.open(path, _OPEN), "rb")
+    except OSError as error:
+        return error.strerror
+    with file:
+        member = tar.gettarinfo(arcname=name, fileobj=file)
+        if not member.isreg():
+            return "no file"
+        tar.addfile(member, file)
+    return None
 
 
 @contextmanager
@@ -253,54 +190,32 @@ def _open_backup(file: Path) -> Iterator[tuple[tarfile.TarFile, dict[str, tarfil
     """Raises UsageError for anything but a complete backup."""
     try:
         with tarfile.open(file, "r:") as tar:
-            yield tar, {member.name: member for member in read_members(tar)}
+            yield tar, read_members(tar)
     except _READ_ERRORS as error:
         raise UsageError(f"{str(file)!r} is not a complete Holdfast backup: {error}.") from None
 
 
 def _unpack(file: Path, scratch: Path) -> BackupManifest:
     with _open_backup(file) as (tar, members):
-        unpack(tar, [members[name] for name in (_MANIFEST, _DUMP)], scratch, lambda _: None)
-        manifest = BackupManifest.model_validate_json((scratch / _MANIFEST).read_bytes())
-    if _digest(scratch / _DUMP) != manifest.dump:
+        for name in (MANIFEST, DUMP):
+            extract(tar, members[name], scratch / name)
+        manifest = BackupManifest.model_validate_json((scratch / MANIFEST).read_bytes())
+    if _digest(scratch / DUMP) != manifest.dump:
         raise UsageError(f"{str(file)!r} is damaged: the dump in it is not what was written.")
     return manifest
 
 
-def _restore_files(file: Path, manifest: BackupManifest, settings: Settings, report: Report) -> None:
-    """Restore files; existing ones stay."""
-    targets = {f"home/{name}": settings.home / name for name in _HOME_DIRECTORIES}
-    for index, each in enumerate(manifest.workspaces):
-        if _is_protected(Path(each), settings):
-            report(f"Not put back, because only commands of Holdfast and you write there: {each!r}")
-        else:
-            targets[f"workspaces/{index}"] = Path(each)
+def _restore_files(file: Path, home: Path, report: Report) -> None:
+    """Existing ones stay."""
     with _open_backup(file) as (tar, members):
-        for prefix, target in targets.items():
-            if target.is_dir() and any(target.iterdir()):
+        for target in (home / name for name in HOME_DIRECTORIES):
+            inside = [each for name, each in members.items() if name.startswith(f"home/{target.name}/")]
+            if inside and target.is_dir() and any(target.iterdir()):
                 report(f"Left as it is, because something is there already: {target}")
-            elif (root := members.get(prefix)) is not None:
-                new = not target.exists()
-                target.mkdir(parents=True, exist_ok=True)
-                unpack(tar, members_below(members.values(), prefix), target, report)
-                if new:
-                    target.chmod(root.mode & 0o755 | 0o700)
-
-
-def _is_protected(directory: Path, settings: Settings) -> bool:
-    """Whether restored files would become part of a stack or trusted configuration."""
-    misnamed = not directory.is_absolute() or ".." in directory.parts
-    return (
-        misnamed
-        or _belongs_to_stack(directory, settings)
-        or directory.resolve().is_relative_to(settings.config.resolve())
-    )
-
-
-def _belongs_to_stack(directory: Path, settings: Settings) -> bool:
-    home, real = settings.home.resolve(), directory.resolve()
-    made = [home / name for name in (*owned_files.HOME_ENTRIES, owned_files.ARCHIVES, owned_files.DATABASE)]
-    return real == home or any(real.is_relative_to(each) for each in (*made, accounts.SYSTEM_STATE))
+                continue
+            for each in inside:
+                target.mkdir(mode=0o700, parents=True, exist_ok=True)
+                extract(tar, each, target / Path(each.name).name)
 
 
 def _digest(path: Path) -> str:

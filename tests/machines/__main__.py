@@ -38,7 +38,7 @@ class SuitePart(NamedTuple):
 ON_EACH: Final = SuitePart(
     (
         *("tests/domain", "tests/activities", "tests/worker/cli"),
-        *("tests/worker/test_backup_tree.py", "tests/worker/test_tar_extraction.py", "tests/test_pythons.py"),
+        *("tests/worker/test_tar_extraction.py", "tests/test_pythons.py"),
     ),
     share=0.4,
 )
@@ -46,8 +46,11 @@ ON_EACH: Final = SuitePart(
 AS_A_USER: Final = SuitePart(
     (
         *("tests/activities/files", "tests/activities/shell", "tests/activities/tools", "tests/worker/stack"),
-        *("tests/worker/cli/commands/test_run.py", "tests/worker/cli/commands/test_backups.py"),
-        *("tests/worker/test_backup_tree.py", "tests/worker/test_tar_extraction.py"),
+        *(
+            "tests/worker/cli/commands/test_run.py",
+            "tests/worker/cli/commands/test_backups.py",
+            "tests/worker/test_tar_extraction.py",
+        ),
     ),
     share=0.12,
 )

@@ -2,7 +2,6 @@
 
 import dataclasses
 import os
-import shutil
 import tarfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,7 +17,6 @@ from worker.client import Holdfast
 from worker.scripted.script import ScriptedAnswer, ScriptedCall
 from worker.stack import locks
 from worker.stack.cluster import Cluster
-from workflows.domain.prompt import Prompt
 
 DONE = ScriptedAnswer(text="Done.")
 WRITE = ScriptedAnswer(tools=(ScriptedCall(name="write", arguments={"filePath": "a.txt", "content": "written"}),))
@@ -50,10 +48,9 @@ async def test_a_backup_makes_a_home_whose_sessions_are_whole_and_whose_asks_can
                 harness.database, EngineIdentity(namespace="lost", target="a Temporal that is lost, too")
             )
             await shell(harness).run("run", "-m", "scripted/model", "--at", "2031-02-03T04:05Z", "Sweep.")
-            made = await shell(harness).run("backup", "--workspaces", "--yes", str(tmp_path))
+            made = await shell(harness).run("backup", str(tmp_path))
         file = Path(made.out.strip())
         await harness.workflow(asking).terminate("its database is lost")
-        shutil.rmtree(harness.project)
         with databases.new_database(template) as url:
             async with rebuilt(harness, url) as fresh:
                 person = shell(fresh)
@@ -103,78 +100,40 @@ async def test_what_a_killed_backup_has_left_goes_with_the_next_one(open_harness
     os.close(locks.try_acquire(left / "lock") or 0)
     holder = locks.try_acquire(held / "lock")
     async with open_harness(DONE) as harness:
-        made = await shell(harness).run("backup", "--yes", str(tmp_path / "backups"))
+        made = await shell(harness).run("backup", str(tmp_path / "backups"))
     os.close(holder or 0)
 
     assert made.code == 0, made.err
     assert sorted(each.suffix or each.name for each in (tmp_path / "backups").iterdir()) == [held.name, ".tar"]
 
 
-async def test_keys_of_a_stack_in_a_session_s_directory_are_not_in_a_backup(
-    open_harness: OpenHarness, tmp_path: Path
+async def test_outputs_and_archives_are_in_a_backup_and_nothing_else_of_the_home_and_come_back_unless_there_are_some(
+    open_harness: OpenHarness, template: Cluster, tmp_path: Path
 ) -> None:
-    async with open_harness(DONE) as harness:
-        home = harness.project / "hh"
-        person = shell(harness).with_(HOLDFAST_HOME=str(home))
-        stored = await person.run("auth", "login", "--no-check", "openai", typed="sk-secret-key\n")
-        other = harness.file("other/stack.json", "{}").parent
-        for name in ("supervisor.lock", "auth.json", "run/keys.json"):
-            harness.file(f"other/{name}", "sk-other-key")
-        harness.file("mine.txt", "mine")
-        async with harness.running_worker():
-            await harness.ended(await harness.start_session("hello"))
-        made = await person.run("backup", "--workspaces", "--yes", str(tmp_path / "b.tar"))
-        with tarfile.open(tmp_path / "b.tar") as tar:
-            names = tar.getnames()
+    async with open_harness() as harness:
+        home = harness.settings.home
+        for name in ("tool-output/tool_1", "archive/ses_1.jsonl.gz", "archive/no/file", "run/keys.json", "auth.json"):
+            (home / name).parent.mkdir(parents=True, exist_ok=True)
+            (home / name).write_text(name)
+        (home / "archive/link").symlink_to(home / "auth.json")
+        (home / "archive/ses_2.jsonl.gz").hardlink_to(home / "archive/ses_1.jsonl.gz")
+        made = await shell(harness).run("backup", str(tmp_path / "b.tar"))
+        with databases.new_database(template) as url:
+            async with rebuilt(harness, url) as fresh:
+                there = fresh.settings.home / "tool-output/tool_2"
+                there.parent.mkdir(parents=True)
+                there.touch()
+                restored = await shell(fresh).run("restore", str(tmp_path / "b.tar"))
+                came = {str(each.relative_to(fresh.settings.home)) for each in fresh.settings.home.rglob("*_*")}
+                content = (fresh.settings.home / "archive/ses_2.jsonl.gz").read_text()
+    with tarfile.open(tmp_path / "b.tar") as tar:
+        names = set(tar.getnames())
 
-    assert (stored.code, made.code) == (0, 0), made.err
-    assert "workspaces/0/mine.txt" in names
-    assert not [name for name in names if name.startswith(("workspaces/0/hh", "workspaces/0/other"))]
-    assert b"sk-" not in (tmp_path / "b.tar").read_bytes()
-    assert all(f"Left out: {each} (a stack's own)" in made.err for each in (home, other))
-
-
-async def test_directories_are_shown_with_their_sizes_and_agreed_to_first(
-    open_harness: OpenHarness, tmp_path: Path
-) -> None:
-    async with open_harness(DONE) as harness:
-        with harness.file("large", "").open("wb") as file:
-            file.truncate(50 * 2**20)
-        async with harness.running_worker():
-            await harness.ended(await harness.start_session("hello"))
-        out = tmp_path / "out"
-        out.mkdir()
-        piped = await shell(harness).run("backup", "--workspaces", str(out))
-        async with shell(harness).terminal("backup", "--workspaces", str(out)) as terminal:
-            shown = (await terminal.until(r"(?s).*Write these .* into the backup\?")).group()
-            terminal.type("n\n")
-            refused = await terminal.ended()
-
-    assert (piped.code, refused) == (2, 130) and list(out.iterdir()) == []
-    assert "50.0 MB" in piped.err and str(harness.project) in piped.err and "--yes is needed" in piped.err
-    assert "50.0 MB" in shown
-
-
-async def test_the_user_s_home_is_in_a_backup_only_by_name(open_harness: OpenHarness, tmp_path: Path) -> None:
-    async with open_harness(DONE, DONE) as harness:
-        async with harness.running_worker():
-            started = [
-                await harness.client.start(each, Prompt.of_text("hello", model="scripted/model"))
-                for each in ("/", str(harness.project))
-            ]
-            for each in started:
-                await harness.ended(each.session)
-        person = shell(harness).with_(HOME=str(harness.project))
-        harness.file("mine.txt", "mine")
-        unnamed = await person.run("backup", "--workspaces", "--yes", str(tmp_path / "unnamed.tar"))
-        named = await person.run("backup", "--workspace", ".", "--yes", str(tmp_path / "named.tar"))
-        nowhere = await person.run("backup", "--workspace", "nowhere", "--yes", str(tmp_path / "nowhere.tar"))
-        with tarfile.open(tmp_path / "unnamed.tar") as first, tarfile.open(tmp_path / "named.tar") as second:
-            names = first.getnames(), second.getnames()
-
-    assert (unnamed.code, named.code, nowhere.code) == (0, 0, 2), unnamed.err + named.err
-    assert not [name for name in names[0] if name.startswith("workspaces")] and "workspaces/0/mine.txt" in names[1]
-    assert "'/' (--workspace /)" in unnamed.err and f"(--workspace {harness.project})" in unnamed.err
+    archives = {"archive/ses_1.jsonl.gz", "archive/ses_2.jsonl.gz"}
+    outputs = {f"home/{each}" for each in ("tool-output/tool_1", *archives)}
+    assert names == {"backup.json", "database.dump", *outputs} and made.err.count("Not in the backup") == 2
+    assert restored.code == 0 and f"Left as it is, because something is there already: {there.parent}" in restored.err
+    assert came == {"tool-output/tool_2", *archives} and content == "archive/ses_1.jsonl.gz"
 
 
 async def test_a_backup_is_not_written_to_a_directory_that_is_not_there(

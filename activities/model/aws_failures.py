@@ -6,12 +6,11 @@ By the names of botocore's classes: the package is an extra, and may be missing.
 import re
 import shlex
 import ssl
-from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any, Final
 
 from activities.model.failure_table import UNSENT
-from activities.model.litellm_failures import UNTRUSTED
+from activities.model.litellm_failures import UNTRUSTED, exception_chain
 from workflows.domain.provider_failure import ProviderFailure
 
 # of a service that is not reached, or that fails
@@ -48,9 +47,10 @@ def no_answer(provider: str, seconds: float, profile: str | None) -> ProviderFai
 
 def no_credentials(provider: str, error: Exception, profile: str | None) -> ProviderFailure:
     """A retry helps only if a service that gives credentials could not be reached."""
-    passing = any(_is_passing(each) for each in _chain(error))
+    chain = tuple(exception_chain(error))
+    passing = any(map(_is_passing, chain))
     classes = tuple(each.__name__ for each in type(error).__mro__)
-    if untrusted := next((each for each in _chain(error) if isinstance(each, ssl.SSLCertVerificationError)), None):
+    if untrusted := next((each for each in chain if isinstance(each, ssl.SSLCertVerificationError)), None):
         where = _details(error).get("endpoint_url", "AWS")
         message = f"no AWS credentials: {where}: {UNTRUSTED.format(untrusted.verify_message)}"
         return ProviderFailure(provider=provider, message=f"{message}.", retryable=True, connect_error=message)
@@ -74,13 +74,6 @@ def _advice(classes: tuple[str, ...], profile: str | None) -> str:
 
 def _option(profile: str | None) -> str:
     return f" --profile {shlex.quote(profile)}" if profile else ""
-
-
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """botocore reports some failures by another one, raised while it handled the first."""
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
 
 
 def _is_passing(error: BaseException) -> bool:

@@ -1,10 +1,12 @@
 """What follows from a provider's failure: the action of the first row that fits (opencode.md 4.5)."""
 
 import re
-from collections.abc import Collection, Container
-from dataclasses import dataclass
+from collections.abc import Container
+from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 from typing import Final, TypeAlias
+
+from workflows.domain.provider_failure import ProviderFailure
 
 UNSENT: Final = "unsent"  # our code for a request that could not be written
 NO_STREAM: Final = "no_stream"  # our code for a page instead of an answer: a wrong address, a login
@@ -32,51 +34,51 @@ class Remedy(StrEnum):
 Action: TypeAlias = StopKind | Remedy
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Row:
     """Fits a failure that has all that the row names. `status`: None is a failure without one, as within a stream.
 
-    `message`: in the provider's message; `anywhere`: there or in the body. `passing`: by the network or the transport;
-    `reported`: in the provider's own words, or by its code. `text`: for people, instead of the provider's.
+    `codes`: words. `message`: a pattern in the provider's message; `anywhere`: there or in the body. Their blanks are
+    escaped, and case does not count. `passing`: by the network or the transport; `reported`: in the provider's own
+    words, or by its code. `text`: for people, instead of the provider's.
     """
 
     action: Action
-    code: Collection[str] | None = None
+    codes: str = ""
+    _: KW_ONLY
     status: Container[int | None] | None = None
-    message: re.Pattern[str] | None = None
-    anywhere: re.Pattern[str] | None = None
+    message: str = ""
+    anywhere: str = ""
     provider: str = ""
     passing: bool = False
     reported: bool = False
     text: str = ""
 
-    def fits(
-        self, provider: str, status: int | None, code: str | None, message: str, body: str, *, passing: bool
-    ) -> bool:
+    def fits(self, failure: ProviderFailure) -> bool:
+        body = failure.body or ""
         return (
-            (self.code is None or code in self.code)
-            and (self.status is None or status in self.status)
-            and (passing or not self.passing)
+            (not self.codes or failure.code in self.codes.split())
+            and (self.status is None or failure.status in self.status)
+            and (bool(failure.retryable) or not self.passing)
             and (bool(body) or not self.reported)
-            and provider.startswith(self.provider)
-            and (self.message is None or bool(self.message.search(message)))
-            and (self.anywhere is None or bool(self.anywhere.search(message) or self.anywhere.search(body)))
+            and failure.provider.startswith(self.provider)
+            and _says(failure.message, self.message)
+            and (_says(failure.message, self.anywhere) or _says(body, self.anywhere))
         )
 
 
-def _phrases(text: str) -> re.Pattern[str]:
-    return re.compile(text, re.IGNORECASE | re.VERBOSE)
+def _says(text: str, phrases: str) -> bool:
+    return re.search(phrases, text, re.IGNORECASE | re.VERBOSE) is not None
 
 
 _REDIRECT: Final = range(300, 400)
 _CLIENT: Final = range(400, 500)
 _SERVER: Final = range(500, 1000)
-_THROTTLED: Final = _phrases(
-    r"^(throttling\ error|service\ unavailable): | rate\ limit | too\ many\ requests | please\ wait | \bTPM\b"
-    r"| tokens\ per\ minute"
-)
-_TOO_LONG: Final = _phrases(
-    r"""
+_THROTTLED: Final = r"""
+    ^(throttling\ error|service\ unavailable): | rate\ limit | too\ many\ requests | please\ wait | \bTPM\b
+    | tokens\ per\ minute
+"""
+_TOO_LONG: Final = r"""
     (prompt|input)\ is\ too\ long | prompt\ too\ long | request_too_large | request\ entity\ too\ large
     | exceeds\ the\ (context\ window|available\ context\ size|limit\ of\ \d)
     | exceeds\ (the\ )?(model'?s?\ )?(maximum\ context\ length|maximum\ allowed\ input\ length)
@@ -95,10 +97,8 @@ _TOO_LONG: Final = _phrases(
     | must\ be\ less\ than\ the\ context\ length | message\ token\ length\ exceed\ model\ limit
     | (prompt\ tokens|token\ length)\ too\ long
     | too\ many\ tokens | token\ limit\ exceeded | ^4(00|13)\ (status\ code\ )?\(no\ body\)
-    """
-)
-_MAY_PASS: Final = _phrases(
-    r"""
+"""
+_MAY_PASS: Final = r"""
     (?<!\.)\b(429|500|502|503|504|524)\b(?!\.\w) | rate\ increased\ too\ quickly | rate[ _-]?limit | too\ many\ requests
     | overloaded | service\ unavailable | internal\ (server\ )?error | server\ error | provider\ returned\ error
     | terminated | fetch\ failed | network\ error | upstream\ connect | connection\ (error|refused|lost)
@@ -107,121 +107,99 @@ _MAY_PASS: Final = _phrases(
     | (request|response|connection|network|stream|read)\ (timeout|timed\ out|time-out|time\ out)
     | (try|retry)\ your\ request\ again | resource\ exhausted | (try|retry)\ again\ (later|in\b)
     | (currently|temporarily)\ at\ capacity
-    """
-)
-_USED_UP: Final = _phrases(
-    r"""
+"""
+_USED_UP: Final = r"""
     credit\ balance\ is\ too\ low | insufficient[ _]balance | regain\ access\ on | Requests?PerDay
     | exceeded_current_quota | (weekly|monthly)\ (usage\ limit|limit\ exhausted)
     | extra\ usage\ is\ required | key\ limit\ exceeded
     | (used\ all\ available|insufficient|doesn't\ have\ any)\ credits | credits\ are\ depleted
     | (reached|exceeded).{0,30}\ spending\ (limit|cap)
-    """
-)
+"""
 
 TABLE: Final = (
     # ours
-    Row(action=StopKind.UNSENT, code={UNSENT}),
-    Row(action=Remedy.FEW, code={NO_STREAM}),
-    # too long, whatever else is said
-    Row(action=Remedy.COMPACT, code={"context_length_exceeded", "request_too_large", "1261"}),  # 1261: Z.ai
+    Row(StopKind.UNSENT, UNSENT),
+    Row(Remedy.FEW, NO_STREAM),
+    # too long, whatever else is said; 1261: Z.ai
+    Row(Remedy.COMPACT, "context_length_exceeded request_too_large 1261"),
     # no limit grows by waiting: OpenAI, Groq
-    Row(action=Remedy.COMPACT, message=_phrases(r"request\ too\ large\b.*\blimit:?\ [\d,]+,\ requested:?\ [\d,]+")),
+    Row(Remedy.COMPACT, message=r"request\ too\ large\b.*\blimit:?\ [\d,]+,\ requested:?\ [\d,]+"),
     # the account: OpenAI, ChatGPT, Anthropic, Moonshot, DashScope, Bedrock; then by status, and by words, of Anthropic,
     # DeepSeek, Gemini (a day's requests, prepaid credits, a month's cap), Ollama's cloud, OpenRouter, xAI
     Row(
-        action=StopKind.QUOTA,
-        code={
-            *("insufficient_quota", "usage_not_included", "billing_error", "exceeded_current_quota_error"),
-            *("Arrearage", "ServiceQuotaExceededException"),
-        },
+        StopKind.QUOTA,
+        "insufficient_quota usage_not_included billing_error exceeded_current_quota_error Arrearage "
+        "ServiceQuotaExceededException",
     ),
-    Row(action=StopKind.QUOTA, status={402}),
-    Row(action=StopKind.QUOTA, anywhere=_USED_UP),
-    Row(  # Gemini and xAI: status 400; MiniMax: 200
-        action=StopKind.AUTH,
-        anywhere=_phrases(r"API\ key\ not\ valid | API_KEY_INVALID | incorrect\ API\ key | login\ fail"),
-    ),
-    Row(action=StopKind.AUTH, status={None}, code={"authentication_error", "permission_error"}),
-    # what the request is
+    Row(StopKind.QUOTA, status={402}),
+    Row(StopKind.QUOTA, anywhere=_USED_UP),
+    # Gemini and xAI: status 400; MiniMax: 200
+    Row(StopKind.AUTH, anywhere=r"API\ key\ not\ valid | API_KEY_INVALID | incorrect\ API\ key | login\ fail"),
+    Row(StopKind.AUTH, "authentication_error permission_error", status={None}),
+    # what the request is: OpenAI; DashScope; Z.ai (1301); MiniMax, of prompts and of answers
     Row(
-        action=StopKind.CONTENT,
-        code={
-            *("content_filter", "content_policy_violation", "image_content_policy_violation", "bio_policy"),
-            "misalignment_policy_violation",
-            *("data_inspection_failed", "DataInspectionFailed"),  # DashScope
-            *("1301", "1026", "1027"),  # Z.ai; MiniMax, of prompts and of answers
-        },
+        StopKind.CONTENT,
+        "content_filter content_policy_violation image_content_policy_violation bio_policy "
+        "misalignment_policy_violation data_inspection_failed DataInspectionFailed 1301 1026 1027",
     ),
-    Row(action=StopKind.CONTENT, anywhere=_phrases(r"DataInspectionFailed | \bcyber_policy")),
-    Row(action=StopKind.CONTENT, status={403}, message=_phrases(r"input\ was\ flagged")),  # OpenRouter
-    Row(action=StopKind.NOT_FOUND, code={"model_not_found", "DeploymentNotFound"}),  # OpenAI; Azure
-    Row(action=StopKind.NOT_FOUND, status={None}, code={"not_found_error"}),  # Anthropic
-    Row(
-        action=StopKind.NOT_FOUND, status={404}, message=_phrases(r"no\ endpoints|no\ allowed\ providers")
-    ),  # OpenRouter
-    Row(action=StopKind.BAD_REQUEST, code={"invalid_prompt"}),
-    Row(action=StopKind.BAD_REQUEST, message=_phrases(r"rendering\ prompt\ with\ jinja")),  # LM Studio
+    Row(StopKind.CONTENT, anywhere=r"DataInspectionFailed | \bcyber_policy"),
+    Row(StopKind.CONTENT, status={403}, message=r"input\ was\ flagged"),  # OpenRouter
+    Row(StopKind.NOT_FOUND, "model_not_found DeploymentNotFound"),  # OpenAI; Azure
+    Row(StopKind.NOT_FOUND, "not_found_error", status={None}),  # Anthropic
+    Row(StopKind.NOT_FOUND, status={404}, message=r"no\ endpoints|no\ allowed\ providers"),  # OpenRouter
+    Row(StopKind.BAD_REQUEST, "invalid_prompt"),
+    Row(StopKind.BAD_REQUEST, message=r"rendering\ prompt\ with\ jinja"),  # LM Studio
     Row(  # OpenAI: openai.types.responses.ResponseError
-        action=StopKind.BAD_REQUEST,
+        StopKind.BAD_REQUEST,
+        "data_residency_mismatch empty_image_file image_file_not_found image_file_too_large image_parse_error "
+        "image_too_large image_too_small invalid_base64_image invalid_image invalid_image_format invalid_image_mode "
+        "invalid_image_url unsupported_image_media_type",
         status={None},
-        code={
-            *("data_residency_mismatch", "empty_image_file", "image_file_not_found", "image_file_too_large"),
-            *("image_parse_error", "image_too_large", "image_too_small", "invalid_base64_image", "invalid_image"),
-            *("invalid_image_format", "invalid_image_mode", "invalid_image_url", "unsupported_image_media_type"),
-        },
     ),
     # throttling, whose words speak of tokens too
-    Row(action=Remedy.WAIT, message=re.compile("Overloaded"), text="Provider is overloaded"),
-    Row(action=Remedy.WAIT, status={429, 503, 529}),
-    Row(action=Remedy.WAIT, code={"rate_limit_exceeded", "rate_limit_error", "ThrottlingException"}),
-    Row(action=Remedy.FEW, status=_CLIENT, message=_THROTTLED),
-    Row(action=Remedy.WAIT, message=_THROTTLED),
+    Row(Remedy.WAIT, message="(?-i:Overloaded)", text="Provider is overloaded"),
+    Row(Remedy.WAIT, status={429, 503, 529}),
+    Row(Remedy.WAIT, "rate_limit_exceeded rate_limit_error ThrottlingException"),
+    Row(Remedy.FEW, status=_CLIENT, message=_THROTTLED),
+    Row(Remedy.WAIT, message=_THROTTLED),
     # too long; but no shorter conversation helps against an output limit that the model does not have: Cohere
-    Row(action=StopKind.BAD_REQUEST, message=_phrases(r"max[_\ ]tokens\ must\ be\ less\ than")),
-    Row(action=Remedy.COMPACT, status={413}),
-    Row(action=Remedy.COMPACT, message=_TOO_LONG),
-    # what may pass, and what never does although its words speak of it
-    Row(action=StopKind.BAD_REQUEST, status=_REDIRECT),
-    Row(  # OpenRouter, of the company behind it
-        action=StopKind.BAD_REQUEST,
-        status={400},
-        message=_phrases(r"provider\ returned\ error"),
-        anywhere=_phrases(r"invalid | schema | unsupported | not\ supported"),
-    ),
-    Row(action=StopKind.BAD_REQUEST, status={None}, code={"invalid_request_error"}),
-    Row(action=Remedy.FEW, code={"tool_use_failed"}),  # Groq: a malformed call
-    Row(action=Remedy.FEW, message=_phrases(r"invalid\ sequence\ as\ part\ of\ ToolUse")),  # Nova: the same
-    Row(action=Remedy.FEW, status={404}, provider="openai"),
-    Row(action=Remedy.WAIT, status={408, 409, 424, 425}),  # 424: a model of Bedrock's failed
-    Row(action=Remedy.WAIT, status=_SERVER),
-    Row(action=Remedy.FEW, status=_CLIENT, anywhere=_MAY_PASS),
-    Row(action=Remedy.WAIT, anywhere=_MAY_PASS),
-    Row(  # within a stream: OpenAI and gateways, Anthropic, Bedrock
-        action=Remedy.WAIT,
-        status={None},
-        code={
-            *("server_error", "internal_error", "internal_server_error", "slow_down", "flex_unavailable"),
-            *("service_unavailable", "service_unavailable_error", "timeout", "request_timeout"),
-            *("vector_store_timeout", "failed_to_download_image", "api_error", "timeout_error"),
-            *("InternalServerException", "ServiceUnavailableException", "ModelNotReadyException"),
-            *("ModelStreamErrorException", "ModelTimeoutException"),
-        },
-    ),
-    Row(action=Remedy.FEW, status={None}, passing=True, reported=True),  # by a code or in words that are not known here
-    Row(action=Remedy.WAIT, passing=True),
-    Row(action=Remedy.WAIT, status={None}, message=re.compile(r"^\s*\{.*too_many_requests"), text="Too Many Requests"),
+    Row(StopKind.BAD_REQUEST, message=r"max[_\ ]tokens\ must\ be\ less\ than"),
+    Row(Remedy.COMPACT, status={413}),
+    Row(Remedy.COMPACT, message=_TOO_LONG),
+    # what may pass, and what never does although its words speak of it; first OpenRouter, of the company behind it
+    Row(StopKind.BAD_REQUEST, status=_REDIRECT),
     Row(
-        action=Remedy.WAIT,
-        status={None},
-        message=re.compile(r"^\s*\{.*(exhausted|unavailable)"),
-        text="Provider is overloaded",
+        StopKind.BAD_REQUEST,
+        status={400},
+        message=r"provider\ returned\ error",
+        anywhere=r"invalid | schema | unsupported | not\ supported",
     ),
+    Row(StopKind.BAD_REQUEST, "invalid_request_error", status={None}),
+    Row(Remedy.FEW, "tool_use_failed"),  # Groq: a malformed call
+    Row(Remedy.FEW, message=r"invalid\ sequence\ as\ part\ of\ ToolUse"),  # Nova: the same
+    Row(Remedy.FEW, status={404}, provider="openai"),
+    Row(Remedy.WAIT, status={408, 409, 424, 425}),  # 424: a model of Bedrock's failed
+    Row(Remedy.WAIT, status=_SERVER),
+    Row(Remedy.FEW, status=_CLIENT, anywhere=_MAY_PASS),
+    Row(Remedy.WAIT, anywhere=_MAY_PASS),
+    Row(  # within a stream: OpenAI and gateways, Anthropic, Bedrock
+        Remedy.WAIT,
+        "server_error internal_error internal_server_error slow_down flex_unavailable service_unavailable "
+        "service_unavailable_error timeout request_timeout vector_store_timeout failed_to_download_image api_error "
+        "timeout_error InternalServerException ServiceUnavailableException ModelNotReadyException "
+        "ModelStreamErrorException ModelTimeoutException",
+        status={None},
+    ),
+    Row(Remedy.FEW, status={None}, passing=True, reported=True),  # by a code or in words that are not known here
+    Row(Remedy.WAIT, passing=True),
+    Row(Remedy.WAIT, status={None}, message=r"^\s*\{.*(?-i:too_many_requests)", text="Too Many Requests"),
+    Row(Remedy.WAIT, status={None}, message=r"^\s*\{.*(?-i:exhausted|unavailable)", text="Provider is overloaded"),
     # all else
-    Row(action=StopKind.AUTH, status={401, 403}),
-    Row(action=StopKind.NOT_FOUND, status={404}),
-    Row(action=StopKind.BAD_REQUEST),
+    Row(StopKind.AUTH, status={401, 403}),
+    Row(StopKind.NOT_FOUND, status={404}),
+    Row(StopKind.BAD_REQUEST),
 )
+# of an error within a stream; all others may pass
 STOPPING_CODES: Final = frozenset(
-    code for row in TABLE if isinstance(row.action, StopKind) for code in row.code or ()
-)  # of an error within a stream; all others may pass
+    code for row in TABLE if isinstance(row.action, StopKind) for code in row.codes.split()
+)

@@ -25,6 +25,7 @@ MAX_DELAY: Final = (2**31 - 1) / 1000  # seconds
 BROKEN_OFF: Final = "The answer broke off: the stream ended without a finish reason."
 _MAX_BACKOFF_ATTEMPT: Final = 8  # the delay grows no more from this attempt on
 _END_OF_STATUSES: Final = 600
+_PASSING: Final = frozenset({408, 409, 424, 425, 429})  # besides all server errors; 424: a model of Bedrock's failed
 _AMAZON_CODE: Final = "x-amzn-errortype"
 _OF_CODES: Final = {  # within a stream
     "context_length_exceeded": "Input exceeds context window of this model",
@@ -61,10 +62,13 @@ class Retry(Value):
     def pause_seconds(self, attempt: int, now: datetime, jitter: float, first: float = INITIAL_DELAY) -> float:
         """Seconds until the next attempt; `attempt` counts failures from 1, `jitter` is between 0 and 1.
 
-        `first`: the shortest pause if the provider names none.
+        `first`: the shortest pause if the provider names none. Its hint, in headers or text, wins, without jitter.
         """
-        text = self.text or self.reason
-        return retry_delay(min(attempt, _MAX_BACKOFF_ATTEMPT), self.headers, now, jitter, first, text)
+        hinted = hinted_seconds(self.headers or {}, self.text or self.reason, now)
+        if hinted is not None and (hinted > 0 or attempt == 1):  # "at once" each time would ask without a pause
+            return min(hinted, MAX_DELAY)
+        guessed = first * BACKOFF_FACTOR ** (min(attempt, _MAX_BACKOFF_ATTEMPT) - 1) * (1 + JITTER * jitter)
+        return min(guessed, MAX_DELAY_WITHOUT_HEADERS if self.headers is None else MAX_DELAY)
 
 
 class Stop(Value):
@@ -85,8 +89,7 @@ FailureAction: TypeAlias = Retry | Stop | Overflow
 
 def classify(failure: ProviderFailure) -> FailureAction:
     """The decision of the first row of the table that fits."""
-    seen = failure.provider, failure.status, failure.code, failure.message, failure.body or ""
-    row = next(row for row in TABLE if row.fits(*seen, passing=bool(failure.retryable)))
+    row = next(row for row in TABLE if row.fits(failure))
     match row.action:
         case StopKind() as kind:
             return Stop(kind=kind, message=failure.message)
@@ -113,32 +116,27 @@ def refuses_thoughts(failure: ProviderFailure) -> bool:
     return refused and bool(_OF_THOUGHTS.search(f"{failure.message} {failure.body}"))
 
 
-def retry_delay(
-    attempt: int,
-    headers: Mapping[str, str] | None,
-    now: datetime,
-    jitter: float,
-    first: float = INITIAL_DELAY,
-    text: str = "",
-) -> float:
-    """Seconds to wait after the n-th failure; the server's hint, in its headers or its `text`, wins, without jitter."""
-    hinted = hinted_seconds(headers or {}, text, now)
-    if hinted is not None and (hinted > 0 or attempt == 1):  # "at once" each time would ask without a pause for a day
-        return min(hinted, MAX_DELAY)
-    guessed = first * BACKOFF_FACTOR ** (attempt - 1) * (1 + JITTER * jitter)
-    return min(guessed, MAX_DELAY_WITHOUT_HEADERS if headers is None else MAX_DELAY)
+def is_transient_status(status: int) -> bool:
+    return status in _PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR
 
 
 def from_response(
-    provider: str, status: int, message: str, body: str | None, headers: Mapping[str, str] | None, retryable: bool
+    provider: str,
+    status: int,
+    body: str | None,
+    headers: Mapping[str, str] | None,
+    *,
+    message: str = "",
+    retryable: bool | None = None,
 ) -> ProviderFailure:
-    """`retryable`: what the transport makes of the response's status."""
+    """`message`: instead of the body's own. `retryable`: what the transport makes of it, if not by the status."""
     error_object = _error_object(body or "")
     original = original_status(error_object)
-    passing = retryable or (status == HTTPStatus.NOT_FOUND and provider.startswith("openai"))
+    passing = is_transient_status(status) if retryable is None else retryable
+    passing = passing or (status == HTTPStatus.NOT_FOUND and provider.startswith("openai"))
     return ProviderFailure(
         provider=provider,
-        message=_readable_message(message, status, body),
+        message=_response_message(message, status, body or ""),
         status=original or status,
         code=_code(error_object) or _amazon_code(headers or {}),
         body=body,
@@ -147,35 +145,23 @@ def from_response(
     )
 
 
-def from_stream(provider: str, error: object) -> ProviderFailure | None:
-    """The failure in a stream's error event; None for other events."""
-    event = _error_event(error)
-    return None if event is None else _from_event(provider, event)
-
-
 def from_reported(provider: str, error: Any) -> ProviderFailure:
     """The failure of an error that an event within a stream reports, in any form."""
-    return _from_event(provider, {"type": "error", "error": error})
-
-
-def _from_event(provider: str, event: Mapping[str, Any]) -> ProviderFailure:
-    inner = event.get("error")
-    error_object = (_error_object(inner) or {"message": inner}) if isinstance(inner, str) else _unwrapped(inner)
+    error_object = (_error_object(error) or {"message": error}) if isinstance(error, str) else _unwrapped(error)
     code, status = _code(error_object), _status(error_object)
     message = _OF_CODES.get(code or "") or object_message(error_object)
-    quote = None if message or not inner else json.dumps(inner, ensure_ascii=False)
     return ProviderFailure(
         provider=provider,
         message=message or "Server error.",
         status=status,
         code=code,
-        body=json.dumps(event, separators=(",", ":"), ensure_ascii=False),
+        body=json.dumps({"type": "error", "error": error}, separators=(",", ":"), ensure_ascii=False),
         retryable=None if status else code not in STOPPING_CODES,
-        quote=quote,
+        quote=None if message or not error else json.dumps(error, ensure_ascii=False),
     )
 
 
-def status_phrase(status: int) -> str:
+def _status_phrase(status: int) -> str:
     try:
         return HTTPStatus(status).phrase
     except ValueError:
@@ -231,15 +217,16 @@ def _upstream_error(error_object: Mapping[str, Any]) -> str:
     return f" ({name}: {error_message(raw) or raw.strip()})"
 
 
-def _readable_message(message: str, status: int, body: str | None) -> str:
-    if not message:
-        return body or status_phrase(status)
-    if message != status_phrase(status) or not body:
-        return message
+def _response_message(given: str, status: int, body: str) -> str:
+    phrase, own = _status_phrase(status), error_message(body)
+    if given not in ("", phrase) or not body:
+        return given or phrase
+    if own and not given:
+        return own
     if _HTML_START.match(body):
-        return f"{message}: {_OF_GATEWAYS[status]}" if status in _OF_GATEWAYS else message
-    words = error_message(body) or body
-    return message if words == message else f"{message}: {words}"
+        return f"{phrase}: {_OF_GATEWAYS[status]}" if status in _OF_GATEWAYS else phrase
+    words = own or body
+    return phrase if words == phrase else f"{phrase}: {words}"
 
 
 def _code(error_object: Mapping[str, Any]) -> str | None:
@@ -277,16 +264,6 @@ def _unwrapped(content: Any) -> Mapping[str, Any]:
         return {}
     inner = reported_error(content)
     return inner if isinstance(inner, dict) else content
-
-
-def _error_event(error: object) -> Mapping[str, Any] | None:
-    event = _json(error) if isinstance(error, str) else error
-    if not isinstance(event, dict):
-        return None
-    if event.get("type") == "error":
-        return event
-    message = event.get("message")
-    return _error_event(message) if isinstance(message, str) else None
 
 
 def _json(text: str) -> Any:

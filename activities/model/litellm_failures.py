@@ -13,7 +13,7 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from activities.model.failure_table import UNSENT
-from activities.model.failures import BROKEN_OFF, error_message, from_response, from_stream, status_phrase
+from activities.model.failures import BROKEN_OFF, from_reported, from_response, is_transient_status
 from workflows.domain.provider_failure import ProviderFailure
 
 _TRANSPORTS: Final = ("httpx", "httpcore", "httpx2", "httpcore2", "aiohttp", "anyio", "ssl")
@@ -37,26 +37,27 @@ _FLAWS: Final = {  # classes of httpx, h11, aiohttp and pydantic → what is wro
     "UnicodeEncodeError": _CHARACTER,
     "PydanticSerializationError": _CHARACTER,
 }
-_PASSING: Final = frozenset({408, 409, 424, 425, 429})  # besides all server errors; 424: a model of Bedrock's failed
 
 
 def from_exception(provider: str, error: Exception) -> ProviderFailure:
-    chain = tuple(_exception_chain(error))
+    chain = tuple(exception_chain(error))
     if missing := _missing(chain):  # litellm may turn it into a response of status 500
         return _unsendable(provider, missing)
-    headers = _headers(chain)
-    if headers is not None:
-        return _response(provider, chain, headers)
-    return _stream_event(provider, chain) or _without_response(provider, chain)
+    if (headers := _headers(chain)) is not None:
+        return from_response(provider, _status(chain) or HTTPStatus.INTERNAL_SERVER_ERROR, _body(chain), headers)
+    for link in chain:
+        if isinstance(body := getattr(link, "body", None), Mapping):  # an event of the stream
+            return from_reported(provider, dict(body))
+    return _without_response(provider, chain)
 
 
 def fell_silent(error: Exception) -> bool:
     """Whether a read from the socket timed out."""
-    return any(type(link).__name__ in _SILENT for link in _exception_chain(error))
+    return any(type(link).__name__ in _SILENT for link in exception_chain(error))
 
 
 def from_unsendable(provider: str, error: Exception) -> ProviderFailure:
-    chain = tuple(_exception_chain(error))
+    chain = tuple(exception_chain(error))
     return _unsendable(
         provider, _request_flaw(chain) or f"its options cannot be used ({type(error).__name__}: {error})"
     )
@@ -79,7 +80,8 @@ def _missing(chain: tuple[BaseException, ...]) -> str | None:
     return f"the Python package of {names[0]!r}, which this provider needs, is not installed: {remedy}"
 
 
-def _exception_chain(error: BaseException) -> Iterator[BaseException]:
+def exception_chain(error: BaseException) -> Iterator[BaseException]:
+    """The error, what it wraps or was caused by, and so on."""
     seen: set[int] = set()
     link: BaseException | None = error
     while link is not None and id(link) not in seen:
@@ -98,21 +100,10 @@ def _headers(chain: tuple[BaseException, ...]) -> dict[str, str] | None:
     return None
 
 
-def _response(provider: str, chain: tuple[BaseException, ...], headers: dict[str, str]) -> ProviderFailure:
-    status = _status(chain) or HTTPStatus.INTERNAL_SERVER_ERROR
-    body = _body(chain)
-    message = error_message(body or "") or status_phrase(status)
-    return from_response(provider, status, message, body, headers, retryable=is_transient_status(status))
-
-
 def _status(chain: tuple[BaseException, ...]) -> int | None:
     """The innermost status: on the way out, litellm maps many to few."""
     statuses = (getattr(link, "status_code", None) for link in reversed(chain))
     return next((status for status in statuses if isinstance(status, int)), None)
-
-
-def is_transient_status(status: int) -> bool:
-    return status in _PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR
 
 
 def _body(chain: tuple[BaseException, ...]) -> str | None:
@@ -135,14 +126,6 @@ def _text(response: Any) -> str | None:
     return text if isinstance(text, str) else None
 
 
-def _stream_event(provider: str, chain: tuple[BaseException, ...]) -> ProviderFailure | None:
-    for link in chain:
-        body = getattr(link, "body", None)
-        if isinstance(body, Mapping):
-            return from_stream(provider, {"type": "error", "error": dict(body)})
-    return None
-
-
 def _without_response(provider: str, chain: tuple[BaseException, ...]) -> ProviderFailure:
     """A lost connection and garbage in the stream are transient, all else is not."""
     if flaw := _request_flaw(chain):
@@ -155,20 +138,16 @@ def _without_response(provider: str, chain: tuple[BaseException, ...]) -> Provid
     if isinstance(chain[-1], StopAsyncIteration):  # litellm notices itself that no finish reason has come
         return ProviderFailure(provider=provider, message=BROKEN_OFF, retryable=True)
     if any(isinstance(link, _GARBAGE) or type(link).__name__ == _IN_THE_STREAM for link in chain):
-        return _no_piece(provider, str(chain[-1]))
-    status = _status(chain)
-    refused = status if status is not None and status < HTTPStatus.INTERNAL_SERVER_ERROR else None
+        message = f"The provider sent something that is not part of an answer: {chain[-1]}"
+        return ProviderFailure(provider=provider, message=message, retryable=True)
+    status = _status(chain) or HTTPStatus.INTERNAL_SERVER_ERROR
+    refused = HTTPStatus.BAD_REQUEST if status >= HTTPStatus.INTERNAL_SERVER_ERROR else status
     return ProviderFailure(
         provider=provider,
         message=_litellm_message(provider, str(chain[0]) or type(chain[0]).__name__),
-        status=refused or HTTPStatus.BAD_REQUEST,
-        retryable=refused in _PASSING,
+        status=refused,
+        retryable=is_transient_status(refused),
     )
-
-
-def _no_piece(provider: str, sent: str) -> ProviderFailure:
-    message = f"The provider sent something that is not part of an answer: {sent}"
-    return ProviderFailure(provider=provider, message=message, retryable=True)
 
 
 def _is_transport(link: BaseException) -> bool:

@@ -10,8 +10,8 @@ from typing import Final
 from activities.model.addresses import without_login
 from activities.model.endpoint import Endpoint
 from activities.model.failure_table import NO_STREAM
-from activities.model.failures import error_message, from_response, reported_error, status_phrase
-from activities.model.litellm_failures import from_exception, from_unsendable, is_transient_status
+from activities.model.failures import error_message, from_response, reported_error
+from activities.model.litellm_failures import from_exception, from_unsendable
 from activities.model.wires.http_library import httpx
 from activities.model.wires.timeouts import StreamTimeouts
 from workflows.domain.errors import ModelError, UsageError
@@ -49,16 +49,11 @@ async def _raise_for_status(response: httpx.Response, endpoint: Endpoint, receiv
     status = response.status_code
     if status < HTTPStatus.MULTIPLE_CHOICES:
         return
-    text = await _read_text(received)
-    message = error_message(text) or status_phrase(status)
+    text, message = await _read_text(received), ""
     if response.has_redirect_location:
         host = response.url.join(response.headers["location"]).host
         message = f"The address redirects to {host!r}, and no redirect is followed: see baseURL in opencode.json."
-    raise ModelError(
-        from_response(
-            endpoint.provider, status, message, text, dict(response.headers), retryable=is_transient_status(status)
-        )
-    )
+    raise ModelError(from_response(endpoint.provider, status, text, dict(response.headers), message=message))
 
 
 async def open_stream(
@@ -100,9 +95,8 @@ async def _chain(begun: bytes, received: AsyncGenerator[bytes, None]) -> AsyncGe
 def _failure_of_page(response: httpx.Response, endpoint: Endpoint, text: str) -> ProviderFailure:
     provider, kind = endpoint.provider, _content_type(response)
     if kind == "application/json" and _is_error_body(text):
-        return from_response(
-            provider, response.status_code, error_message(text) or "", text, dict(response.headers), retryable=False
-        )
+        message = error_message(text) or text
+        return from_response(provider, response.status_code, text, dict(response.headers), message=message)
     address = without_login(endpoint.base_url or "")
     message = (
         f"The provider answered with a page ({kind}) instead of a stream: check baseURL, {address!r}, and that the "

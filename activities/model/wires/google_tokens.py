@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from activities.model.endpoint import Endpoint, GoogleSignIn, Route
-from activities.model.litellm_failures import from_exception, is_transient_status
+from activities.model.failures import is_transient_status
+from activities.model.litellm_failures import from_exception
 from activities.model.optional_packages import import_extra
 from activities.model.wires.http_client import open_client
 from activities.model.wires.http_library import httpx

@@ -7,8 +7,7 @@ import pytest
 from openai.types.responses import ResponseError
 
 from activities.model.failure_table import TABLE, Action, Remedy, Row, StopKind
-from activities.model.failures import Overflow, Retry, Stop, classify, error_message, from_response
-from activities.model.failures import from_stream as in_stream
+from activities.model.failures import Overflow, Retry, Stop, classify, error_message, from_reported, from_response
 from workflows.domain.provider_failure import ProviderFailure
 
 _BUSY = "Rate limit reached for gpt-5 in organization org-1 on tokens per min (TPM): Limit 30000, Used 29000, "
@@ -161,12 +160,12 @@ OTHERS: list[tuple[ProviderFailure, Action]] = [
 
 def answered(provider: str, status: int, body: Any) -> ProviderFailure:
     text = body if isinstance(body, str) else json.dumps(body)
-    return from_response(provider, status, error_message(text) or text, text, {}, retryable=False)
+    return from_response(provider, status, text, {}, message=error_message(text) or text)
 
 
 FAILURES: list[tuple[ProviderFailure, Action]] = [
     *((answered(provider, status, body), action) for provider, status, body, action in RESPONSES),
-    *((failure, action) for provider, event, action in EVENTS if (failure := in_stream(provider, event))),
+    *((from_reported(provider, event["error"]), action) for provider, event, action in EVENTS),
     *OTHERS,
 ]
 
@@ -184,9 +183,7 @@ def test_what_follows_from_a_failure(failure: ProviderFailure, action: Action) -
 
 @pytest.mark.parametrize("code", get_args(ResponseError.model_fields["code"].annotation))
 def test_a_code_of_openai_is_asked_again_only_if_it_may_pass(code: str) -> None:
-    failure = in_stream("openai", {"type": "error", "error": {"code": code, "message": "No."}})
-    assert failure is not None
-    action = classify(failure)
+    action = classify(from_reported("openai", {"code": code, "message": "No."}))
     assert isinstance(action, Retry) == (code in PASSING_CODES)
     assert not isinstance(action, Retry) or not action.few
 
@@ -203,10 +200,9 @@ def test_the_service_behind_a_gateway_is_named() -> None:
 
 def test_amazon_names_the_failure_in_a_header() -> None:
     named = {"X-Amzn-ErrorType": "ServiceQuotaExceededException:http://internal.amazon.com/coral/"}
-    failure = from_response("bedrock", 400, "Your request exceeds the quota", "{}", named, retryable=False)
+    failure = from_response("bedrock", 400, "{}", named, message="Your request exceeds the quota")
     assert classify(failure) == Stop(kind=StopKind.QUOTA, message="Your request exceeds the quota")
 
 
 def first(failure: ProviderFailure) -> Row:
-    seen = failure.provider, failure.status, failure.code, failure.message, failure.body or ""
-    return next(row for row in TABLE if row.fits(*seen, passing=bool(failure.retryable)))
+    return next(row for row in TABLE if row.fits(failure))

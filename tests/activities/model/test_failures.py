@@ -18,34 +18,41 @@ from activities.model.failures import (
     StopKind,
     classify,
     error_message,
+    from_reported,
     from_response,
-    from_stream,
     refuses_thoughts,
-    retry_delay,
 )
 from activities.model.request_json import parse_arguments
+from activities.model.wires.chat import ChatReader
 from tests.cases import Case, load
 from workflows.domain.provider_failure import ProviderFailure
 
 NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
 SOON = "2026-01-01T12:00:09Z"
 EPOCH = f"{NOW.timestamp() + 40:.0f}"
+HOLDFAST = {
+    "an event that has a message in place of an answer's members is an error, in its own words": "Too many requests",
+    "an event with the member `error` is an error, whatever its type": "x",
+    "a message is shown as it is written, JSON or not": '{"type":"error","error":{"code":"insufficient_quota"}}',
+}
 
 
 @pytest.mark.parametrize("case", load("provider_errors", op="stream_error"))
 def test_an_error_event_of_a_stream_is_read_as_in_the_case(case: Case) -> None:
-    failure = from_stream("test", case.input["error"])
+    error = ChatReader("test").read((case.input["error"],))[1]
 
-    told = failure and {**shown(failure), "responseBody": failure.body}
-    assert told == {"isRetryable": None, **case.expected} if case.expected else told is None
+    assert error is not None
+    if case.holdfast is None:
+        assert {**shown(error.failure), "responseBody": error.failure.body} == {"isRetryable": None, **case.expected}
+    else:
+        assert error.failure.message == HOLDFAST[case.holdfast]
 
 
 @pytest.mark.parametrize("case", load("provider_errors", op="api_error"))
 def test_an_http_error_is_read_as_in_the_case(case: Case) -> None:
     error = case.input["error"]
-    failure = from_response(
-        case.input["provider"], error["statusCode"], error["message"], error["responseBody"], {}, error["isRetryable"]
-    )
+    provider, status, body = case.input["provider"], error["statusCode"], error["responseBody"]
+    failure = from_response(provider, status, body, {}, message=error["message"], retryable=error["isRetryable"])
 
     assert shown(failure) == {"isRetryable": None, **ours(case.expected)}
 
@@ -92,7 +99,8 @@ def test_asking_again_is_decided_as_in_the_case(case: Case) -> None:
 
 @pytest.mark.parametrize("case", load("retry", op="delay_ms"))
 def test_the_delay_is_that_of_the_case(case: Case) -> None:
-    seconds = retry_delay(case.input["attempt"], case.input["headers"], NOW, case.input["jitter_random"])
+    retry = Retry(reason="x", headers=case.input["headers"])
+    seconds = retry.pause_seconds(case.input["attempt"], NOW, case.input["jitter_random"])
 
     assert round(seconds * 1000) == case.expected
 
@@ -127,17 +135,17 @@ def test_a_date_as_hint_counts_only_while_it_lies_ahead() -> None:
     ahead = (NOW + timedelta(seconds=90)).strftime("%a, %d %b %Y %H:%M:%S GMT")
     past = (NOW - timedelta(seconds=90)).strftime("%a, %d %b %Y %H:%M:%S GMT")
 
-    assert retry_delay(1, {"Retry-After": ahead}, NOW, 0) == 90
-    assert retry_delay(1, {"Retry-After": past}, NOW, 0) == 2
+    assert first_pause({"Retry-After": ahead}) == 90
+    assert first_pause({"Retry-After": past}) == 2
 
 
 @pytest.mark.parametrize("hint", ["-1", "nan", "inf", "", "soon"])
 def test_a_hint_that_is_no_time_is_ignored(hint: str) -> None:
-    assert retry_delay(1, {"retry-after": hint, "retry-after-ms": hint}, NOW, 0) == 2
+    assert first_pause({"retry-after": hint, "retry-after-ms": hint}) == 2
 
 
 def test_no_hint_waits_longer_than_a_timer_can() -> None:
-    assert retry_delay(1, {"retry-after": "1e12"}, NOW, 0) == MAX_DELAY
+    assert first_pause({"retry-after": "1e12"}) == MAX_DELAY
 
 
 @pytest.mark.parametrize(
@@ -154,14 +162,14 @@ def test_no_hint_waits_longer_than_a_timer_can() -> None:
     ],
 )
 def test_what_asking_again_cannot_mend_stops_the_turn(status: int, body: str | None, kind: StopKind) -> None:
-    failure = from_response("test", status, "no", body, {}, retryable=status == 429)
+    failure = from_response("test", status, body, {}, message="no")
 
     assert classify(failure) == Stop(kind=kind, message="no")
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 504, 524, 529])
 def test_every_server_error_is_asked_again_with_its_headers(status: int) -> None:
-    failure = from_response("test", status, "hm", None, {"retry-after": "7"}, retryable=False)
+    failure = from_response("test", status, None, {"retry-after": "7"}, message="hm")
 
     assert classify(failure) == Retry(reason="hm", status=status, headers={"retry-after": "7"})
 
@@ -243,11 +251,11 @@ def test_a_failure_without_a_status_has_a_plain_reason(text: str, reason: str) -
 
 
 def test_a_404_of_openai_is_asked_again() -> None:
-    assert from_response("openai", 404, "boom", None, {}, retryable=False).retryable
+    assert from_response("openai", 404, None, {}).retryable
 
 
 def test_a_page_of_a_gateway_is_not_shown_as_it_stands() -> None:
-    failure = from_response("test", 403, "Forbidden", "<html><body>secret portal</body></html>", {}, retryable=False)
+    failure = from_response("test", 403, "<html><body>secret portal</body></html>", {})
 
     assert "gateway or proxy" in failure.message
     assert "portal" not in failure.message
@@ -261,12 +269,16 @@ def test_the_words_of_the_providers_behind_vercels_gateway_are_shown_and_count()
     message = error_message(body)
 
     assert message == f"Bad Request (anthropic: {long}; bedrock: Bad Request)"
-    assert isinstance(classify(from_response("vercel", 400, message, body, {}, retryable=False)), Overflow)
+    assert isinstance(classify(from_response("vercel", 400, body, {})), Overflow)
 
 
 def retry_reason(failure: ProviderFailure) -> str | None:
     action = classify(failure)
     return action.reason if isinstance(action, Retry) else None
+
+
+def first_pause(headers: dict[str, str], text: str = "") -> float:
+    return Retry(reason="x", headers=headers or None, text=text).pause_seconds(1, NOW, 0)
 
 
 def shown(failure: ProviderFailure) -> dict[str, Any]:
@@ -293,10 +305,10 @@ def test_the_error_of_the_provider_behind_openrouter_is_shown(raw: object, said:
     metadata = {"raw": raw, "provider_name": "Google"}
     error = {"message": "Provider returned error", "code": 400, "metadata": metadata}
 
-    failure = from_stream("openrouter", {"type": "error", "error": error})
+    failure = from_reported("openrouter", error)
 
     assert error_message(json.dumps({"error": error})) == said
-    assert failure is not None and failure.message == said
+    assert failure.message == said
 
 
 @pytest.mark.parametrize(
@@ -351,10 +363,10 @@ def test_the_error_of_the_provider_behind_openrouter_is_shown(raw: object, said:
     ],
 )
 def test_a_hint_is_found_wherever_a_provider_writes_it(headers: dict[str, str], text: str, seconds: float) -> None:
-    assert retry_delay(1, headers, NOW, 0, text=text) == seconds
+    assert first_pause(headers, text) == seconds
 
 
 def test_json_that_is_nested_too_deeply_is_read_as_none() -> None:
-    failure = from_response("own", 503, "", "[" * 16_000, {}, retryable=True)
+    failure = from_response("own", 503, "[" * 16_000, {})
     assert isinstance(classify(failure), Retry)
     assert parse_arguments("[" * 16_000) == {"arguments": "[" * 16_000}

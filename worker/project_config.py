@@ -12,7 +12,6 @@ from activities.model.providers import check_model
 from activities.project.checked_config import CheckedConfig
 from activities.project.config_loader import PRIMARY_ROLE
 from activities.project.config_loader import Role as Role
-from activities.project.config_origins import ConfigOrigins
 from activities.project.config_variables import CONTENT_VARIABLE, PERMISSION_VARIABLE, read_sources
 from activities.project.project_loader import ProjectLoader
 from worker.settings import Settings
@@ -26,7 +25,6 @@ from workflows.domain.skills import usable_skills
 
 if TYPE_CHECKING:
     from activities.project.command_loader import FoundCommands
-    from activities.project.config_values import MergedConfig
     from activities.store.database import Database
 
 
@@ -76,15 +74,11 @@ async def _find_accepted(
         return await trust_records.find_accepted(opened, settings.host, worktree, digest)
 
 
-async def load_config_origins(settings: Settings, directory: Path) -> ConfigOrigins:
-    """Which files this shell's configuration of a directory is written in. Raises UsageError for an invalid one."""
-    return await _loader_of_worker(settings).origins(str(directory), sources_of(settings))
-
-
-async def load_merged_config(settings: Settings, directory: Path) -> "MergedConfig":
-    """This shell's configuration of a directory, value by value. Raises UsageError for an invalid one."""
+async def load_checked_config(settings: Settings, directory: Path) -> CheckedConfig:
+    """This shell's configuration of a directory, with what a person has accepted. Raises UsageError for an invalid
+    one."""
     find_accepted = partial(_find_accepted, settings)
-    return await _loader_of_worker(settings).merged(str(directory), sources_of(settings), find_accepted)
+    return await _loader_of_worker(settings).check_trust(str(directory), sources_of(settings), find_accepted)
 
 
 async def load_commands(

@@ -4,14 +4,13 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from activities.files.workspace import Workspace
 from activities.own_thread import read_in_time
 from activities.project.checked_config import CheckedConfig, check_trust
 from activities.project.claude_agents import with_claude_agents
 from activities.project.config_files import read_layers
-from activities.project.config_origins import ConfigOrigins
 from activities.project.config_rules import configured_rules, rules_of
 from activities.project.config_warnings import file_warnings, shortened_warnings
 from activities.project.instructions import project_names
@@ -36,9 +35,6 @@ from workflows.domain.errors import UnknownAgent
 from workflows.domain.permissions import rules
 from workflows.domain.permissions.permission_keys import PLAN_ENTER, WEBFETCH
 from workflows.domain.permissions.rules import Action, Rule, Ruleset, evaluate
-
-if TYPE_CHECKING:
-    from activities.project.config_values import MergedConfig
 
 
 @dataclass(frozen=True)
@@ -89,9 +85,19 @@ async def load_turn_config(
 ) -> LoadedConfig:
     """`managed`: the administrator's configuration folder. `find_accepted`: what a person has accepted of the project's
     files; without, nothing is. Raises ConfigError, UnknownAgent."""
-    checked = await read_checked(workspace, sources, managed)
-    accepted = await _accepted(checked, find_accepted)
+    checked, accepted = await read_counting(workspace, sources, managed, find_accepted)
     return await read_configuration(workspace, lambda: _load_turn_config(checked, role, accepted))
+
+
+async def read_counting(
+    workspace: Workspace, sources: ConfigSources, managed: Path, find_accepted: FindAccepted | None
+) -> tuple[CheckedConfig, AcceptedTrust | None]:
+    """With trust, if a person has accepted the project's files. Raises ConfigError."""
+    checked = await read_checked(workspace, sources, managed)
+    if find_accepted is None or not checked.may_be_accepted:
+        return checked, None
+    accepted = await find_accepted(str(workspace.root), checked.content.digest)
+    return (checked if accepted is None else await read_configuration(workspace, checked.with_trust)), accepted
 
 
 async def read_checked(workspace: Workspace, sources: ConfigSources, managed: Path) -> CheckedConfig:
@@ -110,38 +116,7 @@ async def read_configuration(workspace: Workspace, read: Callable[[], T]) -> T:
     return await read_in_time(f"The configuration of {str(workspace.directory)!r}", read)
 
 
-async def _accepted(checked: CheckedConfig, find_accepted: FindAccepted | None) -> AcceptedTrust | None:
-    if find_accepted is None or not checked.may_be_accepted:
-        return None
-    return await find_accepted(str(checked.workspace.root), checked.content.digest)
-
-
-async def load_origins(workspace: Workspace, sources: ConfigSources, managed: Path) -> ConfigOrigins:
-    """Raises ConfigError."""
-    layers = await read_configuration(workspace, lambda: _read_layers(workspace, sources, managed))
-    files = tuple((layer.file, Config.model_validate(layer.tree)) for layer in layers)
-    return ConfigOrigins(files, str(workspace.home))
-
-
-async def load_merged(
-    workspace: Workspace, sources: ConfigSources, managed: Path, find_accepted: FindAccepted | None = None
-) -> "MergedConfig":
-    """Raises ConfigError."""
-    checked = await read_checked(workspace, sources, managed)
-    accepted = await _accepted(checked, find_accepted)
-    return await read_configuration(workspace, lambda: _load_merged(checked, accepted))
-
-
-def _load_merged(checked: CheckedConfig, accepted: AcceptedTrust | None) -> "MergedConfig":
-    from activities.project.config_values import MergedConfig  # for one command
-
-    checked = checked if accepted is None else checked.with_trust()
-    held = tuple(item.untrusted for item in checked.held_items)
-    return MergedConfig(checked.settings, tuple(zip(checked.files, checked.layers, strict=True)), held)
-
-
 def _load_turn_config(checked: CheckedConfig, role: Role, accepted: AcceptedTrust | None) -> LoadedConfig:
-    checked = checked if accepted is None else checked.with_trust()
     workspace, settings = checked.workspace, checked.settings
     refused = tuple(layer.refused for layer in checked.files if layer.refused is not None)
     managed = Config.model_validate(merge_files(layer.tree for layer in checked.files if layer.managed))

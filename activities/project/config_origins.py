@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from activities.project.checked_config import CheckedConfig
 from workflows.domain.config.config import Config
 from workflows.domain.permissions import rules
 from workflows.domain.permissions.rules import Rule, Ruleset
@@ -13,6 +14,11 @@ class ConfigOrigins:
 
     files: tuple[tuple[str, Config], ...]
     home: str
+
+    @classmethod
+    def of(cls, checked: CheckedConfig) -> "ConfigOrigins":
+        files = tuple((layer.file, Config.model_validate(layer.tree)) for layer in checked.files)
+        return cls(files, str(checked.workspace.home))
 
     def files_of(self, agent: str) -> tuple[str, ...]:
         """The files that set something of an agent."""

@@ -7,12 +7,12 @@ from typing import Final
 from pydantic import JsonValue
 
 from activities.project import config_secrets
+from activities.project.checked_config import CheckedConfig
 from activities.redact import Redactor
 from workflows.domain.config import references
 from workflows.domain.config.config import Config
 from workflows.domain.config.fields import FieldPath, JsonObject, is_within, value_at, with_value_at
-from workflows.domain.config.merge import JOINED_LISTS, ConfigLayer
-from workflows.domain.config.trust_items import UntrustedField
+from workflows.domain.config.merge import JOINED_LISTS
 
 MASK: Final = "[redacted]"
 
@@ -26,33 +26,26 @@ class PlacedValue:
     file: str | None
 
 
-@dataclass(frozen=True)
-class MergedConfig:
-    """What is in effect. `layers`: as written, and with the texts of prompts. `held`: what has no effect of them."""
+def list_values(checked: CheckedConfig, redactor: Redactor) -> Iterator[PlacedValue]:
+    """Each value in effect that a file sets, in the order of the merged configuration; without secrets."""
+    for path, value in iter_values(as_written(checked.settings, defaults=True)):
+        file, shown = _origin(checked, path, value)
+        yield PlacedValue(path, mask_secrets(shown, path, redactor), file)
 
-    config: Config
-    layers: tuple[tuple[ConfigLayer, ConfigLayer], ...]
-    held: tuple[UntrustedField, ...]
 
-    def list_values(self, redactor: Redactor) -> Iterator[PlacedValue]:
-        """Each that a file sets, in the order of the merged configuration; without secrets."""
-        for path, value in iter_values(as_written(self.config, defaults=True)):
-            file, shown = self._origin(path, value)
-            yield PlacedValue(path, mask_secrets(shown, path, redactor), file)
-
-    def _origin(self, path: FieldPath, value: JsonValue) -> tuple[str | None, JsonValue]:
-        """The strongest file that says so, and the value as it is written there."""
-        held = {(each.file, each.field) for each in self.held}
-        for written, layer in reversed(self.layers):
-            if any((layer.file, ".".join(path[:end])) in held for end in range(1, len(path) + 1)):
-                continue
-            items = _items(value_at(layer.tree, path[:-1])) if is_within(path[:-1], JOINED_LISTS) else []
-            if value in items:
-                return written.file, value
-            for there in (path, path[:-1]) if path[-1] == "*" else (path,):  # a rule for everything, in short
-                if value_at(layer.tree, there) == value and _is_set(layer.tree, there):
-                    return written.file, value_at(written.tree, there)
-        return None, value
+def _origin(checked: CheckedConfig, path: FieldPath, value: JsonValue) -> tuple[str | None, JsonValue]:
+    """The strongest file that says so, and the value as it is written there."""
+    held = {(each.file, each.path) for each in checked.held_items}
+    for written, layer in reversed([*zip(checked.files, checked.layers, strict=True)]):
+        if any((layer.file, path[:end]) in held for end in range(1, len(path) + 1)):
+            continue
+        items = _items(value_at(layer.tree, path[:-1])) if is_within(path[:-1], JOINED_LISTS) else []
+        if value in items:
+            return written.file, value
+        for there in (path, path[:-1]) if path[-1] == "*" else (path,):  # a rule for everything, in short
+            if value_at(layer.tree, there) == value and _is_set(layer.tree, there):
+                return written.file, value_at(written.tree, there)
+    return None, value
 
 
 def to_tree(values: Sequence[PlacedValue]) -> JsonObject:

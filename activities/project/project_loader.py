@@ -11,7 +11,6 @@ from activities.own_thread import read_in_time
 from activities.project import config_loader, worktree
 from activities.project.checked_config import CheckedConfig
 from activities.project.config_loader import PRIMARY_ROLE, FindAccepted, LoadedConfig, Role
-from activities.project.config_origins import ConfigOrigins
 from activities.project.config_references import resolve
 from activities.project.config_rules import rules_of
 from activities.project.organisations import parse_organisation
@@ -25,7 +24,6 @@ from workflows.domain.skills import Skill
 
 if TYPE_CHECKING:
     from activities.project.command_loader import FoundCommands
-    from activities.project.config_values import MergedConfig
 
 
 @dataclass(frozen=True)
@@ -96,20 +94,12 @@ class ProjectLoader:
         may_fetch = partial(config_loader.may_fetch, loaded.turn_config.rules)
         return await RemoteRefresh(self.data, self.environ, may_fetch, parse_organisation).renew(loaded.wanted)
 
-    async def check_trust(self, directory: str, sources: ConfigSources) -> CheckedConfig:
-        """What of the directory's files needs a person's trust. Raises ConfigError."""
+    async def check_trust(
+        self, directory: str, sources: ConfigSources, find_accepted: FindAccepted | None = None
+    ) -> CheckedConfig:
+        """What of the directory's files counts, and needs a person's trust. Raises ConfigError."""
         workspace = await self._find_workspace(directory, sources.home)
-        return await config_loader.read_checked(workspace, sources, self.managed)
-
-    async def origins(self, directory: str, sources: ConfigSources) -> ConfigOrigins:
-        """Raises ConfigError."""
-        workspace = await self._find_workspace(directory, sources.home)
-        return await config_loader.load_origins(workspace, sources, self.managed)
-
-    async def merged(self, directory: str, sources: ConfigSources, find_accepted: FindAccepted) -> "MergedConfig":
-        """Raises ConfigError."""
-        workspace = await self._find_workspace(directory, sources.home)
-        return await config_loader.load_merged(workspace, sources, self.managed, find_accepted)
+        return (await config_loader.read_counting(workspace, sources, self.managed, find_accepted))[0]
 
     async def commands(self, directory: str, sources: ConfigSources, skills: Sequence[Skill] = ()) -> "FoundCommands":
         """The slash commands; `skills`: those that may be used. Raises ConfigError."""

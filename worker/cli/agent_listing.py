@@ -8,7 +8,7 @@ from activities.model.context_split import estimate_text
 from activities.model.system_prompt import SystemLayer, agent_prompt, system_layers
 from activities.project.config_origins import ConfigOrigins
 from worker.cli.command_support import current_directory
-from worker.project_config import Role, load_config_origins, load_project_config
+from worker.project_config import Role, check_project_trust, load_project_config
 from worker.settings import Settings
 from workflows.domain.agents.agent import Agent
 from workflows.domain.agents.built_in import BUILT_IN, HIDDEN, SUMMARY, TITLE, agent_named
@@ -58,7 +58,7 @@ class AgentDetails:
 async def list_agents(settings: Settings) -> AgentListing:
     """Raises UsageError."""
     turn_config, problem = await load_any_config(settings)
-    origins = await load_config_origins(settings, current_directory())
+    origins = ConfigOrigins.of(await check_project_trust(settings, current_directory()))
     asked = (hidden_agent(each, turn_config.config) for each in HIDDEN.values())
     found = [*turn_config.delegation.agents, *(each for each in asked if not is_disabled(each, turn_config.config))]
     default = turn_config.agent.name if problem is None else None
@@ -69,7 +69,7 @@ async def list_agents(settings: Settings) -> AgentListing:
 
 async def read_agent(settings: Settings, name: str) -> AgentDetails:
     """Raises UsageError."""
-    origins = await load_config_origins(settings, current_directory())
+    origins = ConfigOrigins.of(await check_project_trust(settings, current_directory()))
     if name in HIDDEN:
         turn_config, _ = await load_any_config(settings)
         agent = hidden_agent(HIDDEN[name], turn_config.config)

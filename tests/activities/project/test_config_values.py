@@ -1,7 +1,8 @@
 import json
 
-from activities.project.config_loader import load_merged
-from activities.project.config_values import MergedConfig, to_tree
+from activities.project.checked_config import CheckedConfig
+from activities.project.config_loader import read_checked
+from activities.project.config_values import list_values, to_tree
 from activities.redact import Redactor
 from tests.activities.project.project_home import ProjectHome
 from workflows.domain.config.fields import JsonObject
@@ -31,17 +32,17 @@ PROJECT: JsonObject = {
 REDACTOR = Redactor(lambda: ["known-secret-five"])
 
 
-async def merged(project_home: ProjectHome) -> MergedConfig:
+async def merged(project_home: ProjectHome) -> CheckedConfig:
     """Of these files."""
     project_home.write("opencode.json", json.dumps(OWN), under=project_home.config)
     project_home.write("p.md", "From a file.", under=project_home.config)
     project_home.write("opencode.json", json.dumps(PROJECT))
     project_home.write(".opencode/agent/r.md", "---\ndescription: Reviews\n---\nYou review.")
-    return await load_merged(project_home.workspace(), project_home.sources(), project_home.managed)
+    return await read_checked(project_home.workspace(), project_home.sources(), project_home.managed)
 
 
 async def test_each_value_has_the_file_that_it_is_written_in(project_home: ProjectHome) -> None:
-    values = [*(await merged(project_home)).list_values(REDACTOR)]
+    values = [*list_values(await merged(project_home), REDACTOR)]
 
     placed = {
         ".".join(each.path): (each.value, str(each.file).removeprefix(f"{project_home.home}/")) for each in values
@@ -72,19 +73,19 @@ async def test_a_null_is_where_it_is_written_and_a_held_default_where_it_is_chos
     file = project_home.write("opencode.json", '{"model": null, "default_agent": null}')
     project_home.write(".opencode/agent/b.md", "B")
 
-    found = await load_merged(project_home.workspace(), project_home.sources(), project_home.managed)
+    found = await read_checked(project_home.workspace(), project_home.sources(), project_home.managed)
 
-    assert {".".join(each.path): each.file for each in found.list_values(REDACTOR)}["model"] == str(file)
-    assert [(each.field, each.file) for each in found.held] == [("default_agent", str(file))]
+    assert {".".join(each.path): each.file for each in list_values(found, REDACTOR)}["model"] == str(file)
+    assert [(each.path, each.file) for each in found.held_items] == [(("default_agent",), str(file))]
 
 
 async def test_the_values_make_a_file_in_opencodes_shape_without_secrets(project_home: ProjectHome) -> None:
-    tree = to_tree([*(await merged(project_home)).list_values(REDACTOR)])
+    tree = to_tree([*list_values(await merged(project_home), REDACTOR)])
 
     assert "s3cret" not in json.dumps(tree) and "secret-five" not in json.dumps(tree)
     project_home.write("opencode.json", "{}")
     project_home.write("opencode.json", json.dumps(tree), under=project_home.config)
-    again = await load_merged(project_home.workspace(), project_home.sources(), project_home.managed)
-    assert [".".join(each.path) for each in again.list_values(REDACTOR)] == [
-        ".".join(each.path) for each in (await merged(project_home)).list_values(REDACTOR)
+    again = await read_checked(project_home.workspace(), project_home.sources(), project_home.managed)
+    assert [".".join(each.path) for each in list_values(again, REDACTOR)] == [
+        ".".join(each.path) for each in list_values(await merged(project_home), REDACTOR)
     ]

@@ -4,13 +4,14 @@ import json
 
 import click
 
+from activities.project.config_values import list_values
 from worker.cli.agent_listing import load_any_config
 from worker.cli.command_support import async_command, current_directory, print_note
 from worker.cli.config_remarks import find_other_remarks
 from worker.cli.render import config_page
 from worker.cli.render.console import print_rows, terminal_columns
 from worker.cli.render.escaping import escape_prose
-from worker.project_config import load_merged_config
+from worker.project_config import load_checked_config
 from worker.redaction import redactor
 from worker.settings import Settings
 
@@ -36,10 +37,10 @@ async def config(settings: Settings, schema: bool, as_json: bool) -> None:
 
         click.echo(json.dumps(build_schema(), indent=2))
         return
-    merged = await load_merged_config(settings, current_directory())
+    checked = await load_checked_config(settings, current_directory())
     turn_config, problem = await load_any_config(settings)
     mask = redactor(settings)
-    values = [*merged.list_values(mask)]
+    values = [*list_values(checked, mask)]
     ignored = [*config_page.find_ignored(turn_config, mask)]
     remarks = [*([f"Warning: {problem}"] if problem else []), *find_other_remarks(settings, turn_config)]
     if as_json:

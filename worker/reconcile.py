@@ -28,7 +28,7 @@ _MAX_ACTIVITY_ATTEMPTS: Final = 5
 _MAX_TASK_ATTEMPTS: Final = 3  # (temporal.md 12)
 _PAUSED: Final = WorkflowExecutionStatus.WORKFLOW_EXECUTION_STATUS_PAUSED
 _OPEN: Final = (WorkflowExecutionStatus.WORKFLOW_EXECUTION_STATUS_RUNNING, _PAUSED)
-_WAITS: Final = ("", "ProviderFailed", "Unavailable", "BudgetReserved", "WorkerShutdown")  # types of failures
+_WAITS: Final = ("", "ProviderFailed", "Unavailable", "WorkerShutdown")  # types of failures
 _LOG: Final = logging.getLogger("holdfast.reconcile")
 
 

@@ -2,16 +2,14 @@
 
 import asyncio
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Final, NamedTuple
-
-from temporalio.exceptions import ApplicationError
 
 from activities.failpoints import failpoint
 from activities.model.attempt import Attempt, model_failed
 from activities.model.context_split import estimate_tokens
 from activities.model.endpoints import ResolvedModel
 from activities.model.output_limit import DEFAULT_OUTPUT_LIMIT
+from activities.model.retry_budget import ProviderPause
 from activities.model.step_view import StepView
 from activities.new_ids import new_id
 from activities.store import asks, attempts, budgets, generations, reservations, stops
@@ -45,7 +43,7 @@ from workflows.domain.questions import QuestionRequest, limit_name
 from workflows.domain.state import TurnLimits
 from workflows.domain.wire import FINISH_LIMIT, FINISH_STOPPED, GenerateRequest, StepResult
 
-_POLL: Final = timedelta(seconds=2)  # between two looks at what others have reserved
+_LONGEST_WAIT: Final = 90.0  # seconds, for what others have reserved; their answers end it
 _INSTRUCTIONS: Final = 10_000  # tokens of instructions and tools, until a provider has counted them
 _LONGEST_ATTEMPT: Final = TurnLimits().model_timeout + 60.0  # seconds: an attempt is over by then (workflows.policies)
 _SHORTEST_WAIT: Final = 1.0  # seconds, of a day that is about to end
@@ -94,7 +92,7 @@ async def reserve_step(
     """Why the step may not be asked for; None: it may.
 
     Raises ApplicationError for a model without a price under a limit of cost, for a correction beyond another limit
-    than that of steps, and to look again while others have reserved what is left.
+    than that of steps, and ProviderPause while others have reserved what is left.
     """
     if not (request.limited and view.limits):
         return None
@@ -114,7 +112,8 @@ async def reserve_step(
         match _held_up(limits) if status.last_step is None else None:
             case _Limit(budget, Spent(unit=unit)):
                 result = await _at_limit(journal, limits, budget, unit, asked, request)
-            case _Limit(_, Full() as full):
+            case _Limit(budget, Full() as full):
+                reservations.wait(journal, attempt.generation.id, budget.id, _LONGEST_WAIT)
                 result = full
             case _:
                 _begin(attempt, journal, limits, asked, needed, request.turn)
@@ -129,8 +128,7 @@ async def reserve_step(
         return StepResult(finish=FINISH_STOPPED)
     if isinstance(result, Full):
         await reservations.charge_lost(attempt.database, _LONGEST_ATTEMPT)
-        why = "what is left of the budget is reserved by other requests"
-        raise ApplicationError(why, type="BudgetReserved", next_retry_delay=_POLL)
+        raise ProviderPause("what is left of the budget is reserved by other requests", _LONGEST_WAIT)
     return result
 
 

@@ -14,6 +14,7 @@ from activities.store.statements import RowReader
 from workflows.domain.budgets import Estimate, Usage
 from workflows.domain.errors import Conflict, NotFound
 from workflows.domain.events.budgets import UsageEstimated
+from workflows.domain.events.generations import BEHIND_BUDGET
 from workflows.domain.fence import Fence
 from workflows.domain.generation import Generation, Purpose
 from workflows.domain.ids import GenerationId, SessionId, TurnId
@@ -80,6 +81,11 @@ def reserve(
         sent_tokens=needed.sent.tokens,
         fence=list(fence),
     )
+
+
+def wait(journal: Journal, generation: GenerationId, budget: str, longest: float) -> None:
+    """Pause a generation until others need no more what they have reserved of a budget, `longest` seconds at most."""
+    journal.write(_QUERIES.wait, generation=generation, budget=budget, kind=BEHIND_BUDGET, longest=longest)
 
 
 async def release(journal: Journal, generation: GenerationId, fence: Fence | None = None) -> ReservationRow | None:

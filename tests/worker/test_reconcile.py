@@ -264,7 +264,6 @@ async def test_a_run_whose_task_keeps_failing_is_called_stuck_and_not_busy(harne
         ("KeyError", "its activity holdfast.turns.close has failed 5 times: KeyError"),
         ("ProviderFailed", None),
         ("Unavailable", None),
-        ("BudgetReserved", None),
         ("WorkerShutdown", None),
     ],
 )

@@ -1,21 +1,26 @@
 """Budgets in whole sessions: a tree shares one, and its limit waits for a person over restarts."""
 
-import pytest
+from pathlib import Path
 
-from tests.harness import Harness
+import pytest
+from temporalio.api.enums.v1 import EventType
+
+from tests.harness import Harness, wait_for_file
 from tests.polling import attempts
 from tests.worker.cli.conftest import shell
 from tests.workflows.conftest import Open
 from tests.workflows.delegation import DONE, FOUND, LOOK, children, delegates, delegation_scripts
 from tests.workflows.test_compaction import FULL, compactions, script
-from worker.scripted.script import ScriptedAnswer, ScriptedCall
+from worker.scripted.script import Hold, ScriptedAnswer, ScriptedCall
 from workflows.domain.budgets import BudgetLimits
 from workflows.domain.events.asks import AskClosed
+from workflows.domain.events.generations import BEHIND_BUDGET
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import AskId, SessionId
 from workflows.domain.permissions.replies import Reply
 from workflows.domain.prompt import Prompt
 
+SCHEDULED = EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED
 LOOKS = ScriptedAnswer(tools=(ScriptedCall(name="glob", arguments={"pattern": "*.txt"}),))
 
 
@@ -111,6 +116,36 @@ async def _all_ask(harness: Harness, names: tuple[str, ...]) -> None:
         started = len(await harness.client.sessions.ids()) == len(names) + 1
         if started and row["working"] == row["asking"] > 0:
             return
+
+
+async def test_what_another_subagent_has_reserved_is_waited_for_in_a_row_until_its_answer(
+    open_harness: Open, tmp_path: Path
+) -> None:
+    gate, names = tmp_path / "gate", ("first", "second")
+    held = FOUND.model_copy(update={"faults": {1: Hold(path=str(gate))}})
+    scripts = delegation_scripts(delegates(*names), DONE, **dict.fromkeys(names, (held,)))
+    async with open_harness(scripts=scripts) as harness, harness.running_worker():
+        session = await start(harness, tokens=40_000)
+        await children(harness, session, 2)
+        await wait_for_file(gate)
+        waiting = await _waits_behind_budget(harness)
+        shown = await shell(harness).run("sessions", "show", waiting)
+        gate.touch()
+        ended = await harness.ended(session)
+        loads = [event for event in (await harness.history(waiting)).events if event.event_type == SCHEDULED]
+    assert isinstance(ended, TurnEnded) and ended.reason == "done"
+    assert "goes on when one of them has its answer" in " ".join(shown.out.split())
+    assert len(harness.model.ledger.entries) == 4
+    assert len(loads) <= 6  # load, reserve, load, ask, close; and what looks for more work
+
+
+async def _waits_behind_budget(harness: Harness) -> SessionId:
+    async for _ in attempts():
+        for session in await harness.client.sessions.ids():
+            pause = (await harness.client.sessions.get(session)).pause
+            if pause is not None and pause.kind == BEHIND_BUDGET:
+                return session
+    raise AssertionError
 
 
 async def test_sessions_with_other_limits_of_a_day_each_have_an_ask_and_an_answer_is_for_those_that_wait(

@@ -188,6 +188,7 @@ CREATE TABLE generation (                           -- a request for an answer: 
     begun_at  timestamptz NOT NULL DEFAULT now(),   -- its first registration
     paused_at timestamptz,                          -- of that failure
     next_at   timestamptz,                          -- the next request waits until then
+    waits_at  text,                                 -- or until a reservation of this budget ends
     reminders json,                                 -- what its first request told the model besides prompts and results
     reminders_salt bytea,
     reminders_seal text,                            -- for the event of its answer
@@ -196,6 +197,7 @@ CREATE TABLE generation (                           -- a request for an answer: 
 );
 CREATE INDEX generation_session ON generation (session);
 
+CREATE INDEX generation_waits_at ON generation (waits_at) WHERE waits_at IS NOT NULL;
 CREATE INDEX generation_paused ON generation (next_at) WHERE next_at IS NOT NULL;
 CREATE INDEX generation_paused_beside ON generation (session) WHERE turn IS NULL AND next_at IS NOT NULL;
 
@@ -540,6 +542,25 @@ CREATE TABLE reservation (                          -- of a request that is sent
     reserved_at  timestamptz NOT NULL DEFAULT now()
 );
 CREATE INDEX reservation_turn ON reservation (turn);
+
+-- What is reserved no more may be room for requests that wait, whatever has ended it. They look for themselves.
+CREATE FUNCTION wake_waiting_for_room() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN                                               -- with the budgets' locks: what waits has begun to, or finds the room
+    PERFORM FROM holdfast.budget WHERE id = ANY(OLD.budgets) ORDER BY array_position(OLD.budgets, id) FOR UPDATE;
+    WITH woken AS (
+        UPDATE holdfast.generation SET next_at = now()
+        WHERE id IN (SELECT id FROM holdfast.generation WHERE waits_at = ANY(OLD.budgets) AND next_at > now()
+                     FOR UPDATE SKIP LOCKED)
+        RETURNING session, id
+    )
+    INSERT INTO holdfast.outbox (session, kind, subject, created_at)
+    SELECT session, 'refresh', id, now() - interval '3 s' FROM woken -- overdue at once: only the sweeper sends it
+    ON CONFLICT (session, kind, subject) DO UPDATE SET id = DEFAULT, created_at = excluded.created_at;
+    RETURN NULL;
+END $$;
+CREATE CONSTRAINT TRIGGER reservation_ends AFTER DELETE ON reservation
+    DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (OLD.purpose <> 'title') -- for which no step waits
+    EXECUTE FUNCTION wake_waiting_for_room();
 
 CREATE TABLE schedule (                             -- what is to be prompted at which times, and as whom
     id          text PRIMARY KEY,

@@ -31,7 +31,8 @@ SELECT hold_generation(%(generation)s, %(fence)s)
 -- Give a generation a new fence and end its pause.
 INSERT INTO generation (id, session, purpose, turn, step, fence)
 VALUES (%(id)s, %(session)s, %(purpose)s, %(turn)s, %(step)s, %(fence)s)
-ON CONFLICT (id) DO UPDATE SET fence = excluded.fence, paused_at = NULL, next_at = NULL, failure = NULL
+ON CONFLICT (id) DO UPDATE SET fence = excluded.fence, paused_at = NULL, next_at = NULL, failure = NULL,
+    waits_at = NULL
 WHERE generation.session = excluded.session
 
 -- name: renew

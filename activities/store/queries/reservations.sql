@@ -13,6 +13,12 @@ INSERT INTO reservation (generation, budgets, session, turn, purpose, cost, toke
 VALUES (%(generation)s, %(budgets)s, %(session)s, %(turn)s, %(purpose)s, %(cost)s, %(tokens)s, %(sent_cost)s,
         %(sent_tokens)s, %(fence)s)
 
+-- name: wait
+-- Pause a generation until a reservation of a budget ends.
+UPDATE generation SET kind = %(kind)s, waits_at = %(budget)s, paused_at = now(),
+                      next_at = now() + make_interval(secs => %(longest)s)
+WHERE id = %(generation)s
+
 -- name: release
 -- End the reservation of a generation, by any attempt or this one; what it was.
 DELETE FROM reservation

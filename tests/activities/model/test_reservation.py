@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from datetime import date, timedelta
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from temporalio.exceptions import ApplicationError
 
+from activities.model.retry_budget import ProviderPause
 from activities.new_ids import new_id
-from activities.store import budgets, generations, reconcile, reservations, retries, sessions, suspensions
+from activities.store import budgets, generations, outbox, reconcile, reservations, retries, sessions, suspensions
 from activities.store.budgets import BudgetRow
 from activities.store.sessions import NewSession
 from tests.activities.conftest import Arm
@@ -29,7 +30,8 @@ from workflows.domain.ids import AskId, GenerationId, Prefix, RetryId, SessionId
 from workflows.domain.permissions.replies import Reply
 from workflows.domain.questions import QuestionRequest
 from workflows.domain.suspension import SuspendCause, SuspendReason
-from workflows.domain.wire import FINISH_LIMIT, FINISH_STOPPED, AskState, CloseReason, StepResult
+from workflows.domain.wake_signal import WakeKind
+from workflows.domain.wire import FINISH_LIMIT, FINISH_PAUSED, FINISH_STOPPED, AskState, CloseReason, StepResult
 
 USAGE = ScriptedUsage(input=1000, output=100)
 HELLO = ScriptedAnswer(text="Hello.", usage=USAGE)
@@ -286,6 +288,10 @@ async def end_request(child: ActivityRig, how: str) -> None:
         await child.database.rows(b"UPDATE reservation SET reserved_at = now() - interval '70 minutes'")
 
 
+async def woken(rig: ActivityRig) -> bool:
+    return any(each.kind is WakeKind.REFRESH for each in await outbox.pending(rig.database, rig.session))
+
+
 @pytest.mark.parametrize("how", ["answered", "suspended", "lost"])
 async def test_a_request_waits_while_another_one_has_reserved_what_is_left(open_model: Open, how: str) -> None:
     async with open_model(HELLO) as model:
@@ -297,13 +303,16 @@ async def test_a_request_waits_while_another_one_has_reserved_what_is_left(open_
         await child.open_turn()
         await reserve_for(rig, child, child.generation(1, CHILD), child.turn)
         waits = await model.failure(request := model.request(limited=True))
-        assert (waits.type, waits.next_retry_delay) == ("BudgetReserved", timedelta(seconds=2))
-        assert not waits.non_retryable and await left(child) == 1
+        assert isinstance(waits, ProviderPause) and waits.is_long and await left(child) == 1
         assert await rig.database.rows(b"SELECT digest FROM attempt") == []  # it sent nothing
+        assert (await model.generate(request.model_copy(update={"waits": True}), attempt=2)).finish == FINISH_PAUSED
+        assert not await woken(rig)
         await end_request(child, how)
         if how != "answered":
-            await model.failure(request, attempt=2)  # finds what was lost
-        assert (await model.generate(request, attempt=3)).finish == "stop"
+            await model.rested()
+            await model.failure(request, attempt=3)  # finds what was lost
+        assert await woken(rig)
+        assert (await model.generate(request, attempt=4)).finish == "stop"
         assert await estimates(child) == ([] if how == "answered" else [40_000]) and await left(child) == 0
 
 

@@ -9,7 +9,7 @@ from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.formatting import format_age, format_queued_prompts, format_upcoming, pluralize
 from worker.cli.render.wait_text import describe_wait, how_to_poke
 from workflows.domain.close_reason import CloseReason
-from workflows.domain.events.generations import BEHIND_LIMIT
+from workflows.domain.events.generations import BEHIND_BUDGET, BEHIND_LIMIT
 from workflows.domain.file_changes import ChangedFiles
 from workflows.domain.ids import SessionId
 from workflows.domain.waits import WaitKind
@@ -131,6 +131,9 @@ def _describe_waits(overview: Overview, now: datetime) -> Iterator[str]:
 def _describe_pause(pause: ProviderBackoff) -> Iterator[str]:
     if pause.kind == BEHIND_LIMIT:
         yield "Another request has met the limit of its model: it is asked again in turn."
+        return
+    if pause.kind == BEHIND_BUDGET:
+        yield "What is left of its budget is reserved by other requests: it goes on when one of them has its answer."
         return
     yield f"The provider has failed ({escape_exact(pause.kind)}, attempt {pause.attempt}), and is asked again then."
     yield f"It said: {one_line(pause.message or '(deleted)', 300)}"

@@ -8,6 +8,7 @@ from workflows.domain.usage import Tokens
 from workflows.domain.value import Value
 
 BEHIND_LIMIT: Final = "limit"  # the kind of a pause for a rate limit that another request has met
+BEHIND_BUDGET: Final = "budget"  # and for what others have reserved of a budget
 
 
 class ModelRetry(Value):

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,16 +11,18 @@ import httpx
 from aiohttp import web
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
+from temporalio.api.enums.v1 import EventType
 
 from tests.acceptance.conftest import Open
 from tests.acceptance.scenarios import DONE
 from tests.acceptance.trial import Trial
-from tests.acceptance.workers import environment
+from tests.acceptance.workers import WorkerProcess, environment
 from tests.polling import attempts, wait_until
 from tests.port_pairs import adjacent_free_ports
 from worker.scripted.script import ScriptedAnswer, ScriptedCall, ScriptedUsage
 from worker.stack.ports import LOOPBACK
 
+TIMED_OUT = EventType.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT
 DASHBOARD = Path(__file__).parents[2] / "docs" / "deploy" / "dashboard.json"
 WRITE = ScriptedAnswer(
     tools=(ScriptedCall(name="write", arguments={"filePath": "a.txt", "content": "secret words"}),),
@@ -55,17 +57,18 @@ async def collecting() -> AsyncIterator[tuple[Collector, int]]:
 
 
 @asynccontextmanager
-async def observed(trial: Trial, metrics: int, traces: int) -> AsyncIterator[None]:
+async def observed(trial: Trial, metrics: int, traces: int = 0) -> AsyncIterator[WorkerProcess]:
     """A worker process with both settings, terminated with the block."""
     more = {
         "HOLDFAST_METRICS_PORT": str(metrics),
-        "HOLDFAST_TRACES_ENDPOINT": f"http://127.0.0.1:{traces}/v1/traces",
         "OTEL_EXPORTER_OTLP_COMPRESSION": "none",
     }
+    if traces:
+        more["HOLDFAST_TRACES_ENDPOINT"] = f"http://127.0.0.1:{traces}/v1/traces"
     own = environment(trial.harness.settings, trial.harness.endpoints, trial.directory, "") | more
     worker = await trial.fork_server.start(own, trial.directory / "worker.log")
     try:
-        yield
+        yield worker
     finally:
         worker.process.terminate()
         await wait_until(lambda: worker.ended)
@@ -115,3 +118,34 @@ async def test_a_session_shows_in_metrics_and_traces_and_the_dashboard_names_wha
         s.name for s in collector.spans
     }
     assert "secret words" not in told and "Write it." not in told
+
+
+def counted(series: Mapping[str, float], name: str, label: str = "") -> float:
+    return sum(value for key, value in series.items() if key.partition("{")[0] == name and label in key)
+
+
+def replayed(series: Mapping[str, float]) -> float:
+    """Workflow tasks that came with the whole history."""
+    polled = counted(series, "temporal_workflow_task_queue_poll_succeed_total")
+    return polled - counted(series, "temporal_sticky_cache_hit_total")
+
+
+async def test_workflow_tasks_that_time_out_show_in_the_metrics_of_the_sdk(open_unjudged: Open) -> None:
+    metrics, sdk = adjacent_free_ports()
+    async with open_unjudged(WRITE, DONE) as trial:
+        harness = trial.harness
+        harness.configure(permission={"edit": "ask"})
+        async with observed(trial, metrics) as worker:
+            session = await harness.start_session("Write it.")
+            (ask,) = await harness.wait_for_asks(session)
+            before = await scraped(sdk)
+            await worker.freeze()
+            await harness.answer(ask)
+            async for _ in attempts():
+                if any(each.event_type == TIMED_OUT for each in (await harness.history(session)).events):
+                    break
+            worker.wake()
+            await harness.ended(session)
+            after = await scraped(sdk)
+    assert replayed(before) == 1 and replayed(after) > 1  # a run's first task does, too
+    assert counted(after, "temporal_request_failure_total", 'operation="RespondWorkflowTaskCompleted"') == 1

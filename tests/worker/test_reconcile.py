@@ -12,6 +12,7 @@ from temporalio.client import WorkflowExecutionDescription, WorkflowExecutionSta
 from activities.store import reconcile, sessions
 from tests.activities.rig import ActivityRig, open_rig
 from tests.harness import Harness, signals
+from tests.worker.cli.conftest import shell
 from worker.outbox import SignalSender, workflow_id
 from worker.reconcile import Reconciler, is_busy, stuck_reason
 from worker.stack.database_checks import check_repairs
@@ -94,7 +95,9 @@ async def test_a_run_whose_queue_no_worker_serves_is_begun_anew_on_ours(harness:
     await steps.reconcile()
     stuck = (await harness.client.sessions.get(session)).stuck
     level, message, _ = await check_repairs(harness.settings, harness.endpoints.postgres_url)
+    shown = await shell(harness).run("status")
     after = await described(harness, session)
+    assert "1 session cannot go on: `holdfast sessions --state stuck`" in shown.out
     assert stuck == f"its run waits for a worker of task queue '{ours.task_queue}-before', and there is none"
     assert (level, message) == (Level.WARNING, "sessions that cannot go on: 1")
     assert (before.task_queue, after.task_queue) == (f"{ours.task_queue}-before", ours.task_queue)

@@ -64,7 +64,8 @@ class HostStatus(Value):
 class StackStatus(Value):
     """`stopped`: on purpose; else it may be started, unless its home has `trouble`.
 
-    `servers` and `hosts`: the external ones; they, `sizes` and `retention` are set only if measured.
+    `servers` and `hosts`: the external ones; they, `sizes`, `retention` and `stuck` are set only if measured. `stuck`:
+    how many sessions cannot go on.
     """
 
     serving: bool
@@ -79,6 +80,7 @@ class StackStatus(Value):
     hosts: tuple[HostStatus, ...] = ()
     sizes: StackSizes | None = None
     retention: Retention | None = None
+    stuck: int | None = None
 
 
 def external_endpoints(settings: Settings) -> Endpoints | None:

@@ -101,7 +101,7 @@ async def status(settings: Settings, as_json: bool) -> ExitCode:
 
     seen = await _load_status(settings)
     room = {"sizes": await sizes.measure_sizes(settings, seen.endpoints), "retention": sizes.retention(settings)}
-    seen = seen.model_copy(update=room)
+    seen = seen.model_copy(update=room | {"stuck": await sizes.count_stuck(settings, seen.endpoints)})
     if _database_is_silent(seen):
         seen = seen.model_copy(update={"serving": False})
     _print_status(seen, as_json)
@@ -207,6 +207,8 @@ def _lines(seen: StackStatus) -> Iterator[Row]:
         yield f"Temporal: {escape_exact(seen.endpoints.temporal_address)}"
     if seen.endpoints is not None and seen.endpoints.ui_url is not None:
         yield f"Temporal's pages: {seen.endpoints.ui_url}"
+    if seen.stuck:
+        yield f"{pluralize(seen.stuck, 'session')} cannot go on: `holdfast sessions --state stuck`"
     yield from (wrap_for_stdout(each, 2) for each in (*_disk_rows(seen), *outdated_processes(seen)))
 
 

@@ -200,6 +200,54 @@ async def test_our_calendar_is_temporals(temporal_client: Client, task_queue: st
         await engine.delete(schedule.id)
 
 
+BERLIN, NEW_YORK = "Europe/Berlin", "America/New_York"
+SPRING: Final = {BERLIN: "2027-03-28", NEW_YORK: "2027-03-14"}  # from 2:00 on it is 3:00
+AUTUMN: Final = {BERLIN: "2027-10-31", NEW_YORK: "2027-11-07"}  # Berlin shows 2:00 to 3:00 twice, New York 1:00 to 2:00
+
+
+@pytest.mark.parametrize(
+    ("text", "zone", "spring", "autumn"),
+    [
+        ("daily 1:30", BERLIN, "1:30", "1:30"),
+        ("daily 1:30", NEW_YORK, "1:30", "1:30"),  # not twice, as at Temporal: a day's run is one
+        ("daily 2:30", BERLIN, "", "2:30"),  # the first time; Temporal takes the second
+        ("daily 2:30", NEW_YORK, "", "2:30"),
+        ("daily 3:00", BERLIN, "3:00", "3:00"),
+        ("0,20,40 2 * * *", BERLIN, "", "2:00 2:20 2:40"),  # Temporal: 2:00, and 3:20, which is no time of it
+        ("30 * * * *", BERLIN, "0:30 1:30 3:30", "0:30 1:30 2:30 2:30 3:30"),  # each hour; Temporal leaves one out
+        ("30 * * * *", NEW_YORK, "0:30 1:30 3:30", "0:30 1:30 1:30 2:30 3:30"),
+        ("30 0-3 * * *", BERLIN, "0:30 1:30 3:30", "0:30 1:30 2:30 3:30"),  # hours by name: each once
+        ("1h30m", BERLIN, "1:00 3:30", "0:30 2:00 2:30"),  # counted, not shown
+    ],
+)
+async def test_on_the_days_of_a_clock_change_the_rows_have_their_own_times(
+    temporal_client: Client, task_queue: str, text: str, zone: str, spring: str, autumn: str
+) -> None:
+    """In spring they are Temporal's. In autumn Temporal runs some twice, leaves out others, and adds one: the rows say
+    what is due, and the sweeper finds what Temporal leaves out."""
+    engine, recurrence = EngineSchedules(temporal_client, task_queue), parse_every(text)
+    schedule = unsent(f"sch_{0:012x}{task_queue[-14:]}", recurrence, zone)
+    await engine.create(schedule)
+    found = {}
+    for day in (SPRING[zone], AUTUMN[zone]):
+        begin = datetime.fromisoformat(day).replace(tzinfo=ZoneInfo(zone)).astimezone(UTC)
+        end = begin + timedelta(hours=12)
+        found[day] = (
+            times_between(recurrence, zone, begin, end),
+            await matching_times(temporal_client, schedule.id, begin, end),
+        )
+    await engine.delete(schedule.id)
+    ours = [" ".join(_on_clock(zone, found[day][0])) for day in (SPRING[zone], AUTUMN[zone])]
+    assert ours == [spring, autumn]
+    assert found[SPRING[zone]][0] == found[SPRING[zone]][1]
+
+
+def _on_clock(zone: str, moments: list[datetime]) -> list[str]:
+    """Before four in the morning."""
+    local = [moment.astimezone(ZoneInfo(zone)) for moment in moments]
+    return [f"{each.hour}:{each:%M}" for each in local if each.hour < 4]
+
+
 def is_shown_twice(local: datetime) -> bool:
     return local.replace(fold=0).utcoffset() != local.replace(fold=1).utcoffset()
 

@@ -2,7 +2,6 @@
 
 import argparse
 import asyncio
-import gc
 import os
 import platform
 from collections.abc import Awaitable, Callable
@@ -38,6 +37,7 @@ from bench.figure_table import Figure, table
 from bench.step_overhead import LONG, LONGEST, OPENING, SESSIONS
 from bench.systems import BareTemporal, HoldfastSystem, play
 from bench.testbed import Testbed, testbed
+from worker.exit_process import exit_process
 
 
 class Bench:
@@ -190,4 +190,4 @@ def _machine() -> str:
 
 if __name__ == "__main__":
     asyncio.run(main())
-    gc.collect()  # a Temporal client left at the interpreter's end may abort it
+    exit_process(0)

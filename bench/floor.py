@@ -22,6 +22,7 @@ from temporalio.worker import PollerBehaviorAutoscaling, Worker
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
 from worker.connect import connect
+from worker.exit_process import exit_process
 from worker.settings import Settings
 from worker.stack.state_file import Endpoints
 from workflows.domain.value import Value
@@ -153,6 +154,7 @@ def main() -> None:
     parser.add_argument("--queue", required=True, help="the task queue to work on")
     given = parser.parse_args()
     asyncio.run(_work(given.temporal, RequestTemplate.model_validate_json(given.template.read_bytes()), given.queue))
+    exit_process(0)
 
 
 if __name__ == "__main__":

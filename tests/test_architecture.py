@@ -96,6 +96,8 @@ IMPURE_CALLS = frozenset({"open", "print", "input", "now", "utcnow", "today", "e
 IMPURE_CALLS |= {"read_text", "read_bytes", "write_text", "write_bytes"}
 DANGEROUS_CALLS = frozenset({"eval", "exec", "compile", "__import__"})
 
+IMPORTED_PROGRAMS = ("activities.calls.planner.planner_process", "activities.shell.supervisor.entrypoint")
+
 FAILPOINTS = frozenset({"failpoint", "io_failpoint", "armed_action"})
 LONGEST_FILE = 400
 LONGEST_FUNCTION = 60
@@ -444,6 +446,42 @@ def test_retry_policies_stand_in_one_file() -> None:
         if name == "RetryPolicy" and module.name != "workflows.policies"
     ]
     assert not wrong, "\n".join(wrong)
+
+
+def test_a_program_that_may_open_a_client_of_temporal_leaves_without_the_interpreters_end() -> None:
+    may_open = [module for module in map(Module, programs()) if "temporalio.client" in reached(module.name)]
+    wrong = [
+        f"{module.name}: Temporal's client, which it may open, may abort the interpreter's end with another code: call "
+        "exit_process from worker/exit_process.py at the end."
+        for module in may_open
+        if not {"exit_process", "_exit"} & {name for name, _ in module.calls()}
+    ]
+    assert {"worker.serve", "worker.prepare", "worker.cli.main", "bench.floor"} <= {each.name for each in may_open}
+    assert not wrong, "\n".join(wrong)
+
+
+def programs() -> list[Path]:
+    """What is started by itself: by its name, or by a line that imports its `main`."""
+    found = [path for path in files() if path.suffix == ".py"]
+    started = [path for path in found if '\nif __name__ == "__main__":' in path.read_text("utf-8")]
+    return [*started, *(ROOT / f"{name.replace('.', '/')}.py" for name in IMPORTED_PROGRAMS)]
+
+
+@cache
+def everything() -> dict[str, Module]:
+    """By name, with tests and benches."""
+    return {module.name: module for module in map(Module, files()) if module.path.suffix == ".py"}
+
+
+def reached(name: str) -> frozenset[str]:
+    """The modules that it may load, at once or later, and theirs."""
+    found, next_ones, all_names = {name}, [name], frozenset(everything())
+    while next_ones:
+        module = everything().get(next_ones.pop())
+        names = {target(each, all_names) for each, _ in module.imports} if module else set()
+        next_ones += names - found
+        found |= names
+    return frozenset(found)
 
 
 def test_every_failpoint_is_in_the_table() -> None:

@@ -4,7 +4,6 @@ Into the folder of this release; what is there is never recorded anew, for sessi
 """
 
 import asyncio
-import gc
 import re
 import sys
 import tempfile
@@ -20,6 +19,7 @@ from tests.harness import harness
 from tests.histories.history_scenarios import Scenario, scenarios
 from tests.histories.replay import DIGESTS, FOLDER, digest
 from worker.connect import connect
+from worker.exit_process import exit_process
 from worker.release import installed_release
 from worker.scripted.script import DEFAULT_SCRIPT, Script
 from worker.settings import Settings, process_environment
@@ -79,4 +79,4 @@ def write(path: Path, history: WorkflowHistory) -> None:
 
 if __name__ == "__main__":
     asyncio.run(record(sys.argv[1:]))
-    gc.collect()  # a Temporal client left at the interpreter's end may abort it
+    exit_process(0)

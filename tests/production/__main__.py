@@ -6,9 +6,7 @@ with the invariants of the fault tests at the end, a backup, and one figure besi
 """
 
 import asyncio
-import gc
 import os
-import sys
 import tempfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -23,6 +21,7 @@ from tests.production import backup_check, topology_checks
 from tests.production.production_servers import RunningServers, image, run_program, servers
 from tests.production.temporal_programs import build_programs
 from worker.connect import connect, server_version
+from worker.exit_process import exit_process
 from worker.scripted.model_server import serve
 from worker.scripted.script import Script
 from worker.settings import Settings
@@ -127,6 +126,4 @@ async def _bench(settings: Settings, endpoints: Endpoints, served: RunningServer
 
 
 if __name__ == "__main__":
-    code = asyncio.run(main())
-    gc.collect()  # a Temporal client left at the interpreter's end may abort it
-    sys.exit(code)
+    exit_process(asyncio.run(main()))

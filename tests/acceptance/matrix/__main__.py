@@ -18,6 +18,7 @@ from tests.acceptance.matrix.trial_plan import CELLS, Cell, CellFault, Point, Tr
 from tests.acceptance.stacks import OwnStack
 from tests.acceptance.workers import ForkServer
 from tests.conftest import new_home, settings_of
+from worker.exit_process import exit_process
 
 
 def main() -> None:
@@ -33,7 +34,7 @@ def main() -> None:
     if given.write:
         MatrixResults(machine=figures.machine, cells={**MatrixResults.read().cells, **counts}).write()
         PAGE.write_text(page(), "utf-8")
-    sys.exit(not all(each.sound for each in counts.values()))
+    exit_process(0 if all(each.sound for each in counts.values()) else 1)
 
 
 def read_arguments() -> argparse.Namespace:

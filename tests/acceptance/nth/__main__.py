@@ -2,7 +2,6 @@
 
 import argparse
 import asyncio
-import gc
 import shutil
 import sys
 from collections import deque
@@ -13,6 +12,7 @@ from tests.acceptance.nth.nth_faults import CallKind, FaultForm, NthFault
 from tests.acceptance.nth.run_trial import NthTrials, sampled
 from tests.acceptance.stacks import SharedStack
 from tests.conftest import new_home, settings_of
+from worker.exit_process import exit_process
 
 
 def numbers(text: str) -> range:
@@ -52,6 +52,4 @@ async def main(given: argparse.Namespace) -> bool:
 
 
 if __name__ == "__main__":
-    good = asyncio.run(main(read_arguments()))
-    gc.collect()  # a Temporal client left at the interpreter's end may abort it
-    sys.exit(not good)
+    exit_process(0 if asyncio.run(main(read_arguments())) else 1)

@@ -15,7 +15,8 @@ from activities.archive import deleted_files
 from activities.archive.archiver import Archiver
 from activities.calls import output
 from activities.shell import retention
-from activities.store import calls, deltas
+from activities.shell.left_processes import find_left
+from activities.store import calls, deltas, sessions
 from activities.store.database import Database
 from worker.background_tasks import every
 
@@ -54,6 +55,7 @@ def maintenance_jobs(
         MaintenanceJob("outputs", JobScope.FILES, partial(_delete_outputs, data)),
         MaintenanceJob("calls", JobScope.FILES, partial(_delete_calls, database, data)),
         MaintenanceJob("deleted", JobScope.FILES, partial(_remove_deleted, database, data, host)),
+        MaintenanceJob("processes", JobScope.FILES, partial(_end_left_processes, database, data), interval=5.0),
         MaintenanceJob("deltas", JobScope.DATABASE, partial(_delete_deltas, database)),
     ]
     if archive_after is not None:
@@ -84,6 +86,18 @@ async def _remove_deleted(database: Database, data: Path, host: str | None) -> N
         _LOG.warning("a file of a deleted call stays: %s", failure)
     if archives:
         _LOG.info("removed %d archives of deleted sessions", len(archives))
+
+
+async def _end_left_processes(database: Database, data: Path) -> None:
+    """End what calls of sessions that are over have left running here."""
+    if not (left := await asyncio.to_thread(find_left, data)):
+        return
+    from activities.shell.termination import end_left_call  # start-up time: psutil
+
+    over = await sessions.over(database, {each.session for each in left})
+    for session, call in {(each.session, each.call) for each in left if each.session in over}:
+        await asyncio.to_thread(end_left_call, data, call)
+        _LOG.info("ended what call %s of %s had left running", call, session)
 
 
 async def _delete_deltas(database: Database) -> None:

@@ -129,11 +129,14 @@ def _digest(path: Path) -> str:
 
 
 def remove_call_files(data: Path, calls: Iterable[PartId]) -> list[str]:
-    """Remove the files of calls whose rows are gone. Returns why some stay; those that remain after a crash are removed
-    by age."""
+    """Remove the files of calls whose rows are gone, and end what those have left running. Returns why some stay; those
+    that remain after a crash are removed by age."""
+    from activities.shell.termination import end_left_call  # start-up time: psutil
+
     failures = []
     for call in calls:
         try:
+            end_left_call(data, call)
             with suppress(FileNotFoundError):
                 shutil.rmtree(data / "calls" / call)
             (data / "tool-output" / f"tool_{call}").unlink(missing_ok=True)

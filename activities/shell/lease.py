@@ -12,7 +12,8 @@ from typing import Self, TypeVar
 from activities.files.workspace import Workspace
 from activities.shell.supervisor import call_files
 from activities.shell.supervisor.process import send_signal, start_time
-from workflows.domain.value import Value
+from workflows.domain.ids import SessionId
+from workflows.domain.value import Value, WireValue
 
 R = TypeVar("R", bound=Value)
 
@@ -56,12 +57,13 @@ class Process(Value):
         return not self.alive()
 
 
-class Lease(Value):
-    """Who runs the command, and since when. Without a supervisor, it will never start."""
+class Lease(WireValue):
+    """Who runs the command, since when, and for which session. Without a supervisor, it will never start."""
 
     supervisor: Process | None = None
     shell: Process | None = None
     started_at: float | None = None
+    session: SessionId | None = None
 
 
 class EndCause(StrEnum):
@@ -71,14 +73,16 @@ class EndCause(StrEnum):
     OVERFLOW = "overflow"
 
 
-class CommandEnd(Value):
+class CommandEnd(WireValue):
     """`status`: exit code; negative: a signal. `cause`: why the supervisor ended the command, `limit` (seconds or
-    bytes) what it exceeded, or the seconds until it was stopped. `write_error`: why a part of its output was lost."""
+    bytes) what it exceeded, or the seconds until it was stopped. `write_error`: why a part of its output was lost.
+    `left_running`: whether processes of it went on."""
 
     status: int
     cause: EndCause | None = None
     limit: float | None = None
     write_error: str | None = None
+    left_running: bool = False
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,16 @@
 import os
 import signal
 from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 import psutil
 
 from activities.shell.environment import CALL_VARIABLE
 from activities.shell.lease import CallDirectory, Lease
+from activities.shell.left_processes import left_by
 from activities.shell.supervisor.command_supervisor import STOP_SIGNAL
+from workflows.domain.ids import PartId
 
 _SUPERVISOR_TIMEOUT: Final = 1.7  # seconds for the supervisor to end a command; everything is gone within 2 s
 _RECORD_SECONDS: Final = 10.0  # then to record the end
@@ -35,6 +38,13 @@ def stop_command(directory: CallDirectory, call: str) -> Lease:
             lease.supervisor.signal(signal.SIGKILL)
     kill_command(lease, call)
     return lease
+
+
+def end_left_call(data: Path, call: PartId) -> None:
+    """End what an ended call with files in `data` has left running, if anything; blocks as `stop_command`."""
+    directory = CallDirectory(data / "calls" / call)
+    if left_by(directory):
+        stop_command(directory, call)
 
 
 def kill_command(lease: Lease, call: str) -> None:

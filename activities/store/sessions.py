@@ -1,6 +1,6 @@
 """Sessions: create, configure, end."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Annotated, Any, Final
@@ -219,6 +219,11 @@ def save_directory_identity(journal: Journal, directory_identity: DirectoryIdent
 async def tree(reader: RowReader, session: SessionId) -> list[SessionId]:
     """The session and all below it, parents first."""
     return [row["id"] for row in await reader.rows(_QUERIES.tree, session=session)]
+
+
+async def over(reader: RowReader, candidates: Iterable[SessionId]) -> set[SessionId]:
+    """Those that do no more, or whose parents do not: ended, archived or deleted."""
+    return {row["session"] for row in await reader.rows(_QUERIES.over, sessions=list(candidates))}
 
 
 async def compacting_since(reader: RowReader, session: SessionId) -> datetime | None:

@@ -27,7 +27,6 @@ from activities.turn_context import TurnContext
 from workflows.domain.call_display import CallDisplay, DisplayKind
 from workflows.domain.effects import Effect, Recovery
 from workflows.domain.errors import OutcomeUnknown, ToolError
-from workflows.domain.ids import PartId
 from workflows.domain.value import Value
 
 _MAX_SHORT_CHARS: Final = 256  # characters of a command, checked within milliseconds
@@ -122,10 +121,12 @@ class BashTool(BuiltInTool[BashParams]):
         environment = {**await asyncio.to_thread(context.environment), **plan.effect.environment}
         await context.fence()
         environment |= await asyncio.to_thread(record_statuses, params.command, directory)
-        await launch(directory, self._command_spec(params, plan, environment, context.call))
+        await launch(directory, self._command_spec(params, plan, environment, context))
 
-    def _command_spec(self, params: BashParams, plan: Plan, environment: dict[str, str], call: PartId) -> CommandSpec:
-        faults = {name: armed_action(name, call) for name in _FAILPOINTS}
+    def _command_spec(
+        self, params: BashParams, plan: Plan, environment: dict[str, str], context: ToolContext
+    ) -> CommandSpec:
+        faults = {name: armed_action(name, context.call) for name in _FAILPOINTS}
         return CommandSpec(
             arguments=[_find_bash(environment), "--noprofile", "--norc", "-c", params.command],
             directory=plan.effect.directory,
@@ -134,6 +135,7 @@ class BashTool(BuiltInTool[BashParams]):
             spool_bytes=self.limits.spool_bytes,
             lease_seconds=self.limits.lease_seconds,
             faults={name: action for name, action in faults.items() if action},
+            session=context.session,
         )
 
 

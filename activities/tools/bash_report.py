@@ -8,6 +8,7 @@ from pydantic import JsonValue
 
 from activities.shell import spool
 from activities.shell.lease import CallDirectory, CommandEnd, EndCause, Lease
+from activities.shell.left_processes import left_by
 from activities.shell.pipe_statuses import hidden_failure
 from activities.tools.tool import Output, Plan, ToolContext
 from prompts import render_prompt
@@ -18,6 +19,8 @@ _SLOW: Final = (
     "If this command is expected to take longer and is not waiting for interactive input, retry with a larger "
     "timeout value in milliseconds."
 )
+_SETTLE_SECONDS: Final = 0.2  # for what ends just after the shell, such as the `tee` of a process substitution
+_MAX_LEFT: Final = 10  # processes that the model is told of
 _LOUD: Final = "Redirect its output to a file, or have it write less."
 
 
@@ -43,7 +46,8 @@ def build_output(plan: Plan, end: CommandEnd, context: ToolContext) -> Output:
     hidden = None if end.cause else hidden_failure(directory)
     if hidden:
         metadata["pipeline"] = hidden
-    if notes := _notes(end, hidden):
+    notes = _notes(end, hidden) + (_left_running(directory) if end.left_running else [])
+    if notes:
         text = "\n".join((f"{text}\n\n<shell_metadata>", *notes, "</shell_metadata>"))
     return Output(title=str(plan.effect.arguments["command"]), output=text, metadata=metadata, truncated=cut)
 
@@ -81,6 +85,15 @@ def _notes(end: CommandEnd, hidden: str | None) -> list[str]:
     if end.write_error:
         notes.append(f"A part of the output could not be kept: {end.write_error}")
     return notes
+
+
+def _left_running(directory: CallDirectory) -> list[str]:
+    if (lease := directory.lease()) and lease.supervisor:
+        lease.supervisor.wait(_SETTLE_SECONDS)
+    if not (left := left_by(directory)):
+        return []
+    rows = [f"{each.pid} {each.command}" for each in left[:_MAX_LEFT]]
+    return [render_prompt("tools/left_running", count=str(len(left)), processes="\n".join(rows))]
 
 
 def _cause(end: CommandEnd) -> str:

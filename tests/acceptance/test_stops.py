@@ -1,6 +1,7 @@
 """Stops and prompts around the edges of turns (reliability.md rows 31, 34, 50 to 52; bugs B1, B3 and B6)."""
 
 import asyncio
+import json
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from tests.acceptance.scenarios import DONE, runs
 from tests.acceptance.trial import Trial
 from tests.harness import wait_for_file
 from tests.polling import slowness, wait_until
+from tests.worker.cli.conftest import shell
 from worker.scripted.script import Hold, ScriptedAnswer, ScriptedCall
 from workflows.domain.errors import Conflict
 from workflows.domain.events.event import EventRecord
@@ -26,6 +28,11 @@ AT_ONCE = timedelta(seconds=2)  # from an accepted stop to its end, on a machine
 LEAVES_MORE_BEHIND = ScriptedAnswer(
     tools=(ScriptedCall(name="bash", arguments={"command": "sleep 600 & (sleep 601 &) ; effect one hold"}),)
 )
+
+LEAVES_A_SERVER = ScriptedAnswer(
+    tools=(ScriptedCall(name="bash", arguments={"command": "nohup setsid sleep 602 >/dev/null 2>&1 & echo started"}),)
+)
+SHOW_JSON = ("sessions", "show", "--json")
 
 
 def held(*gates: Path) -> ScriptedAnswer:
@@ -61,6 +68,28 @@ async def test_row_34_a_stop_ends_everything_at_once_and_the_next_prompt_gets_it
         log = [seen.record async for seen in trial.harness.client.records.log(session)]
     (stopped, *_), (ended, done), (_, again) = map(times, [log] * 3, ("stop.accepted", "turn.ended", "prompt.taken"))
     assert left == [] and ended - stopped <= AT_ONCE * slowness() + 5 * (done - again)  # a turn is slow where all is
+
+
+async def test_what_a_call_has_left_running_is_listed_and_ends_with_the_session_though_a_worker_dies(
+    open_trial: Open,
+) -> None:
+    async with open_trial(LEAVES_A_SERVER, DONE) as trial:
+        person = shell(trial.harness)
+        session = await trial.played("Start the server.")
+        listed, listed_json = await person.run("status"), await person.run("status", "--json")
+        shown, shown_json = await person.run("sessions", "show", session), await person.run(*SHOW_JSON, session)
+        (server,) = (each for each in trial.commands() if each.name() == "sleep")
+        await trial.workers[0].kill()
+        await trial.recording_client.end(session)
+        alive_yet = server.is_running()
+        await trial.worker()
+        await wait_until(lambda: trial.commands() == [])
+        after = await person.run(*SHOW_JSON, session)
+    row = f"Left running by {session}: process {server.pid}, sleep 602"
+    (left,) = json.loads(listed_json.out)["left_running"]
+    assert alive_yet and row in listed.out and f"  {row}" in shown.out.splitlines()
+    assert (left["session"], left["pid"], left["command"]) == (session, server.pid, "sleep 602")
+    assert json.loads(shown_json.out)["left_running"] == [left] and json.loads(after.out)["left_running"] == []
 
 
 def times(log: list[EventRecord], name: str) -> list[datetime]:

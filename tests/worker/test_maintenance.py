@@ -12,9 +12,17 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from activities.shell.left_processes import find_left
 from activities.shell.retention import RETENTION
+from activities.shell.termination import end_left_call
+from activities.store import sessions
 from activities.store.database import Database
+from activities.store.sessions import NewSession
 from tests.acceptance.database_proxy import database_proxy
+from tests.activities.conftest import database as database
+from tests.activities.conftest import rig as rig
+from tests.activities.rig import PERSON, ActivityRig
+from tests.activities.shell.command_rig import CALL, CommandRig
 from tests.polling import wait_until
 from tests.workflows.conftest import Open
 from tests.workflows.conftest import open_harness as open_harness
@@ -28,6 +36,7 @@ from worker.reconcile import Reconciler
 from worker.schedule_reconciler import ScheduleReconciler
 from worker.scripted.script import ScriptedAnswer
 from worker.sweeper import Sweeper
+from workflows.domain.ids import PartId, SessionId
 
 _REFUSE = b"""
 CREATE FUNCTION holdfast.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused'; END $$;
@@ -54,6 +63,35 @@ async def test_what_is_old_goes_at_once_and_later_on_whatever_has_failed_meanwhi
             await wait_until(lambda: "RaiseException: refused" in caplog.text)
             call = old(tmp_path / "calls" / "prt_2" / "lease").parent
             await wait_until(lambda: not call.exists())  # another job fails all the while
+
+
+@pytest.mark.parametrize("status", ["ended", "deleted", "archived"])
+async def test_what_a_session_or_a_subagent_has_left_running_ends_with_it_and_that_of_others_stays(
+    rig: ActivityRig, status: str
+) -> None:
+    data, child = rig.project.parent / "data", SessionId("ses_child")
+    below = NewSession(id=child, directory=str(rig.project), title="below", parent=rig.session)
+    other = NewSession(id=SessionId("ses_other"), directory=str(rig.project), title="beside it")
+    for new in (below, other):
+        await sessions.create(rig.database, new, PERSON)
+    commands = [CommandRig(data, session) for session in (rig.session, child, other.id)]
+    for number, each in enumerate(commands):
+        await each.end(await each.start(f"setsid sleep {85 + number} & echo", call=f"{CALL}_{number}"))
+
+    def left() -> set[SessionId]:
+        return {each.session for each in find_left(data)}
+
+    async def work() -> None:
+        for job in maintenance_jobs(rig.database, data):
+            if job.id == "processes":
+                await job.work()
+
+    await work()
+    assert left() == {rig.session, child, other.id}
+    change(rig.database.url, f"UPDATE holdfast.session SET status = '{status}' WHERE id = '{rig.session}'".encode())
+    await work()
+    assert left() == {other.id}
+    await asyncio.to_thread(end_left_call, data, PartId(f"{CALL}_2"))
 
 
 def change(postgres_url: str, how: bytes) -> None:
@@ -112,6 +150,7 @@ def test_each_job_has_an_id_an_interval_and_a_scope(tmp_path: Path) -> None:
         ("outputs", JobScope.FILES, 3600),
         ("calls", JobScope.FILES, 3600),
         ("deleted", JobScope.FILES, 3600),
+        ("processes", JobScope.FILES, 5),
         ("deltas", JobScope.DATABASE, 3600),
         ("archives", JobScope.HOST, 3600),
     ]

@@ -1,5 +1,6 @@
-"""Stops the stack: drains the worker, then stops the servers cleanly."""
+"""Stops the stack: drains the worker, stops the servers cleanly, and ends what calls have left running."""
 
+import asyncio
 import signal
 from collections.abc import Callable
 from typing import Final
@@ -15,7 +16,7 @@ _TIMEOUT: Final = 120.0  # seconds for the whole stack
 
 
 async def down(settings: Settings, report: Callable[[str], None]) -> None:
-    """Stop the stack, if it runs; waits for its end. Raises Unavailable if it hangs."""
+    """Stop the stack, if it runs; waits for its end. Ends what calls have left running. Raises Unavailable."""
     layout = Layout(home=settings.home)
     if not layout.home.exists():
         return
@@ -24,6 +25,7 @@ async def down(settings: Settings, report: Callable[[str], None]) -> None:
             report("Stopping the stack.")
             await _stop(layout)
         _record_down(layout)
+    await _end_left(layout, report)
 
 
 async def _stop(layout: Layout) -> None:
@@ -35,6 +37,17 @@ async def _stop(layout: Layout) -> None:
         raise Unavailable(
             f"The supervisor (process {seen.supervisor.pid}) does not end. See `holdfast logs`; `kill -9` is safe."
         )
+
+
+async def _end_left(layout: Layout, report: Callable[[str], None]) -> None:
+    """A command of an open call runs on: its session takes it up again."""
+    from activities.shell import left_processes, termination  # start-up time
+
+    left = left_processes.find_left(layout.home)
+    calls = {each.call for each in left}
+    await asyncio.gather(*(asyncio.to_thread(termination.end_left_call, layout.home, call) for call in calls))
+    for each in left:
+        report(f"Ended process {each.pid}, which {each.session} had left running.")
 
 
 def _record_down(layout: Layout) -> None:

@@ -9,6 +9,7 @@ from worker.stack import state_file
 from worker.stack.layout import Layout
 from worker.stack.state_file import Endpoints, PartName, StackPart, StackPhase, StackState, WorkerNote
 from workflows.domain.errors import NothingYet, Unavailable, UsageError
+from workflows.domain.left_process import LeftProcess
 from workflows.domain.value import Value
 
 
@@ -64,8 +65,8 @@ class HostStatus(Value):
 class StackStatus(Value):
     """`stopped`: on purpose; else it may be started, unless its home has `trouble`.
 
-    `servers` and `hosts`: the external ones; they, `sizes`, `retention` and `stuck` are set only if measured. `stuck`:
-    how many sessions cannot go on.
+    `servers` and `hosts`: the external ones; they, `sizes`, `retention`, `stuck` and `left_running` are set only if
+    measured. `stuck`: how many sessions cannot go on.
     """
 
     serving: bool
@@ -81,6 +82,7 @@ class StackStatus(Value):
     sizes: StackSizes | None = None
     retention: Retention | None = None
     stuck: int | None = None
+    left_running: tuple[LeftProcess, ...] = ()
 
 
 def external_endpoints(settings: Settings) -> Endpoints | None:

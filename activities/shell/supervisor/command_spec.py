@@ -18,6 +18,7 @@ class CommandSpec:
         spool_bytes: int,
         lease_seconds: float,
         faults: dict[str, str],
+        session: str | None = None,
     ) -> None:
         self.arguments = arguments
         self.directory = directory
@@ -26,6 +27,7 @@ class CommandSpec:
         self.spool_bytes = spool_bytes
         self.lease_seconds = lease_seconds
         self.faults = faults
+        self.session = session
 
     @classmethod
     def read(cls, text: bytes) -> "CommandSpec":

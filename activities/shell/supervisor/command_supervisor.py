@@ -153,7 +153,8 @@ class CommandSupervisor:
     def record(self) -> None:
         self.pump(_WHOLE_PIPE)
         os.fsync(self.spool.file)
-        end = {"status": self.status, "cause": self.cause, "limit": self.limit, "write_error": self.spool.write_error}
+        end: dict[str, object] = {"status": self.status, "cause": self.cause, "limit": self.limit}
+        end |= {"write_error": self.spool.write_error, "left_running": not self.childless}
         call_files.write_durably(self.directory, self.draft, end)
         call_files.publish(self.directory, self.draft, call_files.EXIT)
         self.recorded = True

@@ -44,7 +44,7 @@ def supervise(directory: int, command_spec: CommandSpec, ready_writer: int) -> N
     os.close(output_writer)
     os.set_blocking(output, False)
     supervisor = CommandSupervisor(directory, command_spec, shell, output, exit_fifo)
-    if not take_lease(directory, shell):
+    if not take_lease(directory, shell, command_spec.session):
         os.unlink(supervisor.draft, dir_fd=directory)
         return detach(ready_writer)
     command_spec.trigger_failpoint("supervisor.leased")
@@ -73,12 +73,13 @@ def exec_command(command_spec: CommandSpec, gate: int, output: int) -> None:
         os._exit(126)
 
 
-def take_lease(directory: int, shell: int) -> bool:
+def take_lease(directory: int, shell: int, session: str | None) -> bool:
     """False if there is one. Only its creator runs the command."""
     lease: dict[str, object] = {
         "supervisor": process_identity(os.getpid()),
         "shell": process_identity(shell),
         "started_at": time.time(),
+        "session": session,
     }
     return call_files.create_durably(directory, call_files.LEASE, lease)
 

@@ -19,13 +19,18 @@ def start_time(pid: int) -> str | None:
 def descendants(ancestor: int) -> list[int]:
     """All processes below `ancestor`, parents first; empty without /proc."""
     children: dict[int, list[int]] = {}
-    for pid in _pids():
+    for pid in pids():
         if stat := _stat(pid):
             children.setdefault(int(stat[1]), []).append(pid)
     found = list(children.get(ancestor, ()))
     for pid in found:
         found += children.get(pid, ())
     return found
+
+
+def command_line(pid: int) -> list[str]:
+    """Its beginning; empty for a zombie, and for a process that is gone."""
+    return _text(f"/proc/{pid}/cmdline").split("\0")[:-1]
 
 
 def adopt_orphans() -> None:
@@ -46,7 +51,8 @@ def send_signal(function: Callable[[int, int], None], target: int, number: int) 
         return
 
 
-def _pids() -> list[int]:
+def pids() -> list[int]:
+    """Of all processes; empty without /proc."""
     try:
         with os.scandir("/proc") as entries:
             return [int(entry.name) for entry in entries if entry.name.isdigit()]
@@ -62,7 +68,7 @@ def _stat(pid: int) -> list[str]:
 def _text(path: str) -> str:
     try:
         file = os.open(path, os.O_RDONLY)
-    except FileNotFoundError:
+    except (FileNotFoundError, PermissionError):  # `hidepid` keeps other users' from us
         return ""
     try:
         return os.read(file, 4_096).decode(errors="replace")

@@ -68,6 +68,15 @@ WITH RECURSIVE tree AS (
 )
 SELECT id FROM tree ORDER BY depth, id DESC
 
+-- name: over
+-- Those of these sessions that do no more, or that are below one: ended, archived or deleted.
+WITH RECURSIVE line AS (
+    SELECT id AS session, parent, status FROM session WHERE id = ANY(%(sessions)s)
+    UNION ALL
+    SELECT line.session, s.parent, s.status FROM session s JOIN line ON s.id = line.parent
+)
+SELECT DISTINCT session FROM line WHERE status <> 'active'
+
 -- name: compacting
 -- Since when a session's context is being summarised; no row if it is not.
 SELECT g.begun_at FROM generation g JOIN turn t ON t.session = g.session AND t.state = 'open'

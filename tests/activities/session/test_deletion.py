@@ -4,12 +4,14 @@ import asyncio
 import json
 from pathlib import Path
 
+import psutil
 import pytest
 
 from activities.archive import archive_file
 from activities.archive.archiver import Archiver
 from activities.session.deletion import Deletion, DeletionReport
 from activities.session.forks import fork_session
+from activities.shell.left_processes import find_left
 from activities.store import archives, deletions, deltas, events, grants, overviews, projects, sessions, turns
 from activities.store.journal import session_journal
 from activities.store.sessions import NewSession
@@ -75,6 +77,26 @@ async def test_a_deletion_erases_all_contents_and_its_chain_still_verifies(rig: 
     assert "secret words" in (await filled(rig, [FORK]))["call"] and await configs(rig) == 1
     await delete(rig, FORK)
     assert await configs(rig) == 0
+
+
+@pytest.mark.parametrize("way", ["deleted", "archived", "its message deleted"])
+async def test_what_its_calls_have_left_running_goes_with_their_files(rig: ActivityRig, way: str) -> None:
+    await rig.open_turn(permission={"bash": "allow"})
+    call = await rig.called("bash", command="setsid sleep 96 >/dev/null 2>&1 & echo started")
+    await rig.run(call)
+    await rig.close()
+    (left,) = await asyncio.to_thread(find_left, data_of(rig))
+    assert (left.session, left.call) == (rig.session, call) and str(left.pid) in await rig.output(call)
+    match way:
+        case "deleted":
+            assert (await delete(rig)).failures == ()
+        case "archived":
+            await Archiver(rig.database, data_of(rig)).archive_one(rig.session)
+        case _:
+            message = (await rig.row(call)).message
+            await Deletion(rig.database, data_of(rig), None, PERSON).run_message(rig.session, message)
+    assert not psutil.pid_exists(left.pid)
+    assert not (data_of(rig) / "calls" / call).exists()
 
 
 async def configs(rig: ActivityRig) -> int:

@@ -8,15 +8,18 @@ from activities.shell.command_exit import wait_for_exit
 from activities.shell.launch import launch
 from activities.shell.lease import CallDirectory, CommandEnd, Lease, Process
 from activities.shell.supervisor.command_spec import CommandSpec
+from workflows.domain.ids import SessionId
 
+SESSION = SessionId("ses_test")
 CALL = f"prt_test{os.environ.get('PYTEST_XDIST_WORKER', '')}"  # processes are found by it, also those beside us
 
 
 class CommandRig:
     """Starts and follows commands in the test's directory."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, session: SessionId = SESSION) -> None:
         self.root = root
+        self.session = session
         self.started: dict[str, CallDirectory] = {}
 
     def directory(self, call: str = CALL) -> CallDirectory:
@@ -38,6 +41,7 @@ class CommandRig:
             spool_bytes=int(given["spool"]),
             lease_seconds=given["lease"],
             faults={},
+            session=self.session,
         )
 
     async def run(self, command: str, **limits: float) -> CommandEnd | None:

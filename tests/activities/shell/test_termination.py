@@ -10,6 +10,7 @@ from activities.shell import termination
 from activities.shell.lease import CommandEnd, EndCause, Lease
 from tests.activities.shell.command_rig import CALL, CommandRig
 from tests.polling import WAIT_TIMEOUT
+from workflows.domain.ids import PartId
 
 TREE = (
     "trap '' TERM; setsid sleep 71 & (sleep 72 & disown -a); (trap '' TERM; setsid setsid sleep 73 &) ; "
@@ -77,7 +78,18 @@ async def test_a_stop_after_the_end_ends_what_runs_in_the_background(commands: C
     await commands.end(directory)
     await asyncio.to_thread(termination.stop_command, directory, CALL)
     assert remaining() == []
-    assert directory.end() == CommandEnd(status=0)
+    assert directory.end() == CommandEnd(status=0, left_running=True)
+
+
+async def test_what_an_ended_call_has_left_is_ended_and_an_open_call_left_alone(commands: CommandRig) -> None:
+    over, running = await commands.start("setsid sleep 81 & echo started"), f"{CALL}_open"
+    await commands.end(over)
+    other = await commands.start("sleep 82 & sleep 83", call=running)
+    for call in (CALL, running, f"{CALL}_unknown"):
+        await asyncio.to_thread(termination.end_left_call, commands.root, PartId(call))
+    assert remaining() == [] and not commands.supervisor().alive()
+    assert len(remaining(running)) >= 2 and other.end() is None
+    assert not (commands.root / "calls" / f"{CALL}_unknown").exists()
 
 
 async def test_a_supervisor_that_is_frozen_is_stopped_all_the_same(commands: CommandRig) -> None:

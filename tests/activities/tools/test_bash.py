@@ -27,6 +27,7 @@ from activities.tools.tool import Output, Plan, ToolContext
 from activities.turn_context import TurnContext
 from tests.activities.tools.tool_calls import NoDelegate, NoWait, attach_all
 from tests.cases import Case, load, text
+from tests.polling import WAIT_TIMEOUT
 from workflows.domain.errors import OutcomeUnknown, StaleFence, ToolError
 from workflows.domain.ids import PartId, SessionId
 from workflows.domain.prompt import Prompt
@@ -424,6 +425,26 @@ async def test_a_supervisor_that_dies_before_the_command_is_unknown_too(world: B
     finally:
         configure({})
     assert world.effects() == []
+
+
+async def test_the_model_is_told_what_runs_on_and_how_it_ends(world: BashRig) -> None:
+    output = await world.run("setsid sleep 67 >/dev/null 2>&1 & echo started")
+    started, note = output.output.split("<shell_metadata>")
+    (pid, *command) = note.splitlines()[2].split()
+    assert started.startswith("started\n") and command == ["sleep", "67"]
+    assert "still run after this call: 1." in note and "ended with it" in note
+    os.kill(int(pid), signal.SIGTERM)
+    assert await asyncio.to_thread(world.supervisor().wait, WAIT_TIMEOUT)
+
+
+async def test_what_ends_with_its_call_is_no_word(world: BashRig) -> None:
+    output = await world.run("echo one | tee >(cat >/dev/null); (sleep 0.01 &)")
+    assert output.output == "one\n"
+
+
+async def test_of_many_processes_the_first_are_named(world: BashRig) -> None:
+    output = await world.run("for i in {1..12}; do sleep 68 & done; exec >&- 2>&-; sleep 0.2")
+    assert output.output.count("sleep 68") == 10 and "after this call: 12." in output.output
 
 
 async def test_a_stale_attempt_does_not_touch_what_is_left(world: BashRig) -> None:

@@ -12,6 +12,10 @@ from typing import Final
 import psutil
 import pytest
 
+from activities.shell.lease import CommandEnd
+from activities.shell.left_processes import find_left
+from tests.activities.shell.command_rig import CALL, CommandRig
+from tests.activities.shell.conftest import commands as commands
 from tests.conftest import remove, settings_of
 from tests.polling import WAIT_TIMEOUT, wait_until
 from worker.settings import Settings
@@ -51,6 +55,25 @@ async def test_a_stack_that_never_ran_leaves_no_trace(tmp_path: Path) -> None:
     await down(settings, print)
 
     assert not settings.home.exists()
+
+
+async def test_what_ended_calls_have_left_running_is_ended_and_a_command_of_an_open_call_runs_on(
+    commands: CommandRig, tmp_path: Path
+) -> None:
+    over = await commands.start("setsid sleep 97 & echo started", call=f"{CALL}_over")
+    await commands.end(over)
+    gate = commands.root / "gate"
+    running = await commands.start(f"mkfifo {gate}; setsid sleep 98 & read < {gate}; exit 3")
+    (left,), reported = find_left(tmp_path), list[str]()
+
+    await down(settings_of(tmp_path), reported.append)
+
+    assert find_left(tmp_path) == [] and not psutil.pid_exists(left.pid)
+    assert reported == [f"Ended process {left.pid}, which {left.session} had left running."]
+    assert running.end() is None and commands.shell().alive()
+    await wait_until(gate.exists)
+    await asyncio.to_thread(gate.write_text, "go\n")
+    assert await commands.end(running) == CommandEnd(status=3, left_running=True)
 
 
 async def test_a_supervisor_whose_up_was_killed_before_it_could_speak_is_stopped(

@@ -15,7 +15,7 @@ from worker.cli.render import session_table
 from worker.cli.render.budget_text import describe_budget
 from worker.cli.render.console import print_json_list, print_rows, terminal_columns
 from worker.cli.render.escaping import escape_exact, escape_prose, one_line
-from worker.cli.render.formatting import pluralize
+from worker.cli.render.formatting import describe_left, pluralize
 from worker.cli.render.session_status import describe_session, describe_subagent
 from worker.cli.render.stop_text import describe_stop
 from worker.cli.render.wrap import wrap_text
@@ -89,6 +89,8 @@ async def show(settings: Settings, session: str, summary: bool, prompt: str | No
     if summary and (as_json or prompt is not None):
         other = "--json" if as_json else "--prompt"
         raise UsageError(f"--summary and {other} both say what to show: give one of them.")
+    from activities.shell.left_processes import find_left  # `sessions` alone does without
+
     choice = None if prompt is None else parse_request_choice(prompt)
     async with open_reader(settings) as client:
         if choice is not None:
@@ -104,16 +106,19 @@ async def show(settings: Settings, session: str, summary: bool, prompt: str | No
         budgets = await client.sessions.budgets(overview.id)
         summary_of_changes = await _change_summary(client, overview)
         below = await client.sessions.below(overview.id) if overview.working else []
+        left = [each for each in find_left(settings.home) if each.session == overview.id]
     if as_json:
         more: dict[str, Any] = {"changes": changes.model_dump()}
         more |= {"budgets": [each.model_dump(mode="json") for each in budgets]}
         more |= {"change_summary": summary_of_changes.model_dump() if summary_of_changes else None}
+        more |= {"left_running": [each.model_dump() for each in left]}
         click.echo(json.dumps(overview.model_dump(mode="json") | more, indent=2))
         return
     now = datetime.now(UTC)
     rows = [*describe_session(overview, changes, now, asks[0].name if asks else None)]
     rows += [f"  {describe_subagent(each, now)}" for each in below if each.working]
     rows += [f"  {describe_budget(budget)}" for budget in budgets]
+    rows += [f"  {describe_left(each)}" for each in left]
     if summary_of_changes is not None:
         changed = one_line(summary_of_changes.text, _SUMMARY)
         rows.append(f"  Changes, up to turn {summary_of_changes.number}: {changed}")
@@ -208,8 +213,8 @@ async def _withdrawn_texts(client: "SessionClient", before: Overview) -> list[st
 async def end(settings: Settings, session: str, yes: bool, as_json: bool) -> None:
     """End a session for good.
 
-    Its turn is stopped, its grants end with it, and it takes no prompt any more. Its log stays. On a terminal it asks
-    first; without one, `end last` needs --yes.
+    Its turn is stopped, its grants and what its calls have left running end with it, and it takes no prompt any more.
+    Its log stays. On a terminal it asks first; without one, `end last` needs --yes.
 
     \b
     Example:

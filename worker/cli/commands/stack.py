@@ -10,7 +10,7 @@ from worker.cli.command_support import async_command, print_note, start_stack
 from worker.cli.exit_codes import ExitCode
 from worker.cli.render.console import print_json_list, print_rows, terminal_columns
 from worker.cli.render.escaping import escape_exact, escape_prose
-from worker.cli.render.formatting import format_size, pluralize
+from worker.cli.render.formatting import describe_left, format_size, pluralize
 from worker.cli.render.styles import Row, styled
 from worker.cli.render.text_table import format_table
 from worker.cli.render.wrap import wrap_for_stdout
@@ -64,9 +64,9 @@ async def up(settings: Settings, at_login: bool | None, restart_worker: bool, as
 async def down(settings: Settings, purge: bool, yes: bool) -> None:
     """Stop the stack; sessions go on at its next start.
 
-    The worker finishes what it can, then the servers stop. Keys that shells have handed over are forgotten. With
-    --purge, everything that this stack has made here is removed then, with its systemd unit; servers of your own,
-    archives and projects stay, and what else stays is named.
+    The worker finishes what it can, then the servers stop. What calls have left running is ended. Keys that shells have
+    handed over are forgotten. With --purge, everything that this stack has made here is removed then, with its systemd
+    unit; servers of your own, archives and projects stay, and what else stays is named.
 
     \b
     Examples:
@@ -91,17 +91,20 @@ async def down(settings: Settings, purge: bool, yes: bool) -> None:
 async def status(settings: Settings, as_json: bool) -> ExitCode:
     """Show which parts of the stack run, and where.
 
-    External servers are asked whether they answer. Ends with code 3 when the stack does not serve.
+    External servers are asked whether they answer. What calls have left running here is listed: `end` of its session
+    and `down` end it. Ends with code 3 when the stack does not serve.
 
     \b
     Example:
       holdfast status
     """
-    from worker.stack import sizes  # start-up time
+    from activities.shell.left_processes import find_left  # start-up time, as the next one
+    from worker.stack import sizes
 
     seen = await _load_status(settings)
     room = {"sizes": await sizes.measure_sizes(settings, seen.endpoints), "retention": sizes.retention(settings)}
-    seen = seen.model_copy(update=room | {"stuck": await sizes.count_stuck(settings, seen.endpoints)})
+    more = {"stuck": await sizes.count_stuck(settings, seen.endpoints), "left_running": tuple(find_left(settings.home))}
+    seen = seen.model_copy(update=room | more)
     if _database_is_silent(seen):
         seen = seen.model_copy(update={"serving": False})
     _print_status(seen, as_json)
@@ -209,7 +212,8 @@ def _lines(seen: StackStatus) -> Iterator[Row]:
         yield f"Temporal's pages: {seen.endpoints.ui_url}"
     if seen.stuck:
         yield f"{pluralize(seen.stuck, 'session')} cannot go on: `holdfast sessions --state stuck`"
-    yield from (wrap_for_stdout(each, 2) for each in (*_disk_rows(seen), *outdated_processes(seen)))
+    rows = (*_disk_rows(seen), *map(describe_left, seen.left_running), *outdated_processes(seen))
+    yield from (wrap_for_stdout(each, 2) for each in rows)
 
 
 def _disk_rows(seen: StackStatus) -> Iterator[str]:

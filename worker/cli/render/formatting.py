@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Final
 
 from worker.cli.render.escaping import escape_exact
+from workflows.domain.left_process import LeftProcess
 from workflows.domain.usage import Cost
 
 _UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
@@ -21,6 +22,10 @@ def pluralize(number: int, noun: str) -> str:
 
 def format_rule(permission: str, patterns: Iterable[str]) -> str:
     return f"{escape_exact(permission)}: {escape_exact(', '.join(patterns))}"
+
+
+def describe_left(left: LeftProcess) -> str:
+    return f"Left running by {left.session}: process {left.pid}, {escape_exact(left.command)}"
 
 
 def format_tokens(number: int, steps: int) -> str:

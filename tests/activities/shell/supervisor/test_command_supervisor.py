@@ -44,7 +44,7 @@ async def test_a_command_that_tidies_up_at_the_end_of_its_time_is_still_over_tim
 
 async def test_the_call_is_over_when_the_shell_is_though_a_child_holds_the_pipe(commands: CommandRig) -> None:
     directory = await commands.start("sleep 65 & echo started")
-    assert await commands.end(directory) == CommandEnd(status=0)
+    assert await commands.end(directory) == CommandEnd(status=0, left_running=True)
     assert directory.spool.read_text() == "started\n"
     await wait_until(lambda: len(running("sleep 65")) == 1)  # it may not have become one when its shell had ended
 

@@ -14,11 +14,11 @@ from worker.stack import cluster, locks, processes, state_file
 from worker.stack.binaries import temporal as binaries
 from worker.stack.layout import Layout
 from worker.stack.processes import ProcessRef
-from worker.stack.running_supervisor import await_supervisor_state, start_stop_lock
+from worker.stack.running_supervisor import await_supervisor_state, is_running, start_stop_lock
 from worker.stack.state_file import RESTART_WORKER, START_WORKER, Endpoints, PartName, StackPart, StackPhase, StackState
 from worker.stack.status import ready_endpoints, require_same_servers
 from worker.stack.temporal import TemporalFiles
-from workflows.domain.errors import EngineTaken, Unavailable, UsageError
+from workflows.domain.errors import DatabaseForeign, DatabaseNewer, Unavailable, UsageError
 
 Report = Callable[[str], None]
 Migrate = Callable[[str], Awaitable[object]]
@@ -46,10 +46,17 @@ async def up(settings: Settings, report: Report, *, worker: bool = True, migrate
         layout.create()  # again: we may have waited for `down --purge`
         if worker:
             await external_servers.require_free_host(settings)
+        ran = is_running(layout)
         serving = await _start_servers(settings, layout, report)
         if worker and not serving.works:
-            await _require_usable_servers(settings, serving)
-            await migrate(serving.endpoints.postgres_url)
+            try:
+                await external_servers.require_durable_database(settings)
+                await external_servers.require_own_engine(settings, serving.endpoints)
+                await migrate(serving.endpoints.postgres_url)
+            except (UsageError, DatabaseForeign, DatabaseNewer):
+                if not ran:
+                    serving.supervisor.kill(signal.SIGTERM)
+                raise
             await _suspend_sessions(settings, serving, report)
             await external_servers.register_attributes(settings, serving.endpoints)
             serving.supervisor.kill(START_WORKER)
@@ -76,18 +83,6 @@ async def restart_worker(settings: Settings, report: Report) -> None:
 def _worker_replaced(layout: Layout, now: StackState, before: StackPart) -> bool:
     part, note = now.part(PartName.WORKER), state_file.read_worker_note(layout.worker)
     return part is not None and note is not None and part.process == note.process != before.process
-
-
-async def _require_usable_servers(settings: Settings, serving: StackState) -> None:
-    """Stops what was started for an external database that another Temporal's sessions use. Raises UsageError."""
-    from worker.stack import external_servers  # as above
-
-    try:
-        await external_servers.require_durable_database(settings)
-        await external_servers.require_own_engine(settings, serving.endpoints)
-    except EngineTaken:
-        serving.supervisor.kill(signal.SIGTERM)
-        raise
 
 
 async def _suspend_sessions(settings: Settings, serving: StackState, report: Report) -> None:

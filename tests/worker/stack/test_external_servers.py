@@ -21,7 +21,7 @@ from worker.stack.layout import Layout
 from worker.stack.state_file import Endpoints, PartName, StackPart, StackPhase, StackState
 from worker.stack.status import status
 from worker.stack.up import up
-from workflows.domain.errors import EngineTaken, HostTaken
+from workflows.domain.errors import DatabaseForeign, EngineTaken, HostTaken
 
 NOBODY = "127.0.0.1:9"
 
@@ -96,6 +96,29 @@ async def test_a_database_whose_sessions_another_temporal_runs_gets_no_worker_of
         await down(here, print)
 
     assert checked["worker"].level is Level.FAILURE and "theirs" in checked["worker"].message
+
+
+@pytest.mark.parametrize("ran", [False, True], ids=["what it has started is stopped", "what ran before runs on"])
+async def test_a_refused_database_gets_no_worker(
+    settings: Settings, postgres_url: str, tmp_path: Path, ran: bool
+) -> None:
+    here = Settings.read(
+        {**settings.environment, "HOLDFAST_HOME": str(tmp_path), "HOLDFAST_POSTGRES_URL": postgres_url}
+    )
+    async with Database(postgres_url) as database:
+        await database.rows(b"UPDATE migration SET digest = 'of another program'")
+    try:
+        if ran:
+            await up(here, print, worker=False)
+        before = status(here).supervisor
+        with pytest.raises(DatabaseForeign):
+            await up(here, print)
+        if ran:
+            assert before == status(here).supervisor is not None and status(here).serving
+        else:
+            await wait_until(lambda: status(here).supervisor is None)
+    finally:
+        await down(here, print)
 
 
 async def test_servers_that_do_not_answer_say_why_and_show_no_password(settings: Settings) -> None:

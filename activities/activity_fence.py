@@ -11,7 +11,7 @@ from temporalio.exceptions import ApplicationError
 
 from activities.store.database import Database
 from activities.store.journal import WORKER, session_journal
-from workflows.domain.errors import StaleFence, UnknownEpoch
+from workflows.domain.errors import DatabaseBehind, StaleFence, UnknownEpoch
 from workflows.domain.events.calls import WriteRefused
 from workflows.domain.fence import Fence
 from workflows.domain.wire import Request
@@ -34,7 +34,7 @@ async def log_refused_writes(database: Database, request: Request, target: str) 
     """Log that a stale attempt was refused, which no retry mends. A forged epoch may come any number of times."""
     try:
         yield
-    except UnknownEpoch:
+    except (UnknownEpoch, DatabaseBehind):
         raise
     except StaleFence as stale:
         async with session_journal(database, request.session, WORKER) as journal:

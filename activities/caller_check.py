@@ -2,17 +2,23 @@
 
 import logging
 from contextlib import suppress
+from functools import partial
 from typing import Any, Final
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
 
-from activities.store import refused_callers
+from activities.heartbeat import last_position
+from activities.store import refused_callers, suspensions
+from activities.store.commit_retry import retry_while_unavailable
 from activities.store.database import Database
+from activities.store.journal import KNOWN_LOG, WORKER, KnownLog, session_journal
 from activities.store.refused_callers import RefusalReason
-from workflows.domain.errors import HoldfastError, StaleFence, UnknownEpoch
+from workflows.domain.errors import DatabaseBehind, HoldfastError, StaleFence, UnknownEpoch
 from workflows.domain.ids import SCHEDULED_TYPE, scheduled_id
+from workflows.domain.suspension import SuspendCause, SuspendReason
+from workflows.domain.value import Result
 from workflows.domain.wire import FiringRequest, Request
 
 _LOG: Final = logging.getLogger("holdfast.activity")
@@ -55,11 +61,25 @@ class _CallerCheckInbound(ActivityInboundInterceptor):
                 f"{info.activity_type} is refused to {caller}: it is for {request.caller.id!r} only."
             )
         try:
-            return await super().execute_activity(input)
+            known = KnownLog(request.session, max(request.seen, last_position()))
+            KNOWN_LOG.set(known)  # an activity is a task of its own
+            result = await super().execute_activity(input)
+            return result.model_copy(update={"seen": known.newest}) if isinstance(result, Result) else result
+        except DatabaseBehind as behind:
+            await retry_while_unavailable(partial(self.suspend, request, behind))
+            raise ApplicationError(str(behind), type=DatabaseBehind.__name__, non_retryable=True) from behind
         except (StaleFence, ApplicationError) as error:
             if (reason := _refusal(error)) is not None:
                 await self.record(request, reason, f"run {info.workflow_run_id}")
             raise
+
+    async def suspend(self, request: Request, behind: DatabaseBehind) -> None:
+        """What the session has done since may be done already: a person decides."""
+        async with session_journal(self.database, request.session, WORKER) as journal:
+            await journal.locked()
+            if not journal.ended:
+                cause = SuspendCause(reason=SuspendReason.BEHIND, was=str(behind.seen), now=str(behind.end))
+                await suspensions.suspend(journal, cause)
 
     async def record(self, request: Request, reason: RefusalReason, caller: str) -> None:
         """Best effort: it is refused in any case."""

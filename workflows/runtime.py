@@ -15,10 +15,11 @@ from workflows import policies
 from workflows.activity_failures import has_type, is_stale
 from workflows.domain import ids, search_attributes
 from workflows.domain.behaviour import TITLES
-from workflows.domain.errors import NotFound, ReloadDue
+from workflows.domain.errors import DatabaseBehind, NotFound, ReloadDue
 from workflows.domain.generation import Purpose
 from workflows.domain.ids import GenerationId, SessionId
 from workflows.domain.state import Aside, SessionState
+from workflows.domain.value import Result
 from workflows.domain.wake_signal import WAKE, Wake, WakeKind
 from workflows.domain.wire import AsideRequest, CloseReason, CloseRequest, CloseResult, LoadRequest, LoadResult, Request
 
@@ -39,7 +40,8 @@ class SessionRuntime:
 
     def fence(self) -> dict[str, Any]:
         self.state.sequence += 1
-        return {"session": self.state.session, "epoch": self.state.epoch, "sequence": self.state.sequence}
+        named = {"session": self.state.session, "epoch": self.state.epoch, "sequence": self.state.sequence}
+        return {**named, "seen": self.state.seen}
 
     async def run_activity(self, activity: Callable[..., Any], request: Q, config: ActivityConfig) -> Any:
         """One model in, one model out. Raises ReloadDue."""
@@ -56,17 +58,20 @@ class SessionRuntime:
         if self.state.reload:
             raise ReloadDue
 
-    async def _await_result(self, running: Awaitable[Any]) -> Any:
+    async def _await_result(self, running: Awaitable[Result]) -> Result:
         self.in_flight += 1
         try:
             result = await running
         except FailureError as error:
-            if is_stale(error):
-                self.state.reload = True
-                raise ReloadDue from error
-            raise
+            if has_type(error, DatabaseBehind):
+                self.state.begin_anew()
+            elif not is_stale(error):
+                raise
+            self.state.reload = True
+            raise ReloadDue from error
         finally:
             self.in_flight -= 1
+        self.state.seen = max(self.state.seen, result.seen)
         if self.cancelling:  # an activity that still finishes swallows its cancellation
             raise asyncio.CancelledError
         return result
@@ -141,6 +146,8 @@ class SessionRuntime:
                 ProjectActivities.load, request, policies.project(self.state.limits, self.summary("look for work"))
             )
         except (ReloadDue, ActivityError) as error:
+            if request.seen != self.state.seen:  # the rows are behind
+                return await self.load()
             if isinstance(error, ReloadDue) or has_type(error, NotFound):
                 return False
             raise

@@ -4,6 +4,7 @@ import asyncio
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
@@ -16,7 +17,8 @@ from activities.store.statements import RowReader, Statements
 from activities.store.turn_configs import TurnConfigCache
 from workflows.domain import hash_chain
 from workflows.domain.actor import Actor
-from workflows.domain.errors import Conflict, NotFound, StaleFence, UnknownEpoch, VersionConflict
+from workflows.domain.errors import Conflict, DatabaseBehind, NotFound, StaleFence, UnknownEpoch, VersionConflict
+from workflows.domain.hash_chain import LogPosition
 from workflows.domain.ids import SessionId, SuspensionId, TurnId
 from workflows.domain.wake_signal import WakeKind
 
@@ -55,6 +57,17 @@ class SessionVersion:
     seq: int
     head: bytes
     suspension: SuspensionId | None
+
+
+@dataclass
+class KnownLog:
+    """The newest event that the running activity knows of in its session's log: by its request, or its own commits."""
+
+    session: SessionId
+    newest: LogPosition
+
+
+KNOWN_LOG: Final[ContextVar[KnownLog | None]] = ContextVar("known_log", default=None)
 
 
 class RecordedEvent(NamedTuple):
@@ -100,10 +113,13 @@ class Journal:
         self._version = seen
         self._lock: asyncio.Future[Rows] | None = None
         self._followed: list[tuple[SessionId, asyncio.Future[Rows]]] = []
+        known = KNOWN_LOG.get() if epoch is not None else None
+        self._known = known if known is not None and known.session == session else None
+        self._required = self._known.newest if self._known is not None else LogPosition()
         if seen is None:
-            self._lock = batch.submit(_QUERIES.lock, session=session)
+            self._lock = batch.submit(_QUERIES.lock, session=session, known=self._required.seq)
         else:
-            batch.write(_QUERIES.hold, session=session, seq=seen.seq, epoch=seen.epoch)
+            batch.write(_QUERIES.hold, session=session, head=seen.head, epoch=seen.epoch)
 
     @property
     def version(self) -> SessionVersion:
@@ -131,7 +147,8 @@ class Journal:
         return self.version.suspension
 
     async def locked(self) -> None:
-        """Wait for the lock. Raises NotFound, StaleFence, Conflict for an archived or deleted session."""
+        """Wait for the lock. Raises NotFound, StaleFence, DatabaseBehind, Conflict for an archived or deleted
+        session."""
         if self._lock is None:
             return
         found = await self._batch.result(self._lock)
@@ -143,9 +160,16 @@ class Journal:
         gone = _why_gone(self.session, row, even_deleted=self._even_deleted)
         if gone is not None:
             raise Conflict(gone) if self._epoch is None else StaleFence(gone)
+        self._require_known(row)
         if self._epoch is not None:
             self._require_epoch(self._epoch, row["epoch"])
         self._version = _version_of(row)
+
+    def remember(self) -> None:
+        """After the commit: the activity that runs knows of it."""
+        if self._known is not None:
+            after = self.version_after
+            self._known.newest = max(self._known.newest, LogPosition.of(after.seq, after.head))
 
     def give_out_epoch(self) -> int:
         """The session's next epoch; known after a read, or after `locked`."""
@@ -232,6 +256,11 @@ class Journal:
             heads.append(hash_chain.chain_hash(heads[-1], each.canonical))
         return heads
 
+    def _require_known(self, row: dict[str, Any]) -> None:
+        seq = self._required.seq
+        if seq and LogPosition.of(seq, bytes(row["known_hash"] or b"")) != self._required:
+            raise DatabaseBehind(self.session, seq, row["seq"])
+
     def _require_epoch(self, mine: int, newest: int) -> None:
         if mine > newest:
             raise UnknownEpoch(f"Session {self.session!r} has given out no epoch {mine}: its newest is {newest}.")
@@ -287,6 +316,7 @@ async def session_journal(
         yield journal
         await journal.locked()
         journal.append()
+    journal.remember()
     announce(database, journal)
 
 

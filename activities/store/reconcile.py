@@ -33,11 +33,13 @@ class DueSession(Value):
 
 
 class Repairs(Value):
-    """Sessions refreshed within a day, how many of them restarted, and those that cannot go on now."""
+    """Sessions refreshed within a day, how many of them restarted, those that cannot go on now, and those that are
+    suspended because their log lacks what they have done."""
 
     refreshed: int
     restarted: int
     stuck: int
+    behind: int
 
 
 async def due(database: Database, quiet: float) -> list[DueSession]:
@@ -62,8 +64,10 @@ async def clear_stuck(database: Database, quiet: float) -> None:
 
 async def lately(url: str) -> Repairs:
     query = """
-        SELECT count(*), count(*) FILTER (WHERE restarts > 0), (SELECT count(*) FROM holdfast.session WHERE stuck <> '')
+        SELECT count(*), count(*) FILTER (WHERE restarts > 0),
+               (SELECT count(*) FROM holdfast.session WHERE stuck <> ''),
+               (SELECT count(*) FROM holdfast.suspension WHERE state = 'open' AND reason = 'behind')
         FROM holdfast.refresh WHERE at > now() - interval '1 day'
     """
-    refreshed, restarted, stuck = await query_row(url, query)
-    return Repairs(refreshed=refreshed, restarted=restarted, stuck=stuck)
+    refreshed, restarted, stuck, behind = await query_row(url, query)
+    return Repairs(refreshed=refreshed, restarted=restarted, stuck=stuck, behind=behind)

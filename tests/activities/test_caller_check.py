@@ -10,8 +10,14 @@ from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
 from activities.caller_check import CallerCheckInterceptor
 from activities.store.database import Database
+from activities.store.journal import WORKER, session_journal
+from tests.activities.rig import ActivityRig
+from workflows.domain import ids
+from workflows.domain.events.sessions import SessionEnded, SessionSuspended
+from workflows.domain.hash_chain import LogPosition
 from workflows.domain.ids import GenerationId, ScheduleId, SessionId, TurnId
-from workflows.domain.wire import AsideRequest, FiringRequest, LoadRequest
+from workflows.domain.suspension import SuspendReason
+from workflows.domain.wire import AsideRequest, CloseReason, CloseRequest, CloseResult, FiringRequest, LoadRequest
 
 REQUEST = LoadRequest(session=SessionId("ses_1"), epoch=1, sequence=1, turn=TurnId("trn_1"))
 
@@ -91,3 +97,58 @@ async def test_an_activity_that_takes_anything_but_one_request_is_not_carried_ou
     with pytest.raises(ApplicationError, match="takes one request") as refused:
         await called(database, "session/ses_1", "holdfast.session", *arguments)
     assert (refused.value.type, refused.value.non_retryable) == ("ForeignCaller", True)
+
+
+class Writing(ActivityInboundInterceptor):
+    """An activity that appends an event."""
+
+    def __init__(self, rig: ActivityRig) -> None:
+        self.rig = rig
+
+    async def execute_activity(self, input: ExecuteActivityInput) -> CloseResult:
+        (request,) = input.args
+        async with session_journal(self.rig.database, self.rig.session, WORKER, epoch=request.epoch) as journal:
+            await journal.locked()
+            journal.record(SessionEnded(reason="test"))
+        return CloseResult()
+
+
+async def written(rig: ActivityRig, seen: LogPosition, *heartbeat: object) -> CloseResult:
+    """Have an activity write whose run has `seen` this; `heartbeat`: what its attempt before has reported."""
+    environment = ActivityEnvironment()
+    caller = {"workflow_id": ids.workflow_id(rig.session), "workflow_type": ids.WORKFLOW_TYPE}
+    environment.info = replace(environment.info, **caller, heartbeat_details=heartbeat)  # type: ignore[arg-type]
+    request = CloseRequest(session=rig.session, epoch=rig.epoch, sequence=1, seen=seen, reason=CloseReason.DONE)
+    work = ExecuteActivityInput(fn=lambda: None, args=(request,), executor=None, headers={})
+    chain = CallerCheckInterceptor(rig.database).intercept_activity(Writing(rig))
+    result = await environment.run(chain.execute_activity, work)
+    assert isinstance(result, CloseResult)
+    return result
+
+
+async def test_a_result_carries_the_end_of_the_log(rig: ActivityRig) -> None:
+    await rig.load()
+    seen = (await written(rig, LogPosition())).seen
+    assert seen.seq == len(await rig.events()) == (await written(rig, seen, 0, *seen)).seen.seq - 1
+
+
+@pytest.mark.parametrize("reported", [False, True])
+async def test_a_session_whose_log_was_put_back_is_suspended_once_with_both_numbers(
+    rig: ActivityRig, reported: bool
+) -> None:
+    await rig.load()
+    lost = LogPosition(99, "00000000")
+    for _ in range(2):
+        with pytest.raises(ApplicationError, match="put back") as refused:
+            await (written(rig, LogPosition(), 0, *lost) if reported else written(rig, lost))
+        assert (refused.value.type, refused.value.non_retryable) == ("DatabaseBehind", True)
+    (suspended,) = [event for event in await rig.events() if isinstance(event, SessionSuspended)]
+    assert (suspended.reason, suspended.was, suspended.now) == (SuspendReason.BEHIND, "99", "1")
+
+
+async def test_a_session_that_has_ended_is_not_suspended(rig: ActivityRig) -> None:
+    await rig.load()
+    await rig.end()
+    with pytest.raises(ApplicationError, match="put back"):
+        await written(rig, LogPosition(99, "00000000"))
+    assert "session.suspended" not in await rig.types()

@@ -32,8 +32,8 @@ class Placed(Request):
 
 def test_every_request_gets_a_higher_number(runtime: SessionRuntime) -> None:
     assert [runtime.fence() for _ in range(2)] == [
-        {"session": "ses_1", "epoch": 100, "sequence": 1},
-        {"session": "ses_1", "epoch": 100, "sequence": 2},
+        {"session": "ses_1", "epoch": 100, "sequence": 1, "seen": (0, "")},
+        {"session": "ses_1", "epoch": 100, "sequence": 2, "seen": (0, "")},
     ]
 
 

@@ -46,6 +46,9 @@ async def check_callers(_: Settings, url: str) -> Diagnosis:
 
 async def check_repairs(_: Settings, url: str) -> Diagnosis:
     seen = await reconcile.lately(url)
+    if seen.behind:
+        message = f"sessions that were put back with the database, behind what they have done: {seen.behind}"
+        return Level.WARNING, message, "`holdfast asks` names them, and what is missing in their logs."
     if seen.stuck:
         return Level.WARNING, f"sessions that cannot go on: {seen.stuck}", "`holdfast sessions --state stuck`"
     if not seen.refreshed:

@@ -111,6 +111,17 @@ class UnknownEpoch(StaleFence):
     """PostgreSQL has not given out the caller's epoch: forged, or of a database since restored."""
 
 
+class DatabaseBehind(StaleFence):
+    """PostgreSQL was put back: the session's log ends at event `end`, and lacks the one that the caller has `seen`."""
+
+    def __init__(self, session: str, seen: int, end: int) -> None:
+        super().__init__(
+            f"The database was put back behind session {session!r}: its log ends at event {end}, and lacks event "
+            f"{seen}, which its run has seen."
+        )
+        self.seen, self.end = seen, end
+
+
 class DatabaseNewer(HoldfastError):
     """A newer Holdfast has migrated the database."""
 

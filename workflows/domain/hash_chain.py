@@ -17,6 +17,18 @@ class Link(NamedTuple):
     hash: bytes
 
 
+class LogPosition(NamedTuple):
+    """An event of a log: its number, and the beginning of its hash. In a log that was put back, another event may get
+    the number."""
+
+    seq: int = 0
+    hash: str = ""
+
+    @classmethod
+    def of(cls, seq: int, hash: bytes) -> "LogPosition":
+        return cls(seq, hash[:4].hex())
+
+
 def canonical_json(value: Any) -> bytes:
     """Canonical JSON bytes (RFC 8785: UTF-8, sorted keys, no blanks; floats are refused).
 

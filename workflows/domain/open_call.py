@@ -10,7 +10,7 @@ from workflows.domain.permissions import loop_guard
 from workflows.domain.permissions.findings import Finding
 from workflows.domain.permissions.loop_guard import GUARD_REQUEST
 from workflows.domain.permissions.rules import Action
-from workflows.domain.value import WireValue
+from workflows.domain.value import Result
 
 GUARD_FINDING: Final = Finding(permission=loop_guard.PERMISSION, action=Action.ASK)
 
@@ -36,7 +36,7 @@ class CallResultState(StrEnum):
     SUSPENDED = "suspended"
 
 
-class CallResult(WireValue):
+class CallResult(Result):
     """The result of a run. REJECTED, without feedback, ends the turn (opencode.md 2.5). `stopped`: the turn is stopping
     or over.
 

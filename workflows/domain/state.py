@@ -5,6 +5,7 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from workflows.domain.behaviour import CONTINUES
+from workflows.domain.hash_chain import LogPosition
 from workflows.domain.ids import AskId, PartId, SessionId, TurnId
 from workflows.domain.turn_state import TurnState
 from workflows.domain.value import WireValue
@@ -35,9 +36,10 @@ class SessionState(BaseModel):
     """All state of a session's workflow, carried by continue-as-new: no coroutine holds anything that matters.
 
     `epoch`: from the newest load of its rows; `sequence` counts the activities of this run and those that it continues;
-    both go into the fence. `load_due`: work was signalled since the last load. `reload`: load before anything else is
-    begun. `answers`, `settled` and `stops` (their turns) hold signals until their turn closes. `behaviour`
-    (`workflows.domain.behaviour`): given by what starts the run.
+    both go into the fence. `seen`: the newest event of its log that an activity has reported. `load_due`: work was
+    signalled since the last load. `reload`: load before anything else is begun. `answers`, `settled` and `stops` (their
+    turns) hold signals until their turn closes. `behaviour` (`workflows.domain.behaviour`): given by what starts the
+    run.
     """
 
     session: SessionId
@@ -45,6 +47,7 @@ class SessionState(BaseModel):
     limits: TurnLimits = TurnLimits()
     epoch: int = 0
     sequence: int = 0
+    seen: LogPosition = LogPosition()
     minted: int = 0
     loaded: bool = False
     load_due: bool = False
@@ -85,6 +88,10 @@ class SessionState(BaseModel):
         self.turn = TurnState.from_open_turn(loaded.turn, continues=continues) if loaded.turn else None
         if loaded.turn is not None and (loaded.turn.stopped or loaded.ended):
             self.stop()
+
+    def begin_anew(self) -> None:
+        """The rows are older than this run: the next load takes them as they are, as a new run's does."""
+        self.epoch, self.seen = 0, LogPosition()
 
     def stop(self) -> None:
         """Apply a stop found in the rows: its signal may be late or lost."""

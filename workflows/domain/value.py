@@ -2,6 +2,8 @@
 
 from pydantic import BaseModel, ConfigDict
 
+from workflows.domain.hash_chain import LogPosition
+
 
 class Value(BaseModel):
     """An immutable value: compared by content, refuses unknown fields.
@@ -16,6 +18,12 @@ class WireValue(Value):
     """Crosses between releases: ignores fields that a newer one has added."""
 
     model_config = ConfigDict(extra="ignore")
+
+
+class Result(WireValue):
+    """What an activity of a session returns; `seen`: the newest event of the session's log that it has seen."""
+
+    seen: LogPosition = LogPosition()
 
 
 def build_models(package: str, kind: type[Value] = Value) -> None:

@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 from workflows.domain.close_reason import CloseReason as CloseReason
 from workflows.domain.generation import Purpose
+from workflows.domain.hash_chain import LogPosition
 from workflows.domain.ids import (
     ASIDE_TYPE,
     WORKFLOW_TYPE,
@@ -21,7 +22,7 @@ from workflows.domain.ids import (
 from workflows.domain.open_call import OpenCall
 from workflows.domain.permissions.replies import AskState as AskState
 from workflows.domain.step_flaw import StepFlaw
-from workflows.domain.value import WireValue
+from workflows.domain.value import Result, WireValue
 
 
 class Caller(NamedTuple):
@@ -32,11 +33,13 @@ class Caller(NamedTuple):
 
 
 class Request(WireValue):
-    """The input of every activity of a session; `epoch` is the newest that its run has loaded."""
+    """The input of every activity of a session; `epoch` is the newest that its run has loaded, `seen` the newest event
+    of the log that it knows of."""
 
     session: SessionId
     epoch: int
     sequence: int
+    seen: LogPosition = LogPosition()
 
     @property
     def caller(self) -> Caller:
@@ -89,7 +92,7 @@ class OpenTurn(WireValue):
         return not self.stopped and not self.only_compacts and self.error is None
 
 
-class LoadResult(WireValue):
+class LoadResult(Result):
     """The run's new epoch, and its work: the open turn (a new one, if a prompt waited), or nothing. `title`: to ask for
     beside it."""
 
@@ -121,7 +124,7 @@ FINISH_SUSPENDED: Final = "suspended"  # in a suspended session
 FINISH_STOPPED: Final = "stopped"  # without a request: the turn is being stopped
 
 
-class StepResult(WireValue):
+class StepResult(Result):
     """A stored answer: why it ended (OpenCode's words, or one of the above), and its calls.
 
     `has_text` is set if the step asked for text only. `flaw`: why it is unusable. `cut`: the output limit has cut it in
@@ -164,7 +167,7 @@ class CompactState(StrEnum):
     SUSPENDED = "suspended"
 
 
-class CompactResult(WireValue):
+class CompactResult(Result):
     """`reason`: why it failed, for people; `final`: it would fail again. `pause`: seconds, if it is paused."""
 
     state: CompactState
@@ -188,7 +191,7 @@ class OutgrowState(StrEnum):
     SUSPENDED = "suspended"
 
 
-class OutgrowResult(WireValue):
+class OutgrowResult(Result):
     """`ask`: what a person has to answer."""
 
     state: OutgrowState
@@ -216,7 +219,7 @@ class AskRequest(Request):
     revision: int
 
 
-class AskResult(WireValue):
+class AskResult(Result):
     """`ask` is None if there is none."""
 
     state: AskState
@@ -255,6 +258,6 @@ class CloseRequest(Request):
     end: bool = False
 
 
-class CloseResult(WireValue):
+class CloseResult(Result):
     prompts_waiting: bool = False
     ended: bool = False

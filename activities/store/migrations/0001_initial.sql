@@ -720,10 +720,10 @@ $$;
 
 -- Optimistic concurrency: each function locks a row that must still be as the caller has last seen it, and fails
 -- otherwise. A caller whose decision rests on that row need not read it again.
-CREATE FUNCTION hold_session(held text, last_seq bigint, newest_epoch bigint) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION hold_session(held text, last_hash bytea, newest_epoch bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM FROM session_head h JOIN session s ON s.id = h.session
-    WHERE h.session = held AND h.seq = last_seq AND h.epoch = newest_epoch AND s.archive IS NULL
+    WHERE h.session = held AND h.head = last_hash AND h.epoch = newest_epoch AND s.archive IS NULL
     FOR UPDATE OF h, s;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'session % has moved on', held USING ERRCODE = 'serialization_failure';

@@ -1,6 +1,7 @@
 -- name: lock
--- Lock a session, head first; both rows as the last transaction left them.
-SELECT s.status, s.directory, h.epoch, h.seq, h.head, s.suspension, s.archive
+-- Lock a session, head first; both rows as the last transaction left them. With the hash of an event that is known.
+SELECT s.status, s.directory, h.epoch, h.seq, h.head, s.suspension, s.archive,
+       (SELECT e.hash FROM event e WHERE e.session = h.session AND e.seq = %(known)s) AS known_hash
 FROM session_head h JOIN session s ON s.id = h.session WHERE h.session = %(session)s FOR UPDATE OF h, s
 
 -- name: read
@@ -10,7 +11,7 @@ FROM session_head h JOIN session s ON s.id = h.session WHERE h.session = %(sessi
 
 -- name: hold
 -- Lock a session that must still be as it was last seen, or fail.
-SELECT hold_session(%(session)s, %(seq)s, %(epoch)s)
+SELECT hold_session(%(session)s, %(head)s, %(epoch)s)
 
 -- name: set_epoch
 -- Give out an epoch: those before it begin nothing more.

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import Counter
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
@@ -9,13 +10,14 @@ from psycopg.types.json import Json
 
 from activities.store import events, sessions
 from activities.store.database import Database
-from activities.store.journal import WORKER, SessionVersion, session_journal
+from activities.store.journal import KNOWN_LOG, WORKER, KnownLog, SessionVersion, session_journal
 from activities.store.queries import Queries
 from tests.activities.store.conftest import ACTOR
 from tests.polling import WAIT_TIMEOUT
 from workflows.domain.archive_location import ArchiveLocation
-from workflows.domain.errors import NotFound, StaleFence, UnknownEpoch, VersionConflict
+from workflows.domain.errors import DatabaseBehind, NotFound, StaleFence, UnknownEpoch, VersionConflict
 from workflows.domain.events.sessions import SessionEnded
+from workflows.domain.hash_chain import LogPosition
 from workflows.domain.ids import SessionId
 
 ARCHIVES = Queries("archives")
@@ -83,6 +85,52 @@ async def test_an_epoch_that_was_not_given_out_is_refused(
         await write(database, session, "never", epoch=newest + ahead, needs_newest=needs_newest)
     await write(database, session, "goes on", epoch=newest)
     assert await seqs(database, session) == [1, 2]
+
+
+@pytest.mark.parametrize("seen", [LogPosition(9, "00000000"), LogPosition(2, "00000000")])
+async def test_an_activity_that_has_seen_what_the_log_does_not_have_is_refused(
+    database: Database, session: SessionId, seen: LogPosition
+) -> None:
+    epoch = await load(database, session)
+    await write(database, session, "another event than was seen under this number")
+    KNOWN_LOG.set(KnownLog(session, seen))
+    for needs_newest in (True, False):
+        with pytest.raises(DatabaseBehind, match=f"ends at event 2, and lacks event {seen.seq}"):
+            await write(database, session, "never", epoch=epoch, needs_newest=needs_newest)
+    await write(database, session, "of no activity")
+    KNOWN_LOG.set(KnownLog(SessionId("ses_x"), seen))
+    await write(database, session, "of another session's activity", epoch=epoch)
+    assert await seqs(database, session) == [1, 2, 3, 4]
+
+
+async def test_an_activity_knows_of_what_it_has_committed_or_read(database: Database, session: SessionId) -> None:
+    epoch = await load(database, session)
+    known = KnownLog(session, LogPosition())
+    KNOWN_LOG.set(known)
+    with pytest.raises(RuntimeError):
+        async with session_journal(database, session, ACTOR, epoch=epoch) as journal:
+            await journal.locked()
+            raise RuntimeError
+    assert known.newest == LogPosition()
+    await write(database, session, "first", epoch=epoch)
+    first = known.newest
+    await write(database, session, "of a door")
+    async with session_journal(database, session, ACTOR, epoch=epoch) as journal:
+        await journal.locked()
+    assert (first.seq, known.newest) == (2, LogPosition.of(3, journal.version.head))
+
+
+async def test_an_optimistic_write_finds_a_log_of_equal_length_that_was_put_back(
+    database: Database, session: SessionId
+) -> None:
+    epoch = await load(database, session)
+    await write(database, session, "first", epoch=epoch)
+    async with session_journal(database, session, ACTOR, epoch=epoch) as journal:
+        await journal.locked()
+    lost = replace(journal.version, head=bytes(32))
+    with pytest.raises(VersionConflict):
+        async with session_journal(database, session, ACTOR, epoch=epoch, seen=lost) as journal:
+            journal.record(SessionEnded(reason="never"))
 
 
 async def test_only_what_activities_append_is_movement(database: Database, session: SessionId) -> None:

@@ -66,4 +66,4 @@ async def test_a_session_that_has_moved_on_is_no_other_serialization_failure(
     database: Database, session: SessionId
 ) -> None:
     with pytest.raises(VersionConflict):
-        await database.rows(b"SELECT hold_session(%(session)s, 99, 99)", session=session)
+        await database.rows(b"SELECT hold_session(%(session)s, '\\x99', 99)", session=session)

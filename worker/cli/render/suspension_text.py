@@ -1,7 +1,7 @@
 """A suspended session in words: what was, what is, what to do."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from worker.cli.command_support import print_note
 from worker.cli.render.escaping import escape_exact
@@ -10,6 +10,9 @@ from workflows.domain.suspension import SuspendReason
 
 if TYPE_CHECKING:
     from worker.api.sessions import Overview
+
+
+REPEATS: Final = "What it did that is not in its log may be done already, and is done again if it goes on."
 
 
 def print_suspension(overview: "Overview") -> None:
@@ -28,11 +31,11 @@ def describe_suspension(reason: SuspendReason, was: str | None, now: str | None)
             return (
                 "It was at work when the stack stopped, and HOLDFAST_RESUME=never keeps it from continuing by itself."
             )
-        case SuspendReason.RESTORED:
-            return (
-                "It comes from a backup, and was at work when that was made: what it did later is not in its log, and "
-                "may be done. Look at its directory first. May it go on?"
-            )
+        case SuspendReason.RESTORED | SuspendReason.BEHIND:
+            restored = "It comes from a backup, and was at work when that was made."
+            lacks = f"its log ends at event {now}, and lacks event {was}, which its run has seen."
+            found = restored if reason is SuspendReason.RESTORED else f"Its database was put back: {lacks}"
+            return f"{found} {REPEATS} Look at its directory first. May it go on?"
         case SuspendReason.GONE:
             directory = escape_exact(was or "")
             return f"Its directory {directory} is not there: it was moved or deleted. Bring it back, or end it."

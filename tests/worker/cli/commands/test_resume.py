@@ -7,6 +7,8 @@ import shutil
 from temporalio import workflow
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
+from activities.store import suspensions
+from activities.store.journal import WORKER, session_journal
 from tests.harness import Harness
 from tests.polling import WAIT_TIMEOUT
 from tests.worker.cli.conftest import OpenHarness, shell
@@ -18,6 +20,7 @@ from worker.startup_suspension import suspend_all
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import WORKFLOW_TYPE, SessionId
 from workflows.domain.state import SessionState
+from workflows.domain.suspension import SuspendCause, SuspendReason
 from workflows.domain.wake_signal import WAKE, Wake
 
 HELLO = ScriptedAnswer(text="Hello.")
@@ -50,6 +53,19 @@ async def test_a_suspended_session_asks_in_every_command_and_can_be_resumed(open
         assert "when the stack stopped" in text and f"holdfast resume {session}" in text
     assert "Resumed by " in watched.out and (resumed.code, watched.code) == (0, 0)
     assert again.code == 6 and "is not suspended" in again.err
+
+
+async def test_a_session_behind_what_it_has_done_says_so_and_what_resuming_it_risks(open_harness: OpenHarness) -> None:
+    async with open_harness() as harness:
+        session = await harness.start_session("hello")
+        async with session_journal(harness.database, session, WORKER) as journal:
+            await suspensions.suspend(journal, SuspendCause(reason=SuspendReason.BEHIND, was="12", now="2"))
+        person = shell(harness)
+        asked, resumed = await person.run("asks"), await person.run("resume", session)
+
+    assert "its log ends at event 2, and lacks event 12, which its run has seen" in " ".join(asked.out.split())
+    assert "is done again if it goes on" in asked.out and "is done again if it goes on" in resumed.err
+    assert resumed.out == f"Resumed: {session}\n"
 
 
 async def test_sessions_kept_suspended_do_not_ask(open_harness: OpenHarness) -> None:

@@ -9,7 +9,7 @@ from weakref import WeakValueDictionary
 
 from temporalio.api.common.v1 import WorkflowExecution
 from temporalio.api.workflowservice.v1 import ResetStickyTaskQueueRequest
-from temporalio.client import Client
+from temporalio.client import Client, WorkflowHistoryEventFilterType
 from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSearchAttributes
 from temporalio.service import RPCError, RPCStatusCode
 
@@ -23,6 +23,7 @@ from worker.settings import Settings, SummaryDetail
 from workflows.domain import search_attributes
 from workflows.domain.behaviour import NEWEST
 from workflows.domain.errors import HoldfastError, Unavailable
+from workflows.domain.hash_chain import LogPosition
 from workflows.domain.ids import WORKFLOW_TYPE as WORKFLOW_TYPE
 from workflows.domain.ids import SessionId
 from workflows.domain.ids import workflow_id as workflow_id
@@ -30,6 +31,7 @@ from workflows.domain.state import SessionState, TurnLimits
 from workflows.domain.wake_signal import WAKE, Wake
 
 _SIGNAL_TIMEOUT: Final = timedelta(seconds=5)
+_CLOSE_EVENT: Final = WorkflowHistoryEventFilterType.CLOSE_EVENT
 _SUMMARY: Final = 200  # bytes; the engine takes 400
 _TASK: Final = timedelta(seconds=5)  # a worker killed inside a workflow task blocks the session this long
 _RECONNECT_PAUSE: Final = 1.0  # seconds until a broken connection is reopened
@@ -74,9 +76,11 @@ class SignalSender:
         """Raises Unavailable."""
         try:
             async with asyncio.timeout(_SIGNAL_TIMEOUT.total_seconds()), io_failpoint("external.signal", _lost):
+                if await self.signal_open_run(session, wake):
+                    return
                 await self.client.start_workflow(
                     WORKFLOW_TYPE,
-                    self.state(session),
+                    self.state(session, await self.last_seen(session)),
                     id=workflow_id(session),
                     task_queue=queue(self.settings.task_queue, origin.host),
                     task_timeout=_TASK,
@@ -89,6 +93,31 @@ class SignalSender:
         except (RPCError, TimeoutError) as error:
             raise Unavailable(f"Temporal did not take the signal for {session}: {error}") from error
 
+    async def signal_open_run(self, session: SessionId, wake: Wake) -> bool:
+        try:
+            await self.client.get_workflow_handle(workflow_id(session)).signal(WAKE, wake)
+        except RPCError as error:
+            if error.status is not RPCStatusCode.NOT_FOUND:
+                raise
+            return False
+        return True
+
+    async def last_seen(self, session: SessionId) -> LogPosition:
+        """The newest event that the session's last run has seen, if it has completed: PostgreSQL may have been put back
+        since."""
+        handle = self.client.get_workflow_handle(workflow_id(session))
+        try:
+            async for event in handle.fetch_history_events(event_filter_type=_CLOSE_EVENT):
+                if payloads := event.workflow_execution_completed_event_attributes.result.payloads:
+                    (seen,) = await self.client.data_converter.decode(payloads, [LogPosition])
+                    return seen or LogPosition()
+        except RPCError as error:
+            if error.status is not RPCStatusCode.NOT_FOUND:
+                raise
+        except Exception:  # another tool's run, with a result of its own
+            _LOG.warning("the result of the last run of %s is not understood", session)
+        return LogPosition()
+
     def summary(self, origin: Origin) -> str:
         """The title, if settings allow."""
         if self.settings.summaries is SummaryDetail.NAMES:
@@ -96,7 +125,7 @@ class SignalSender:
         summary = f"{origin.agent}: {redactor(self.settings).text(origin.title)}"
         return summary.encode(errors="replace")[:_SUMMARY].decode(errors="ignore")
 
-    def state(self, session: SessionId) -> SessionState:
+    def state(self, session: SessionId, seen: LogPosition) -> SessionState:
         """A new run's state, with all limits explicit: a replay must not depend on defaults."""
         limits = TurnLimits(
             idle=self.settings.idle_seconds,
@@ -105,7 +134,7 @@ class SignalSender:
             model_timeout=TurnLimits().model_timeout,
             tool_timeout=TurnLimits().tool_timeout,
         )
-        return SessionState(session=session, behaviour=NEWEST, limits=limits)
+        return SessionState(session=session, behaviour=NEWEST, limits=limits, seen=seen)
 
 
 def details(session: SessionId) -> str:

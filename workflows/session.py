@@ -11,6 +11,7 @@ from workflows.domain import ids
 from workflows.domain.behaviour import require_known
 from workflows.domain.errors import ReloadDue
 from workflows.domain.generation import Purpose
+from workflows.domain.hash_chain import LogPosition
 from workflows.domain.state import SessionState
 from workflows.domain.wake_signal import WAKE, Wake, WakeKind
 from workflows.domain.wire import CloseReason
@@ -30,13 +31,14 @@ class SessionWorkflow:
         self.runtime = SessionRuntime(state)
 
     @workflow.run
-    async def run(self, state: SessionState) -> None:
+    async def run(self, state: SessionState) -> LogPosition:
+        """Returns the newest event that it has seen: a next run begins with it."""
         require_known(state.behaviour)
         try:
             while await self.wait_for_work():
                 await self.runtime.continue_as_new_if_due()
                 if (self.state.turn is None or self.state.reload) and not await self.runtime.load():
-                    return
+                    break
                 raise_if_cancelled()
                 if self.state.turn is not None:
                     await Turn(self.runtime, self.state.turn).run()
@@ -46,6 +48,7 @@ class SessionWorkflow:
             # The workflow's own cancellation: a stop only cancels the turn's moves.
             await self.end()
             raise
+        return self.state.seen
 
     @workflow.signal(name=WAKE)
     def wake(self, *arguments: object) -> None:  # with parameters of types, other arguments would fail the task

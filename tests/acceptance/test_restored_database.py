@@ -25,9 +25,10 @@ from workflows.domain.suspension import SuspendReason
 pytestmark = pytest.mark.acceptance
 
 PERIOD: Final = 1.0  # seconds instead of 30
-ASKED: Final = ("untouched", "answered", "running")
-REQUESTS: Final = {"untouched": 2, "steps": 3, "answered": 2, "running": 1, "thinking": 2}
-GOES_ON: Final = ("steps", "answered", "running", "thinking")
+IDLE: Final = 1.0  # seconds until a run without work completes, instead of five minutes
+ASKED: Final = ("untouched", "answered", "running", "closed")
+WORKING: Final = ("steps", "thinking", "over")
+REQUESTS: Final = {"untouched": 2, "steps": 3, "answered": 2, "running": 1, "closed": 2, "thinking": 2, "over": 2}
 
 
 def scripts(gate: Path) -> Mapping[str, Script]:
@@ -37,6 +38,8 @@ def scripts(gate: Path) -> Mapping[str, Script]:
             answers=(runs("steps", hold=True), runs("steps-2", "steps-3"), runs("steps-4", hold=True), DONE)
         ),
         "answered": Script(answers=(runs("answered"), runs("answered-2"), DONE)),
+        "closed": Script(answers=(runs("closed"), DONE)),
+        "over": Script(answers=(runs("over", hold=True), DONE)),
         "running": Script(answers=(runs("running", hold=True), DONE)),
         "thinking": Script(answers=(runs("thinking", hold=True), held(gate))),
     }
@@ -47,13 +50,13 @@ async def test_nothing_is_done_again_behind_a_database_that_was_put_back(
     own_stack: OwnStack, tmp_path: Path, worker_too: bool
 ) -> None:
     gate = tmp_path / "gate"
-    async with own_stack.trial(scripts(gate), tmp_path / "trial", reconcile_seconds=PERIOD) as trial:
+    async with own_stack.trial(scripts(gate), tmp_path / "trial", reconcile_seconds=PERIOD, idle_seconds=IDLE) as trial:
         trial.harness.configure(permission={"bash": {"*": "allow"} | {f"effect {name}*": "ask" for name in ASKED}})
         worker = await trial.worker()
         sessions = {name: await trial.start_session(f"[[script:{name}]] Run it.") for name in scripts(gate)}
         for name in ASKED:
             await trial.harness.wait_for_asks(sessions[name])
-        for name in ("steps", "thinking"):
+        for name in WORKING:
             await trial.effects.reached(name)
         async with servers_down(own_stack.settings, PartName.POSTGRES):
             _copy(own_stack.cluster.data, tmp_path / "data")
@@ -69,10 +72,10 @@ async def test_nothing_is_done_again_behind_a_database_that_was_put_back(
         gate.touch()
         for name in ("running", "steps-4"):
             trial.effects.release(name)
-        for name in ("untouched", "answered"):  # both ask again; of one of them, the run knows the answer
+        for name in ("untouched", "answered", "closed"):  # all ask again; the runs of two know an answer
             await answer(trial, sessions[name])
         await trial.harness.ended(sessions["untouched"])
-        suspended = {name: await suspended_session(trial, sessions[name]) for name in GOES_ON}
+        suspended = {name: await suspended_session(trial, sessions[name]) for name in sessions if name != "untouched"}
         assert {name: trial.effects.count(name) for name in effects} == dict.fromkeys(effects, 1)
         assert Counter(entry.script for entry in trial.harness.model.ledger.entries) == REQUESTS
         for overview in suspended.values():
@@ -80,7 +83,7 @@ async def test_nothing_is_done_again_behind_a_database_that_was_put_back(
             assert overview.suspension.reason is SuspendReason.BEHIND
             assert int(overview.suspension.was or 0) > int(overview.suspension.now or 0) > 0
         _, found, remedy = await check_repairs(own_stack.settings, trial.harness.endpoints.postgres_url)
-        assert found == "sessions that were put back with the database, behind what they have done: 4", found
+        assert found == "sessions that were put back with the database, behind what they have done: 6", found
         assert "holdfast asks" in remedy
         await trial.harness.client.resume(sessions["steps"])
         await trial.effects.reached("steps-2", times=2)
@@ -88,15 +91,20 @@ async def test_nothing_is_done_again_behind_a_database_that_was_put_back(
 
 async def go_on(trial: Trial, sessions: Mapping[str, SessionId], gate: Path) -> None:
     """What is lost: steps, answers, a claim, an answer that is read."""
-    for name in ("answered", "running"):
+    for name in ("answered", "running", "closed"):
         await answer(trial, sessions[name])
-    for name in ("steps", "thinking"):
+    for name in WORKING:
         trial.effects.release(name)
     for name in ("steps-4", "running"):
         await trial.effects.reached(name)
     await wait_for_file(gate)
     await trial.effects.reached("answered")
     await trial.harness.until(sessions["answered"], lambda event: event.type == "ask.raised", 2)
+    for name in ("closed", "over"):
+        await trial.harness.ended(sessions[name])
+        async for _ in attempts():
+            if await trial.asleep(sessions[name]):
+                break
     await claim_reported(trial, sessions["running"])
 
 

@@ -15,10 +15,12 @@ from tests.harness import ACTOR, Harness, wait_for_file
 from tests.workflows.session_runs import activities
 from worker.api.schedules import ScheduleTiming
 from worker.engine_schedules import EngineSchedules
+from worker.outbox import SignalSender
 from worker.scripted.script import Hold, Refuse, ScriptedAnswer, ScriptedCall, ScriptedUsage
 from worker.settings import ResumePolicy
 from worker.startup_suspension import suspend_all
-from workflows.domain.ids import ScheduleId, SessionId, scheduled_id, workflow_id
+from workflows.domain.hash_chain import LogPosition
+from workflows.domain.ids import WORKFLOW_TYPE, ScheduleId, SessionId, scheduled_id, workflow_id
 from workflows.domain.output_format import STRUCTURED_OUTPUT, OutputFormat
 from workflows.domain.permissions.replies import Reply
 from workflows.domain.prompt import Prompt
@@ -316,6 +318,21 @@ async def suspended(harness: Harness, _: Path) -> SessionId:
     return session
 
 
+async def put_back(harness: Harness, _: Path) -> SessionId:
+    """A run has seen more than the log has: it loads the rows as they are, and goes on when a person resumes it."""
+    session = await ask_waiting(harness, _)
+    await harness.workflow(session).terminate()
+    sender = SignalSender(harness.database, harness.temporal, harness.settings)
+    state, queue = sender.state(session, LogPosition(99, "0a1b2c3d")), harness.settings.task_queue
+    await harness.temporal.start_workflow(WORKFLOW_TYPE, state, id=workflow_id(session), task_queue=queue)
+    await harness.until(session, lambda event: event.type == "session.suspended")
+    await harness.client.resume(session)
+    for entry in await harness.client.inbox.asks(session=session):
+        await harness.answer(entry.id)
+    await harness.ended(session)
+    return session
+
+
 async def slow_quick_call(harness: Harness, _: Path) -> SessionId:
     """A quick call that cannot be claimed within its second becomes an activity of its own."""
     session = await harness.start_session("Go.")
@@ -412,6 +429,7 @@ def scenarios(gate: Path) -> dict[str, Scenario]:
         "structured_output": Scenario((DONE, GIVE), structured_output),
         "waited": Scenario((WAITS, DONE), waited, events=15),
         "suspended": Scenario((WRITE, DONE), suspended),
+        "put_back": Scenario((WRITE, DONE), put_back),
         "retried": Scenario((DONE,), retried),
         "child_waiting": Scenario((DELEGATES, DONE), child_waiting, child=(WRITE, DONE)),
         "child_answered": Scenario((DELEGATES, DONE), child_answered, child=(WRITE, DONE), events=15),

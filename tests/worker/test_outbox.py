@@ -1,9 +1,12 @@
 """Sending signals: they carry ids only, start a run where none is open, and stay until Temporal acknowledges them."""
 
 import asyncio
+from typing import Any
 
 import pytest
+from temporalio import workflow
 from temporalio.client import Client, WorkflowExecutionStatus
+from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from activities.store import outbox, sessions
 from activities.store.journal import session_journal
@@ -14,7 +17,8 @@ from worker.outbox import SignalSender, session_attributes, workflow_id
 from worker.settings import SummaryDetail
 from workflows.domain.behaviour import NEWEST
 from workflows.domain.errors import Unavailable
-from workflows.domain.ids import SessionId, TurnId
+from workflows.domain.hash_chain import LogPosition
+from workflows.domain.ids import WORKFLOW_TYPE, SessionId, TurnId
 from workflows.domain.prompt import Prompt
 from workflows.domain.state import SessionState, TurnLimits
 from workflows.domain.wake_signal import Wake, WakeKind
@@ -86,11 +90,37 @@ async def test_a_completed_run_is_revived(harness: Harness) -> None:
     assert before.status is WorkflowExecutionStatus.COMPLETED and after.run_id != before.run_id
 
 
+@workflow.defn(name=WORKFLOW_TYPE)
+class EndedWorkflow:
+    """A run under a session's id that ends with this result."""
+
+    @workflow.run
+    async def run(self, result: Any) -> Any:
+        return result
+
+
+@pytest.mark.parametrize(
+    ("result", "seen"), [([7, "0a1b2c3d"], LogPosition(7, "0a1b2c3d")), (None, LogPosition()), ("else", LogPosition())]
+)
+async def test_a_new_run_knows_what_the_last_one_has_seen(
+    harness: Harness, sender: SignalSender, result: object, seen: LogPosition
+) -> None:
+    session, queue = (await undelivered_prompt(harness)).session, harness.settings.task_queue
+    runner = UnsandboxedWorkflowRunner()
+    async with Worker(harness.temporal, task_queue=queue, workflows=[EndedWorkflow], workflow_runner=runner):
+        await harness.temporal.execute_workflow(WORKFLOW_TYPE, result, id=workflow_id(session), task_queue=queue)
+    await sender.send(session)
+    (started, *_) = (await harness.history(session)).events
+    payloads = started.workflow_execution_started_event_attributes.input.payloads
+    assert (await DATA_CONVERTER.decode(payloads, [SessionState]))[0].seen == seen
+    assert await received(harness, session) == [WakeKind.WORK]
+
+
 async def test_a_new_run_is_told_every_limit_so_that_a_replay_finds_them(harness: Harness) -> None:
     own = harness.settings.model_copy(update={"idle_seconds": 7.0, "history_events": 77, "heartbeat_seconds": 1.5})
-    state = SignalSender(harness.database, harness.temporal, own).state(SESSION)
+    state = SignalSender(harness.database, harness.temporal, own).state(SESSION, LogPosition(3, "0a"))
     limits = TurnLimits(idle=7.0, events=77, heartbeat=1.5)
-    assert state == SessionState(session=SESSION, behaviour=NEWEST, limits=limits)
+    assert state == SessionState(session=SESSION, behaviour=NEWEST, limits=limits, seen=LogPosition(3, "0a"))
     assert state.limits.model_fields_set == set(TurnLimits.model_fields)
 
 

@@ -9,16 +9,18 @@ from activities.session.answers import answer_ask
 from activities.store import stops
 from activities.store.journal import session_journal
 from tests.harness import ACTOR, Harness, wait_for_file
-from tests.histories.history_scenarios import DONE, WRITE
+from tests.histories.history_scenarios import DONE, WRITE, put_back
 from tests.polling import WAIT_TIMEOUT
 from tests.workflows.conftest import Open
 from tests.workflows.delegation import FOUND, children, delegates, delegation_scripts
 from tests.workflows.session_runs import activities, session_histories
 from worker.scripted.script import Hold, ScriptedAnswer, ScriptedCall
+from workflows.domain.events.sessions import SessionSuspended
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import SessionId, StopId
 from workflows.domain.messages import CallState
 from workflows.domain.permissions.replies import AskDecision, Reply
+from workflows.domain.suspension import SuspendReason
 from workflows.domain.wake_signal import WAKE, Wake, WakeKind
 
 LOAD = "holdfast.project.load"
@@ -95,6 +97,18 @@ async def test_a_call_that_is_refused_as_stale_runs_after_a_load_in_place(open_h
     assert (harness.project / "a.txt").read_text() == "a"
     assert (log.count("write.refused"), log.count("call.claimed"), log.count("ask.raised")) == (1, 1, 1)
     assert done[-5:] == [RUN, LOAD, RUN, "holdfast.model.generate", CLOSE]
+    assert len(harness.model.ledger.entries) == 2
+
+
+async def test_a_run_that_has_seen_more_than_its_log_has_is_suspended_and_loads_the_rows_as_they_are(
+    open_harness: Open, tmp_path: Path
+) -> None:
+    async with open_harness(WRITE, DONE) as harness, harness.running_worker():
+        session = await put_back(harness, tmp_path)
+        (suspended,) = [event for event in await harness.events(session) if isinstance(event, SessionSuspended)]
+        done = activities(await harness.history(session))
+    assert (suspended.reason, suspended.was) == (SuspendReason.BEHIND, "99")
+    assert done[:2] == [LOAD, LOAD] and done[-3:] == [RUN, "holdfast.model.generate", CLOSE]
     assert len(harness.model.ledger.entries) == 2
 
 

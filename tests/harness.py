@@ -213,7 +213,7 @@ async def harness(
     project.mkdir()
     config = directory / ".config" / "opencode"
     config.mkdir(parents=True)
-    async with serve(scripts) as model, Database(endpoints.postgres_url) as database:
+    async with serve(scripts) as model, Database(endpoints.postgres_url, pooler=endpoints.pooler_url) as database:
         provider = {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": model.url, "apiKey": "test-key"}}
         untitled = {"title": {"disable": True}}  # its request and events come at any moment of the first turn
         (config / "opencode.json").write_text(json.dumps({"provider": {"scripted": provider}, "agent": untitled}))

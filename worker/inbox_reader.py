@@ -14,7 +14,8 @@ _CONNECT_TIMEOUT: Final = 4.0  # seconds; longer than a restart of PostgreSQL
 
 def door_database(endpoints: Endpoints) -> Database:
     """A door's connections, opened with `async with`."""
-    return Database(endpoints.postgres_url, size=4, connect_timeout=_CONNECT_TIMEOUT)
+    pooler = endpoints.pooler_url
+    return Database(endpoints.postgres_url, pooler=pooler, size=4, connect_timeout=_CONNECT_TIMEOUT)
 
 
 class InboxReader:

@@ -31,7 +31,7 @@ class Notifier:
         self.command = shlex.split(settings.notify or "")
         self.directory = settings.home
         self.host = settings.host
-        secret = {settings.postgres_url, *settings.secrets()}
+        secret = {settings.postgres_url, settings.postgres_pooler_url, *settings.secrets()}
         self.environment = {name: value for name, value in settings.environment.items() if value not in secret}
 
     async def run(self) -> None:

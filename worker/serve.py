@@ -71,7 +71,8 @@ async def serve(settings: Settings) -> None:
     observability = Observability(settings)
     client = await connect(settings, addresses, runtime=observability.runtime, interceptors=observability.interceptors)
     await _apply_retention(settings, client)
-    async with Database(addresses.postgres_url, size=settings.database_connections) as database:
+    pooler, size = addresses.pooler_url, settings.database_connections
+    async with Database(addresses.postgres_url, pooler=pooler, size=size) as database:
         liveness = LivenessReporter(await _ownership_renewals(settings, client, database), settings.alive_file)
         await liveness.renew()
         timeouts = StreamTimeouts(
@@ -163,6 +164,8 @@ async def _require_usable_database(settings: Settings, url: str) -> None:
     if found.lossy:
         _LOG.warning("%s %s", pg_server.display_address(url), pg_server.describe_risk(found))
     await migrate.require_current(url)
+    if settings.postgres_pooler_url is not None:
+        await pg_server.require_pooled_settings(settings.postgres_pooler_url)
 
 
 def write_worker_note(settings: Settings, installed: Release) -> None:

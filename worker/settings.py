@@ -25,7 +25,8 @@ _PATHS: Final = (
 )
 
 
-_FILE_VARIABLE: Final = re.compile(r"(HOLDFAST_POSTGRES_URL|[A-Z][A-Z0-9_]*_API_KEY)_FILE")  # X_FILE holds X
+# X_FILE holds X
+_FILE_VARIABLE: Final = re.compile(r"(HOLDFAST_POSTGRES_(?:POOLER_)?URL|[A-Z][A-Z0-9_]*_API_KEY)_FILE")
 _URL_PASSWORD: Final = re.compile(r"://[^:/@]*:([^@/]+)@")  # the password in postgresql://user:password@host
 _ANY_HOST: Final = "*"
 _SECRET: Final = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
@@ -84,6 +85,7 @@ class Settings(Value):
     namespace: str = "default"  # of the embedded Temporal
 
     postgres_url: str | None = Field(default=None, repr=False)
+    postgres_pooler_url: str | None = Field(default=None, repr=False)  # a transaction pooler in front of it
     lossy_database: bool = False  # accept a PostgreSQL that may lose acknowledged commits
     postgres_binaries: Path | None = Field(default=None, validation_alias="HOLDFAST_POSTGRES_BIN")
     postgres_user: str = "holdfast"  # PostgreSQL's user when we are root
@@ -166,12 +168,11 @@ class Settings(Value):
 
     def secrets(self) -> list[str]:
         """Values of variables whose names suggest secrets."""
-        password = _URL_PASSWORD.search(self.postgres_url or "")
         named = [value for name, value in self.environment.items() if _SECRET.search(name)]
         proxies = (value for name, value in self.environment.items() if name.upper().endswith("_PROXY"))
         addresses = (value if "://" in value else f"://{value}" for value in proxies)
-        named += [unquote(found[1]) for address in addresses if (found := _URL_PASSWORD.search(address))]
-        return [*named, unquote(password[1])] if password else named
+        known = (*addresses, self.postgres_url or "", self.postgres_pooler_url or "")
+        return [*named, *(unquote(found[1]) for address in known if (found := _URL_PASSWORD.search(address)))]
 
     def digests(self) -> dict[str, str]:
         """Digests by variable, to compare with a running stack's: values may hold passwords."""

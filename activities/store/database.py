@@ -43,10 +43,17 @@ def dumps(value: Any) -> str:
 
 
 class Database:
-    """A pool of connections to Holdfast's schema. Raises UsageError for an invalid address."""
+    """A pool of connections to Holdfast's schema. Raises UsageError for an invalid address.
 
-    def __init__(self, url: str, *, size: int = 10, connect_timeout: float = CONNECT_TIMEOUT) -> None:
+    `pooler`: the address of a transaction pooler in front of the server, for all but what needs a connection of its
+    own: LISTEN, and locks that outlast a transaction. The pooler's connections have our settings already.
+    """
+
+    def __init__(
+        self, url: str, *, pooler: str | None = None, size: int = 10, connect_timeout: float = CONNECT_TIMEOUT
+    ) -> None:
         self.url = url
+        self._pool_url = pooler or url
         self._connect_timeout = connect_timeout
         self.turn_configs = TurnConfigCache()
         # Any: of values of `activities.store.calls`, which imports this module.
@@ -57,15 +64,15 @@ class Database:
         self.hub = NotificationHub(self.listen)
         self._drained_at = float("-inf")
         self._pool = AsyncConnectionPool(
-            url,
+            self._pool_url,
             connection_class=PipelinedConnection,
             min_size=0,
             max_size=size,
             open=False,
             timeout=connect_timeout,
             reconnect_timeout=connect_timeout,
-            configure=_configure,
-            kwargs=connection_options(url, connect_timeout=connect_timeout),
+            configure=_configure_pooled if pooler else _configure,
+            kwargs=connection_options(self._pool_url, connect_timeout=connect_timeout, pooled=bool(pooler)),
         )
 
     async def __aenter__(self) -> "Database":
@@ -143,7 +150,8 @@ class Database:
 
     async def _raise_connect_error(self) -> None:
         """Raise the reason why no connection opens, which the pool only logs."""
-        async with await connect(self.url, **network_options(self.url, connect_timeout=self._connect_timeout)):
+        options = network_options(self._pool_url, connect_timeout=self._connect_timeout)
+        async with await connect(self._pool_url, **options):
             pass
 
     @asynccontextmanager
@@ -199,3 +207,9 @@ async def _configure(connection: AsyncConnection[TupleRow]) -> None:
     set_json_dumps(dumps, connection)
     set_json_loads(json.loads, connection)
     connection.prepare_threshold = None  # at a rollback, the driver drops all prepared statements, ours too
+
+
+async def _configure_pooled(connection: PipelinedConnection) -> None:
+    """The server's connection may be another one in each transaction."""
+    await _configure(connection)
+    connection.max_prepared = 0

@@ -31,11 +31,15 @@ def validate_url(url: str) -> str:
     return url
 
 
-def connection_options(url: str, *, connect_timeout: float = CONNECT_TIMEOUT, settings: str = "") -> dict[str, Any]:
-    """For our queries; `settings`: more of the server's (`-c …`)."""
+def connection_options(
+    url: str, *, connect_timeout: float = CONNECT_TIMEOUT, settings: str = "", pooled: bool = False
+) -> dict[str, Any]:
+    """For our queries; `settings`: more of the server's (`-c …`). `pooled`: by a pooler, which takes none of them."""
+    known = network_options(url, connect_timeout=connect_timeout) | {"autocommit": True}
+    if pooled:
+        return known
     own = _parts(url).get("options")
-    options = " ".join(filter(None, (own, _OPTIONS, settings)))
-    return network_options(url, connect_timeout=connect_timeout) | {"options": options, "autocommit": True}
+    return known | {"options": " ".join(filter(None, (own, _OPTIONS, settings)))}
 
 
 def network_options(url: str, *, connect_timeout: float = CONNECT_TIMEOUT) -> dict[str, Any]:
@@ -55,5 +59,6 @@ def _parts(url: str) -> dict[str, Any]:
         return dict(conninfo_to_dict(url))
     except psycopg.ProgrammingError:
         raise UsageError(
-            "HOLDFAST_POSTGRES_URL is no address of a database: postgresql://USER:PASSWORD@HOST:PORT/DATABASE."
+            "HOLDFAST_POSTGRES_URL or HOLDFAST_POSTGRES_POOLER_URL is no address of a database: "
+            "postgresql://USER:PASSWORD@HOST:PORT/DATABASE."
         ) from None

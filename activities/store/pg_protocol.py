@@ -44,6 +44,7 @@ class PipelinedConnection(AsyncConnection[TupleRow]):
     def __init__(self, pgconn: PGconn, *given: Any, **named: Any) -> None:
         super().__init__(pgconn, *given, **named)
         self.limit = RESPONSE_TIMEOUT
+        self.max_prepared = _MAX_PREPARED
         self._prepared_names: dict[tuple[bytes, tuple[int, ...]], bytes] = {}
         self._names_used = 0
         self._adapter: abc.Transformer | None = None
@@ -108,7 +109,7 @@ class PipelinedConnection(AsyncConnection[TupleRow]):
 
     def _new_name(self) -> bytes:
         """Beyond the maximum, the empty name, whose statement lasts until its next use."""
-        if self._names_used >= _MAX_PREPARED:
+        if self._names_used >= self.max_prepared:
             return b""
         self._names_used += 1
         return b"s%d" % self._names_used

@@ -18,6 +18,14 @@ _QUERY: Final = """
 """
 
 
+_POOLED_SETTINGS: Final = {  # of a pooler's connections: what our own ask for
+    "search_path": "holdfast",
+    "lock_timeout": "10s",
+    "idle_in_transaction_session_timeout": "5s",
+    "jit": "off",
+}
+
+
 class Server(Value):
     """A server that answers; `lossy`: settings that may lose what it has acknowledged."""
 
@@ -60,6 +68,18 @@ async def require_server(url: str, *, lossy: bool) -> Server:
     if server.lossy and not lossy:
         raise UsageError(f"{display_address(url)} {describe_risk(server)} {REMEDY}")
     return server
+
+
+async def require_pooled_settings(url: str) -> None:
+    """Raises UsageError for a pooler whose connections lack our settings, for which clients cannot ask."""
+    query = "SELECT array(SELECT n FROM unnest(%s::text[], %s::text[]) AS w (n, v) WHERE current_setting(n) <> v)"
+    (lacking,) = await query_row(url, query, list(_POOLED_SETTINGS), list(_POOLED_SETTINGS.values()))
+    if lacking:
+        needed = "; ".join(f"SET {name} = '{_POOLED_SETTINGS[name]}'" for name in lacking)
+        raise UsageError(
+            f"The connections of HOLDFAST_POSTGRES_POOLER_URL lack settings: {needed}. Give them to the role with "
+            "ALTER ROLE … IN DATABASE …, and have the pooler connect anew."
+        )
 
 
 def describe_risk(server: Server) -> str:

@@ -104,10 +104,11 @@ def test_a_secret_may_stand_in_a_file(tmp_path: Path) -> None:
     for name, content in (("url", "postgresql://me:s%40cret@db/work\n"), ("key", "sk-1\n")):
         (tmp_path / name).write_text(content)
     named = {"HOLDFAST_POSTGRES_URL_FILE": str(tmp_path / "url"), "ANTHROPIC_API_KEY_FILE": str(tmp_path / "key")}
+    named["HOLDFAST_POSTGRES_POOLER_URL_FILE"] = named["HOLDFAST_POSTGRES_URL_FILE"]
 
     settings = Settings.read(_HOME | named)
 
-    assert settings.postgres_url == "postgresql://me:s%40cret@db/work"
+    assert settings.postgres_url == settings.postgres_pooler_url == "postgresql://me:s%40cret@db/work"
     assert settings.environment["ANTHROPIC_API_KEY"] == "sk-1"
     assert {"sk-1", "s@cret"} <= set(settings.secrets())
 

@@ -35,6 +35,12 @@ def with_sweeper() -> bool:
 
 
 @pytest.fixture
+def pooler_url() -> str | None:
+    """The address of a pooler before the database; tests override it."""
+    return None
+
+
+@pytest.fixture
 def open_harness(
     settings: Settings,
     stack: Endpoints,
@@ -44,12 +50,13 @@ def open_harness(
     port: WireRouter,
     tmp_path: Path,
     with_sweeper: bool,
+    pooler_url: str | None,
 ) -> Open:
     """Open a harness for a script (answers, or several scripts by name); no workflow task may fail in it."""
 
     @asynccontextmanager
     async def opened(*answers: ScriptedAnswer, scripts: Mapping[str, Script] | None = None) -> AsyncIterator[Harness]:
-        endpoints = stack.model_copy(update={"postgres_url": postgres_url})
+        endpoints = stack.model_copy(update={"postgres_url": postgres_url, "pooler_url": pooler_url})
         own = settings.model_copy(update={"task_queue": task_queue})
         script = scripts or Script(answers=answers)
         async with harness(own, endpoints, temporal_client, port, script, tmp_path) as built:

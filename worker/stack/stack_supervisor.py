@@ -155,7 +155,8 @@ async def _servers(settings: Settings) -> tuple[list[Service], Endpoints]:
         servers.append(TemporalService(settings, chosen))
         temporal_address = f"{ports.LOOPBACK}:{chosen.temporal}"
         ui_url = f"http://{ports.LOOPBACK}:{chosen.ui}"
-    return servers, Endpoints(postgres_url=postgres_url, temporal_address=temporal_address, ui_url=ui_url)
+    addresses = {"postgres_url": postgres_url, "pooler_url": settings.postgres_pooler_url}
+    return servers, Endpoints(**addresses, temporal_address=temporal_address, ui_url=ui_url)
 
 
 def main() -> None:

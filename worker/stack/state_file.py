@@ -23,9 +23,10 @@ class TolerantValue(Strict):
 
 
 class Endpoints(TolerantValue):
-    """The servers' addresses; `ui_url` is None with an external Temporal."""
+    """The servers' addresses; `ui_url` is None with an external Temporal. `pooler_url`: of a transaction pooler."""
 
     postgres_url: str
+    pooler_url: str | None = None
     temporal_address: str
     ui_url: str | None = None
 

@@ -89,7 +89,8 @@ def external_endpoints(settings: Settings) -> Endpoints | None:
     """The external servers, if both are: then none runs here."""
     if settings.postgres_url is None or settings.external_temporal is None:
         return None
-    return Endpoints(postgres_url=settings.postgres_url, temporal_address=settings.external_temporal)
+    addresses = {"postgres_url": settings.postgres_url, "pooler_url": settings.postgres_pooler_url}
+    return Endpoints(**addresses, temporal_address=settings.external_temporal)
 
 
 def endpoints(settings: Settings) -> Endpoints | None:

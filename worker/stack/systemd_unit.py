@@ -102,7 +102,9 @@ def _plain_variables(settings: Settings) -> dict[str, str]:
     secret = settings.secrets()
 
     def is_plain(name: str, value: str) -> bool:
-        login = name == "HOLDFAST_POSTGRES_URL" or (name.upper() in _PROXIES and "@" in value)
+        login = name in ("HOLDFAST_POSTGRES_URL", "HOLDFAST_POSTGRES_POOLER_URL") or (
+            name.upper() in _PROXIES and "@" in value
+        )
         return not login and (value not in secret or name.endswith(_OF_FILES))
 
     return {name: value for name, value in _variables(settings).items() if is_plain(name, value)}

@@ -195,7 +195,7 @@ async def _load_status(settings: Settings) -> StackStatus:
 
 def _print_status(seen: StackStatus, as_json: bool) -> None:
     if as_json:
-        click.echo(seen.model_dump_json(indent=2, exclude={"endpoints": {"postgres_url"}}))
+        click.echo(seen.model_dump_json(indent=2, exclude={"endpoints": {"postgres_url", "pooler_url"}}))
         return
     print_rows(_lines(seen))
 

@@ -43,6 +43,7 @@ HOMES = {
     "psycopg_pool": (("activities.store",), "take the Database that you are given"),
     "jsonschema": (("activities.tools.json_schema",), "use activities.tools.json_schema"),
     "rich": (("worker.cli",), "return a value, and let worker/cli show it"),
+    "PIL": (("activities.files.smaller_picture",), "call smaller_copy of activities.files.image_size"),
     "pyjson5": (("activities.project",), "use activities.project.jsonc"),
     "activities.model.litellm_model": (("activities.model.wires.router",), "take a ModelPort"),
     "activities.model.wires.router": (

@@ -1,31 +1,36 @@
-"""Checks the files of prompts before a door accepts them."""
+"""Checks the files of prompts before a door accepts them, and makes large pictures smaller."""
 
+from base64 import b64encode
 from collections.abc import Sequence
 from operator import itemgetter
 from pathlib import PurePath
 from typing import Final
 
 from activities.files.file_type import HEAD_BYTES, PDF, PICTURES, media_type
-from activities.files.image_size import excess
+from activities.files.image_size import smaller_copy
 from activities.files.named_files import MAX_FILES, path_of_url
 from workflows.domain.errors import UsageError
-from workflows.domain.messages import DATA_URL, FilePart
+from workflows.domain.messages import DATA_URL, FilePart, PromptPart
 
 _MAX_TEXT_BYTES: Final = 1_000_000
 _MAX_PDF_BYTES: Final = 10 * 1024 * 1024
 _MAX_TOTAL_BYTES: Final = 20 * 1024 * 1024  # 27 MB in base64: Anthropic takes requests of 32 MB
 
 
-def check_files(files: Sequence[FilePart]) -> None:
-    """Raises UsageError."""
-    if len(files) > MAX_FILES:
-        raise UsageError(f"The prompt has {len(files)} files; at most {MAX_FILES} are allowed: name their directory.")
+def prepare_files(parts: Sequence[PromptPart]) -> tuple[PromptPart, ...]:
+    """The parts, with pictures that each provider takes. Blocks. Raises UsageError."""
+    count = sum(isinstance(part, FilePart) for part in parts)
+    if count > MAX_FILES:
+        raise UsageError(f"The prompt has {count} files; at most {MAX_FILES} are allowed: name their directory.")
+    ready: list[PromptPart] = []
     held: list[tuple[str, int]] = []
-    for file in files:
-        if file.url.startswith(DATA_URL):
-            held.append((file.filename or file.mime, _check_content(file)))
-        elif not (file.is_named and path_of_url(file.url)):
-            raise UsageError(f"{file.url[:200]!r} names no file of this machine: write file:// and its whole path.")
+    for part in parts:
+        if isinstance(part, FilePart) and part.url.startswith(DATA_URL):
+            part, size = _check_content(part)
+            held.append((part.filename or part.mime, size))
+        elif isinstance(part, FilePart) and not (part.is_named and path_of_url(part.url)):
+            raise UsageError(f"{part.url[:200]!r} names no file of this machine: write file:// and its whole path.")
+        ready.append(part)
     total = sum(size for _, size in held)
     if total > _MAX_TOTAL_BYTES:
         sizes = ", ".join(f"{name!r} {size:,}" for name, size in sorted(held, key=itemgetter(1), reverse=True))
@@ -33,10 +38,11 @@ def check_files(files: Sequence[FilePart]) -> None:
             f"The prompt's files have {total:,} bytes together; at most {_MAX_TOTAL_BYTES:,} are allowed: name the "
             f"paths of some. They have: {sizes}."
         )
+    return tuple(ready)
 
 
-def _check_content(part: FilePart) -> int:
-    """Returns the size of its content in bytes."""
+def _check_content(part: FilePart) -> tuple[FilePart, int]:
+    """Returns the size of its content in bytes, too."""
     name = part.filename or part.mime
     try:
         content = part.content
@@ -46,8 +52,14 @@ def _check_content(part: FilePart) -> int:
         most = _MAX_TEXT_BYTES if part.is_text else _MAX_PDF_BYTES
         if len(content) > most:
             raise UsageError(f"{name!r} has {len(content):,} bytes; at most {most:,} are allowed: name its path.")
-    elif media_type(content[:HEAD_BYTES], PurePath()) not in PICTURES or ";base64," not in part.url[:200]:
+        return part, len(content)
+    if media_type(content[:HEAD_BYTES], PurePath()) not in PICTURES or ";base64," not in part.url[:200]:
         raise UsageError(f"{name!r} is neither a text nor a PDF file nor a picture (PNG, JPEG, GIF, WebP).")
-    elif problem := excess(part.url.partition(",")[2]):
-        raise UsageError(f"{name!r} cannot be shown: {problem}.")
-    return len(content)
+    try:
+        copy = smaller_copy(content)
+    except ValueError as problem:
+        raise UsageError(f"{name!r} cannot be shown: {problem}.") from problem
+    if copy is None:
+        return part, len(content)
+    url = f"data:{copy.mime};base64,{b64encode(copy.content).decode()}"
+    return part.model_copy(update={"mime": copy.mime, "url": url, "note": copy.note}), len(copy.content)

@@ -17,15 +17,15 @@ _MAX_TOOL_CHARS: Final = 200  # of a name or glob
 
 
 def validate_prompt(prompt: Prompt | str, identity: MessageId | None = None) -> Prompt:
-    """A valid prompt; `identity`: the id that its sender gives it. Raises UsageError."""
+    """A valid prompt; `identity`: the id that its sender gives it. Blocks. Raises UsageError."""
     if identity is not None:
         check_prompt_id(identity)
     if isinstance(prompt, str):
         prompt = Prompt.of_text(prompt)
-    if files := [part for part in prompt.parts if isinstance(part, FilePart)]:
-        from worker.file_check import check_files  # start-up time of commands
+    if any(isinstance(part, FilePart) for part in prompt.parts):
+        from worker.file_check import prepare_files  # start-up time of commands
 
-        check_files(files)
+        prompt = prompt.model_copy(update={"parts": prepare_files(prompt.parts)})
     if prompt.system is not None:
         validate_system(prompt.system)
     validate_text(prompt.text)

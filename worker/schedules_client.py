@@ -1,5 +1,6 @@
 """What a person does with schedules. Their rows decide: a worker has Temporal follow them."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -62,7 +63,7 @@ class SchedulesClient:
         id. Each session has the `limits`. Raises UsageError."""
         from worker.session_template import prepare_template  # few commands need configuration
 
-        message = validate_prompt(message)
+        message = await asyncio.to_thread(validate_prompt, message)
         template = await prepare_template(
             self.settings, self.database, directory, message, title, environment, sources, turn_config
         )
@@ -87,7 +88,7 @@ class SchedulesClient:
         if known.archive is not None or known.status != "active":
             state = "is archived: `holdfast restore` brings it back" if known.archive else f"is {known.status}"
             raise Conflict(f"Session {session!r} {state}: it takes no prompt.")
-        body = ScheduledPrompt(prompt=validate_prompt(message))
+        body = ScheduledPrompt(prompt=await asyncio.to_thread(validate_prompt, message))
         return await self._create(timing, body, known.host, session, overlap, missed, schedule)
 
     async def _create(

@@ -1,5 +1,6 @@
 """What one person may do with the sessions of a database."""
 
+import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -60,7 +61,7 @@ class SessionClient(ClientParts):
         from worker.session_template import prepare_template
         from workflows.domain import titles
 
-        message = validate_prompt(message, prompt)
+        message = await asyncio.to_thread(validate_prompt, message, prompt)
         template = await prepare_template(
             self.settings, self.database, directory, message, title, environment, sources, turn_config
         )
@@ -92,7 +93,7 @@ class SessionClient(ClientParts):
         """
         from worker.prompt_check import validate_prompt  # start-up time
 
-        message = validate_prompt(message, prompt)
+        message = await asyncio.to_thread(validate_prompt, message, prompt)
         if message.agent is not None or message.subagents:
             from worker.agent_check import check_agents  # as above: it loads the configuration
 

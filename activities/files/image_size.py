@@ -1,14 +1,25 @@
-"""The size of an image, from its first bytes, and what models can be shown."""
+"""The size of an image, from its first bytes (Pillow wants all of a WebP), and what providers take."""
 
 import base64
 import binascii
 import re
-from typing import Final
+from typing import Final, NamedTuple
 
 MAX_PICTURE_CHARS: Final = 5 * 1024 * 1024  # characters of a picture in base64 (opencode.md 5.1)
+MAX_PICTURE_BYTES: Final = MAX_PICTURE_CHARS * 3 // 4
 MAX_PICTURE_SIDE: Final = 8000  # pixels on a side: providers refuse more, again in each further request
+MAX_SIDE: Final = 2000  # the same for requests of more than 20 pictures (Anthropic, "Vision"; opencode.md 5.1)
+_MAX_PIXELS: Final = 50_000_000  # of what is decoded: 0.8 GB for a WebP, and a small file may claim any number
 _HEAD: Final = 128 * 1024  # characters decoded to find its size
 _FRAME: Final = re.compile(rb"\xff[\xc0-\xc3\xc5-\xc7\xc9-\xcb\xcd-\xcf]")  # the start of a JPEG frame
+
+
+class SmallerCopy(NamedTuple):
+    """`note`: what models are told of it."""
+
+    content: bytes
+    mime: str
+    note: str
 
 
 def encoded_dimensions(content: str) -> tuple[int, int] | None:
@@ -20,16 +31,16 @@ def encoded_dimensions(content: str) -> tuple[int, int] | None:
         return None
 
 
-def excess(content: str) -> str | None:
-    """Why a picture in base64 is too large to be shown, if it is."""
-    size = encoded_dimensions(content)
-    if max(size or (0,)) <= MAX_PICTURE_SIDE and len(content) <= MAX_PICTURE_CHARS:
+def smaller_copy(content: bytes) -> SmallerCopy | None:
+    """None for a picture that each provider takes as it is. Blocks. Raises ValueError with the reason."""
+    size = dimensions(content[:_HEAD])
+    if max(size or (0,)) <= MAX_SIDE and len(content) <= MAX_PICTURE_BYTES:
         return None
-    pixels = f"{size[0]}×{size[1]} pixels, " if size else ""
-    return (
-        f"it is too large ({pixels}{len(content) * 3 // 4:,} bytes; {MAX_PICTURE_SIDE:,} pixels on a "
-        f"side and {MAX_PICTURE_CHARS * 3 // 4:,} bytes are the most): make a smaller copy"
-    )
+    if size and size[0] * size[1] > _MAX_PIXELS:
+        raise ValueError(f"it has {size[0]}×{size[1]} pixels; a smaller copy is made of {_MAX_PIXELS:,} at most")
+    from activities.files.smaller_picture import shrink  # start-up time: few need Pillow
+
+    return shrink(content)
 
 
 def dimensions(head: bytes) -> tuple[int, int] | None:

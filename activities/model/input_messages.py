@@ -149,8 +149,9 @@ def _user_input(entry: UserMessage | StepReminders, opening: str, facts: port.Mo
     if isinstance(entry, StepReminders):
         return port.UserInput(content=opening + entry.text)
     pieces, reasons = media.select_embedded(entry, facts)
-    missing = [render_prompt("tools/not_attached", reason=reason) for reason in reasons]
-    text = opening + "\n\n".join((_text(entry), *missing))
+    notes = [escape_reminders(part.note) for part in entry.read_files if part.note and facts.images]
+    notes += [render_prompt("tools/not_attached", reason=reason) for reason in reasons]
+    text = opening + "\n\n".join((_text(entry), *notes))
     return port.UserInput(content=(port.TextPiece(text=text), *pieces) if pieces else text)
 
 

@@ -3,7 +3,7 @@
 from typing import TypeAlias
 
 from activities.files.file_type import PDF
-from activities.files.image_size import encoded_dimensions, excess
+from activities.files.image_size import MAX_PICTURE_CHARS, MAX_PICTURE_SIDE, encoded_dimensions
 from activities.model.port import FilePiece, ImagePiece, ModelFacts
 from workflows.domain.messages import FilePart, ToolPart, UserMessage
 from workflows.domain.reminder_tags import escape_reminders
@@ -47,6 +47,9 @@ def _piece(mime: str, url: str, name: str, facts: ModelFacts) -> ImagePiece | Fi
     if not facts.images:
         return "this model cannot see pictures"
     content = url.partition(",")[2]
-    if encoded_dimensions(content) is None:
+    size = encoded_dimensions(content)
+    if size is None:
         return "it is no picture that can be shown"
-    return excess(content) or ImagePiece(url=url)
+    if max(size) > MAX_PICTURE_SIDE or len(content) > MAX_PICTURE_CHARS:
+        return f"it is too large ({size[0]}×{size[1]} pixels, {len(content) * 3 // 4:,} bytes): make a smaller copy"
+    return ImagePiece(url=url)

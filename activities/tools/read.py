@@ -12,7 +12,7 @@ from pydantic import Field, JsonValue
 
 from activities.files import permission_requests
 from activities.files.file_type import HEAD_BYTES, PDF, is_binary, media_type
-from activities.files.image_size import excess
+from activities.files.image_size import smaller_copy
 from activities.files.lines import BYTE_LIMIT, Window, read_window
 from activities.files.listing import Listing, list_directory, with_similar_names
 from activities.files.locate import PathKind, locate
@@ -30,7 +30,8 @@ from workflows.domain.errors import ToolError
 from workflows.domain.file_changes import FileVersion
 
 DEFAULT_LIMIT: Final = 2000  # lines or entries without a limit (opencode.md 7.2)
-MAX_ATTACHMENT_BYTES: Final = 10 * 1024 * 1024  # bytes of an image or PDF
+MAX_PDF_BYTES: Final = 10 * 1024 * 1024
+MAX_PICTURE_FILE_BYTES: Final = 32 * 1024 * 1024  # models are shown a smaller copy
 _PREVIEW_LINES: Final = 20  # lines for people
 
 
@@ -82,7 +83,7 @@ def _read(path: Path, params: ReadParams, turn: TurnContext) -> Output:
         head = file.peek(HEAD_BYTES)[:HEAD_BYTES]
         media = media_type(head, path)
         if media is not None:
-            return _attachment(path, file.read(MAX_ATTACHMENT_BYTES + 1), media, workspace)
+            return _attachment(path, file, media, workspace)
         if is_binary(head, path):
             raise ToolError(f"Cannot read binary file: {path}")
         shown = read_window(file, params.first, params.limit, turn.limits.max_bytes)
@@ -97,14 +98,19 @@ def _versions(path: Path, file: BufferedReader) -> tuple[FileVersion, ...]:
     return (FileVersion(file=str(path), digest=hashlib.file_digest(file, "sha256").hexdigest()),)
 
 
-def _attachment(path: Path, content: bytes, media: str, workspace: Workspace) -> Output:
-    if len(content) > MAX_ATTACHMENT_BYTES:
-        raise ToolError(f"{path} is larger than {MAX_ATTACHMENT_BYTES} bytes, which is too much to be shown.")
-    encoded = base64.b64encode(content).decode()
-    if media != PDF and (problem := excess(encoded)) is not None:
-        raise ToolError(f"{path} cannot be shown: {problem}.")
+def _attachment(path: Path, file: BufferedReader, media: str, workspace: Workspace) -> Output:
+    most = MAX_PDF_BYTES if media == PDF else MAX_PICTURE_FILE_BYTES
+    content = file.read(most + 1)
+    if len(content) > most:
+        raise ToolError(f"{path} is larger than {most} bytes, which is too much to be shown.")
     message = "PDF read successfully" if media == PDF else "Image read successfully"
-    url = f"data:{media};base64,{encoded}"
+    try:
+        copy = None if media == PDF else smaller_copy(content)
+    except ValueError as problem:
+        raise ToolError(f"{path} cannot be shown: {problem}.") from problem
+    if copy is not None:
+        content, media, message = copy.content, copy.mime, f"{message}\n{copy.note}"
+    url = f"data:{media};base64,{base64.b64encode(content).decode()}"
     return Output(
         title=workspace.title(path),
         output=message,

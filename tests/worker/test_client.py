@@ -307,7 +307,7 @@ REFUSED: dict[str, tuple[tuple[PromptPart, ...], str]] = {
     "another host": ((FilePart(mime="text/plain", url="file://other/a.txt"),), "names no file of this machine"),
     "no base64": ((FilePart(mime="image/png", url="data:image/png;base64,?"),), "holds no contents"),
     "another type": ((FilePart(mime="application/zip", url="data:application/zip;base64,UEsD"),), "neither a text nor"),
-    "a large picture": ((FilePart(mime="image/gif", url=WIDE, filename="a.gif"),), "'a.gif' cannot be shown.*9000×1"),
+    "no whole picture": ((FilePart(mime="image/gif", url=WIDE, filename="a.gif"),), "'a.gif' cannot be shown.*large"),
     "much together": ((LONG,) * 21, "21,000,000 bytes together; at most 20,971,520 are.*'a.txt' 1,000,000, 'a"),
     "too many": ((FILE,) * 51, "has 51 files; at most 50 are allowed"),
 }

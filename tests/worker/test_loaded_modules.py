@@ -7,7 +7,19 @@ from typing import Final
 import pytest
 
 _SELDOM: Final = frozenset(
-    {"botocore", "google.auth", "jsonschema", "litellm", "openai", "psutil", "pygments", "rapidfuzz", "rich", "yaml"}
+    {
+        "PIL",
+        "botocore",
+        "google.auth",
+        "jsonschema",
+        "litellm",
+        "openai",
+        "psutil",
+        "pygments",
+        "rapidfuzz",
+        "rich",
+        "yaml",
+    }
 )
 _COMMAND: Final = _SELDOM | {"activities.model.wires.http_client", "aiohttp", "httpx", "temporalio"}
 _READS: Final = _COMMAND | {

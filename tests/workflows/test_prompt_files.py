@@ -1,8 +1,14 @@
 """Files that a prompt names: read as its first step, by the rules of a read, and sent so for ever."""
 
+import json
+from base64 import b64encode
+from io import BytesIO
 from typing import Any, Final
 
+from PIL import Image
+
 from tests.harness import Harness
+from tests.worker.cli.conftest import shell
 from tests.workflows.conftest import Open
 from tests.workflows.delegation import DONE, FOUND, LOOK, delegates, delegation_scripts
 from worker.scripted.script import ScriptedAnswer
@@ -78,6 +84,28 @@ async def test_rules_decide_as_of_any_read(open_harness: Open) -> None:
     assert before[1:] == [CallState.PREPARED] * 2
     assert after == [CallState.REFUSED, CallState.DONE, CallState.DONE]
     assert "hidden" not in str(sent) and "TOKEN=1" in sent[4][1] and "of another" in sent[5][1]
+
+
+async def test_a_large_picture_that_a_prompt_holds_goes_as_a_smaller_copy(open_harness: Open) -> None:
+    async with open_harness(DONE) as harness, harness.running_worker():
+        harness.configure_person(model={"attachment": True})
+        pictures = [FilePart(mime="image/png", url=picture(side, 10), filename="shot.png") for side in (2000, 3000)]
+        session = await start(harness, "Look.", *pictures)
+        await harness.ended(session)
+        exported = json.loads((await shell(harness).run("export", session)).out)
+
+    assert harness.model.last_request is not None
+    text, same, copy = harness.model.last_request.body["messages"][-1]["content"]
+    assert text["text"].endswith("Look.\n\n[The picture has 3000×10 pixels; a smaller copy of 2000×7 is attached.]")
+    assert same["image_url"]["url"] == pictures[0].url
+    assert copy["image_url"]["url"].startswith("data:image/jpeg;base64,")
+    assert exported["messages"][0]["parts"][-1]["mime"] == "image/jpeg"
+
+
+def picture(width: int, height: int) -> str:
+    file = BytesIO()
+    Image.new("RGB", (width, height)).save(file, "PNG")
+    return f"data:image/png;base64,{b64encode(file.getvalue()).decode()}"
 
 
 async def test_a_steered_prompt_has_its_files_read_at_its_step(open_harness: Open) -> None:

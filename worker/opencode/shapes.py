@@ -281,7 +281,7 @@ def prompt_part_shape(
     session: SessionId, message: MessageId, position: int, part: PromptPart, *, synthetic: bool = False
 ) -> PartShape:
     """A prompt's part has no row: its id comes from the message's and its position. `synthetic`: no person wrote it."""
-    fields = part.model_dump(exclude_none=True) | ({"synthetic": True} if synthetic else {})
+    fields = part.model_dump(exclude_none=True, exclude={"note"}) | ({"synthetic": True} if synthetic else {})
     if isinstance(part, SubtaskPart) and part.model:
         fields["model"] = model_shape(part.model).dump()
     id = prompt_part_id(message, position)

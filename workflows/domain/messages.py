@@ -75,12 +75,14 @@ class TextPart(Value):
 
 
 class FilePart(Value):
-    """A file or directory: `url` names it (`file:`, with `?start=10&end=20` for lines) or contains it (`data:`)."""
+    """A file or directory: `url` names it (`file:`, with `?start=10&end=20` for lines) or contains it (`data:`).
+    `note`: what models are told of it."""
 
     type: Literal["file"] = "file"
     mime: str
     url: str
     filename: str | None = None
+    note: str | None = Field(default=None, exclude_if=lambda note: note is None)
 
     @property
     def is_named(self) -> bool:

@@ -1,15 +1,18 @@
 """read shows files of any size and kind, directories, and nothing before it is permitted."""
 
+from base64 import b64decode, b64encode
+from io import BytesIO
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from activities.files.image_size import MAX_PICTURE_CHARS
 from activities.files.workspace import Workspace
 from activities.tools.edit.edit import EditTool
 from activities.tools.glob import GlobTool
 from activities.tools.grep import GrepTool
-from activities.tools.read import MAX_ATTACHMENT_BYTES, ReadParams, ReadTool
+from activities.tools.read import MAX_PDF_BYTES, MAX_PICTURE_FILE_BYTES, ReadParams, ReadTool
 from activities.tools.tool import Output, Tool
 from activities.turn_context import TurnContext
 from tests.activities.tools.tool_calls import call, make_context
@@ -93,21 +96,40 @@ async def test_an_offset_behind_the_last_entry_is_an_error(workspace: Workspace)
         await read(workspace, ".", offset=2)
 
 
-async def test_a_picture_that_no_model_is_shown_is_refused_with_its_size(workspace: Workspace) -> None:
-    wide = b"GIF89a" + (9000).to_bytes(2, "little") + b"\1\0"
-    (workspace.directory / "wide.gif").write_bytes(wide)
-    with pytest.raises(ToolError, match="too large .9000×1 pixels, .*8,000 pixels on a side"):
+async def test_of_a_large_picture_a_smaller_copy_is_shown_which_the_model_is_told(workspace: Workspace) -> None:
+    small, large = BytesIO(), BytesIO()
+    Image.new("RGB", (2000, 100)).save(small, "PNG")
+    Image.new("RGB", (9000, 450)).save(large, "PNG")
+    (workspace.directory / "small.png").write_bytes(small.getvalue())
+    (workspace.directory / "large.png").write_bytes(large.getvalue())
+    as_it_is, copied = await read(workspace, "small.png"), await read(workspace, "large.png")
+    url = f"data:image/png;base64,{b64encode(small.getvalue()).decode()}"
+    assert as_it_is.attachments == ({"type": "file", "mime": "image/png", "url": url},)
+    assert as_it_is.output == "Image read successfully"
+    (attached,) = copied.attachments
+    shown = Image.open(BytesIO(b64decode(str(attached["url"]).partition(",")[2])))
+    assert (attached["mime"], shown.format, shown.size) == ("image/jpeg", "JPEG", (2000, 100))
+    note = "[The picture has 9000×450 pixels; a smaller copy of 2000×100 is attached.]"
+    assert copied.output == f"Image read successfully\n{note}"
+
+
+async def test_a_picture_that_cannot_be_made_smaller_is_refused_with_the_reason(workspace: Workspace) -> None:
+    (workspace.directory / "wide.gif").write_bytes(b"GIF89a" + (9000).to_bytes(2, "little") + b"\1\0")
+    with pytest.raises(ToolError, match=r"wide.gif cannot be shown: it is too large, and no smaller copy"):
         await read(workspace, "wide.gif")
     (workspace.directory / "unknown.png").write_bytes(b"?" * MAX_PICTURE_CHARS)
-    with pytest.raises(ToolError, match=r"too large \([\d,]+ bytes;"):
+    with pytest.raises(ToolError, match=r"no smaller copy can be made \(cannot identify image file\)\.$"):
         await read(workspace, "unknown.png")
 
 
-async def test_a_picture_too_large_is_refused(workspace: Workspace) -> None:
-    with (workspace.directory / "photo.png").open("wb") as file:
-        file.truncate(MAX_ATTACHMENT_BYTES + 1)
+@pytest.mark.parametrize(("name", "most"), [("a.pdf", MAX_PDF_BYTES), ("photo.png", MAX_PICTURE_FILE_BYTES)])
+async def test_a_file_that_no_model_could_be_shown_is_not_read_into_memory(
+    workspace: Workspace, name: str, most: int
+) -> None:
+    with (workspace.directory / name).open("wb") as file:
+        file.truncate(most + 1)
     with pytest.raises(ToolError, match="too much to be shown"):
-        await read(workspace, "photo.png")
+        await read(workspace, name)
 
 
 async def test_a_file_that_may_not_be_read_is_an_error(unprivileged: Workspace) -> None:

@@ -8,7 +8,7 @@ from workflows.domain.messages import AgentPart, FilePart, PromptPart, SubtaskPa
 SESSION, MESSAGE = SessionId("ses_1"), MessageId("msg_019abcdef012ABCDEFGHIJKLMN")
 PARTS: tuple[PromptPart, ...] = (
     TextPart(text="Look."),
-    FilePart(mime="text/plain", url="file:///p/a.txt", filename="a.txt"),
+    FilePart(mime="text/plain", url="file:///p/a.txt", filename="a.txt", note="for models"),
     AgentPart(name="explore"),
     SubtaskPart(agent="explore", description="look", prompt="Where is it?", model="scripted/model"),
     *(TextPart(text="More.") for _ in range(300)),

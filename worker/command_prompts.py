@@ -1,5 +1,6 @@
 """The prompts that slash commands become."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,9 +10,16 @@ from pydantic import JsonValue
 
 from activities.project.config_rules import Powers
 from activities.store.database import Database
-from worker.project_config import Role, check_project_trust, find_project, load_commands, load_project_config
+from worker.project_config import (
+    Role,
+    check_project_trust,
+    default_models,
+    find_project,
+    load_commands,
+    load_project_config,
+)
 from worker.settings import Settings
-from workflows.domain.agents.agent import Agent, AgentMode
+from workflows.domain.agents.agent import Agent, AgentMode, family_of
 from workflows.domain.commands.slash_command import CommandSource, SlashCommand, command_prompt
 from workflows.domain.commands.template import find_shell_references
 from workflows.domain.config.agent_selection import select_agent
@@ -33,11 +41,16 @@ async def expand_command(
     given: Prompt | None = None,
     sources: ConfigSources | None = None,
     *,
+    session_model: str | None = None,
     database: Database | None = None,
 ) -> Prompt:
-    """`turn_config`: of a turn that would begin without the command; `database` as in `load_project_config`. Raises
-    UsageError."""
+    """`turn_config`: of a turn that would begin without the command; `session_model`: its session's, if there is one;
+    `database` as in `load_project_config`. Raises UsageError."""
     command = (await load_commands(settings, turn_config, sources)).named(name)
+    if (family := family_of(command.model)) is not None:
+        near = (given and given.model) or session_model or turn_config.config.model
+        newest = await asyncio.to_thread(default_models(settings).newest, family, turn_config.config, near)
+        command = command.model_copy(update={"model": newest})
     if command.model is not None and has_reference(command.model):
         raise UsageError(f"The model of /{name} is a reference, {command.model!r}: write provider/model.")
     agents, default = turn_config.delegation.agents, turn_config.agent.name

@@ -44,7 +44,10 @@ class CommandsClient:
         from worker.command_prompts import expand_command  # as above
 
         turn_config, known = await self._config(session, given.agent if given is not None else None, sources)
-        return await expand_command(self.settings, turn_config, name, arguments, given, known, database=self.database)
+        model = (await sessions.origin(self.database, session)).model
+        return await expand_command(
+            self.settings, turn_config, name, arguments, given, known, session_model=model, database=self.database
+        )
 
     async def list(self, session: SessionId) -> "FoundCommands":
         """Raises UsageError, NotFound."""

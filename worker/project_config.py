@@ -24,6 +24,7 @@ from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.skills import usable_skills
 
 if TYPE_CHECKING:
+    from activities.model.default_model import DefaultModels
     from activities.project.command_loader import FoundCommands
     from activities.store.database import Database
 
@@ -96,6 +97,17 @@ def _loader_of_worker(settings: Settings) -> ProjectLoader:
     if note is not None and note.temporary is not None and note.managed is not None:
         return replace(found, temporary=note.temporary, managed=note.managed)
     return found
+
+
+def default_models(settings: Settings) -> "DefaultModels":
+    """Those that a turn starting now could have."""
+    # Start-up time: the tables of models.
+    from activities.model.default_model import DefaultModels
+    from activities.model.keys import Keys
+    from activities.model.model_table import ModelTables
+    from worker.credential_handoff import CredentialEnvironment
+
+    return DefaultModels(Keys(settings.auth), CredentialEnvironment(settings), ModelTables(settings.models_file))
 
 
 def effective_model(turn_config: TurnConfig, named: str | None) -> str | None:

@@ -63,7 +63,8 @@ class ChangeSummarizer:
             if view is None:
                 return
             agent = hidden_agent(SUMMARY, view.config)
-            named = agent.model or view.config.small_model or view.turn.model
+            of_agent = await self.endpoints.named_by(agent, view.config, view.turn.model)
+            named = of_agent or view.config.small_model or view.turn.model
             model = await self.endpoints.resolve(named, view.config, agent=agent)
             window = model.usable(view.config.compaction) or UNKNOWN_WINDOW
             room = min(summary_room(window, 0, is_larger=False), MAX_CHARS)

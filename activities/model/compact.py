@@ -173,7 +173,8 @@ class Compactor:
         config = view.config.config
         agent = hidden_agent(COMPACTION, config)
         larger = config.holdfast.larger_model
-        named = summariser(view.turn.model, agent.model, larger, request.tried)
+        of_agent = await self.endpoints.named_by(agent, config, view.turn.model)
+        named = summariser(view.turn.model, of_agent, larger, request.tried)
         model = await self.endpoints.resolve(named, config, agent=agent)
         window = model.usable(config.compaction) or UNKNOWN_WINDOW
         room = summary_room(window, request.tried, is_larger=named == larger)

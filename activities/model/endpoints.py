@@ -1,8 +1,9 @@
 """EndpointResolver: from "provider/model" and the configuration to the endpoint, its key and its price."""
 
-from collections.abc import Iterator, Mapping
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 
 from pydantic import JsonValue, SecretStr
 
@@ -119,13 +120,24 @@ class ResolvedModel(Value):
         )
 
 
-class EndpointResolver:
-    """Looks models up; `environment`: for `{env:…}` and the providers' variables."""
+Newest: TypeAlias = Callable[[str, Config, str | None], str | None]  # as DefaultModels.newest
 
-    def __init__(self, keys: Keys, environment: Mapping[str, str], port: ModelPort) -> None:
+
+class EndpointResolver:
+    """Looks models up; `environment`: for `{env:…}` and the providers' variables; `newest`: for families of models."""
+
+    def __init__(
+        self, keys: Keys, environment: Mapping[str, str], port: ModelPort, newest: Newest | None = None
+    ) -> None:
         self.keys = keys
         self.environment = environment
         self.port = port
+        self.newest = newest
+
+    async def named_by(self, agent: Agent, config: Config, near: str) -> str | None:
+        """The model that an agent names; for a family its newest, or None where it has none."""
+        family = agent.model_family
+        return await asyncio.to_thread(self.newest, family, config, near) if family and self.newest else agent.model
 
     async def resolve(
         self, model: str, config: Config, *, agent: Agent | None = None, variant: str | None = None

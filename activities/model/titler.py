@@ -60,7 +60,8 @@ class Titler:
             if view is None:
                 return
             agent = hidden_agent(TITLE, view.config)
-            named = agent.model or view.config.small_model or view.turn.model
+            of_agent = await self.endpoints.named_by(agent, view.config, view.turn.model)
+            named = of_agent or view.config.small_model or view.turn.model
             model = await self.endpoints.resolve(named, view.config, agent=agent)
             context = _INSTRUCTIONS + estimate_text("".join(view.texts)[:MAX_CHARS])
             await reserve_aside(attempt, view.limits, model, context)

@@ -116,3 +116,33 @@ async def test_a_projects_file_gives_no_command_of_the_users_a_bolder_agent(comm
     assert (await typed(command, "other")).agent == "bold"
     with pytest.raises(UsageError, match="is for the agent 'bold'"):
         await typed(command, "own")
+
+
+@pytest.mark.parametrize(
+    ("fields", "model"),
+    [
+        ("model: opus", "scripted/claude-opus-5"),
+        ("model: opus[1m]\nsubtask: true", "scripted/claude-opus-5"),
+        ("model: haiku", "scripted/model"),  # there is none: that of the session
+        ("model: other/model", "other/model"),
+    ],
+)
+async def test_a_family_in_the_place_of_a_commands_model_is_its_newest_of_the_sessions_provider(
+    command: Path, fields: str, model: str
+) -> None:
+    models: dict[str, dict[str, str]] = {"model": {}, "claude-opus-5": {}, "claude-opus-4-1": {}}
+    scripted = {"options": {"baseURL": "http://127.0.0.1:9/v1"}, "models": models}
+    file = command.parents[3] / ".config/opencode/opencode.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps({"provider": {"scripted": scripted}, "model": "other/model"}))
+    command.write_text(f"---\n{fields}\n---\nLook.")
+    settings = settings_of(command)
+    turn_config = await load_project_config(settings, command.parents[2])
+
+    given = Prompt(parts=(), model="scripted/model")
+    prompts = [
+        await expand_command(settings, turn_config, "look", "", given),
+        await expand_command(settings, turn_config, "look", "", session_model="scripted/model"),
+    ]
+    chosen = [prompt.subtasks[0].model if prompt.subtasks else prompt.model for prompt in prompts]
+    assert chosen == [model, None if model == "scripted/model" else model]

@@ -1,5 +1,6 @@
 """A session's title, asked for beside its turns: it delays none, keeps no run open, and fails quietly."""
 
+import json
 from pathlib import Path
 from typing import Any, Final
 
@@ -84,6 +85,28 @@ async def test_the_model_names_a_session_once_and_again_when_a_person_wants_it(o
     assert isinstance(again, SessionTitled) and again.generation == asked.generation and asked.delivered
     assert renamed.title == "Counting files" and verified.problem is None
     assert sent.as_sent and sent.model == "scripted/small" and sent.counted == 20
+
+
+async def test_who_works_beside_the_turns_may_have_the_newest_model_of_a_family(open_harness: Open) -> None:
+    async with open_harness(scripts=script(NAMED)) as harness, harness.running_worker():
+        with_titles(harness)
+        file = harness.settings.config / "opencode.json"
+        known = json.loads(file.read_text())
+        known["provider"]["scripted"]["models"] |= {"claude-haiku-4-5": {}, "claude-3-haiku": {}}
+        known["agent"] |= {name: {"model": "haiku"} for name in ("title", "summary", "compaction")}
+        file.write_text(json.dumps(known))
+        session = await harness.start_session("Count the files.")
+        await harness.ended(session)
+        await harness.client.compact(session)
+        await harness.client.summaries.ask(session)
+        await harness.until(session, lambda event: isinstance(event, MessageCompleted), 4)
+        rows = await harness.database.rows(
+            b"SELECT g.purpose, m.model FROM message m JOIN generation g ON g.id = m.generation"
+        )
+
+    newest = "scripted/claude-haiku-4-5"
+    asked = {"step": "scripted/model", "title": newest, "compaction": newest, "summary": newest}
+    assert {row["purpose"]: row["model"] for row in rows} == asked
 
 
 @pytest.mark.parametrize(("budget", "titled"), [({"tokens": 90_000}, 1), ({"cost": 5}, 0)], ids=["tokens", "no price"])

@@ -8,7 +8,7 @@ from activities.model.context_split import estimate_text
 from activities.model.system_prompt import SystemLayer, agent_prompt, system_layers
 from activities.project.config_origins import ConfigOrigins
 from worker.cli.command_support import current_directory
-from worker.project_config import Role, check_project_trust, load_project_config
+from worker.project_config import Role, check_project_trust, default_models, load_project_config
 from worker.settings import Settings
 from workflows.domain.agents.agent import Agent
 from workflows.domain.agents.built_in import BUILT_IN, HIDDEN, SUMMARY, TITLE, agent_named
@@ -79,9 +79,7 @@ async def read_agent(settings: Settings, name: str) -> AgentDetails:
     turn_config = await load_project_config(settings, current_directory(), Role(name, ancestors=1))
     model = turn_config.agent.model or (turn_config.config.model if turn_config.agent.selectable else None)
     if (family := turn_config.agent.model_family) is not None:
-        from worker.cli import model_choices  # start-up time: the tables of models
-
-        model = model_choices.default_models(settings).newest(family, turn_config.config, turn_config.config.model)
+        model = default_models(settings).newest(family, turn_config.config, turn_config.config.model)
     layers = [*system_layers(turn_config, model or "", platform=platform.system().lower())]
     listed = ListedAgent(turn_config.agent, origins.files_of(name), name == await _default_name(settings))
     warnings = tuple(each for each in turn_config.warnings if each.startswith(listed.files))

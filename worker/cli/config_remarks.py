@@ -9,7 +9,7 @@ from worker import credential_handoff
 from worker.cli.command_support import print_note
 from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.formatting import pluralize
-from worker.project_config import effective_model
+from worker.project_config import default_models, effective_model
 from worker.settings import Settings
 from workflows.domain.agents.agent import Agent, AgentMode
 from workflows.domain.config.references import has_reference
@@ -111,9 +111,7 @@ def _model_families(settings: Settings, turn_config: TurnConfig) -> Iterator[str
             named.setdefault(agent.model_family, []).append(agent)
     if not named:
         return
-    from worker.cli import model_choices  # start-up time: the tables of models
-
-    models, near = model_choices.default_models(settings), effective_model(turn_config, None)
+    models, near = default_models(settings), effective_model(turn_config, None)
     found = {family: models.newest(family, turn_config.config, near) for family in named}
     if known := [f"{family} is {escape_exact(model)}" for family, model in sorted(found.items()) if model]:
         yield f"Models of agents: {', '.join(known)}, or the newest that the session's own provider has."

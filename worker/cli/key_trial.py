@@ -5,10 +5,9 @@ from typing import Final, NamedTuple
 
 from activities.model.default_model import main_model
 from activities.model.model_table import ModelTables
-from worker.cli import model_choices
 from worker.cli.command_support import current_directory, print_note
 from worker.cli.render.escaping import escape_exact, escape_prose
-from worker.project_config import effective_model, load_project_config
+from worker.project_config import default_models, effective_model, load_project_config
 from worker.settings import Settings
 from workflows.domain.config.config import Config
 from workflows.domain.config.provider_settings import Provider
@@ -51,7 +50,7 @@ async def next_step(settings: Settings, provider: str, name: str | None) -> str:
         return f"write provider.{provider}.options.keyName: {name!r} into opencode.json, to have it used"
     turn_config = await _turn_config(settings)
     config = turn_config.config if turn_config is not None else Config()
-    if _names_model(turn_config) or len(model_choices.default_models(settings).candidates(config)) == 1:
+    if _names_model(turn_config) or len(default_models(settings).candidates(config)) == 1:
         return "holdfast"
     model = _main_model(settings, config, provider)
     return f"holdfast run -m {model}" if model is not None else f"holdfast models {provider}"

@@ -7,7 +7,6 @@ from pydantic import SecretStr
 
 from activities.model import catalogue
 from activities.model.catalogue import ModelChoice, TableMatch
-from activities.model.default_model import DefaultModels
 from activities.model.endpoints import find_or_require_key
 from activities.model.keys import Keys, find_key
 from activities.model.misspelling import find_meant
@@ -17,6 +16,7 @@ from activities.model.providers import provider_named, split_model_id
 from activities.project.config_references import resolve
 from worker import credential_handoff
 from worker.credential_handoff import CredentialEnvironment
+from worker.project_config import default_models
 from worker.settings import Settings
 from workflows.domain.agents.agent import AgentMode
 from workflows.domain.agents.built_in import COMPACTION, TITLE
@@ -77,10 +77,6 @@ async def missing_keys(settings: Settings, config: Config, ids: Iterable[str]) -
         except UsageError as error:
             missing[id] = str(error)
     return missing
-
-
-def default_models(settings: Settings) -> DefaultModels:
-    return DefaultModels(Keys(settings.auth), CredentialEnvironment(settings), ModelTables(settings.models_file))
 
 
 def default_model(settings: Settings, config: Config, family: str | None = None) -> str:

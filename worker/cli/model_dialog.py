@@ -8,6 +8,7 @@ from worker.cli import config_remarks, own_config
 from worker.cli.command_support import print_note
 from worker.cli.render.escaping import escape_exact, escape_prose
 from worker.cli.terminal_input import is_interactive
+from worker.project_config import default_models
 from worker.settings import Settings
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import ConfigError, UsageError
@@ -23,9 +24,7 @@ class ChosenModel(NamedTuple):
 def choose_default(settings: Settings, turn_config: TurnConfig) -> ChosenModel:
     """The model where nothing names one. On a terminal, a person chooses between several, once. Raises UsageError,
     Abort."""
-    from worker.cli import model_choices  # start-up time: the tables of models
-
-    found = model_choices.default_models(settings).candidates(turn_config.config)
+    found = default_models(settings).candidates(turn_config.config)
     if len(found) < 2 or turn_config.agent.model_family or not is_interactive():
         model = config_remarks.choose_model(settings, turn_config, None)
         print_note(f"{escape_exact(model)} (nothing is configured; `run -m` changes it)")
@@ -45,7 +44,7 @@ def choose_default(settings: Settings, turn_config: TurnConfig) -> ChosenModel:
 
 def confirm_spelling(settings: Settings, turn_config: TurnConfig, model: str) -> str:
     """The model, or the one that was meant, as the person says on a terminal. Raises UsageError."""
-    from worker.cli import model_choices  # as above
+    from worker.cli import model_choices  # start-up time: the tables of models
 
     if (meant := model_choices.meant_model(settings, turn_config.config, model)) is None:
         return model

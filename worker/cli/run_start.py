@@ -87,14 +87,20 @@ class RunArguments(Value):
         return session_preparation.known_id(turn_config.of_prompt(self.format, None))
 
     async def expand(
-        self, settings: Settings, turn_config: TurnConfig | None, sources: ConfigSources | None = None
+        self,
+        settings: Settings,
+        turn_config: TurnConfig | None,
+        sources: ConfigSources | None = None,
+        model: str | None = None,
     ) -> "RunArguments":
-        """The same with the prompt that its command, if any, becomes. Raises UsageError."""
+        """The same with the prompt that its command, if any, becomes; `model`: the session's. Raises UsageError."""
         if self.command is None or self.made is not None:
             return self
         if turn_config is None:
             raise UsageError("The session's files and commands are on another host: type it there.")
-        made = await expand_command(settings, turn_config, self.command, self.text, self._given, sources)
+        made = await expand_command(
+            settings, turn_config, self.command, self.text, self._given, sources, session_model=model
+        )
         return self.model_copy(update={"made": made})
 
 
@@ -200,7 +206,7 @@ async def continue_session(client: SessionClient, request: RunArguments) -> Star
     )
     if prepared.turn_config is not None:
         _print_remarks(client.settings, prepared.turn_config, request)
-    request = await request.expand(client.settings, prepared.turn_config, prepared.sources)
+    request = await request.expand(client.settings, prepared.turn_config, prepared.sources, overview.model)
     if request.text or request.made:
         started = await _send_prompt(client, request, overview, prepared)
     else:

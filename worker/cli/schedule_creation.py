@@ -89,7 +89,7 @@ async def _prompt_session(
     prepared = await session_preparation.prepare_session(
         client, overview, request.model, variant=request.variant, agent=request.agent
     )
-    request = await request.expand(client.settings, prepared.turn_config, prepared.sources)
+    request = await request.expand(client.settings, prepared.turn_config, prepared.sources, overview.model)
     return await client.schedules.prompt_session(
         overview.id,
         request.message,

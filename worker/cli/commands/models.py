@@ -17,7 +17,7 @@ from worker.cli.render.console import print_rows, terminal_columns
 from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.styles import Row, styled
 from worker.cli.render.text_table import format_table
-from worker.project_config import effective_model, load_project_config
+from worker.project_config import default_models, effective_model, load_project_config
 from worker.settings import Settings
 from workflows.domain.config.allowed_models import check_allowed
 from workflows.domain.config.config import Config
@@ -222,7 +222,7 @@ def _print_remarks(
     try:
         if (named := effective_model(turn_config, None)) is not None:
             print_note(f"Without -m, `holdfast run` takes {escape_exact(named)} here.")
-        elif len(default := model_choices.default_models(settings).candidates(turn_config.config)) == 1:
+        elif len(default := default_models(settings).candidates(turn_config.config)) == 1:
             print_note(f"Without -m, `holdfast run` takes {escape_exact(default[0])} here, as nothing is configured.")
     except UsageError as error:
         print_note(f"Warning: the configured model cannot be asked: {escape_prose(str(error))}")

@@ -12,6 +12,11 @@ from workflows.domain.value import Value
 _FAMILY: Final = re.compile(r"([a-z]{3,})(\[1m\])?")  # as Claude Code writes it: `sonnet`, `opus[1m]`
 
 
+def family_of(model: str | None) -> str | None:
+    """The family that a configured model is, if it names one and no model."""
+    return found[1] if model is not None and (found := _FAMILY.fullmatch(model)) else None
+
+
 class AgentMode(StrEnum):
     """Whom an agent works for: people (primary), other agents (subagent), or both."""
 
@@ -54,7 +59,7 @@ class Agent(Value):
     @property
     def model_family(self) -> str | None:
         """What stands in the place of a model, and means the newest one of a family."""
-        return found[1] if self.model is not None and (found := _FAMILY.fullmatch(self.model)) else None
+        return family_of(self.model)
 
     def names_permission(self, permission: str) -> bool:
         """Whether its own rules or the user's settings for it name a permission."""

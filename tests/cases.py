@@ -73,7 +73,10 @@ UNPLAYED: Final[Mapping[str, str]] = {
     "patch": "the tool apply_patch comes later",
 }
 
-UNPLAYED_OPERATIONS: Final[Mapping[tuple[str, str], str]] = {}
+UNPLAYED_OPERATIONS: Final[Mapping[tuple[str, str], str]] = {
+    ("wildcard", "all"): "no rule is chosen by the length of its pattern: the last one that matches counts",
+    ("wildcard", "all_structured"): "the same: commands are read by their structure, and each is a subject of its own",
+}
 
 _TOOLS: Final = ("bash", "edit", "glob", "grep", "read", "todowrite", "write")
 

@@ -5,7 +5,6 @@ from itertools import zip_longest
 from typing import Final
 
 from activities.model import media, port
-from activities.model.bound_thoughts import join_entries
 from activities.model.claude_thoughts import unthought
 from activities.model.embedded_text import embedded_text
 from activities.model.prompt_shortening import shown_text
@@ -36,24 +35,6 @@ INTERRUPTED: Final = "[Tool execution was interrupted]"
 CLEARED: Final = "[Result cleared to make room. The call succeeded; repeat it only if it changes nothing.]"
 
 
-def to_input_messages(
-    system: str,
-    transcript: Transcript,
-    model: str,
-    facts: port.ModelFacts = _TEXT_ONLY,
-    *,
-    cleared: Collection[PartId] = (),
-    known: AnswerMessages | None = None,
-) -> tuple[port.InputMessage, ...]:
-    """System prompt, then the conversation. What follows an entry never changes its messages.
-
-    Leaves out what only another model's provider understands; replaces what the model cannot see by its `facts` with a
-    word. `cleared`: calls without their results. `known`: messages of earlier views.
-    """
-    converted = convert_entries(transcript, model, facts, cleared=cleared, known=known)
-    return join_entries(system, converted)
-
-
 def convert_entries(
     transcript: Transcript,
     model: str,
@@ -63,9 +44,13 @@ def convert_entries(
     thoughtless: MessageId | None = None,
     known: AnswerMessages | None = None,
 ) -> Iterator[tuple[Entry, tuple[port.InputMessage, ...]]]:
-    """The conversation's entries as messages. Reminders that open a turn are in the message of the next entry.
+    """The conversation's entries as messages. What follows an entry never changes its messages. Reminders that open a
+    turn are in the message of the next entry.
 
-    `thoughtless`: the answers up to this one come without the model's thoughts."""
+    Leaves out what only another model's provider understands; replaces what the model cannot see by its `facts` with a
+    word. `cleared`: calls without their results. `thoughtless`: the answers up to this one come without the model's
+    thoughts. `known`: messages of earlier views.
+    """
     known, replaced = AnswerMessages() if known is None else known, set(_replaced(transcript))
     opening, thinks = "", thoughtless is None
 

@@ -10,10 +10,11 @@ from typing import Any, Final
 import pytest
 from pydantic import JsonValue
 
+from activities.model.bound_thoughts import join_entries
 from activities.model.endpoint import Wire
 from activities.model.endpoints import EndpointResolver
 from activities.model.failures import Overflow, Retry, Stop, StopKind, classify
-from activities.model.input_messages import to_input_messages
+from activities.model.input_messages import convert_entries
 from activities.model.keys import Keys
 from activities.model.port import FilePiece, Finish, ImagePiece, TextPiece, UserInput
 from activities.model.stream import Answer as Received
@@ -179,7 +180,7 @@ async def test_an_answer_goes_back_with_its_thought_and_each_result_with_its_too
     parts: list[Part] = [ReasoningPart(text="First."), TextPart(text="I look."), *calls]
     transcript = (prompt(), answered(parts, MODEL))
     service = Ollama(DONE)
-    await ask(port, service, to_input_messages("Be brief.", transcript, MODEL))
+    await ask(port, service, join_entries("Be brief.", convert_entries(transcript, MODEL)))
 
     assert service.double.asked[0]["messages"] == [
         {"role": "system", "content": "Be brief."},

@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 from urllib.parse import quote
 
 from activities.model import port
-from activities.model.input_messages import INTERRUPTED, to_input_messages
+from activities.model.bound_thoughts import join_entries
+from activities.model.input_messages import INTERRUPTED, convert_entries
 from activities.model.request_memory import AnswerMessages
 from workflows.domain.ids import GenerationId, MessageId, PartId, TurnId
 from workflows.domain.messages import (
@@ -31,7 +32,18 @@ from workflows.domain.usage import Tokens
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 TURN = TurnId("trn_1")
+TEXT_ONLY = port.ModelFacts()
 GIF = "data:image/gif;base64,R0lGODlhAQABAAAA"
+
+
+def to_input_messages(
+    system: str,
+    transcript: Transcript,
+    model: str,
+    facts: port.ModelFacts = TEXT_ONLY,
+    known: AnswerMessages | None = None,
+) -> tuple[port.InputMessage, ...]:
+    return join_entries(system, convert_entries(transcript, model, facts, known=known))
 
 
 def said(text: str, step: int = 1) -> UserMessage:

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from activities.model import port
-from activities.model.input_messages import to_input_messages
+from activities.model.bound_thoughts import join_entries
+from activities.model.input_messages import convert_entries
 from tests.cases import Case, load
 from workflows.domain.ids import MessageId, PartId, TurnId
 from workflows.domain.messages import (
@@ -32,7 +33,7 @@ STATES = {"pending": CallState.PREPARED, "running": CallState.CLAIMED, "complete
 
 @pytest.mark.parametrize("case", load("model_messages"))
 def test_a_model_is_sent_what_opencodes_models_are(case: Case) -> None:
-    _, *sent = to_input_messages("", tuple(stored(case.input["messages"])), "same")
+    _, *sent = join_entries("", convert_entries(tuple(stored(case.input["messages"])), "same"))
 
     assert [*shown(sent)] == [*plain(case.expected)]
 

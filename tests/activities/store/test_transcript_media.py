@@ -1,6 +1,7 @@
 """Pictures and documents behind a summary that a provider's refusal has caused."""
 
-from activities.model.input_messages import to_input_messages
+from activities.model.bound_thoughts import join_entries
+from activities.model.input_messages import convert_entries
 from activities.model.port import ModelFacts
 from activities.store.transcript_cache import without_media
 from tests.activities.model.test_compaction_prompt import answer, call
@@ -17,7 +18,7 @@ def test_words_stand_for_media_up_to_the_newest_answer_then() -> None:
     found = list(without_media((picture, *answers, picture), MessageId("msg_2")))
 
     assert [entry.without_files for entry in found if isinstance(entry, UserMessage)] == [True, False]
-    words = str(to_input_messages("", tuple(found[:1]), "a/b", ModelFacts(images=True)))
+    words = str(join_entries("", convert_entries(tuple(found[:1]), "a/b", ModelFacts(images=True))))
     assert "[Not attached: a.png (image/png) was left out to make room.]" in words and "AAAA" not in words
     parts = [part for entry in found if isinstance(entry, AssistantMessage) for part in entry.parts]
     outcomes = [part.outcome for part in parts if isinstance(part, ToolPart)]

@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import Any, Final
 
-from activities.model.input_messages import to_input_messages
+from activities.model.bound_thoughts import join_entries
+from activities.model.input_messages import convert_entries
 from activities.model.port import ModelFacts, ModelPort
 from activities.model.stream import Answer
 from activities.model.tool_offers import tool_choice
@@ -56,7 +57,7 @@ class Conversation:
         if last_step:
             self.transcript.append(last_step_reminder())
             more["tool_choice"] = tool_choice(self.wire.model, text_only=True, again=again)
-        messages = to_input_messages(SYSTEM, tuple(self.transcript), self.wire.model, FACTS)
+        messages = join_entries(SYSTEM, convert_entries(tuple(self.transcript), self.wire.model, FACTS))
         answer = await collect_answer(self.port, self.wire.request(messages, **more))
         body = AnswerMetadata(finish=answer.finish, agent="a", model=self.wire.model, tokens=answer.tokens, cost=None)
         parts = tuple(map(_stored, answer.parts))

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from worker.settings import Settings
-from workflows.domain.budgets import BudgetLimits, OnLimit, Unit
-from workflows.domain.questions import parse_amount
+from workflows.domain.budgets import BudgetLimits, OnLimit, Unit, parse_cost
 from workflows.domain.value import Value
 
 if TYPE_CHECKING:
     from workflows.domain.config.config import Config
 
-_LEAST: Final = Decimal("0.0001")  # dollars: a smaller limit is a slip of the keyboard
 _TIME: Final = re.compile(r"(?:(\d{1,6})h)?\s*(?:(\d{1,6})m?)?")
 
 
@@ -24,10 +22,10 @@ class _Dollars(click.ParamType[Decimal]):
     name = "dollars"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Decimal:
-        amount = parse_amount(str(value))
-        if amount is None or amount < _LEAST:
-            self.fail(f"{value!r} is no amount of dollars, as in 5 or 0.50; the least is {_LEAST}.", param, ctx)
-        return amount
+        try:
+            return parse_cost(str(value))
+        except ValueError as error:
+            self.fail(f"{error}.", param, ctx)
 
 
 class _Duration(click.ParamType[int]):

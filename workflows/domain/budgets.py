@@ -5,9 +5,11 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Final, TypeAlias
 
+from workflows.domain.questions import parse_amount
 from workflows.domain.usage import STANDARD_TERMS, Price, Terms, Tokens
 from workflows.domain.value import Value
 
+LEAST_COST: Final = Decimal("0.0001")  # dollars: a smaller limit is a slip of the keyboard
 _NEARLY: Final = Decimal("0.8")  # of a limit: the person gets a warning
 _CHARS_PER_TOKEN: Final = 4
 
@@ -38,6 +40,14 @@ class OnLimit(StrEnum):
 
     ASK = "ask"
     FINISH = "finish"
+
+
+def parse_cost(text: str) -> Decimal:
+    """A limit in US dollars. Raises ValueError."""
+    amount = parse_amount(text)
+    if amount is None or amount < LEAST_COST:
+        raise ValueError(f"{text!r} is no amount of dollars, as in 5 or 0.50; the least is {LEAST_COST}")
+    return amount
 
 
 class Raise(Value):

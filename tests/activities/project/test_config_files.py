@@ -107,6 +107,14 @@ def test_a_switch_leaves_the_project_out(project_home: ProjectHome) -> None:
             '{"holdfast": {"budget": {"day":\n {"minutes": 5}}}}',
             ": the field 'holdfast.budget.day.minutes' is wrong: there is no such field",
         ),
+        *(
+            (
+                f'{{"holdfast": {{"budget": {{"turn":\n {{"cost": {cost}}}}}}}}}',
+                f": the field 'holdfast.budget.turn.cost' is wrong: '{cost}' is no amount of dollars, as in 5 or 0.50; "
+                "the least is 0.0001",
+            )
+            for cost in ("-5.0", "0.0", "9e-05", "1e+300")
+        ),
         (
             '{"agent": {"x": {"options": {\n "a": [1,\n NaN]}}}}',
             ": the field 'agent.x.options.a.1' is wrong: a number is neither NaN nor infinite",

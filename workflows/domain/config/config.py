@@ -15,7 +15,7 @@ from pydantic import (
 )
 
 from workflows.domain.agents.agent import AgentMode
-from workflows.domain.budgets import OnLimit
+from workflows.domain.budgets import LEAST_COST, OnLimit, parse_cost
 from workflows.domain.config.provider_settings import Provider
 from workflows.domain.config.section import PrintableName, Section
 from workflows.domain.permissions.permission_keys import PATTERNLESS
@@ -160,10 +160,14 @@ class ExactSection(Section):
     model_config = ConfigDict(extra="forbid")
 
 
+_Checked = AfterValidator(lambda cost: float(parse_cost(str(cost))))
+Cost = Annotated[float, _Checked, Field(json_schema_extra={"minimum": float(LEAST_COST)})]
+
+
 class DayBudget(ExactSection):
     """What all sessions may use on a day, in UTC."""
 
-    cost: PositiveFloat | None = None
+    cost: Cost | None = None
     """US dollars."""
     tokens: PositiveInt | None = None
     """Tokens, read and written."""

@@ -44,7 +44,7 @@ from activities.store.journal import WORKER, Journal, SessionVersion, session_jo
 from activities.store.model_answers import NewAnswer, StoredAnswer
 from activities.store.turns import TurnStatus
 from workflows.domain.budgets import Usage, produced, usage_of
-from workflows.domain.errors import Unavailable, UsageError
+from workflows.domain.errors import MissingKey, Unavailable, UsageError
 from workflows.domain.fence import Fence
 from workflows.domain.generation import Generation, Purpose
 from workflows.domain.ids import GenerationId, MessageId, Prefix, is_id
@@ -231,6 +231,13 @@ class Attempt:
                 status=failure.status,
                 body=storable_text(failure.body)[:_LONGEST_BODY] if failure.body else None,
             )
+            await retry_while_unavailable(lambda: self._record_final(final))
+        return error
+
+    async def unasked(self, error: UsageError) -> UsageError:
+        """Record that no provider was asked, if that is for lack of a key; the error."""
+        if isinstance(error, MissingKey):
+            final = FinalFailure(overflow=False, retryable=False, missing_key=True)
             await retry_while_unavailable(lambda: self._record_final(final))
         return error
 

@@ -50,7 +50,7 @@ from workflows.domain.config.config import Compaction, Config
 from workflows.domain.config.provider_settings import Provider, ProviderModel, ProviderOptions
 from workflows.domain.config.references import iter_texts
 from workflows.domain.context_window import usable_tokens
-from workflows.domain.errors import UsageError
+from workflows.domain.errors import MissingKey, UsageError
 from workflows.domain.ids import SessionId
 from workflows.domain.tool_offer import ToolOffer
 from workflows.domain.usage import Price, Terms
@@ -259,10 +259,10 @@ async def find_or_require_key(
     found = await read_in_time(repr(str(keys.path)), partial(find_key, provider, own, keys, environment, name))
     if found is None and written is not None:
         field = f"provider.{provider.id}.options.apiKey"
-        raise UsageError(f"{field} is {written!r}, which is empty here: set it, or run {_login_command(provider)}.")
+        raise MissingKey(f"{field} is {written!r}, which is empty here: set it, or run {_login_command(provider)}.")
     if found is None and provider.needs_key and not reached:
         variable = provider.variables[0]
-        raise UsageError(
+        raise MissingKey(
             f"There is no key for {provider.id!r}: set {variable}, or run {_login_command(provider)}."
             f"{await read_in_time(_KEY_FILES, partial(_other_keys, provider.id, keys, environment))}"
         )

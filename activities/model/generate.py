@@ -136,7 +136,7 @@ class Model:
                 case BackoffPending():
                     raise rest_of_pause(begun)
                 case UsageError():
-                    raise begun
+                    raise await attempt.unasked(begun)
                 case StepResult():
                     if begun.finish == FINISH_FULL:
                         await failpoint("model.full")

@@ -15,7 +15,7 @@ from pydantic import SecretStr, TypeAdapter, ValidationError
 from activities.file_cache import FileCache
 from activities.model.headers import header_value
 from activities.model.providers import KnownProvider
-from workflows.domain.errors import UsageError
+from workflows.domain.errors import MissingKey, UsageError
 from workflows.domain.value import Value
 
 
@@ -138,7 +138,7 @@ def find_key(
     if name and not configured:
         named = keys.get(provider.id, name)
         if named is None:
-            raise UsageError(
+            raise MissingKey(
                 f"There is no key {name!r} for {provider.id!r}, as provider.{provider.id}.options.keyName has it: "
                 f"run `holdfast auth login {provider.id} --name {name}`."
             )

@@ -20,6 +20,8 @@ def turn_error(turn: UnfinishedTurn, newest: AssistantMessage | None, correction
     if turn.reason is not CloseReason.FAILED:
         return ErrorShape(name="MessageAbortedError", data={"message": "Aborted"})
     data: dict[str, JsonValue] = {"message": turn.error or ""}
+    if turn.failure is not None and turn.failure.missing_key:
+        return ErrorShape(name="ProviderAuthError", data={**data, "providerID": turn.model.partition("/")[0]})
     if turn.failure is not None:
         return _provider_error(turn.failure, data)
     if newest is not None and newest.body.finish in _OF_FINISHES:

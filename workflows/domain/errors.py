@@ -22,6 +22,10 @@ class ConfigError(UsageError):
     """A configuration file is wrong: file, line, field."""
 
 
+class MissingKey(UsageError):
+    """A model's provider has no key here."""
+
+
 class UnknownAgent(UsageError):
     """An agent cannot work here: `problem` is a sentence, `available` the names to choose from."""
 

@@ -26,9 +26,10 @@ class ProviderFailure(Value):
 
 class FinalFailure(Value):
     """How a provider's failure has ended a step. `overflow`: the conversation is too long. `retryable`: the request may
-    be answered at another time. `status`, `body`: of the response."""
+    be answered at another time. `status`, `body`: of the response. `missing_key`: nothing was sent, for lack of one."""
 
     overflow: bool
     retryable: bool
     status: int | None = None
     body: str | None = None
+    missing_key: bool = False

@@ -163,6 +163,18 @@ async def test_an_export_says_how_a_turn_failed_or_was_stopped(open_harness: Ope
     assert failed["info"]["time"]["completed"] >= failed["info"]["time"]["created"] and failed["parts"] == []
 
 
+async def test_an_export_says_that_a_key_is_missing(open_harness: OpenHarness) -> None:
+    async with open_harness() as harness, harness.running_worker():
+        prompt = Prompt.of_text("one", model="openai/gpt-5")
+        session = (await harness.client.start(str(harness.project), prompt)).session
+        await harness.ended(session)
+        exported = json.loads((await shell(harness).run("export", session)).out)
+
+    error = exported["messages"][-1]["info"]["error"]
+    assert error["name"] == "ProviderAuthError" and error["data"].pop("providerID") == "openai"
+    assert error["data"].keys() == {"message"} and "There is no key for 'openai'" in error["data"]["message"]
+
+
 async def test_an_answer_that_breaks_off_keeps_its_text_and_has_the_error(
     open_harness: OpenHarness, tmp_path: Path
 ) -> None:

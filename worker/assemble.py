@@ -18,8 +18,8 @@ from activities.calls.run import ToolActivities
 from activities.calls.subagent import Deliver
 from activities.error_boundary import ErrorBoundaryInterceptor
 from activities.model.answer import AnswerStream
+from activities.model.ask_aside import AsideAsker
 from activities.model.attempt import Attempts
-from activities.model.change_summarizer import ChangeSummarizer
 from activities.model.compact import Compactor
 from activities.model.default_model import DefaultModels
 from activities.model.endpoints import EndpointResolver
@@ -28,7 +28,6 @@ from activities.model.keys import Keys
 from activities.model.model_table import ModelTables
 from activities.model.port import ModelPort
 from activities.model.retry_budget import RetryBudget
-from activities.model.titler import Titler
 from activities.session.asks import AskActivities
 from activities.session.open_turn import ProjectActivities
 from activities.session.overflows import OverflowActivities
@@ -93,12 +92,13 @@ def build_activities(
     aside_attempts = Attempts(database, redactor(settings), brief, release)
     model = Model(attempts, answers, endpoints, loader, toolsets, describe, planner)
     calls, turns = ToolActivities(database, effects), TurnActivities(database, effects)
+    asides = AsideAsker(aside_attempts, answers, endpoints, model.views.transcripts)
     return [
         ProjectActivities(database, loader, describe, default_models).load,
         model.generate,
         Compactor(attempts, answers, endpoints, model.views.transcripts).compact,
-        Titler(aside_attempts, answers, endpoints).title,
-        ChangeSummarizer(aside_attempts, answers, endpoints, model.views.transcripts).summarize,
+        asides.title,
+        asides.summarize,
         AskActivities(database).open,
         calls.run,
         calls.refuse,

@@ -12,6 +12,7 @@ from workflows.domain.ids import SessionId
 
 if TYPE_CHECKING:  # start-up time
     from worker.archives_client import ArchivesClient
+    from worker.asides_client import AsidesClient
     from worker.commands_client import CommandsClient
     from worker.copies_client import CopiesClient
     from worker.deletions_client import DeletionsClient
@@ -19,8 +20,6 @@ if TYPE_CHECKING:  # start-up time
     from worker.record_reader import RecordReader
     from worker.schedules_client import SchedulesClient
     from worker.session_reader import SessionReader
-    from worker.summaries_client import SummariesClient
-    from worker.titles_client import TitlesClient
     from worker.trust_client import TrustClient
     from worker.waits_client import WaitsClient
 
@@ -68,10 +67,10 @@ class ClientParts:
         return ArchivesClient(self.sessions, self.settings)
 
     @cached_property
-    def summaries(self) -> "SummariesClient":
-        from worker.summaries_client import SummariesClient  # as above
+    def asides(self) -> "AsidesClient":
+        from worker.asides_client import AsidesClient  # as above
 
-        return SummariesClient(self.database, self.actor, self.deliver)
+        return AsidesClient(self.database, self.actor, self.deliver)
 
     @cached_property
     def trust(self) -> "TrustClient":
@@ -96,12 +95,6 @@ class ClientParts:
         from worker.deletions_client import DeletionsClient  # as above
 
         return DeletionsClient(self.database, self.settings, self.actor)
-
-    @cached_property
-    def titles(self) -> "TitlesClient":
-        from worker.titles_client import TitlesClient  # as above
-
-        return TitlesClient(self.database, self.actor, self.deliver)
 
     @cached_property
     def waits(self) -> "WaitsClient":

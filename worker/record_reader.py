@@ -8,7 +8,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from activities.store import (
-    change_summaries,
+    asides,
     compactions,
     copies,
     events,
@@ -28,6 +28,7 @@ from workflows.domain.errors import Conflict, Unavailable
 from workflows.domain.ids import MessageId, SessionId, TurnConfigId, TurnId
 from workflows.domain.messages import AssistantMessage, Message, StepReminders, UserMessage
 from workflows.domain.sent_request import RequestChoice, SentRequest
+from workflows.domain.titles import without_thoughts
 
 _RECONNECT_INTERVAL: Final = 1.0  # seconds
 
@@ -70,8 +71,11 @@ class RecordReader:
     async def change_summary(self, session: SessionId) -> ChangeSummary | None:
         """The newest one of what the session has changed, if a person has asked for it. Raises NotFound, Conflict."""
         await self.sessions.require_contents(session)
-        found = await change_summaries.newest(self.database, session)
-        return None if found is None else from_row(ChangeSummary, found)
+        for row in await asides.summaries(self.database, session):
+            text = without_thoughts(await model_answers.read_text(self.database, row.generation)).strip()
+            if text:
+                return ChangeSummary(**row.model_dump(), text=text)
+        return None
 
     async def sent(self, session: SessionId, choice: RequestChoice) -> SentRequest:
         """What a model was sent, built again from the records. Raises NotFound, Conflict."""

@@ -6,8 +6,7 @@ from contextlib import suppress
 from temporalio import workflow
 from temporalio.exceptions import ActivityError
 
-from activities.model.change_summarizer import ChangeSummarizer
-from activities.model.titler import Titler
+from activities.model.ask_aside import AsideAsker
 from workflows import policies
 from workflows.domain import ids
 from workflows.domain.generation import Purpose
@@ -21,7 +20,7 @@ class AsideWorkflow:
     @workflow.run
     async def run(self, aside: Aside) -> None:
         is_summary = aside.request.purpose is Purpose.SUMMARY
-        activity: Callable[..., Awaitable[None]] = ChangeSummarizer.summarize if is_summary else Titler.title
+        activity: Callable[..., Awaitable[None]] = AsideAsker.summarize if is_summary else AsideAsker.title
         doing = "sum up what was changed" if is_summary else "name the session"
         with suppress(ActivityError):
             await workflow.execute_activity_method(activity, aside.request, **policies.aside(aside.limits, doing))

@@ -4,14 +4,13 @@ import asyncio
 from typing import NamedTuple
 
 from activities.model import sent_pieces, unsent_contents
-from activities.model.change_summarizer import change_messages
+from activities.model.ask_aside import change_messages, title_messages
 from activities.model.compact import compaction_messages
 from activities.model.endpoint import Endpoint
 from activities.model.input_messages import convert_entries
 from activities.model.port import ModelFacts, ModelRequest, SystemInput, UserInput
 from activities.model.request_digest import RequestDigester
 from activities.model.system_prompt import SystemLayer, join_layers, system_layers
-from activities.model.titler import title_messages
 from activities.model.tool_offers import offer_tools
 from activities.store import attempts, compaction_requests, compactions, prompts
 from activities.store.attempts import AskedGeneration, AskedTurn, AttemptRow, CompactionForm, RequestForm

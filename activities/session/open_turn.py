@@ -18,6 +18,7 @@ from activities.project.config_loader import Role
 from activities.project.project_loader import DirectoryConfig, ProjectLoader
 from activities.session.task_results import deliver_held_results
 from activities.store import (
+    asides,
     asks,
     budgets,
     compaction_requests,
@@ -147,7 +148,7 @@ async def find_turn(journal: Journal, describe: CallDescriber) -> LoadResult | T
     turn = await turns.open_turn(journal)
     if turn is not None:
         found, title = await asyncio.gather(
-            read_open_turn(journal, turn, describe), titles.requested_at(journal, turn.id)
+            read_open_turn(journal, turn, describe), asides.title_of_turn(journal, turn.id)
         )
         return LoadResult(epoch=journal.give_out_epoch(), turn=found, ended=journal.ended, title=title)
     if not journal.ended and journal.suspension is None:

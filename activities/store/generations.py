@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from activities.store import compactions, deltas, grants, model_answers, model_limits, notes, titles, turns
+from activities.store import asides, compactions, deltas, grants, model_answers, model_limits, notes, turns
 from activities.store.compactions import NewCompaction, NewFailure
 from activities.store.database import Database, dumps
 from activities.store.journal import Journal, seal
@@ -150,7 +150,7 @@ async def commit(journal: Journal, generation: Generation, fence: Fence, new: Ne
         return TurnOver()
     if new.compaction is not None and await _comes_late(journal, new.compaction):
         new = new.model_copy(update={"compaction": None})
-    if new.title is not None and await titles.requested_for(journal, generation.id) is None:  # another came first
+    if new.title is not None and await asides.requested_for(journal, generation.id) is None:  # another came first
         new = new.model_copy(update={"title": None})
     return model_answers.store(journal, generation, new, live)
 

@@ -24,12 +24,11 @@ KILLS_OF_SUMMARY = ("model.registered:summary@1", "model.after_chunk:summary@1")
 async def kill_at(trial: Trial, session: SessionId, kills: tuple[str, ...], purpose: Purpose) -> str:
     """Ask for a title or a summary under a worker that is killed at each point; the generation. Then another worker
     goes on."""
-    titles, summaries = trial.harness.client.titles, trial.harness.client.summaries
     trial.wasted = sum("after_chunk" in point for point in kills)
     faults = ";".join(point.replace("@", "=kill9@") for point in kills)
     worker = await trial.worker(faults=faults)
     await trial.harness.ended(session)
-    asked = await (titles.ask(session) if purpose is Purpose.TITLE else summaries.ask(session))
+    asked = await trial.harness.client.asides.ask(session, purpose)
     for _ in kills:
         await worker.killed()
         worker = await trial.worker(faults=faults)

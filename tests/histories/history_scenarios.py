@@ -19,6 +19,7 @@ from worker.outbox import SignalSender
 from worker.scripted.script import Hold, Refuse, ScriptedAnswer, ScriptedCall, ScriptedUsage
 from worker.settings import ResumePolicy
 from worker.startup_suspension import suspend_all
+from workflows.domain.generation import Purpose
 from workflows.domain.hash_chain import LogPosition
 from workflows.domain.ids import WORKFLOW_TYPE, ScheduleId, SessionId, scheduled_id, workflow_id
 from workflows.domain.output_format import STRUCTURED_OUTPUT, OutputFormat
@@ -182,7 +183,7 @@ async def titled(harness: Harness, gate: Path) -> SessionId:
 
 async def summed_up(harness: Harness, gate: Path) -> SessionId:
     session = await whole_turn(harness, gate)
-    asked = await harness.client.summaries.ask(session)
+    asked = await harness.client.asides.ask(session, Purpose.SUMMARY)
     await harness.until(session, lambda event: getattr(event, "generation", None) == asked.generation, 2)
     await harness.workflow(session).result()
     return session

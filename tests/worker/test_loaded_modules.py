@@ -27,9 +27,9 @@ _READS: Final = _COMMAND | {
     *("workflows.domain.events", "workflows.domain.wire"),
 }
 _CLIENT: Final = _COMMAND | {
-    *("activities.archive", "activities.model", "activities.project", "activities.store.change_summaries"),
+    *("activities.archive", "activities.model", "activities.project"),
     *("activities.store.generations", "worker.archives_client", "worker.copies_client", "worker.record_reader"),
-    *("worker.schedules_client", "worker.session_reader", "worker.session_template", "worker.summaries_client"),
+    *("worker.schedules_client", "worker.session_reader", "worker.session_template", "worker.asides_client"),
     *("workflows.domain.config.config", "workflows.domain.config.turn_config"),
 }
 _ANSWERS: Final = _CLIENT | {

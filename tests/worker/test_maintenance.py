@@ -140,7 +140,7 @@ def test_models_are_asked_for_steps_summaries_and_titles_only() -> None:
     """What a turn or a person has asked for; `holdfast doctor --model` sends a request of its own."""
     rooms = (file for room in ("activities", "worker") for file in (_ROOT / room).rglob("*.py"))
     askers = {file.stem for file in rooms if "from activities.model.answer import AnswerStream" in file.read_text()}
-    assert askers == {"generate", "compact", "titler", "change_summarizer", "assemble"}
+    assert askers == {"generate", "compact", "ask_aside", "assemble"}
 
 
 def test_each_job_has_an_id_an_interval_and_a_scope(tmp_path: Path) -> None:

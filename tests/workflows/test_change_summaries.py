@@ -37,7 +37,7 @@ async def test_a_person_has_the_changes_summed_up_and_everything_shows_it(open_h
         entries = len(harness.model.ledger.entries)
         await harness.client.end(session)
         with pytest.raises(Conflict, match="has ended: no model is asked any more.$"):
-            await harness.client.summaries.ask(session)
+            await harness.client.asides.ask(session, Purpose.SUMMARY)
 
     text = "I added a.txt, which says hello."
     assert early.code == 6 and "has not begun: nothing was changed yet" in early.err
@@ -46,7 +46,7 @@ async def test_a_person_has_the_changes_summed_up_and_everything_shows_it(open_h
     assert sent.as_sent and sent.model == "scripted/small" and "[User]: Say hello." in request
     assert "[Assistant tool call]: write(" in request and request.endswith("[Assistant]: Done.\n</conversation>")
     assert f"Changes, up to turn 1: {text}" in shown.out and as_json["change_summary"]["text"] == text
-    assert "summary.requested" in told.out and verified.problem is None
+    assert "aside.requested" in told.out and verified.problem is None
     assert [each["info"].get("summary") for each in exported if each["info"]["role"] == "user"] == [
         {"body": text, "diffs": []},
         None,
@@ -70,6 +70,6 @@ async def test_what_a_provider_refuses_is_given_up_with_its_words_and_nothing_el
             await harness.client.records.change_summary(session),
             await harness.client.records.verify(session),
         )
-        left = await harness.database.rows(b"SELECT FROM title_request")
+        left = await harness.database.rows(b"SELECT FROM aside_request WHERE purpose = 'title'")
     assert all(each.code == 1 and "scripted/model: refused the request (400)" in each.err for each in asked)
     assert found is None and ended.model_dump()["reason"] == "done" and verified.problem is None and left == []

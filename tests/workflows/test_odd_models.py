@@ -96,7 +96,7 @@ async def test_text_with_nul_from_every_door_hinders_no_reader(open_harness: Ope
         await harness.answer(asked[AskKind.QUESTION].id, Reply.ANSWER, answers=((nul,),))
         await harness.answer(asked[AskKind.PERMISSION].id, Reply.REJECT, feedback=nul)
         await harness.ended(session)
-        await client.titles.give(session, nul)
+        await client.asides.give_title(session, nul)
         await client.prompt(session, Prompt.of_text(nul), limits=grown)
         await harness.ended(session, 2)
         used = await client.sessions.statistics(EVERY_SESSION, offset=timedelta(), limit=9)

@@ -71,13 +71,13 @@ async def test_the_model_names_a_session_once_and_again_when_a_person_wants_it(o
         rows = await harness.database.rows(b"SELECT model FROM message WHERE turn IS NULL")
         totals = await harness.client.sessions.totals(session)
 
-        await harness.client.titles.give(session, "A person's")
-        asked = await harness.client.titles.ask(session)
+        await harness.client.asides.give_title(session, "A person's")
+        asked = await harness.client.asides.ask(session, Purpose.TITLE)
         again = await harness.until(session, is_titled, 3)
         renamed, verified = await harness.client.sessions.get(session), await harness.client.records.verify(session)
         await harness.client.end(session)
         with pytest.raises(Conflict, match="has ended"):
-            await harness.client.titles.ask(session)
+            await harness.client.asides.ask(session, Purpose.TITLE)
 
     assert first == "Count the files." and (named.title, named.default_title) == ("Counting files", None)
     assert [row["model"] for row in rows] == ["scripted/small"] and requests == 3
@@ -98,7 +98,7 @@ async def test_who_works_beside_the_turns_may_have_the_newest_model_of_a_family(
         session = await harness.start_session("Count the files.")
         await harness.ended(session)
         await harness.client.compact(session)
-        await harness.client.summaries.ask(session)
+        await harness.client.asides.ask(session, Purpose.SUMMARY)
         await harness.until(session, lambda event: isinstance(event, MessageCompleted), 4)
         rows = await harness.database.rows(
             b"SELECT g.purpose, m.model FROM message m JOIN generation g ON g.id = m.generation"
@@ -134,10 +134,10 @@ async def test_a_title_that_a_person_gives_ends_the_request_of_one(open_harness:
         with_titles(harness)
         session = await harness.start_session("Count the files.")
         await harness.ended(session)
-        await harness.client.titles.give(session, "A person's")
+        await harness.client.asides.give_title(session, "A person's")
         await harness.until(session, is_title_answer)
         found = await harness.client.sessions.get(session)
-        left = await harness.database.rows(b"SELECT FROM title_request")
+        left = await harness.database.rows(b"SELECT FROM aside_request")
 
     assert found.title == "A person's" and left == []
 

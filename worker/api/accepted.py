@@ -84,16 +84,8 @@ class AcceptedCompaction(Value):
     delivered: bool
 
 
-class AcceptedTitle(Value):
-    """`generation`: whose answer is to name the session; `delivered` as above."""
-
-    session: SessionId
-    generation: GenerationId
-    delivered: bool
-
-
-class AcceptedSummary(Value):
-    """`generation`: whose answer is to sum up what the session has changed; `delivered` as above."""
+class AcceptedAside(Value):
+    """`generation`: whose answer is to name the session, or to sum up what it has changed; `delivered` as above."""
 
     session: SessionId
     generation: GenerationId

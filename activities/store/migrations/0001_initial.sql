@@ -218,21 +218,14 @@ CREATE TABLE model_limit (                          -- models that were refused 
     probe_at timestamptz
 );
 
-CREATE TABLE title_request (                        -- titles that a model is to give; a title of the session ends them
+CREATE TABLE aside_request (                        -- titles and summaries that a model is to give
     generation text PRIMARY KEY,                    -- the one that is to answer
     session    text NOT NULL REFERENCES session,
+    purpose    text NOT NULL,                       -- a title of the session ends all requests for one
     turn       text NOT NULL REFERENCES turn,       -- whose configuration and model count
     author     text NOT NULL
 );
-CREATE INDEX title_request_session ON title_request (session);
-
-CREATE TABLE change_summary (                       -- what people want a model to say of a session's changes
-    generation text PRIMARY KEY,                    -- whose answer holds it
-    session    text NOT NULL REFERENCES session,
-    turn       text NOT NULL REFERENCES turn,       -- whose configuration and model count
-    author     text NOT NULL
-);
-CREATE INDEX change_summary_session ON change_summary (session);
+CREATE INDEX aside_request_session ON aside_request (session);
 
 CREATE TABLE message (                              -- committed answers of the model
     id         text PRIMARY KEY,

@@ -12,7 +12,7 @@ WITH found AS MATERIALIZED (
         WHEN 'answer' THEN EXISTS (SELECT FROM ask a JOIN turn t ON t.id = a.turn
                                    WHERE a.id = o.subject AND a.state = 'answered' AND t.state = 'open')
         WHEN 'stop' THEN EXISTS (SELECT FROM turn t WHERE t.id = o.turn AND t.state = 'open')
-        WHEN 'title' THEN s.status = 'active' AND EXISTS (SELECT FROM title_request r WHERE r.generation = o.subject)
+        WHEN 'title' THEN s.status = 'active' AND EXISTS (SELECT FROM aside_request r WHERE r.generation = o.subject)
         WHEN 'summary' THEN s.status = 'active' AND NOT EXISTS (SELECT FROM message m WHERE m.generation = o.subject)
         WHEN 'settled' THEN EXISTS (SELECT FROM call c WHERE c.id = o.subject AND c.state = 'claimed')
         ELSE EXISTS (SELECT FROM turn t WHERE t.session = o.session AND t.state = 'open')

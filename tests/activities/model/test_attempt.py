@@ -8,16 +8,17 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
 from activities.model.answer import AnswerStream
+from activities.model.ask_aside import AsideAsker
 from activities.model.attempt import Attempt, Attempts
 from activities.model.endpoints import EndpointResolver
 from activities.model.keys import Keys
 from activities.model.retry_budget import RetryBudget
-from activities.model.titler import Titler
 from activities.new_ids import new_id
 from activities.redact import Redactor
-from activities.store import events, overviews, sessions, titles
+from activities.store import asides, events, overviews, sessions
 from activities.store.database import Database
 from activities.store.generations import GenerationStatus
+from activities.store.transcript_cache import TranscriptCache
 from tests.activities.model.model_rig import DAY, ModelRig, Open
 from tests.polling import WAIT_TIMEOUT
 from tests.watch_progress import read_nothing
@@ -47,14 +48,15 @@ class TitleRig:
         rig, adapter = self.model.rig, self.model.adapter
         endpoints = EndpointResolver(Keys(rig.project / "auth.json"), {}, adapter)
         attempts = Attempts(rig.database, Redactor(), RetryBudget(DAY))
-        await rig.act(Titler(attempts, AnswerStream(adapter), endpoints).title, request or self.request(), attempt)
+        asker = AsideAsker(attempts, AnswerStream(adapter), endpoints, TranscriptCache(lambda: None))
+        await rig.act(asker.title, request or self.request(), attempt)
         return (await overviews.get(rig.database, rig.session)).title
 
 
 async def wanted(model: ModelRig) -> TitleRig:
     generation = GenerationId(new_id(Prefix.GENERATION))
     async with model.rig.journal() as journal:
-        await titles.ask(journal, generation)
+        await asides.ask(journal, Purpose.TITLE, generation)
     return TitleRig(model, generation)
 
 

@@ -28,6 +28,7 @@ from worker.api.mapping import from_row
 from worker.api.messages import CallTimes, MessageDetails
 from worker.api.sessions import Overview, ProviderBackoff, SessionOrigin, Suspension, Totals, UnfinishedTurn
 from worker.archives_client import ArchivesClient
+from worker.asides_client import AsidesClient
 from worker.client import Holdfast
 from worker.commands_client import CommandsClient
 from worker.copies_client import CopiesClient
@@ -38,7 +39,6 @@ from worker.record_reader import RecordReader
 from worker.schedules_client import SchedulesClient
 from worker.session_client import SessionClient
 from worker.session_reader import SessionReader
-from worker.summaries_client import SummariesClient
 from worker.trust_client import TrustClient
 from workflows.domain.budgets import BudgetLimits
 from workflows.domain.config.sources import ConfigSources
@@ -52,6 +52,7 @@ LATER = {
     each.__name__: each
     for each in (
         Archiver,
+        AsidesClient,
         BudgetLimits,
         CommandsClient,
         ConfigSources,
@@ -59,7 +60,6 @@ LATER = {
         Prompt,
         SchedulesClient,
         SignalSender,
-        SummariesClient,
         TrustClient,
         TurnConfig,
     )

@@ -25,15 +25,14 @@ from workflows.domain.events.generations import ContextCompacted, ContextPruned,
 from workflows.domain.events.grants import GrantMade, GrantRevoked
 from workflows.domain.events.prompts import PromptAccepted, PromptWithdrawn
 from workflows.domain.events.sessions import (
+    AsideRequested,
     CallerRefused,
     SessionConfigured,
     SessionEnded,
     SessionRefreshed,
     SessionRestarted,
     SessionTitled,
-    SummaryRequested,
     SuspensionEnded,
-    TitleRequested,
 )
 from workflows.domain.events.stops import StopAccepted
 from workflows.domain.events.tasks import TaskStarted
@@ -96,10 +95,9 @@ def _session_sentence(event: Event, seen: EventWithContents) -> Sentence | None:
 
 def _aside_sentence(event: Event, seen: EventWithContents) -> Sentence | None:
     match event:
-        case TitleRequested():
-            return f"{actor_of(seen)} wants another title.", None
-        case SummaryRequested():
-            return f"{actor_of(seen)} wants a summary of what was changed.", None
+        case AsideRequested(purpose=purpose):
+            wanted = "another title" if purpose is Purpose.TITLE else "a summary of what was changed"
+            return f"{actor_of(seen)} wants {wanted}.", None
         case MessageCompleted(purpose=Purpose.SUMMARY):
             parts = [part_of(seen, sealed.part) for sealed in event.parts if sealed.kind == "text"]
             text = " ".join(texts_of(parts))

@@ -36,6 +36,7 @@ from workflows.domain.events.grants import GrantMade, GrantRevoked
 from workflows.domain.events.prompts import PromptAccepted, PromptShortened, PromptTaken, PromptWithdrawn
 from workflows.domain.events.sessions import (
     AsideFailed,
+    AsideRequested,
     CallerRefused,
     MessageDeleted,
     SessionConfigured,
@@ -46,9 +47,7 @@ from workflows.domain.events.sessions import (
     SessionRestarted,
     SessionSuspended,
     SessionTitled,
-    SummaryRequested,
     SuspensionEnded,
-    TitleRequested,
 )
 from workflows.domain.events.stops import StopAccepted
 from workflows.domain.events.tasks import TaskSettled, TaskStarted
@@ -71,8 +70,7 @@ Event: TypeAlias = Annotated[
     | SessionForked
     | SessionImported
     | MessageCopied
-    | TitleRequested
-    | SummaryRequested
+    | AsideRequested
     | AsideFailed
     | SessionEnded
     | SessionDeleted

@@ -38,17 +38,11 @@ class SessionTitled(Value):
     generation: GenerationId | None = None
 
 
-class TitleRequested(Value):
-    """A person wants the model to name the session."""
+class AsideRequested(Value):
+    """A person wants the model to name the session, or to sum up what was changed: the answer of `generation` does."""
 
-    type: Literal["title.requested"] = "title.requested"
-    generation: GenerationId
-
-
-class SummaryRequested(Value):
-    """A person wants the model to sum up what was changed: the answer of `generation` does."""
-
-    type: Literal["summary.requested"] = "summary.requested"
+    type: Literal["aside.requested"] = "aside.requested"
+    purpose: Purpose
     generation: GenerationId
 
 

@@ -259,4 +259,4 @@ async def test_the_model_names_a_session_when_a_person_asks_for_it(open_harness:
         log = await shell(harness).run("log", session, "--events")
 
     assert (asked.code, asked.out) == (0, f"A greeting ({session})\n")
-    assert "title.requested" in log.out and "session.titled" in log.out
+    assert "aside.requested" in log.out and "session.titled" in log.out

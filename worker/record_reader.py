@@ -10,7 +10,6 @@ from pydantic import JsonValue
 from activities.store import (
     asides,
     compactions,
-    copies,
     events,
     model_answers,
     step_failures,
@@ -20,7 +19,7 @@ from activities.store import (
 )
 from worker.api.events import EventWithContents, PublishedDelta, Verification
 from worker.api.mapping import from_row, from_rows
-from worker.api.messages import ChangeSummary, ImportedInfo, MessageDetails, StepFailure, SummaryDetails
+from worker.api.messages import ChangeSummary, MessageDetails, StepFailure, SummaryDetails
 from worker.api.sessions import UnfinishedTurn
 from worker.session_reader import SessionReader
 from worker.session_watcher import SessionWatcher, read_events
@@ -102,16 +101,6 @@ class RecordReader:
     async def failures(self, session: SessionId) -> list[StepFailure]:
         """The failed attempts at its steps, the oldest first."""
         return from_rows(StepFailure, await step_failures.of_session(self.database, session))
-
-    async def imported(self, session: SessionId) -> ImportedInfo | None:
-        """What an import says of the session; None if it is none."""
-        row = await copies.imported_session(self.database, session)
-        return from_row(ImportedInfo, row) if row is not None else None
-
-    async def imported_messages(self, session: SessionId) -> AsyncIterator[tuple[MessageId, dict[str, JsonValue]]]:
-        """The messages of an import as they came, in order."""
-        async for id, body in copies.imported_messages(self.database, session):
-            yield id, body
 
     async def result(self, session: SessionId, prompt: MessageId) -> dict[str, JsonValue] | None:
         """The result of the prompt's turn, in the form that the prompt asked for; None if there is none yet. Raises

@@ -19,8 +19,6 @@ _CONTENTS: Final = {
     "prompt": (("", "body", "salt"),),
     "part": (("", "body", "salt"),),
     "note": (("", "body", "salt"),),
-    "imported_session": (("/imported", "body", "salt"),),
-    "imported_message": (("/imported", "body", "salt"),),
     "call": (("", "arguments", "salt"), ("/outcome", "outcome", "outcome_salt")),
     "ask": (("/feedback", "feedback", "feedback_salt"), ("/answers", "answers", "answers_salt")),
     "generation": (("/reminders", "reminders", "reminders_salt"),),

@@ -25,19 +25,17 @@ async def import_session(
             raise RuntimeError(f"The new session {imported.id!r} is there already.")
         sessions.add_project(batch, row)
         copies.write_turn_config(journal, imported.turn_config)
-        copies.write_imported_session(
-            journal, imported.info, origin=imported.origin, digest=imported.digest, messages=len(imported.messages)
-        )
-        for position, message in enumerate(imported.messages):
+        copies.record_import(journal, imported.info, origin=imported.origin, digest=imported.digest)
+        for message in imported.messages:
             if message.turn is not None:
                 copies.write_turn(journal, message.turn)
-            whole = copies.write_imported_message(journal, message.id, position, message.body)
+            kept = copies.keep_unknown(journal, message.id, message.unknown) if message.unknown else None
             match message.seen:
                 case CopiedPrompt():
-                    copies.write_prompt(journal, message.seen, whole)
+                    copies.write_prompt(journal, message.seen, kept)
                 case CopiedAnswer():
-                    copies.write_answer(journal, message.seen, whole)
-                case None:
-                    copies.record_unseen(journal, message.id, message.origin, whole, user=message.user)
+                    copies.write_answer(journal, message.seen, kept)
+                case None if kept is not None:
+                    copies.record_unseen(journal, message.id, message.origin, kept, user=message.user)
         journal.append()
     return imported

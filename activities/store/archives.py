@@ -45,8 +45,6 @@ TABLES: Final = {
     "compaction": _BY_SESSION,
     "compaction_try": _BY_SESSION,
     "part": b"message IN (SELECT id FROM message WHERE session = ANY(%(sessions)s))",
-    "imported_session": b"id = ANY(%(sessions)s)",
-    "imported_message": _BY_SESSION,
     "call": _BY_SESSION,
     "pruning": _BY_SESSION,
     "file_change": _BY_SESSION,

@@ -1,13 +1,14 @@
 """Copies of turns and messages: rows with new ids, and the events that explain them. Nothing in them runs again."""
 
-from collections.abc import AsyncIterator, Sequence
+import json
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final, Literal
 
 from psycopg.types.json import Json
 from pydantic import JsonValue
 
-from activities.store import attached_instructions, model_answers, seen_files
+from activities.store import attached_instructions, model_answers, notes, seen_files
 from activities.store.journal import Journal, seal
 from activities.store.queries import Queries
 from activities.store.statements import RowReader, Statements
@@ -17,14 +18,23 @@ from workflows.domain.events.copies import MessageCopied, SessionImported
 from workflows.domain.events.generations import PartSeal
 from workflows.domain.events.prompts import PromptShortened
 from workflows.domain.generation import Purpose
-from workflows.domain.ids import GenerationId, MessageId, PartId, Prefix, SessionId, TurnId, is_id, shifted_message_id
+from workflows.domain.ids import (
+    GenerationId,
+    MessageId,
+    NoteId,
+    PartId,
+    Prefix,
+    SessionId,
+    TurnId,
+    is_id,
+    shifted_message_id,
+)
 from workflows.domain.messages import AnswerMetadata, CallState
 from workflows.domain.value import Value
 
 _QUERIES: Final = Queries("copies")
 _MODEL_ANSWERS: Final = Queries("model_answers")
 _TURN_CONFIGS: Final = Queries("turn_configs")
-_PAGE: Final = 50  # imported messages read together
 
 
 class SummaryRow(Value):
@@ -75,11 +85,11 @@ async def summaries(reader: RowReader, session: SessionId) -> list[SummaryRow]:
 
 
 async def is_exported(reader: RowReader, session: SessionId, message: MessageId) -> bool:
-    """Whether exports have this message, and transcripts do not: of an import, a summary, or the two around it."""
+    """Whether exports have this message, and transcripts do not: a summary, or one of the two around it."""
     around = (
         [shifted_message_id(message, distance) for distance in (-1, 0, 1)] if is_id(Prefix.MESSAGE, message) else []
     )
-    (row,) = await reader.rows(_QUERIES.is_exported, session=session, message=message, summaries=around)
+    (row,) = await reader.rows(_QUERIES.is_exported, session=session, summaries=around)
     return bool(row["exported"])
 
 
@@ -102,11 +112,11 @@ def write_turn(journal: Journal, turn: CopiedTurn) -> None:
     journal.write(_QUERIES.insert_turn, session=journal.session, **turn.model_dump())
 
 
-def write_prompt(journal: Journal, prompt: CopiedPrompt, whole: PartSeal | None = None) -> None:
-    """`whole`: the imported message that it comes from."""
+def write_prompt(journal: Journal, prompt: CopiedPrompt, kept: PartSeal | None = None) -> None:
+    """`kept`: the note of what a file has of it besides."""
     body = seal(prompt.content.model_dump(exclude_none=True))
     copied = PartSeal(part=PartId(prompt.id), kind="prompt", seal=body.seal)
-    seq = _record(journal, prompt.id, "user", prompt, [copied, *([whole] if whole else [])])
+    seq = _record(journal, prompt.id, "user", prompt, [copied, *([kept] if kept else [])])
     row = prompt.model_dump(exclude={"content", "origin"})
     journal.write(_QUERIES.insert_prompt, session=journal.session, seq=seq, body=body.content, salt=body.salt, **row)
     if prompt.shown is not None or prompt.without_files:
@@ -114,9 +124,9 @@ def write_prompt(journal: Journal, prompt: CopiedPrompt, whole: PartSeal | None 
         journal.record(PromptShortened(prompt=prompt.id, **shortened))
 
 
-def write_answer(journal: Journal, answer: CopiedAnswer, whole: PartSeal | None = None) -> None:
-    """Its turn is there already; of a summary, the answers that it stands for. `whole` as above."""
-    copied: list[PartSeal] = [whole] if whole else []
+def write_answer(journal: Journal, answer: CopiedAnswer, kept: PartSeal | None = None) -> None:
+    """Its turn is there already; of a summary, the answers that it stands for. `kept` as above."""
+    copied: list[PartSeal] = [kept] if kept else []
     reminded = seal([each.model_dump(mode="json") for each in answer.reminders]) if answer.reminders else None
     if reminded is not None:
         copied.append(PartSeal(part=PartId(f"{answer.generation}/reminders"), kind="reminders", seal=reminded.seal))
@@ -190,49 +200,29 @@ def _write_call(journal: Journal, answer: CopiedAnswer, call: CopiedCall) -> lis
 async def taken_ids(reader: RowReader, ids: Sequence[str]) -> set[str]:
     """The ids that are already in use."""
     generations = [f"{Prefix.GENERATION}{id[3:]}" for id in ids if id.startswith(Prefix.MESSAGE)]
-    rows = await reader.rows(_QUERIES.taken_ids, ids=list(ids), generations=generations)
+    kept = [_note_of(id) for id in ids]
+    rows = await reader.rows(_QUERIES.taken_ids, ids=list(ids), generations=generations, notes=kept)
     return {row["id"] for row in rows}
 
 
-def write_imported_session(journal: Journal, info: JsonValue, *, origin: str, digest: str, messages: int) -> None:
-    """`messages`: how many follow, with an event each."""
-    body = seal(info)
-    seq = journal.record(SessionImported(origin=origin, digest=digest, seal=body.seal)) + messages
-    journal.write(_QUERIES.insert_imported_session, session=journal.session, body=body.content, salt=body.salt, seq=seq)
+def record_import(journal: Journal, info: JsonValue, *, origin: str, digest: str) -> None:
+    """Record where the messages that follow come from; `info`: what the file says of the session."""
+    note = _note_of(journal.session)
+    seal = notes.store(journal, note, json.dumps(info))
+    journal.record(SessionImported(origin=origin, digest=digest, note=note, seal=seal))
 
 
-def write_imported_message(journal: Journal, id: MessageId, position: int, message: JsonValue) -> PartSeal:
-    """The seal for the event of the message."""
-    body = seal(message)
-    row = {"id": id, "session": journal.session, "position": position}
-    journal.write(_QUERIES.insert_imported_message, **row, body=body.content, salt=body.salt)
-    return PartSeal(part=PartId(f"{id}/imported"), kind="imported", seal=body.seal)
+def keep_unknown(journal: Journal, id: MessageId, unknown: JsonValue) -> PartSeal:
+    """Keep what of an imported message has no place here; the seal for the event of the message."""
+    note = _note_of(id)
+    return PartSeal(part=PartId(note), kind="imported", seal=notes.store(journal, note, json.dumps(unknown)))
 
 
-def record_unseen(journal: Journal, id: MessageId, origin: str, whole: PartSeal, *, user: bool) -> None:
-    """Record an imported message that no model sees."""
+def record_unseen(journal: Journal, id: MessageId, origin: str, kept: PartSeal, *, user: bool) -> None:
+    """Record an imported message of which only a note is kept."""
     role: Literal["user", "assistant"] = "user" if user else "assistant"
-    journal.record(MessageCopied(message=id, origin=origin, role=role, contents=(whole,)))
+    journal.record(MessageCopied(message=id, origin=origin, role=role, contents=(kept,)))
 
 
-class ImportedSessionRow(Value):
-    """`seq`: of the last event of the import."""
-
-    body: dict[str, JsonValue]
-    seq: int
-
-
-async def imported_session(reader: RowReader, session: SessionId) -> ImportedSessionRow | None:
-    rows = await reader.rows(_QUERIES.imported_session, session=session)
-    return ImportedSessionRow(**rows[0]) if rows else None
-
-
-async def imported_messages(
-    reader: RowReader, session: SessionId
-) -> AsyncIterator[tuple[MessageId, dict[str, JsonValue]]]:
-    """An import's messages in order, a page at a time."""
-    after = -1
-    while rows := await reader.rows(_QUERIES.imported_messages, session=session, after=after, limit=_PAGE):
-        for row in rows:
-            yield row["id"], row["body"]
-        after = rows[-1]["position"]
+def _note_of(id: str) -> NoteId:
+    return NoteId(f"{id}/imported")

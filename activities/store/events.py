@@ -73,6 +73,7 @@ def content_ids(record: EventRecord) -> Iterator[str]:
             yield record.event.generation
     if isinstance(record.event, MessageCopied):
         yield from {copied.part.partition("/")[0] for copied in record.event.contents}
+        yield from (copied.part for copied in record.event.contents if copied.kind == "imported")  # notes
 
 
 async def ticks(
@@ -228,14 +229,13 @@ def _seals(record: EventRecord) -> Iterator[tuple[str, str]]:
             | TurnEnded(note=str(name), seal=str(seal))
             | SessionTitled(note=name, seal=seal)
             | AsideFailed(note=name, seal=seal)
+            | SessionImported(note=name, seal=seal)
             | WaitEnded(note=str(name), seal=str(seal))
         ):
             yield name, seal
         case AskAnswered(ask=name, feedback_seal=feedback, answers_seal=answers):
             yield from [(f"{name}/feedback", feedback)] if feedback is not None else []
             yield from [(f"{name}/answers", answers)] if answers is not None else []
-        case SessionImported(seal=seal):
-            yield f"{record.session}/imported", seal
         case MessageCopied(contents=contents):
             yield from ((copied.part, copied.seal) for copied in contents)
 

@@ -19,11 +19,6 @@ from workflows.domain.questions import AskKind, QuestionRequest
 
 _QUERIES: Final = Queries("message_deletions")
 _ANSWERS: Final = Queries("model_answers")
-# of an imported message's `info`: the rest may quote it
-_KEPT_INFO: Final = (
-    *("id", "sessionID", "role", "time", "parentID", "agent", "mode", "model", "modelID", "providerID", "path", "cost"),
-    *("tokens", "finish"),
-)
 
 
 async def erase(journal: Journal, message: MessageId) -> tuple[PartId, ...]:
@@ -42,8 +37,7 @@ async def erase(journal: Journal, message: MessageId) -> tuple[PartId, ...]:
     if role == "assistant":
         await _erase_todos(journal, [each["outcome"] for each in found])
         await _erase_answer(journal, message, calls)
-    for imported in await journal.rows(_QUERIES.imported, message=message):
-        journal.write(_QUERIES.erase_imported, message=message, body=dumps(_imported(message, imported["body"])))
+    journal.write(_QUERIES.delete_imported, message=message)
     journal.write(_QUERIES.delete_deltas, sources=[message, *calls])
     journal.write(_QUERIES.count, session=journal.session)
     return calls
@@ -101,9 +95,3 @@ def _asked(row: dict[str, Any]) -> dict[str, Any]:
     if row["kind"] == AskKind.QUESTION:
         return QuestionRequest(questions=()).model_dump(mode="json")
     return PermissionRequest(permission=row["body"]["permission"], patterns=("(deleted)",)).model_dump(mode="json")
-
-
-def _imported(message: MessageId, body: dict[str, Any]) -> dict[str, Any]:
-    info = {name: value for name, value in body["info"].items() if name in _KEPT_INFO}
-    part = {"id": f"{Prefix.PART}{message[3:]}", "sessionID": info.get("sessionID"), "messageID": message}
-    return {"info": info, "parts": [{**part, **_words().model_dump(mode="json")}]}

@@ -20,13 +20,6 @@ class CallTimes(Value):
     model: str | None = None
 
 
-class ImportedInfo(Value):
-    """What an import says of its session; `seq`: of the last event of the import."""
-
-    body: dict[str, JsonValue]
-    seq: int
-
-
 class MessageDetails(Value):
     """A message, with the number and start of its turn. Of a prompt: agent and model of its turn, the variant that it
     names, and the arguments of the calls that `read` its files, by their places; of an answer: the ids of its texts,

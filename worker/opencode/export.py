@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from worker.api.messages import CallTimes, ChangeSummary, ImportedInfo, MessageDetails, StepFailure, SummaryDetails
+from worker.api.messages import CallTimes, ChangeSummary, MessageDetails, StepFailure, SummaryDetails
 from worker.api.sessions import Overview, SessionOrigin, Totals, UnfinishedTurn
 from worker.opencode import compaction_shapes, shapes
 from worker.opencode.compaction_shapes import Position
@@ -46,7 +46,6 @@ class Exporter:
     overview: Overview
     worktree: str
     cut_short: Sequence[UnfinishedTurn] = ()
-    imported: ImportedInfo | None = None
     summaries: Sequence[SummaryDetails] = ()
     changes: ChangeSummary | None = None
     failures: Sequence[StepFailure] = ()
@@ -56,7 +55,6 @@ class Exporter:
     _failed: dict[tuple[TurnId, int], list[StepFailure]] = field(default_factory=lambda: defaultdict(list))
     _ended: dict[TurnId, UnfinishedTurn] = field(default_factory=dict)  # whose errors are still to come
     _corrections: dict[TurnId, int] = field(default_factory=dict)
-    _known: set[MessageId] = field(default_factory=set)  # written as they were imported
 
     def __post_init__(self) -> None:
         self._ended = {turn.id: turn for turn in self.cut_short}
@@ -67,39 +65,17 @@ class Exporter:
         self,
         info: SessionInfo,
         details: AsyncIterator[MessageDetails],
-        imported: AsyncIterator[tuple[MessageId, dict[str, JsonValue]]] | None = None,
         *,
         sanitized: bool = False,
     ) -> AsyncIterator[str]:
-        """The document in pieces: a long session never fills memory. `imported`: the messages of an import, as they
-        came. `sanitized`: with placeholders for contents."""
+        """The document in pieces: a long session never fills memory. `sanitized`: with placeholders for contents."""
         session, of_message = (sanitize, sanitize_message) if sanitized else (dict, dict)
-        yield f'{{\n  "info": {indent(_json(session(self._merged(info))), "  ").lstrip()},\n  "messages": ['
+        yield f'{{\n  "info": {indent(_json(session(info.dump())), "  ").lstrip()},\n  "messages": ['
         comma = ""
-        if imported is not None:
-            async for id, body in imported:
-                self._known.add(id)
-                yield f"{comma}\n{indent(_json(of_message(body)), '    ')}"
-                comma = ","
         async for message in self._messages(details):
-            if message.info.id not in self._known:
-                yield f"{comma}\n{indent(_json(of_message(message.dump())), '    ')}"
-                comma = ","
+            yield f"{comma}\n{indent(_json(of_message(message.dump())), '    ')}"
+            comma = ","
         yield "\n  ]\n}\n"
-
-    def _merged(self, info: SessionInfo) -> dict[str, JsonValue]:
-        """What an import says of the session, with what is known better here."""
-        own = info.dump()
-        if self.imported is None:
-            return own
-        found = dict(self.imported.body)
-        if found.get("directory") != own["directory"]:
-            found |= {name: own[name] for name in ("directory", "projectID")}
-        if self.overview.seq > self.imported.seq:
-            times = {**_object(found.get("time")), "updated": info.time.updated}
-            found |= {"title": info.title, "time": times, "cost": _number(found.get("cost")) + info.cost}
-            found["tokens"] = _sum(_object(found.get("tokens")), _object(own["tokens"]))
-        return found
 
     async def _messages(self, details: AsyncIterator[MessageDetails]) -> AsyncIterator[ExportedMessage]:
         failures = [(Position(turn.number + 1), partial(self._failure, turn)) for turn in self.cut_short]
@@ -125,8 +101,6 @@ class Exporter:
 
     def _compaction(self, summary: SummaryDetails) -> Iterator[ExportedMessage]:
         """That it was asked for, the summary, and what told the model to go on."""
-        if summary.id in self._known:
-            return
         session = self.overview.id
         request = compaction_shapes.request(session, summary, self._tails.get(summary.id))
         yield request
@@ -326,22 +300,3 @@ def _span(timing: CallTimes, otherwise: datetime) -> SpanShape:
 
 def _json(value: JsonValue) -> str:
     return json.dumps(value, indent=2)
-
-
-def _object(value: JsonValue) -> dict[str, JsonValue]:
-    return dict(value) if isinstance(value, dict) else {}
-
-
-def _number(value: JsonValue) -> float:
-    return value if isinstance(value, int | float) else 0
-
-
-def _sum(tokens: dict[str, JsonValue], more: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    """Add up the numbers of the same names."""
-    summed: dict[str, JsonValue] = {}
-    for name, value in (tokens | more).items():
-        if isinstance(value, dict):
-            summed[name] = _sum(_object(tokens.get(name)), _object(more.get(name)))
-        else:
-            summed[name] = _number(tokens.get(name)) + _number(more.get(name))
-    return summed

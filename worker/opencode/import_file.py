@@ -4,15 +4,18 @@ import hashlib
 import json
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, NoReturn, TypeVar
 
 from pydantic import ConfigDict, Field, JsonValue, ValidationError
 
+from worker.file_check import prepare_files
 from worker.opencode.shapes import Shape
 from workflows.domain.errors import UsageError
 from workflows.domain.ids import Prefix, is_id
+from workflows.domain.messages import DATA_URL, FilePart
 
 MAX_BYTES: Final = 256 * 2**20
 MAX_MESSAGES: Final = 100_000
@@ -24,7 +27,7 @@ Milliseconds = Annotated[float, Field(ge=0, le=_LATEST)]
 
 
 class Foreign(Shape):
-    """What we read of an object; all else of it is only kept."""
+    """What we read of an object."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -59,6 +62,11 @@ class ForeignTokens(Foreign):
     cache: ForeignCache = ForeignCache()
 
 
+class ForeignError(Foreign):
+    name: str = ""
+    data: dict[str, JsonValue] = {}
+
+
 class ForeignMessageInfo(Foreign):
     id: ForeignId
     session_id: ForeignId
@@ -76,6 +84,7 @@ class ForeignMessageInfo(Foreign):
     tokens: ForeignTokens = ForeignTokens()
     finish: str | None = None
     summary: JsonValue = None
+    error: ForeignError | None = None
 
 
 class ForeignSpan(Foreign):
@@ -123,6 +132,12 @@ class ForeignTool(Foreign):
     state: ForeignState
 
 
+class ForeignFile(Foreign):
+    mime: str
+    url: str
+    filename: str | None = None
+
+
 class ForeignCompaction(Foreign):
     tail_start_id: str | None = None
 
@@ -131,20 +146,25 @@ PART_CONTENTS: Final[dict[str, type[Foreign]]] = {
     "text": ForeignText,
     "reasoning": ForeignText,
     "tool": ForeignTool,
+    "file": ForeignFile,
     "compaction": ForeignCompaction,
 }
 
 
 @dataclass(frozen=True)
 class FileMessagePart:
-    """A part, and what we read of its type, if we know that."""
+    """A part, what we read of its type, if we know that, and the `file` that it contains, as models take it."""
 
+    body: dict[str, Any]
     part: ForeignPart
     content: Foreign | None
+    file: FilePart | None
 
 
 @dataclass(frozen=True)
 class FileMessage:
+    """`body`: its `info`, as it stands in the file."""
+
     body: dict[str, Any]
     info: ForeignMessageInfo
     parts: tuple[FileMessagePart, ...]
@@ -260,14 +280,23 @@ def _message(body: Any, where: str) -> FileMessage:
     match body:
         case {"info": dict(info), "parts": list(parts)}:
             checked = [_part(f"{where}.parts[{number}]", part) for number, part in enumerate(parts)]
-            return FileMessage(body, _parsed(ForeignMessageInfo, info, f"{where}.info"), tuple(checked))
+            return FileMessage(info, _parsed(ForeignMessageInfo, info, f"{where}.info"), tuple(checked))
     raise _Wrong(f"{where} has to be an object with `info` and a list `parts`")
 
 
 def _part(where: str, body: Any) -> FileMessagePart:
     part = _parsed(ForeignPart, body, where)
     kind = PART_CONTENTS.get(part.type)
-    return FileMessagePart(part, _parsed(kind, body, where) if kind else None)
+    content = _parsed(kind, body, where) if kind else None
+    return FileMessagePart(body, part, content, _contained(content))
+
+
+def _contained(content: Foreign | None) -> FilePart | None:
+    if isinstance(content, ForeignFile) and content.url.startswith(DATA_URL):
+        with suppress(UsageError):  # it is kept as a note
+            for file in prepare_files([FilePart(**content.model_dump(by_alias=False))]):
+                return file if isinstance(file, FilePart) else None
+    return None
 
 
 def _parsed(kind: type[F], body: Any, where: str) -> F:

@@ -1,26 +1,30 @@
-"""Makes a session of an export: each message as it came, and what of it a model sees.
+"""Makes a session of an export: its prompts and answers, with texts, thoughts, calls and files.
 
-A model sees texts and calls. Thoughts need their provider's signatures, and files and mentions in prompts are not built
-yet: they are only kept.
+What else it says is kept as notes. Thoughts come without their providers' signatures.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any, Final
+from typing import Final
+
+from pydantic import JsonValue
 
 from activities.calls import outcomes
 from activities.new_ids import new_id
 from worker.opencode.import_file import (
     FileMessage,
+    FileMessagePart,
     ForeignCompaction,
+    ForeignError,
     ForeignMessageInfo,
     ForeignState,
     ForeignText,
     ForeignTool,
     ImportFile,
 )
+from worker.opencode.turn_errors import ABORTED
 from workflows.domain.agents.built_in import BUILD
 from workflows.domain.close_reason import CloseReason
 from workflows.domain.config.turn_config import TurnConfig
@@ -34,12 +38,22 @@ from workflows.domain.copied_messages import (
     ImportedSession,
 )
 from workflows.domain.ids import GenerationId, MessageId, PartId, Prefix, SessionId, TurnId, answer_id
-from workflows.domain.messages import AnswerMetadata, CallState, Outcome, TextPart
+from workflows.domain.messages import (
+    FINISH_BROKEN_OFF,
+    AnswerMetadata,
+    CallState,
+    FilePart,
+    Outcome,
+    ReasoningPart,
+    TextPart,
+)
 from workflows.domain.prompt import PromptContent
 from workflows.domain.titles import replace_unprintable
 from workflows.domain.usage import Tokens, decimal_text
 
-_REFERENCES: Final = ("id", "sessionID", "messageID", "parentID", "partID", "tail_start_id")
+# what exports make anew: parts, and fields of `info`
+_DERIVED: Final = ("step-start", "step-finish", "compaction")
+_DERIVED_INFO: Final = {"path", "mode"} | {each.alias for each in ForeignMessageInfo.model_fields.values()} - {"error"}
 _MOST: Final = 10**12  # tokens, and dollars: no sum of them overflows
 _NAME: Final = 200  # characters of an agent or a model
 _TASK: Final = re.compile(r'<task id="([^"]*)" state="(\w+)"')
@@ -70,7 +84,7 @@ class SessionImport:
             title=_named(self._found.info.title, "Imported"),
             origin=self._found.info.id,
             digest=self._found.digest,
-            info=self._renamed(self._found.body),
+            info=self._found.body,
             turn_config=self._turn_config,
             messages=tuple(self._messages),
         )
@@ -90,7 +104,7 @@ class SessionImport:
             id=MessageId(self._ids[info.id]),
             origin=info.id,
             user=info.role == "user",
-            body=self._renamed(message.body),
+            unknown=_unknown(message, seen),
             turn=self._new_turn(info, seen.turn) if seen is not None and self._opens_turn(seen) else None,
             seen=seen,
         )
@@ -99,7 +113,10 @@ class SessionImport:
         self._messages.append(imported)
         if isinstance(seen, CopiedAnswer) and seen.newest is None:
             self._newest = seen
-            self._extend_turn(seen)
+            begun = {"opened_at": _moment(info.time.created)} if seen.step == 1 else {}
+            self._change_turn({**begun, "step": seen.step, "ended_at": seen.at, **_ending(info.error)})
+        elif seen is None and info.error is not None and self._turn is not None:
+            self._change_turn({"ended_at": _moment(info.time.completed or info.time.created), **_ending(info.error)})
 
     def _opens_turn(self, seen: CopiedPrompt | CopiedAnswer) -> bool:
         is_summary = isinstance(seen, CopiedAnswer) and seen.newest is not None
@@ -122,25 +139,20 @@ class SessionImport:
             ended_at=at,
         )
 
-    def _extend_turn(self, answer: CopiedAnswer) -> None:
+    def _change_turn(self, update: Mapping[str, object]) -> None:
         assert self._turn is not None
         opener = self._messages[self._turn]
         assert opener.turn is not None
-        turn = opener.turn.model_copy(update={"step": answer.step, "ended_at": answer.at})
-        self._messages[self._turn] = opener.model_copy(update={"turn": turn})
+        self._messages[self._turn] = opener.model_copy(update={"turn": opener.turn.model_copy(update=update)})
 
     @property
     def _open_turn(self) -> CopiedTurn | None:
         return None if self._turn is None else self._messages[self._turn].turn
 
     def _prompt(self, message: FileMessage) -> CopiedPrompt | None:
-        """The copied prompt; None if it has no text for a model."""
-        texts = [
-            TextPart(text=each.content.text)
-            for each in message.parts
-            if each.part.type == "text" and isinstance(each.content, ForeignText) and not each.content.ignored
-        ]
-        if not any(part.text.strip() for part in texts):
+        """The copied prompt; None if it has nothing for a model."""
+        parts = [part for each in message.parts if (part := _prompt_part(each)) is not None]
+        if not any(isinstance(part, FilePart) or part.text.strip() for part in parts):
             return None
         return CopiedPrompt(
             id=MessageId(self._ids[message.info.id]),
@@ -148,12 +160,13 @@ class SessionImport:
             turn=TurnId(new_id(Prefix.TURN)),
             step=1,
             author=self._author,
-            content=PromptContent(parts=tuple(texts), system=message.info.system, tools=message.info.tools),
+            variant=message.info.model.variant if message.info.model else None,
+            content=PromptContent(parts=tuple(parts), system=message.info.system, tools=message.info.tools),
             at=_moment(message.info.time.created),
         )
 
     def _answer(self, message: FileMessage) -> CopiedAnswer | None:
-        """The copied answer; None if it has neither texts nor calls."""
+        """The copied answer; None if it is empty."""
         info, id = message.info, self._ids[message.info.id]
         parts, calls = tuple(self._texts(message)), tuple(self._calls(message))
         turn = self._open_turn
@@ -180,9 +193,10 @@ class SessionImport:
 
     def _texts(self, message: FileMessage) -> Iterator[CopiedPart]:
         for position, each in enumerate(message.parts):
-            if each.part.type == "text" and isinstance(each.content, ForeignText) and each.content.text.strip():
-                id = PartId(self._ids[each.part.id])
-                body = TextPart(text=each.content.text, phase=each.content.phase)
+            if isinstance(each.content, ForeignText) and each.content.text.strip():
+                id, text = PartId(self._ids[each.part.id]), each.content.text
+                thought = each.part.type == "reasoning"
+                body = ReasoningPart(text=text) if thought else TextPart(text=text, phase=each.content.phase)
                 yield CopiedPart(id=id, position=position, body=body)
 
     def _calls(self, message: FileMessage) -> Iterator[CopiedCall]:
@@ -203,16 +217,34 @@ class SessionImport:
                     settled_at=_moment(state.time.end or message.info.time.created),
                 )
 
-    def _renamed(self, value: Any) -> Any:
-        """A value of the file with the ids of this session."""
-        if isinstance(value, list):
-            return [self._renamed(each) for each in value]
-        if not isinstance(value, dict):
-            return value
-        return {
-            key: self._ids.get(each, each) if key in _REFERENCES and isinstance(each, str) else self._renamed(each)
-            for key, each in value.items()
-        }
+
+def _prompt_part(each: FileMessagePart) -> TextPart | FilePart | None:
+    """What a model sees of a part of a prompt: a text, or a file that the export contains."""
+    match each.content:
+        case ForeignText(text=text, ignored=ignored) if each.part.type == "text" and not ignored:
+            return TextPart(text=text)
+    return each.file
+
+
+def _unknown(message: FileMessage, seen: CopiedPrompt | CopiedAnswer | None) -> dict[str, JsonValue]:
+    """What the file says of a message that its prompt or answer does not hold."""
+    others = [each for each in message.parts if each.part.type not in _DERIVED]
+    if isinstance(seen, CopiedPrompt):
+        others = [each for each in others if _prompt_part(each) is None]
+    if isinstance(seen, CopiedAnswer):
+        others = [each for each in others if not isinstance(each.content, ForeignText | ForeignTool)]
+    parts: list[JsonValue] = [each.body for each in others]
+    info: dict[str, JsonValue] = {name: value for name, value in message.body.items() if name not in _DERIVED_INFO}
+    return ({"info": info} if info else {}) | ({"parts": parts} if parts else {})
+
+
+def _ending(error: ForeignError | None) -> dict[str, object]:
+    """How an answer with this error ends its turn."""
+    if error is None:
+        return {"reason": CloseReason.DONE, "error": None}
+    if error.name == ABORTED:
+        return {"reason": CloseReason.STOPPED, "error": None}
+    return {"reason": CloseReason.FAILED, "error": _named(str(error.data.get("message") or ""), error.name)}
 
 
 def _new_ids(found: ImportFile) -> Mapping[str, str]:
@@ -249,9 +281,10 @@ def _settlement(state: ForeignState) -> tuple[CallState, Outcome]:
 def _metadata(info: ForeignMessageInfo) -> AnswerMetadata:
     tokens = info.tokens
     return AnswerMetadata(
-        finish=_named(info.finish, "unknown"),
+        finish=_named(info.finish, FINISH_BROKEN_OFF if info.error else "unknown"),
         agent=_named(info.agent, BUILD.name),
         model=_model(info),
+        variant=info.variant,
         tokens=Tokens(
             total=None if tokens.total is None else _count(tokens.total),
             input=_count(tokens.input),

@@ -10,6 +10,7 @@ from workflows.domain.close_reason import CloseReason
 from workflows.domain.messages import FINISH_LENGTH, AssistantMessage
 from workflows.domain.provider_failure import FinalFailure
 
+ABORTED: Final = "MessageAbortedError"
 UNKNOWN: Final = "UnknownError"
 _OF_FINISHES: Final = {"content-filter": "ContentFilterError", FINISH_LENGTH: "MessageOutputLengthError"}
 
@@ -18,7 +19,7 @@ def turn_error(turn: UnfinishedTurn, newest: AssistantMessage | None, correction
     """`newest`: its last step's answer, if there is one. `corrections`: how often a result that it owes may be
     corrected."""
     if turn.reason is not CloseReason.FAILED:
-        return ErrorShape(name="MessageAbortedError", data={"message": "Aborted"})
+        return ErrorShape(name=ABORTED, data={"message": "Aborted"})
     data: dict[str, JsonValue] = {"message": turn.error or ""}
     if turn.failure is not None and turn.failure.missing_key:
         return ErrorShape(name="ProviderAuthError", data={**data, "providerID": turn.model.partition("/")[0]})

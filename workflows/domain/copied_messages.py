@@ -95,18 +95,19 @@ class CopiedAnswer(Value):
 
 
 class ImportedMessage(Value):
-    """A message as it came, and what of it a model sees: a prompt, an answer, or nothing. `turn`: that it opens."""
+    """A message as a prompt or an answer, or neither; `unknown`: what of it has no place there. `turn`: that it
+    opens."""
 
     id: MessageId
     origin: str
     user: bool
-    body: dict[str, JsonValue]
+    unknown: dict[str, JsonValue] = {}
     turn: CopiedTurn | None = None
     seen: CopiedPrompt | CopiedAnswer | None = None
 
 
 class ImportedSession(Value):
-    """A session's messages in order. `info`: all else that the file says; `digest`: its SHA-256."""
+    """A session's messages in order. `info`: what the file says of it; `digest`: its SHA-256."""
 
     id: SessionId
     title: str

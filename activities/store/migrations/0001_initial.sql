@@ -287,22 +287,6 @@ CREATE TABLE part (                                 -- text and reasoning of a m
     UNIQUE (message, position)
 );
 
-CREATE TABLE imported_session (                     -- what a file of another program says of a session
-    id   text PRIMARY KEY REFERENCES session,
-    body json   NOT NULL,
-    salt bytea  NOT NULL,
-    seq  bigint NOT NULL                            -- of the last event of the import
-);
-
-CREATE TABLE imported_message (                     -- whole, with its parts: exports write it again
-    id       text PRIMARY KEY,                      -- as in work or message, where it has a row
-    session  text    NOT NULL REFERENCES session,
-    position integer NOT NULL,
-    body     json    NOT NULL,
-    salt     bytea   NOT NULL,
-    UNIQUE (session, position)
-);
-
 CREATE TABLE call (                                 -- the ledger
     id           text PRIMARY KEY,
     session      text        NOT NULL REFERENCES session,

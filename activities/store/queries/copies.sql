@@ -32,10 +32,8 @@ SELECT c.generation, c.turn, c.step, c.newest, c.media, c.words, m.id, m.body, m
 FROM compaction c JOIN message m ON m.generation = c.generation WHERE c.session = %(session)s ORDER BY c.number
 
 -- name: is_exported
--- Whether an import has a message that no model sees, or one of these is a session's summary.
-SELECT EXISTS (SELECT FROM imported_message i WHERE i.session = %(session)s AND i.id = %(message)s
-               AND NOT EXISTS (SELECT FROM work WHERE id = i.id) AND NOT EXISTS (SELECT FROM message WHERE id = i.id))
-    OR EXISTS (SELECT FROM compaction c JOIN message m ON m.generation = c.generation
+-- Whether one of these is a session's summary.
+SELECT EXISTS (SELECT FROM compaction c JOIN message m ON m.generation = c.generation
                WHERE c.session = %(session)s AND m.id = ANY(%(summaries)s)) AS exported
 
 -- name: parts
@@ -91,24 +89,6 @@ INSERT INTO compaction (generation, session, number, turn, step, newest, media, 
 SELECT %(generation)s, %(session)s, coalesce(max(number), 0) + 1, %(turn)s, %(step)s, %(newest)s, %(media)s, %(words)s
 FROM compaction WHERE session = %(session)s
 
--- name: insert_imported_session
--- Keep what an import says of a session.
-INSERT INTO imported_session (id, body, salt, seq) VALUES (%(session)s, %(body)s, %(salt)s, %(seq)s)
-
--- name: insert_imported_message
--- Keep a message of an import as it came.
-INSERT INTO imported_message (id, session, position, body, salt)
-VALUES (%(id)s, %(session)s, %(position)s, %(body)s, %(salt)s)
-
--- name: imported_session
--- What an import says of a session, and the end of the log after it.
-SELECT body, seq FROM imported_session WHERE id = %(session)s
-
--- name: imported_messages
--- A page of a session's imported messages, as they came.
-SELECT id, position, body FROM imported_message WHERE session = %(session)s AND position > %(after)s
-ORDER BY position LIMIT %(limit)s
-
 -- name: taken_ids
 -- Those of these ids that something has already.
 SELECT id FROM session WHERE id = ANY(%(ids)s)
@@ -116,5 +96,5 @@ UNION SELECT id FROM work WHERE id = ANY(%(ids)s)
 UNION SELECT id FROM message WHERE id = ANY(%(ids)s)
 UNION SELECT id FROM part WHERE id = ANY(%(ids)s)
 UNION SELECT id FROM call WHERE id = ANY(%(ids)s)
-UNION SELECT id FROM imported_message WHERE id = ANY(%(ids)s)
+UNION SELECT split_part(id, '/', 1) FROM note WHERE id = ANY(%(notes)s)
 UNION SELECT 'msg' || substr(id, 4) FROM generation WHERE id = ANY(%(generations)s)

@@ -33,10 +33,6 @@ SELECT id || '/answers', answers::text, answers_salt FROM ask WHERE id = ANY(%(i
 UNION ALL
 SELECT id || '/reminders', reminders::text, reminders_salt FROM generation
 WHERE id = ANY(%(ids)s) AND reminders_salt IS NOT NULL
-UNION ALL
-SELECT id || '/imported', body::text, salt FROM imported_message WHERE id = ANY(%(ids)s) AND salt <> ''
-UNION ALL
-SELECT id || '/imported', body::text, salt FROM imported_session WHERE id = ANY(%(ids)s) AND salt <> ''
 
 -- name: contents
 -- Stored contents that events name by id.

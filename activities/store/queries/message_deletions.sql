@@ -14,8 +14,8 @@ SELECT 'assistant', m.deleted,
        EXISTS (SELECT FROM turn t WHERE t.state = 'open' AND CASE WHEN m.turn IS NULL THEN t.session = m.session ELSE t.id = m.turn END)
 FROM message m WHERE m.id = %(message)s AND m.session = %(session)s
 UNION ALL
-SELECT 'imported', i.salt = '', false FROM imported_message i
-WHERE i.id = %(message)s AND i.session = %(session)s AND NOT EXISTS (SELECT FROM work WHERE id = %(message)s)
+SELECT 'imported', false, false FROM note i
+WHERE i.id = %(message)s || '/imported' AND i.session = %(session)s AND NOT EXISTS (SELECT FROM work WHERE id = %(message)s)
   AND NOT EXISTS (SELECT FROM message WHERE id = %(message)s)
 
 -- name: calls
@@ -25,10 +25,6 @@ SELECT c.id, c.outcome FROM message m JOIN call c ON c.turn = m.turn AND c.step 
 -- name: asks
 -- The questions about calls.
 SELECT id, kind, body FROM ask WHERE call = ANY(%(calls)s)
-
--- name: imported
--- A message as an import has it.
-SELECT body FROM imported_message WHERE id = %(message)s
 
 -- name: erase_prompt
 -- Replace what a prompt says.
@@ -61,9 +57,9 @@ WHERE id = ANY(%(calls)s)
 UPDATE ask SET body = %(body)s, feedback = NULL, feedback_salt = NULL, answers = NULL, answers_salt = NULL
 WHERE id = %(ask)s
 
--- name: erase_imported
--- Replace what an import has of a message.
-UPDATE imported_message SET body = %(body)s, salt = '' WHERE id = %(message)s
+-- name: delete_imported
+-- Delete the note of what a message's file had besides.
+DELETE FROM note WHERE id = %(message)s || '/imported'
 
 -- name: delete_todos
 -- Delete a session's list of things to do.

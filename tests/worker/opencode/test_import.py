@@ -1,8 +1,7 @@
-"""Exports of OpenCode's come in whole, are exported again as they came, and nothing hostile is half imported."""
+"""Exports of OpenCode's and ours become sessions, what has no place is kept, and nothing hostile is half imported."""
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from workflows.domain.copied_messages import CopiedAnswer
 from workflows.domain.errors import UsageError
 from workflows.domain.ids import SessionId
 
+PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
 SESSION = "ses_" + "f" * 12 + "A" * 14
 TOKENS = {"total": 30, "input": 10, "output": 5, "reasoning": 5, "cache": {"read": 8, "write": 2}}
 CALLS: list[dict[str, Any]] = [
@@ -34,7 +34,12 @@ CALLS: list[dict[str, Any]] = [
 USER_PARTS: list[dict[str, Any]] = [
     {"type": "text", "text": "What is here? \x00 \ud800"},
     {"type": "text", "text": "left out", "ignored": True},
-    {"type": "file", "mime": "image/png", "url": "data:image/png;base64,AA==", "source": {"type": "file", "path": "a"}},
+    {
+        "type": "file",
+        "mime": "image/png",
+        "url": f"data:image/png;base64,{PICTURE}",
+        "source": {"type": "file", "path": "a"},
+    },
     {"type": "agent", "name": "explore", "source": {"value": "@explore", "start": 0, "end": 8}},
     {"type": "subtask", "prompt": "p", "description": "d", "agent": "general"},
     {"type": "compaction", "auto": True, "tail_start_id": "msg_000000000001AAAAAAAAAAAAAA"},
@@ -194,9 +199,9 @@ def test_a_title_may_end_in_half_a_character_and_the_file_begin_with_a_mark(tmp_
     assert made.title == "a" and made.info["title"] == "a\ud83d"
 
 
-async def test_an_import_is_exported_again_as_it_came_and_goes_on(open_harness: OpenHarness) -> None:
+async def test_an_import_has_the_conversation_keeps_the_rest_and_goes_on(open_harness: OpenHarness) -> None:
     async with open_harness(*[ScriptedAnswer(text="I see a file.")] * 4) as harness, harness.running_worker():
-        person = replace(shell(harness), checks_exports=False)  # the file has parts of other versions
+        person = shell(harness)
         whole = document(str(harness.project.resolve()))
         file = write(harness.project / "session.json", whole)
         first = await person.run("import", str(file), "--json")
@@ -204,9 +209,8 @@ async def test_an_import_is_exported_again_as_it_came_and_goes_on(open_harness: 
         imported = json.loads(first.out)
         again = json.loads((await person.run("export", SESSION)).out)
         copy = json.loads((await person.run("import", str(file), "--json")).out)
-        exported_copy = json.loads((await person.run("export", copy["session"])).out)
         refused = await person.run("import", str(write(harness.project / "bad.json", {**whole, "messages": 1})))
-        listed = await harness.client.sessions.list_recent()
+        listed, log = await harness.client.sessions.list_recent(), await person.run("log", SESSION, "--json")
 
         await person.run("send", SESSION, "And now?", "-m", "scripted/model")
         await harness.ended(SessionId(SESSION))
@@ -214,31 +218,51 @@ async def test_an_import_is_exported_again_as_it_came_and_goes_on(open_harness: 
         verified = await events.verify(harness.database, SessionId(SESSION))
         totals = await harness.client.sessions.totals(SessionId(SESSION))
         sent = json.dumps(harness.model.last_request.body["messages"]) if harness.model.last_request else ""
+        (of_copy, *_) = json.loads((await person.run("export", copy["session"])).out)["messages"]
+        erased = await person.run("delete", copy["session"], "--message", of_copy["info"]["id"])
+        without = await person.run("log", copy["session"], "--json")
+        still = await events.verify(harness.database, SessionId(copy["session"]))
         deleted = await person.run("delete", copy["session"])
         archive = (await person.run("archive", SESSION)).out.strip()
         checked, restored = await person.run("log", archive, "--verify"), await person.run("restore", archive)
         back = json.loads((await person.run("export", SESSION)).out)
 
     assert (imported["session"], imported["same_ids"], imported["messages"]) == (SESSION, True, 5)
-    assert again == whole
+    prompt, answer, _, summary = again["messages"]
+    assert prompt["info"] == whole["messages"][0]["info"]
+    assert kinds(prompt) == ["text", "file"]
+    assert kinds(answer) == ["step-start", "reasoning", "text", *["tool"] * 4, "step-finish"]
+    for name in ("id", "parentID", "modelID", "providerID", "agent", "cost", "tokens", "finish"):
+        assert answer["info"][name] == whole["messages"][1]["info"][name], name
+    states = [part["state"] for part in answer["parts"] if part["type"] == "tool"]
+    assert [state["status"] for state in states] == ["completed", "error", "error", "error"]
+    assert (states[0]["input"], states[0]["output"]) == ({"command": "ls"}, "a.txt")
+    assert (states[0]["time"]["start"], states[0]["time"]["end"]) == (1_700_000_000_000, 1_700_000_000_500)
+    assert summary["info"]["summary"] is True and summary["parts"][1]["text"] == "In short: a file."
     assert copy["session"] != SESSION and not copy["same_ids"]
-    assert in_order(exported_copy) == in_order(whole)
+    assert erased.code == 0 and "left out" not in without.out and "of-tomorrow" in without.out and still.problem is None
+    kept = ("left out", "subtask", "of-tomorrow", "MessageAbortedError", "https://x")
+    assert [text for text in kept if text not in log.out] == []
     assert refused.code == 2 and "Nothing was imported" in refused.err and len(listed) == 2
-    assert later["messages"][:5] == whole["messages"] and later["messages"][-1]["parts"][1]["text"] == "I see a file."
+    assert later["messages"][:4] == again["messages"] and later["messages"][-1]["parts"][1]["text"] == "I see a file."
     assert "In short: a file." in sent and "A file." not in sent.replace("In short: a file.", "")
     assert verified.problem is None and totals.steps == 1 and deleted.code == 0
     assert (checked.code, restored.code) == (0, 0) and back == later
 
 
+def kinds(message: dict[str, Any]) -> list[str]:
+    return [part["type"] for part in message["parts"]]
+
+
 def in_order(whole: Any) -> Any:
-    """With ids by the order in which they come."""
+    """With ids by the order in which they come, and without what only the asker of a summary knew."""
     known: dict[str, str] = {}
 
     def renamed(value: Any) -> Any:
         if isinstance(value, list):
             return [renamed(each) for each in value]
         if isinstance(value, dict):
-            return {name: renamed(each) for name, each in value.items()}
+            return {name: renamed(each) for name, each in value.items() if name not in ("auto", "created")}
         if isinstance(value, str) and value[:4] in ("ses_", "msg_", "prt_"):
             return known.setdefault(value, f"{value[:4]}{len(known)}")
         return value

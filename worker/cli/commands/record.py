@@ -95,15 +95,13 @@ async def export(settings: Settings, session: str, sanitize: bool) -> None:
         root = worktree.find_root(directory)
         project = await worktree.project_id(root, directory)
         records = client.records
-        unfinished, imported = await records.unfinished_turns(overview.id), await records.imported(overview.id)
+        unfinished, changes = await records.unfinished_turns(overview.id), await records.change_summary(overview.id)
         summaries, failures = await records.summaries(overview.id), await records.failures(overview.id)
-        changes = await records.change_summary(overview.id)
-        exporter = Exporter(overview, str(root or directory), unfinished, imported, summaries, changes, failures)
+        exporter = Exporter(overview, str(root or directory), unfinished, summaries, changes, failures)
         origin, totals = await client.sessions.origin(overview.id), await client.sessions.totals(overview.id)
         compacting = await client.sessions.compacting_since(overview.id)
         info = exporter.info(origin, totals, project, version("holdfast"), compacting)
-        messages = records.messages(overview.id), records.imported_messages(overview.id)
-        async for piece in exporter.document(info, *messages, sanitized=sanitize):
+        async for piece in exporter.document(info, records.messages(overview.id), sanitized=sanitize):
             click.echo(piece, nl=False)
 
 
@@ -114,9 +112,9 @@ async def export(settings: Settings, session: str, sanitize: bool) -> None:
 async def import_(settings: Settings, file: Path, as_json: bool) -> None:
     """Start a session from an export of OpenCode or Holdfast.
 
-    It works in the current directory. Every part of a message is kept, and exported again as it came; a model sees its
-    texts and calls. Ids stay, unless one of them is taken here: then all are new. Nothing in the file runs, and its
-    cost is not counted again.
+    It works in the current directory, with the texts, thoughts, calls and files of the messages; what else they hold is
+    kept as a note. Ids stay, unless one of them is taken here: then all are new. Nothing in the file runs, and its cost
+    is not counted again.
 
     \b
     Example:

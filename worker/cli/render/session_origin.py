@@ -20,7 +20,7 @@ def origin_rows(event: SessionForked | SessionImported | MessageCopied, seen: Ev
         yield f"Imported by {actor_of(seen)}: the session {one_line(event.origin)} of a file ({event.digest[:16]})."
         return
     if event.turn is None:
-        yield "(a message without text or calls)"
+        yield "(a message that no model sees)"
     elif event.role == "user":
         yield from (f"> {row}" for row in _short(prompt_of(seen, event.message)))
     if event.role == "summary":

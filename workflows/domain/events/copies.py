@@ -3,7 +3,7 @@
 from typing import Literal
 
 from workflows.domain.events.generations import PartSeal
-from workflows.domain.ids import MessageId, SessionId, TurnId
+from workflows.domain.ids import MessageId, NoteId, SessionId, TurnId
 from workflows.domain.value import Value
 
 
@@ -20,11 +20,12 @@ class SessionForked(Value):
 
 class SessionImported(Value):
     """A person began this session with an export of another program. `digest`: SHA-256 of the file. `origin`: its id
-    there. `seal`: of what the file says besides messages."""
+    there. `note`: what the file says besides messages."""
 
     type: Literal["session.imported"] = "session.imported"
     origin: str
     digest: str
+    note: NoteId
     seal: str
 
 

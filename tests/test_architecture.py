@@ -33,7 +33,7 @@ NEIGHBOURS = {
 
 # library → the modules that may import it, and what all others do instead
 HOMES = {
-    "litellm": (("activities.model.litellm_model",), "call the port in activities/model/port.py"),
+    "litellm": (("activities.model.wires.litellm.litellm_model",), "call the port in activities/model/port.py"),
     "openai": (("activities.model.wires",), "call the port in activities/model/port.py"),
     "httpx": (
         ("activities.model.wires", "activities.web.web_fetcher"),
@@ -45,7 +45,7 @@ HOMES = {
     "rich": (("worker.cli",), "return a value, and let worker/cli show it"),
     "PIL": (("activities.files.smaller_picture",), "call smaller_copy of activities.files.image_size"),
     "pyjson5": (("activities.project",), "use activities.project.jsonc"),
-    "activities.model.litellm_model": (("activities.model.wires.router",), "take a ModelPort"),
+    "activities.model.wires.litellm.litellm_model": (("activities.model.wires.router",), "take a ModelPort"),
     "activities.model.wires.router": (
         ("worker.assemble", "worker.serve", "worker.probe"),  # the last for `doctor --model` alone, loaded by that only
         "take a ModelPort: litellm costs seconds to import",
@@ -187,7 +187,7 @@ def test_no_object_of_a_model_library_is_changed() -> None:
     wrong = [
         f"{module.at(node)}: {ast.unparse(node)} is set: configure the library by its arguments and settings"
         for module in modules()
-        if module.name.startswith(("activities.model.litellm_", "activities.model.wires."))
+        if module.name.startswith("activities.model.wires.")
         for node in ast.walk(module.tree)
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store | ast.Del)
         if ast.unparse(node.value) != "self"

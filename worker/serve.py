@@ -19,8 +19,8 @@ from activities import failpoints, stop_interceptor
 from activities.calls.planner.planner import open_planner
 from activities.model.catalogue import has_litellm_key
 from activities.model.keys import Keys
-from activities.model.litellm_environment import isolate
 from activities.model.model_table import ModelTables
+from activities.model.wires.litellm.litellm_names import isolate
 from activities.model.wires.router import WireRouter
 from activities.model.wires.timeouts import StreamTimeouts
 from activities.redact import Redactor

@@ -10,7 +10,7 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from activities.model.failure_table import UNSENT
-from activities.model.litellm_failures import UNTRUSTED, exception_chain
+from activities.model.wires.transport_failures import UNTRUSTED, exception_chain
 from workflows.domain.provider_failure import ProviderFailure
 
 # of a service that is not reached, or that fails

@@ -9,7 +9,6 @@ from activities.model.azure import AZURE
 from activities.model.configured_facts import merge_facts
 from activities.model.endpoint import Endpoint
 from activities.model.endpoints import protocol_of
-from activities.model.litellm_providers import LITELLM_PROVIDERS, TEXT_ONLY
 from activities.model.litellm_table import ModelTable
 from activities.model.model_names import is_older
 from activities.model.model_options import find_variants
@@ -17,6 +16,7 @@ from activities.model.model_table import ModelTables
 from activities.model.other_programs_keys import BY_SIGN_IN
 from activities.model.port import ModelFacts
 from activities.model.providers import PROVIDERS, check_provider, provider_named, split_model_id
+from activities.model.wires.litellm.litellm_names import LITELLM_PROVIDERS, TEXT_ONLY
 from activities.model.wires.wire_selection import needs_litellm, select_wire
 from workflows.domain.config.provider_settings import Provider, ProviderModel
 from workflows.domain.errors import UsageError

@@ -3,9 +3,9 @@
 from decimal import Decimal
 from typing import Final
 
-from activities.model.litellm_providers import LITELLM_PROVIDERS
 from activities.model.port import ModelFacts
 from activities.model.providers import is_subscription, provider_named
+from activities.model.wires.litellm.litellm_names import LITELLM_PROVIDERS
 from workflows.domain.config.provider_settings import Prices, ProviderModel
 from workflows.domain.usage import Price, PriceTier
 

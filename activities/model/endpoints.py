@@ -15,7 +15,6 @@ from activities.model.encoded_messages import MessageEncoder
 from activities.model.endpoint import Endpoint, Route, Wire
 from activities.model.headers import header_name, header_value
 from activities.model.keys import Keys, find_key
-from activities.model.litellm_providers import LITELLM_PROVIDERS
 from activities.model.model_families import default_options
 from activities.model.model_options import (
     agent_options,
@@ -41,6 +40,7 @@ from activities.model.providers import (
     split_model_id,
 )
 from activities.model.vertex import VERTEX, place_on_vertex
+from activities.model.wires.litellm.litellm_names import LITELLM_PROVIDERS
 from activities.model.wires.timeouts import silence_limits
 from activities.model.wires.wire_selection import select_wire
 from activities.own_thread import read_in_time

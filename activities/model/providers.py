@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from activities.model import azure, vertex
 from activities.model.endpoint import Wire
-from activities.model.litellm_providers import LITELLM_PROVIDERS, TEXT_ONLY
 from activities.model.optional_packages import check_extra
 from activities.model.other_programs_keys import check_has_keys
+from activities.model.wires.litellm.litellm_names import LITELLM_PROVIDERS, TEXT_ONLY
 from workflows.domain.config.allowed_models import check_allowed
 from workflows.domain.config.config import Config
 from workflows.domain.config.provider_settings import Provider

@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
-from activities.model.litellm_providers import LITELLM_PROVIDERS
 from activities.model.litellm_table import COST_COLUMNS, facts_of_entry
 from activities.model.model_table import TABLE_ADDRESS, FetchedTable
 from activities.model.providers import PROVIDERS, KnownProvider, company, provider_named
+from activities.model.wires.litellm.litellm_names import LITELLM_PROVIDERS
 from workflows.domain.errors import UsageError
 from workflows.domain.usage import Rates
 

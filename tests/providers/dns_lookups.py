@@ -14,9 +14,9 @@ from typing import Any
 
 from activities.model.endpoints import EndpointResolver
 from activities.model.keys import Keys
-from activities.model.litellm_providers import LITELLM_PROVIDERS
 from activities.model.port import ModelRequest, UserInput
 from activities.model.providers import PROVIDERS
+from activities.model.wires.litellm.litellm_names import LITELLM_PROVIDERS
 from activities.model.wires.router import WireRouter
 from workflows.domain.config.config import Config
 from workflows.domain.errors import ModelError, UsageError

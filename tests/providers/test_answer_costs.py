@@ -8,7 +8,6 @@ from typing import Any, Final
 
 import pytest
 
-from activities.model.litellm_environment import isolate
 from activities.model.model_table import ModelTables
 from activities.model.stream import Answer, AnswerAssembler
 from activities.model.wires.answer_reader import AnswerReader
@@ -16,6 +15,7 @@ from activities.model.wires.anthropic import AnthropicReader
 from activities.model.wires.bedrock import ConverseReader
 from activities.model.wires.chat import ChatReader
 from activities.model.wires.gemini import GeminiReader
+from activities.model.wires.litellm.litellm_names import isolate
 from activities.model.wires.ollama import OllamaReader
 from activities.model.wires.responses_reader import ResponsesReader
 from tests.providers.answer_costs import ANSWER_COSTS, AnswerCost, JsonDict

@@ -7,9 +7,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from activities.model.endpoint import Wire
-from activities.model.litellm_environment import isolate
-from activities.model.litellm_providers import LITELLM_PROVIDERS
 from activities.model.providers import FILE, PROVIDERS, company, provider_named
+from activities.model.wires.litellm.litellm_names import LITELLM_PROVIDERS, isolate
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*`ReadOnly` qualifier:UserWarning")  # litellm's
 RENAMED = {  # litellm's name → its host; the company names the other today

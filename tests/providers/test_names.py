@@ -2,9 +2,9 @@
 
 from importlib import import_module
 
-from activities.model.litellm_providers import LITELLM_PROVIDERS, TEXT_ONLY
 from activities.model.other_programs_keys import BY_SIGN_IN
 from activities.model.providers import KNOWN, PROVIDERS, check_provider
+from activities.model.wires.litellm.litellm_names import LITELLM_PROVIDERS, TEXT_ONLY
 from activities.model.wires.router import WireRouter
 
 
@@ -17,5 +17,5 @@ async def test_what_litellm_can_ask_is_refused_nowhere_and_nothing_else_is_let_t
     for id in {*asked, *PROVIDERS} - {*TEXT_ONLY, *BY_SIGN_IN}:
         check_provider(id, {})
 
-    assert asked == LITELLM_PROVIDERS, "write what litellm knows into activities/model/litellm_providers.py"
+    assert asked == LITELLM_PROVIDERS, "write what litellm knows into activities/model/wires/litellm/litellm_names.py"
     assert by_name <= LITELLM_PROVIDERS and set(TEXT_ONLY) <= LITELLM_PROVIDERS

@@ -18,8 +18,7 @@ from typing import Any, Final
 
 from activities.model import providers
 from activities.model.endpoint import Wire
-from activities.model.litellm_environment import isolate
-from activities.model.litellm_providers import LITELLM_PROVIDERS
+from activities.model.wires.litellm.litellm_names import LITELLM_PROVIDERS, isolate
 
 WIRES: Final = {  # packages → the protocol that they speak
     "@ai-sdk/openai-compatible": Wire.CHAT,

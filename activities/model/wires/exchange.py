@@ -11,9 +11,9 @@ from activities.model.addresses import without_login
 from activities.model.endpoint import Endpoint
 from activities.model.failure_table import NO_STREAM
 from activities.model.failures import error_message, from_response, reported_error
-from activities.model.litellm_failures import from_exception, from_unsendable
 from activities.model.wires.http_library import httpx
 from activities.model.wires.timeouts import StreamTimeouts
+from activities.model.wires.transport_failures import from_exception, from_unsendable
 from workflows.domain.errors import ModelError, UsageError
 from workflows.domain.provider_failure import ProviderFailure
 

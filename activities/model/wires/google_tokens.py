@@ -8,11 +8,11 @@ from typing import Any, Final
 
 from activities.model.endpoint import Endpoint, GoogleSignIn, Route
 from activities.model.failures import is_transient_status
-from activities.model.litellm_failures import from_exception
 from activities.model.optional_packages import import_extra
 from activities.model.wires.http_client import open_client
 from activities.model.wires.http_library import httpx
 from activities.model.wires.timeouts import StreamTimeouts
+from activities.model.wires.transport_failures import from_exception
 from workflows.domain.errors import ModelError, UsageError
 from workflows.domain.provider_failure import ProviderFailure
 

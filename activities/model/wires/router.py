@@ -10,7 +10,6 @@ from typing import Final
 from activities.model.aws import AwsProfiles
 from activities.model.endpoint import Wire
 from activities.model.headers import redact_failure
-from activities.model.litellm_model import LiteLLM
 from activities.model.model_table import ModelTables
 from activities.model.port import ModelEvent, ModelFacts, ModelRequest
 from activities.model.tool_schemas import clean_tools
@@ -31,6 +30,7 @@ from activities.model.wires.gemini import GeminiReader
 from activities.model.wires.google_tokens import GoogleTokens
 from activities.model.wires.http_client import Connections
 from activities.model.wires.http_wire import HttpWire
+from activities.model.wires.litellm.litellm_model import LiteLLM
 from activities.model.wires.ollama import OllamaReader
 from activities.model.wires.responses_reader import ResponsesReader
 from activities.model.wires.sse import LineSplitter

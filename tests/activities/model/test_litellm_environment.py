@@ -3,11 +3,11 @@
 import subprocess
 import sys
 
-from activities.model.litellm_environment import SWITCHES, isolate
+from activities.model.wires.litellm.litellm_names import SWITCHES, isolate
 
 _IMPORT = """
 import os
-from activities.model.litellm_environment import isolate
+from activities.model.wires.litellm.litellm_names import isolate
 isolate(os.environ)
 before = set(os.environ)
 import litellm, openai.resources.chat

@@ -8,7 +8,6 @@ import click
 
 from activities.model.key_forms import check_key, check_provider_id, key_page, sign_in_note
 from activities.model.keys import Keys
-from activities.model.litellm_providers import LITELLM_PROVIDERS
 from activities.model.other_programs_keys import (
     CLAUDE_CODE,
     OPENCODE,
@@ -18,6 +17,7 @@ from activities.model.other_programs_keys import (
     find_foreign_keys,
 )
 from activities.model.providers import PROVIDERS, nearest_name, provider_named
+from activities.model.wires.litellm.litellm_names import LITELLM_PROVIDERS
 from worker import credential_handoff
 from worker.cli import completers, key_trial
 from worker.cli.command_support import async_command, person_command, print_note

@@ -1,7 +1,10 @@
-"""The providers that litellm knows by name: copied, as importing it costs seconds. A test compares."""
+"""What is known of litellm without importing it, as that costs seconds: its providers' names, and its environment."""
 
+import re
+from collections.abc import MutableMapping
 from typing import Final
 
+# copied; a test compares
 _LIST: Final = """
 a2a a2a_agent abliteration ai21 ai21_chat aiand aihubmix aiml aiohttp_openai amazon_nova anthropic
 anthropic_text apertis assemblyai auto_router aws_polly aws_textract azure azure_ai azure_speech azure_text
@@ -28,3 +31,25 @@ TEXT_ONLY: Final = (  # most look up a template at huggingface.co before
     *("replicate", "petals", "sagemaker", "anthropic_text", "azure_text", "watsonx_text"),
     *("text-completion-openai", "text-completion-codestral", "text-completion-inception"),
 )
+SWITCHES: Final = {
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # else its import fetches a price list from the network
+    "LITELLM_MODE": "PRODUCTION",  # else it loads the first `.env` above its own directory
+    "LITELLM_LOG": "CRITICAL",  # its log lines quote messages
+    # where it sends what has no address; else that is OpenAI's, also for other providers
+    "OPENAI_BASE_URL": "http://provider-without-address.invalid/v1",
+    "REPEATED_STREAMING_CHUNK_LIMIT": "1000000000",  # else it breaks off answers that repeat themselves
+}
+_LOOKED_UP: Final = re.compile(r"(?!AWS_|TEMPORAL_|HOLDFAST_)(.*_(KEY|TOKEN|API_BASE|BASE_URL)|(OPENAI|LITELLM)_.*)")
+
+
+def isolate(environment: MutableMapping[str, str]) -> None:
+    """Prepare the environment for litellm, before its import and after our keys were read: our switches, and no key and
+    no address of a provider. It looks such names up for missing arguments; ours come from the configuration only
+    (security.md 14).
+
+    Call it before there are threads: a new name moves the whole environment, and a thread that just reads it
+    (Temporal's do) crashes. Names already prepared are set in place.
+    """
+    for name in [name for name in environment if _LOOKED_UP.fullmatch(name)]:
+        del environment[name]
+    environment.update(SWITCHES)

@@ -16,15 +16,15 @@ from typing import Any, Final
 from activities.model.chat_format import build_body
 from activities.model.endpoint import Endpoint, Route
 from activities.model.headers import request_headers, session_headers
-from activities.model.litellm_environment import isolate
-from activities.model.litellm_failures import fell_silent, from_exception
-from activities.model.litellm_providers import TEXT_ONLY
 from activities.model.port import ModelEvent, ModelRequest, RequestAccepted
 from activities.model.providers import no_address_error, no_tools_error
 from activities.model.request_json import JsonDict
 from activities.model.wires.chat import ChatReader
 from activities.model.wires.http_client import BodyReleasingClient, Connections
+from activities.model.wires.litellm.litellm_failures import from_exception
+from activities.model.wires.litellm.litellm_names import TEXT_ONLY, isolate
 from activities.model.wires.timeouts import StreamTimeouts, silent
+from activities.model.wires.transport_failures import fell_silent
 from workflows.domain.errors import ModelError, UsageError
 
 _OPENAI_CLIENT: Final = ("openai", "custom_openai", "aiohttp_openai", "openai_like")

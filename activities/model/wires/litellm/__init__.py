@@ -1,0 +1,1 @@
+"""Models that no wire of ours reaches, through litellm."""

@@ -26,6 +26,7 @@ from tests.activities.shell.command_rig import CALL, CommandRig
 from tests.polling import wait_until
 from tests.workflows.conftest import Open
 from tests.workflows.conftest import open_harness as open_harness
+from tests.workflows.conftest import pooler_url as pooler_url
 from tests.workflows.conftest import port as port
 from tests.workflows.conftest import with_sweeper as with_sweeper
 from worker.background_tasks import run_in_background

@@ -10,6 +10,7 @@ from tests.harness import Harness
 from tests.polling import WAIT_TIMEOUT
 from tests.workflows.conftest import Open
 from tests.workflows.conftest import open_harness as open_harness
+from tests.workflows.conftest import pooler_url as pooler_url
 from tests.workflows.conftest import port as port
 from tests.workflows.conftest import with_sweeper as with_sweeper
 from tests.workflows.delegation import DONE, FOUND, LOOK, delegates, delegation_scripts

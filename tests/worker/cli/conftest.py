@@ -22,6 +22,7 @@ from tests.opencode_comparison.exported_schema import check_export
 from tests.polling import WAIT_TIMEOUT
 from tests.worker.cli.command_server import run_forked
 from tests.workflows.conftest import open_harness as open_harness
+from tests.workflows.conftest import pooler_url as pooler_url
 from tests.workflows.conftest import port as port
 from tests.workflows.conftest import with_sweeper as with_sweeper
 

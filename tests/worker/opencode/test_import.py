@@ -10,6 +10,7 @@ import pytest
 from activities.store import events
 from tests.worker.cli.conftest import OpenHarness, shell
 from tests.worker.cli.conftest import open_harness as open_harness
+from tests.worker.cli.conftest import pooler_url as pooler_url
 from tests.worker.cli.conftest import port as port
 from tests.worker.cli.conftest import with_sweeper as with_sweeper
 from worker.opencode.import_file import read_import

@@ -67,7 +67,7 @@ async def test_row_02_an_answer_that_was_lost_on_its_way_is_asked_for_again(
 async def test_row_02_the_files_of_a_prompt_are_read_once_though_their_worker_dies(open_trial: Open) -> None:
     async with open_trial(DONE, DONE) as trial:
         file = trial.harness.file("a.txt", "of a\n")
-        first = await trial.worker(faults="tool.claimed=kill9@1")
+        first = await trial.worker(faults="tool.effect_done=kill9@1")
         session = await trial.start_session("Look at @a.txt.")
         await first.killed()
         file.write_text("changed\n")
@@ -77,7 +77,7 @@ async def test_row_02_the_files_of_a_prompt_are_read_once_though_their_worker_di
         events = [event.type for event in await trial.harness.events(session)]
     assert isinstance(ended, TurnEnded) and ended.reason == "done"
     assert [events.count(kind) for kind in ("call.prepared", "call.finished")] == [1, 1]
-    assert call.outcome is not None and "1: changed" in call.outcome.output  # a claimed read runs again
+    assert call.outcome is not None and "1: changed" in call.outcome.output  # a read that is not stored runs again
     assert len(trial.harness.model.ledger.entries) == 1
 
 

@@ -134,7 +134,7 @@ async def test_beyond_a_limit_of_steps_what_is_no_result_is_answered_once_more(
 
 async def test_beyond_a_limit_of_cost_it_is_not(open_harness: Open) -> None:
     async with open_harness(LOOK, give(city=7), give(city="Ulm")) as harness, harness.running_worker():
-        harness.configure_person(model=PRICED, holdfast={"budget": {"turn": {"cost": 0.000001, **FINISH}}})
+        harness.configure_person(model=PRICED, holdfast={"budget": {"turn": {"cost": 0.0001, **FINISH}}})
         session, _ = await ask(harness)
         await harness.ended(session)
         (failed,) = await harness.client.records.unfinished_turns(session)

@@ -127,7 +127,7 @@ def worker(settings: Settings, client: Client, activities: Activities, queue: st
         workflow_task_poller_behavior=PollerBehaviorAutoscaling(),
         activity_task_poller_behavior=PollerBehaviorAutoscaling(),
         max_concurrent_workflow_tasks=64,
-        max_concurrent_activities=200,
+        max_concurrent_activities=100,
         max_eager_activity_reservations_per_workflow_task=16,
         sticky_queue_schedule_to_start_timeout=settings.sticky_timeout,
         max_heartbeat_throttle_interval=throttle,

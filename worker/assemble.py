@@ -56,7 +56,9 @@ WORKFLOWS: Final = (SessionWorkflow, AsideWorkflow, ScheduledWorkflow)
 BUILT_IN_TOOLS: Final = FormattedTools(TOOLS)
 _POLLERS: Final = PollerBehaviorAutoscaling()  # 12.7 steps/s with 20 sessions; five fixed pollers: 10.8
 _WORKFLOW_TASKS: Final = 64  # a quick tool occupies a slot while it runs
-_ACTIVITIES: Final = 200  # waiting model calls must not starve tools
+# Waiting model calls must not starve tools; but of many that begin at once, a busy server tells the last so late that
+# the time of their first heartbeat is over, and they are asked twice (with 200: up to 27 of 800 answers).
+_ACTIVITIES: Final = 100
 _ASIDE_SECONDS: Final = 300.0  # for all failures of a provider at what nothing waits for
 _EAGER: Final = 16  # parallel calls of a step, started without a round trip
 

@@ -84,16 +84,21 @@ async def guarded(target: str, folder: Path) -> AsyncIterator[str]:
     host, _, port = target.rpartition(":")
 
     transports: list[asyncio.WriteTransport] = []
+    accepted: list[asyncio.Task[None] | None] = []
 
     async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        accepted.append(asyncio.current_task())
         answers, server = await asyncio.open_connection(host, int(port))
         transports.extend((writer.transport, server.transport))
         await asyncio.gather(_pass_on(reader, server), _pass_on(answers, writer))
 
     async with await asyncio.start_server(accept, "localhost", 0, ssl=context, family=socket.AF_INET) as server:
         yield f"localhost:{server.sockets[0].getsockname()[1]}"
-        for transport in transports:
-            transport.abort()
+        server.close()
+        while running := [task for task in accepted if task and not task.done()]:  # the client tries again meanwhile
+            for transport in transports:
+                transport.abort()
+            await asyncio.wait(running, timeout=0.05)
 
 
 async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -98,7 +98,10 @@ class CallEffect:
         since this process has prepared it."""
         if self.prepared is None or self.prepared.version is None or request.only_plans:
             return None
-        claim = CallClaim(request, fence, self.machine, await self.plan(database))
+        plan = await self.plan(database)
+        if isinstance(plan, ToolError) or not plan.quick:
+            return None
+        claim = CallClaim(request, fence, self.machine, plan)
         rules = (await database.turn_configs.get(database, self.prepared.turn_config)).rules
         decided = claim.decide_as_prepared(self.prepared, self.prepared.version, rules)
         if decided is None:

@@ -12,10 +12,10 @@ from temporalio.exceptions import ApplicationError
 from activities.error_boundary import storable_text
 from activities.model.answer import AnswerStream
 from activities.model.attempt import Attempt, Attempts
-from activities.model.compaction_plan import UNKNOWN_WINDOW, summary_room
+from activities.model.compaction_plan import UNKNOWN_WINDOW
 from activities.model.compaction_prompt import change_request, escape_tags
 from activities.model.context_fill import answers_of
-from activities.model.context_split import estimate_text
+from activities.model.context_split import CHARS_PER_TOKEN, estimate_text
 from activities.model.endpoints import EndpointResolver
 from activities.model.port import SystemInput, UserInput
 from activities.model.reservation import reserve_aside
@@ -94,7 +94,7 @@ class AsideAsker:
                 messages = title_messages(agent, view.texts)
             else:
                 window = model.usable(view.config.compaction) or UNKNOWN_WINDOW
-                room = min(summary_room(window, 0, is_larger=False), _MAX_SUMMED_UP)
+                room = min(window * CHARS_PER_TOKEN, _MAX_SUMMED_UP)
                 form = _with_context(form, view.transcript, room)
                 messages = change_messages(agent, view.transcript, room)
             context = estimate_text("".join(each.content for each in messages if isinstance(each.content, str)))

@@ -18,10 +18,9 @@ from activities.model.compaction_plan import (
     ShortenedPrompts,
     plan_compaction,
     summariser,
-    summary_room,
 )
 from activities.model.compaction_prompt import compaction_request
-from activities.model.context_fill import answers_of, context_tokens
+from activities.model.context_fill import answers_of, begins_anew, context_tokens
 from activities.model.context_split import CHARS_PER_TOKEN, ContextSplit, estimate_text, estimate_tokens
 from activities.model.endpoints import EndpointResolver, ResolvedModel
 from activities.model.port import ModelRequest, SystemInput, UserInput
@@ -56,7 +55,8 @@ _NO_ANSWER: Final = "There is nothing to summarise."
 
 
 class _View(NamedTuple):
-    """`asked`: a person has asked for it, by these `requests`. `usable`: tokens of the turn's model."""
+    """`asked`: a person has asked for it, by these `requests`. `usable`: tokens of the turn's model, fewer than a
+    context that it has refused, whatever its configuration says."""
 
     turn: TurnStatus
     config: TurnConfig
@@ -106,7 +106,8 @@ class Compactor:
             settings = view.config.config.compaction
             model = await self.endpoints.resolve(view.turn.model, view.config.config)
             tokens = context_tokens(view.transcript)
-            view = view._replace(usable=model.usable(settings))
+            usable = model.usable(settings)
+            view = view._replace(usable=min(usable or UNKNOWN_WINDOW, tokens) if request.refused else usable)
             tried = CompactionTry(turn=request.turn, step=request.step, model=model.name, tokens=tokens)
             plan = plan_compaction(
                 view.transcript,
@@ -176,9 +177,13 @@ class Compactor:
         of_agent = await self.endpoints.named_by(agent, config, view.turn.model)
         named = summariser(view.turn.model, of_agent, larger, request.tried)
         model = await self.endpoints.resolve(named, config, agent=agent)
-        window = model.usable(config.compaction) or UNKNOWN_WINDOW
-        room = summary_room(window, request.tried, is_larger=named == larger)
+        room = (model.usable(config.compaction) or UNKNOWN_WINDOW) * CHARS_PER_TOKEN
         messages = compaction_messages(agent, split.head, room, view.requests)
+        if request.tried and named != larger:
+            # What failed may have been far from filling the window. Behind a summary nothing has failed.
+            sent = room if begins_anew(view.transcript) else sum(len(each.content) for each in messages)
+            room = sent >> request.tried
+            messages = compaction_messages(agent, split.head, room, view.requests)
         question = _bounded(model.request(messages), model)
         await reserve(attempt, view.limits, model, view.transcript, request.turn)
         await attempt.record_request(question, _form(request, view, split, model, room, self.attempts.release))

@@ -23,11 +23,6 @@ def summariser(turn_model: str, agent_model: str | None, larger: str | None, tri
     return agent_model or turn_model
 
 
-def summary_room(window: int, tried: int, *, is_larger: bool) -> int:
-    """How many characters the request may have: half as many with each try, but all again for another model."""
-    return window * CHARS_PER_TOKEN >> (0 if is_larger else tried)
-
-
 @dataclass(frozen=True)
 class ShortenedPrompts:
     """What is shown of these prompts from now on."""

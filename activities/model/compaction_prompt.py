@@ -64,7 +64,7 @@ def compaction_request(head: Transcript, room: int, focus: str = "") -> str:
         known = render_prompt("compaction/earlier", summary=escape_tags(first.text), words=words)
     wish = render_prompt("compaction/focus", focus=escape_tags(focus)) if focus else ""
     others = len(render_prompt("compaction/request", earlier=known, focus=wish, conversation=""))
-    text = _fitting(head, max(room - others, room // 4))
+    text = _fitting(head, max(room - others, room // 4, _LEAST))
     return render_prompt("compaction/request", earlier=known, focus=wish, conversation=text)
 
 
@@ -75,7 +75,7 @@ def change_request(conversation: Transcript, room: int) -> str:
         render_prompt("summary/earlier", summary=escape_tags(first.text)) if isinstance(first, ContextSummary) else ""
     )
     others = len(render_prompt("summary/request", earlier=known, conversation=""))
-    text = _fitting(conversation, max(room - others, room // 4))
+    text = _fitting(conversation, max(room - others, room // 4, _LEAST))
     return render_prompt("summary/request", earlier=known, conversation=text)
 
 

@@ -2,8 +2,11 @@
 
 import json
 from base64 import b64encode
+from collections import deque
 from pathlib import Path
 from typing import Any, Final
+
+import pytest
 
 from activities.model.input_messages import CLEARED
 from tests.harness import Harness, wait_for_file
@@ -117,12 +120,33 @@ async def test_a_context_that_the_provider_refuses_is_compacted(open_harness: Op
     first = ScriptedAnswer(tools=(LIST,))
     async with open_harness(scripts=script(first, refused)) as harness, harness.running_worker():
         configure(harness)
-        session = await harness.start_session(TASK)
+        session = await harness.start_session(TASK * 10)
         ended = await harness.ended(session)
         found = await compactions(harness, session)
         exported = await export(harness, session)
+        words = sent(harness)[2][1]
 
     assert is_done(ended) and len(found) == 1 and len(exported) == 6 and len(harness.model.ledger.entries) == 4
+    assert "\n[…]\n" in words, "the person's stay in an eighth of what was refused, not of the configured limit"
+
+
+@pytest.mark.parametrize("larger", [None, "scripted/larger"])
+async def test_each_request_for_a_summary_that_is_refused_is_followed_by_a_shorter_one(
+    open_harness: Open, larger: str | None
+) -> None:
+    """However much the configuration says that the model can take; the larger model gets all again."""
+    refused = SUMMARY.model_copy(update={"faults": dict.fromkeys((1, 2), TOO_LONG)})
+    async with open_harness(scripts=script(FULL, DONE, summary=refused)) as harness, harness.running_worker():
+        configure(harness, larger=larger)
+        harness.model.received = deque(maxlen=10)
+        session = await harness.start_session(TASK * 30)
+        ended = await harness.ended(session)
+        _, first, second, third, _ = [len(str(request.body["messages"])) for request in harness.model.received]
+        found = await compactions(harness, session)
+        shown = await harness.client.records.sent(session, RequestChoice(purpose=Purpose.COMPACTION))
+
+    assert is_done(ended) and len(found) == 1 and shown.as_sent
+    assert second < first * 0.6 and (third == first if larger else third < second * 0.8)
 
 
 async def test_a_result_that_goes_before_the_model_has_seen_it_is_named(open_harness: Open) -> None:

@@ -12,7 +12,6 @@ from typing import Any, Final, TypeAlias
 
 from activities.model.failure_table import STOPPING_CODES, TABLE, Remedy
 from activities.model.failure_table import StopKind as StopKind
-from activities.model.gateway_attempts import attempts_text
 from activities.model.retry_hints import hinted_seconds
 from workflows.domain.provider_failure import ProviderFailure
 from workflows.domain.value import Value
@@ -130,62 +129,54 @@ def from_response(
     retryable: bool | None = None,
 ) -> ProviderFailure:
     """`message`: instead of the body's own. `retryable`: what the transport makes of it, if not by the status."""
-    error_object = _error_object(body or "")
-    original = original_status(error_object)
+    error, named = _error_object(body), {name.lower(): value for name, value in (headers or {}).items()}
+    original = original_status(error)
     passing = is_transient_status(status) if retryable is None else retryable
     passing = passing or (status == HTTPStatus.NOT_FOUND and provider.startswith("openai"))
     return ProviderFailure(
         provider=provider,
         message=_response_message(message, status, body or ""),
         status=original or status,
-        code=_code(error_object) or _amazon_code(headers or {}),
+        code=_code(error) or named.get(_AMAZON_CODE, "").partition(":")[0] or None,
         body=body,
         headers=None if headers is None else dict(headers),
         retryable=passing and original is None,
     )
 
 
-def from_reported(provider: str, error: Any) -> ProviderFailure:
+def from_reported(provider: str, reported: Any) -> ProviderFailure:
     """The failure of an error that an event within a stream reports, in any form."""
-    error_object = (_error_object(error) or {"message": error}) if isinstance(error, str) else _unwrapped(error)
-    code, status = _code(error_object), _status(error_object)
-    message = _OF_CODES.get(code or "") or object_message(error_object)
+    error = _error_object(reported)
+    code, status = _code(error), _status(error)
+    message = _OF_CODES.get(code or "") or object_message(error or {"message": reported})
     return ProviderFailure(
         provider=provider,
         message=message or "Server error.",
         status=status,
         code=code,
-        body=json.dumps({"type": "error", "error": error}, separators=(",", ":"), ensure_ascii=False),
+        body=json.dumps({"type": "error", "error": reported}, separators=(",", ":"), ensure_ascii=False),
         retryable=None if status else code not in STOPPING_CODES,
-        quote=None if message or not error else json.dumps(error, ensure_ascii=False),
+        quote=None if message or not reported else json.dumps(reported, ensure_ascii=False),
     )
-
-
-def _status_phrase(status: int) -> str:
-    try:
-        return HTTPStatus(status).phrase
-    except ValueError:
-        return f"HTTP {status}"
 
 
 def error_message(body: str) -> str | None:
     """The provider's own message, if it is in a usual place."""
-    message = object_message(_error_object(body))
-    return message and message + attempts_text(body)
+    content = parse_body(body)
+    message = object_message(_error_object(content))
+    return message and message + _behind_vercel(content)
 
 
-def object_message(error_object: Mapping[str, Any]) -> str | None:
+def object_message(error: Mapping[str, Any]) -> str | None:
     """The same for a parsed error. AWS's gateways and IAM write `Message`, FastAPI `detail`."""
-    for name in ("message", "Message", "error", "detail"):
-        text = error_object.get(name)
-        if isinstance(text, str) and text:
-            return text + _explanation(error_object) + _upstream_error(error_object)
-    return None
+    texts = (error.get(name) for name in ("message", "Message", "error", "detail"))
+    text = next((text for text in texts if isinstance(text, str) and text), None)
+    return text and text + _details(error)
 
 
-def original_status(error_object: Mapping[str, Any]) -> int | None:
+def original_status(error: Mapping[str, Any]) -> int | None:
     """The status that the model behind Bedrock has answered: Bedrock's own is always 424, and none in a stream."""
-    return _as_status(error_object.get("originalStatusCode"))
+    return _as_status(error.get("originalStatusCode"))
 
 
 def reported_error(content: Mapping[str, Any]) -> Any:
@@ -196,31 +187,46 @@ def reported_error(content: Mapping[str, Any]) -> Any:
     return content.get("error")
 
 
-def _explanation(error_object: Mapping[str, Any]) -> str:
-    """OpenAI's, of an answer that it has blocked."""
-    match error_object.get("misalignment"):
-        case {"detailed_explanation": str(explanation)} if explanation:
+def _error_object(content: Any) -> Mapping[str, Any]:
+    """The error in a body, as text or parsed; empty without one."""
+    content = parse_body(content) if isinstance(content, str) else content
+    if isinstance(content, list) and content:  # Vertex AI's form
+        content = content[0]
+    if not isinstance(content, dict):
+        return {}
+    inner = reported_error(content)
+    return inner if isinstance(inner, dict) else content
+
+
+def _details(error: Mapping[str, Any]) -> str:
+    """What other members say, behind the message."""
+    match error:
+        case {"misalignment": {"detailed_explanation": str(explanation)}} if explanation:  # OpenAI, of what it blocks
             return f" {explanation}"
+        case {"originalMessage": str(original)}:  # of the model behind Bedrock
+            return f" ({original})"
+        case {"metadata": {"raw": str(raw), **metadata}} if raw.strip():  # of the provider behind OpenRouter
+            name = metadata.get("provider_name") or "the provider behind it"
+            return f" ({name}: {error_message(raw) or raw.strip()})"
     return ""
 
 
-def _upstream_error(error_object: Mapping[str, Any]) -> str:
-    """OpenRouter has the name and words of the provider behind it in `metadata`, Bedrock the words of the model."""
-    if isinstance(original := error_object.get("originalMessage"), str):
-        return f" ({original})"
-    inner = error_object.get("metadata")
-    metadata: Mapping[str, Any] = inner if isinstance(inner, dict) else {}
-    raw = metadata.get("raw")
-    if not isinstance(raw, str) or not raw.strip():
+def _behind_vercel(content: Any) -> str:
+    """Each message of the providers behind Vercel's gateway, once: its own may be just "Bad Request"."""
+    try:
+        models = content["providerMetadata"]["gateway"]["routing"]["modelAttempts"]
+        tried = [each for model in models for each in model["providerAttempts"]]
+        texts = dict.fromkeys(f"{each['provider']}: {each['error']}" for each in tried if each.get("error"))
+    except (AttributeError, LookupError, TypeError):
         return ""
-    name = metadata.get("provider_name") or "the provider behind it"
-    return f" ({name}: {error_message(raw) or raw.strip()})"
+    return f" ({'; '.join(texts)})" if texts else ""
 
 
 def _response_message(given: str, status: int, body: str) -> str:
-    phrase, own = _status_phrase(status), error_message(body)
+    phrase = next((each.phrase for each in HTTPStatus if each == status), f"HTTP {status}")
     if given not in ("", phrase) or not body:
         return given or phrase
+    own = error_message(body)
     if own and not given:
         return own
     if _HTML_START.match(body):
@@ -229,16 +235,15 @@ def _response_message(given: str, status: int, body: str) -> str:
     return phrase if words == phrase else f"{phrase}: {words}"
 
 
-def _code(error_object: Mapping[str, Any]) -> str | None:
+def _code(error: Mapping[str, Any]) -> str | None:
     """The error's code, in the members of OpenAI, Anthropic, and Google, whose codes are numbers."""
-    codes = (error_object.get(name) for name in ("code", "type", "status"))
+    codes = (error.get(name) for name in ("code", "type", "status"))
     return next((code for code in codes if isinstance(code, str) and not _as_status(code)), None)
 
 
-def _status(error_object: Mapping[str, Any]) -> int | None:
+def _status(error: Mapping[str, Any]) -> int | None:
     """The status, in the members of OpenAI and Google, of gateways, and of Groq."""
-    names = ("code", "status", "status_code")
-    return next((status for name in names if (status := _as_status(error_object.get(name)))), None)
+    return next(filter(None, (_as_status(error.get(name)) for name in ("code", "status", "status_code"))), None)
 
 
 def _as_status(value: Any) -> int | None:
@@ -247,26 +252,8 @@ def _as_status(value: Any) -> int | None:
     return number if isinstance(number, int) and HTTPStatus.BAD_REQUEST <= number < _END_OF_STATUSES else None
 
 
-def _amazon_code(headers: Mapping[str, str]) -> str | None:
-    """Amazon's services have it in a header, some followed by an address."""
-    return next((each.partition(":")[0] for name, each in headers.items() if name.lower() == _AMAZON_CODE), None)
-
-
-def _error_object(body: str) -> Mapping[str, Any]:
-    content = _json(body)
-    if isinstance(content, list) and content:  # Vertex AI's form
-        content = content[0]
-    return _unwrapped(content)
-
-
-def _unwrapped(content: Any) -> Mapping[str, Any]:
-    if not isinstance(content, dict):
-        return {}
-    inner = reported_error(content)
-    return inner if isinstance(inner, dict) else content
-
-
-def _json(text: str) -> Any:
+def parse_body(text: str) -> Any:
+    """None for what is no JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

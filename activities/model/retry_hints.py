@@ -30,25 +30,20 @@ def hinted_seconds(headers: Mapping[str, str], text: str, now: datetime) -> floa
     named = {name.lower(): value for name, value in headers.items()}
     asked = _retry_after(named, now)
     if asked is None and (found := _IN_BODY.search(text)):
-        length, moment = found[1] or found[2], found[3]
-        asked = (_until_epoch(moment, now) if moment else _length(length)) or None  # "0s": attempt after attempt
+        asked = _seconds(next(filter(None, found.groups())), now)  # not "0s": attempt after attempt
     return max(_resets(named, now), default=None) if asked is None else asked
 
 
 def _retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
-    milliseconds = _number(headers.get("retry-after-ms"))
+    milliseconds, given = _number(headers.get("retry-after-ms", "")), headers.get("retry-after", "")
     if milliseconds is not None:
         return milliseconds / 1000
-    given = headers.get("retry-after")
     seconds = _number(given)
-    if seconds is not None:
-        return math.ceil(seconds * 1000) / 1000
-    return _until(given, now) if given else None
+    return _until(given, now) if seconds is None else math.ceil(seconds * 1000) / 1000
 
 
 def _resets(headers: Mapping[str, str], now: datetime) -> Iterator[float]:
-    for seconds in _RATE_LIMIT.findall(headers.get("ratelimit", "")):
-        yield float(seconds)
+    yield from map(float, _RATE_LIMIT.findall(headers.get("ratelimit", "")))
     for name, value in headers.items():
         found = _RESET.fullmatch(name)
         remaining = found and (
@@ -57,41 +52,33 @@ def _resets(headers: Mapping[str, str], now: datetime) -> Iterator[float]:
             or headers.get("x-ratelimit-remaining")
             or ("0" if headers.get(name.removesuffix("-reset") + "-status") == "rejected" else None)
         )
-        seconds = (_length(value) or _until_epoch(value, now) or _until(value, now)) if remaining == "0" else None
-        if seconds is not None:
+        if remaining == "0" and (seconds := _seconds(value, now)):
             yield seconds
 
 
-def _length(text: str) -> float | None:
-    """The seconds in "6m0s", "20.5s", "350ms" or "1 minute and 5 seconds"."""
+def _seconds(text: str, now: datetime) -> float | None:
+    """Those in "6m0s", "20.5s", "1 minute and 5 seconds" or a small number (Together), or until a moment ahead: in
+    seconds or milliseconds since 1970 (OpenRouter), of HTTP or of RFC 3339."""
     parts = _LENGTHS.findall(text)
-    if _LENGTHS.sub("", text).replace("and", "").strip(", "):
-        return None
-    try:
-        return sum(float(number) * _SECONDS[unit.lower()] for number, unit in parts)
-    except ValueError:
-        return None
+    if parts and not _LENGTHS.sub("", text).replace("and", "").strip(", "):
+        return sum((_number(number) or 0) * _SECONDS[unit.lower()] for number, unit in parts) or None
+    number = _number(text)
+    if number is None:
+        return _until(text, now)
+    if number >= _MOMENT:
+        number = (number / 1000 if number > _MILLISECONDS else number) - now.timestamp()
+    return number if number > 0 else None
 
 
-def _number(text: str | None) -> float | None:
+def _number(text: str) -> float | None:
     try:
-        value = float(text or "")
+        value = float(text)
     except ValueError:
         return None
     return value if math.isfinite(value) and value >= 0 else None
 
 
-def _until_epoch(text: str, now: datetime) -> float | None:
-    """Seconds to a moment in seconds or milliseconds since 1970 (OpenRouter); small numbers are seconds (Together)."""
-    moment = _number(text)
-    if moment is None or moment < _MOMENT:
-        return moment or None
-    seconds = (moment / 1000 if moment > _MILLISECONDS else moment) - now.timestamp()
-    return seconds if seconds > 0 else None
-
-
 def _until(date: str, now: datetime) -> float | None:
-    """Seconds to a moment of HTTP or of RFC 3339."""
     try:
         moment = datetime.fromisoformat(date) if date[:4].isdigit() else parsedate_to_datetime(date)
         seconds = (moment.replace(tzinfo=moment.tzinfo or UTC) - now).total_seconds()

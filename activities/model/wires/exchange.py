@@ -1,7 +1,6 @@
 """The response to a request: its events, or what came instead."""
 
 import asyncio
-import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 from contextlib import aclosing, contextmanager, suppress
 from http import HTTPStatus
@@ -10,7 +9,7 @@ from typing import Final
 from activities.model.addresses import without_login
 from activities.model.endpoint import Endpoint
 from activities.model.failure_table import NO_STREAM
-from activities.model.failures import error_message, from_response, reported_error
+from activities.model.failures import error_message, from_response, parse_body, reported_error
 from activities.model.wires.http_library import httpx
 from activities.model.wires.timeouts import StreamTimeouts
 from activities.model.wires.transport_failures import from_exception, from_unsendable
@@ -94,7 +93,7 @@ async def _chain(begun: bytes, received: AsyncGenerator[bytes, None]) -> AsyncGe
 
 def _failure_of_page(response: httpx.Response, endpoint: Endpoint, text: str) -> ProviderFailure:
     provider, kind = endpoint.provider, _content_type(response)
-    if kind == "application/json" and _is_error_body(text):
+    if kind == "application/json" and isinstance(content := parse_body(text), Mapping) and reported_error(content):
         message = error_message(text) or text
         return from_response(provider, response.status_code, text, dict(response.headers), message=message)
     address = without_login(endpoint.base_url or "")
@@ -120,11 +119,3 @@ async def _read_text(received: AsyncIterator[bytes]) -> str:
 
 def _decoded(read: bytes) -> str:
     return read[:_READ].decode("utf-8", "replace")
-
-
-def _is_error_body(text: str) -> bool:
-    try:
-        content = json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(content, Mapping) and bool(reported_error(content))

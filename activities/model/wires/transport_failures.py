@@ -1,4 +1,5 @@
-"""The provider's failure behind an exception of the libraries that send: a lost connection, or what cannot be sent.
+"""The provider's failure behind an exception of the libraries that send: a response, a lost connection, or what cannot
+be sent.
 
 They wrap causes, sometimes repeatedly: so the whole exception chain counts. Classes are recognised by name: importing
 them costs seconds.
@@ -8,12 +9,13 @@ import json
 import os
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from http import HTTPStatus
-from typing import Final
+from typing import Any, Final
 
 from activities.model.failure_table import UNSENT
-from activities.model.failures import BROKEN_OFF, is_transient_status
+from activities.model.failures import BROKEN_OFF, from_reported, from_response, is_transient_status
 from workflows.domain.provider_failure import ProviderFailure
 
 _TRANSPORTS: Final = ("httpx", "httpcore", "httpx2", "httpcore2", "aiohttp", "anyio", "ssl")
@@ -27,6 +29,7 @@ _GARBAGE: Final = (json.JSONDecodeError, UnicodeDecodeError)
 _ADDRESS: Final = "its address (baseURL) is none that HTTP takes"
 _CHARACTER: Final = "a message, an option or a header holds a character that cannot be encoded"
 _IN_THE_STREAM: Final = "MidStreamFallbackError"  # litellm's name for every failure after an answer has begun
+_NO_PROVIDER: Final = "LLM Provider NOT provided"  # so does litellm
 _EXTRAS: Final = {"google": "vertex", "boto3": "bedrock", "botocore": "bedrock"}  # packages → extras of Holdfast
 _FLAWS: Final = {  # classes of httpx, h11, aiohttp and pydantic → what is wrong with a request that cannot be written
     "LocalProtocolError": "its key or a header holds what HTTP does not take",  # its text quotes the header
@@ -38,11 +41,14 @@ _FLAWS: Final = {  # classes of httpx, h11, aiohttp and pydantic → what is wro
 }
 
 
-def from_exception(provider: str, error: Exception, status: int | None = None) -> ProviderFailure:
-    """`status`: that a library gives without a response."""
+def from_exception(provider: str, error: Exception) -> ProviderFailure:
     chain = tuple(exception_chain(error))
-    if missing := missing_package(chain):
+    if missing := _missing_package(chain):  # litellm may make it a response
         return _unsendable(provider, missing)
+    if headers := _headers(chain):
+        return from_response(provider, _status(chain), _body(chain), headers)
+    if (event := next((body for body in _bodies(chain) if isinstance(body, Mapping)), None)) is not None:
+        return from_reported(provider, dict(event))
     if flaw := _request_flaw(chain):
         return _unsendable(provider, flaw)
     lost = next((link for link in reversed(chain) if _is_transport(link)), None)
@@ -53,16 +59,13 @@ def from_exception(provider: str, error: Exception, status: int | None = None) -
     if isinstance(chain[-1], StopAsyncIteration):  # litellm notices itself that no finish reason has come
         return ProviderFailure(provider=provider, message=BROKEN_OFF, retryable=True)
     if any(isinstance(link, _GARBAGE) or type(link).__name__ == _IN_THE_STREAM for link in chain):
-        message = f"The provider sent something that is not part of an answer: {chain[-1]}"
+        message = f"The provider sent something that is not part of an answer: {_words(chain[-1])}"
         return ProviderFailure(provider=provider, message=message, retryable=True)
-    status = status or HTTPStatus.INTERNAL_SERVER_ERROR
+    message, status = _words(chain[0]) or type(chain[0]).__name__, _status(chain)
+    if _NO_PROVIDER in message:
+        message = f"litellm knows no provider {provider!r}: correct its name, or give its baseURL in opencode.json."
     refused = HTTPStatus.BAD_REQUEST if status >= HTTPStatus.INTERNAL_SERVER_ERROR else status
-    return ProviderFailure(
-        provider=provider,
-        message=str(chain[0]) or type(chain[0]).__name__,
-        status=refused,
-        retryable=is_transient_status(refused),
-    )
+    return ProviderFailure(provider=provider, message=message, status=refused, retryable=is_transient_status(refused))
 
 
 def fell_silent(error: Exception) -> bool:
@@ -85,7 +88,7 @@ def _request_flaw(chain: tuple[BaseException, ...]) -> str | None:
     return next((_FLAWS[name] for link in chain if (name := type(link).__name__) in _FLAWS), None)
 
 
-def missing_package(chain: tuple[BaseException, ...]) -> str | None:
+def _missing_package(chain: tuple[BaseException, ...]) -> str | None:
     names = [link.name for link in reversed(chain) if isinstance(link, ImportError) and link.name]
     if not names:
         return None
@@ -102,6 +105,44 @@ def exception_chain(error: BaseException) -> Iterator[BaseException]:
         seen.add(id(link))
         yield link
         link = getattr(link, "original_exception", None) or link.__cause__ or link.__context__
+
+
+def _headers(chain: tuple[BaseException, ...]) -> dict[str, str]:
+    """litellm makes up responses, without headers: these count as none."""
+    for link in chain:
+        given = getattr(link, "litellm_response_headers", None) or getattr(_response(link), "headers", None)
+        if given:
+            return {str(name): str(value) for name, value in given.items()}
+    return {}
+
+
+def _status(chain: tuple[BaseException, ...]) -> int:
+    """The innermost: on the way out, litellm maps many to few."""
+    statuses = (getattr(link, "status_code", None) for link in reversed(chain))
+    return next((each for each in statuses if isinstance(each, int)), HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
+def _body(chain: tuple[BaseException, ...]) -> str | None:
+    """The innermost is best: as it came, else as a library gives it."""
+    for link in reversed(chain):
+        with suppress(RuntimeError):  # httpx: a streamed body was never read
+            if isinstance(text := getattr(_response(link), "text", None), str) and text:
+                return text
+    parsed = next(filter(None, _bodies(chain)), None)
+    return json.dumps({"error": parsed}) if parsed and not isinstance(parsed, str) else parsed
+
+
+def _bodies(chain: tuple[BaseException, ...]) -> Iterator[Any]:
+    """As a library has parsed them: of responses, and of events within a stream."""
+    return (getattr(link, "body", None) for link in chain)
+
+
+def _response(link: BaseException) -> Any:
+    return getattr(link, "response", None)
+
+
+def _words(link: BaseException) -> str:
+    return str(link).partition("\nTraceback")[0]
 
 
 def _is_transport(link: BaseException) -> bool:

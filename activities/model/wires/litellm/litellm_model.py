@@ -21,10 +21,9 @@ from activities.model.providers import no_address_error, no_tools_error
 from activities.model.request_json import JsonDict
 from activities.model.wires.chat import ChatReader
 from activities.model.wires.http_client import BodyReleasingClient, Connections
-from activities.model.wires.litellm.litellm_failures import from_exception
 from activities.model.wires.litellm.litellm_names import TEXT_ONLY, isolate
 from activities.model.wires.timeouts import StreamTimeouts, silent
-from activities.model.wires.transport_failures import fell_silent
+from activities.model.wires.transport_failures import fell_silent, from_exception
 from workflows.domain.errors import ModelError, UsageError
 
 _OPENAI_CLIENT: Final = ("openai", "custom_openai", "aiohttp_openai", "openai_like")

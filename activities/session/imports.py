@@ -26,9 +26,9 @@ async def import_session(
         sessions.add_project(batch, row)
         copies.write_turn_config(journal, imported.turn_config)
         copies.record_import(journal, imported.info, origin=imported.origin, digest=imported.digest)
+        for turn in imported.turns:
+            copies.write_turn(journal, turn)
         for message in imported.messages:
-            if message.turn is not None:
-                copies.write_turn(journal, message.turn)
             kept = copies.keep_unknown(journal, message.id, message.unknown) if message.unknown else None
             match message.seen:
                 case CopiedPrompt():

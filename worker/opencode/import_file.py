@@ -3,13 +3,13 @@
 import hashlib
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, NoReturn, TypeVar
+from typing import Annotated, Any, Final, Literal, NoReturn
 
-from pydantic import ConfigDict, Field, JsonValue, ValidationError
+from pydantic import ConfigDict, Field, JsonValue, ValidationError, model_validator
 
 from worker.file_check import prepare_files
 from worker.opencode.shapes import Shape
@@ -21,7 +21,13 @@ MAX_BYTES: Final = 256 * 2**20
 MAX_MESSAGES: Final = 100_000
 _DEEPEST: Final = 100  # objects and lists in each other
 _LATEST: Final = 253_402_300_799_000  # milliseconds: the end of the year 9999
-F = TypeVar("F", bound="Foreign")
+_MEMBERS: Final = {  # of each type of parts that becomes something here, besides those of all
+    "text": ("text", "ignored", "metadata"),
+    "reasoning": ("text", "metadata"),
+    "tool": ("tool", "state"),
+    "file": ("mime", "url", "filename"),
+    "compaction": ("tail_start_id",),
+}
 ForeignId = Annotated[str, Field(max_length=200)]
 Milliseconds = Annotated[float, Field(ge=0, le=_LATEST)]
 
@@ -40,7 +46,6 @@ class ForeignTimes(Foreign):
 class ForeignInfo(Foreign):
     id: ForeignId
     title: str  # may hold half of a character, where OpenCode has cut it
-    directory: str = ""
 
 
 class ForeignModel(Foreign):
@@ -103,18 +108,34 @@ class ForeignState(Foreign):
 
 
 class ForeignPart(Foreign):
-    """A part of any type."""
+    """A part of any type; of one that becomes something here, its contents."""
 
     id: ForeignId
     session_id: ForeignId
     message_id: ForeignId
     type: str
-
-
-class ForeignText(Foreign):
-    text: str
+    text: str = ""
     ignored: bool | None = None
     metadata: JsonValue = None
+    tool: str = ""
+    state: ForeignState | None = None
+    mime: str = ""
+    url: str = ""
+    filename: str | None = None
+    tail_start_id: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _members_of_its_type(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        read = ("id", "sessionID", "messageID", "type", *_MEMBERS.get(str(value.get("type")), ()))
+        return {name: value[name] for name in read if name in value}
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it is a text or a thought."""
+        return self.type in ("text", "reasoning")
 
     @property
     def phase(self) -> str | None:
@@ -126,111 +147,90 @@ class ForeignText(Foreign):
                 return None
 
 
-class ForeignTool(Foreign):
-    call_id: ForeignId
-    tool: str
-    state: ForeignState
-
-
-class ForeignFile(Foreign):
-    mime: str
-    url: str
-    filename: str | None = None
-
-
-class ForeignCompaction(Foreign):
-    tail_start_id: str | None = None
-
-
-PART_CONTENTS: Final[dict[str, type[Foreign]]] = {
-    "text": ForeignText,
-    "reasoning": ForeignText,
-    "tool": ForeignTool,
-    "file": ForeignFile,
-    "compaction": ForeignCompaction,
-}
-
-
-@dataclass(frozen=True)
-class FileMessagePart:
-    """A part, what we read of its type, if we know that, and the `file` that it contains, as models take it."""
-
-    body: dict[str, Any]
-    part: ForeignPart
-    content: Foreign | None
-    file: FilePart | None
-
-
-@dataclass(frozen=True)
-class FileMessage:
-    """`body`: its `info`, as it stands in the file."""
-
-    body: dict[str, Any]
+class ForeignMessage(Foreign):
     info: ForeignMessageInfo
-    parts: tuple[FileMessagePart, ...]
+    parts: tuple[ForeignPart, ...]
+
+
+class ForeignSession(Foreign):
+    info: ForeignInfo
+    messages: Annotated[tuple[ForeignMessage, ...], Field(max_length=MAX_MESSAGES)]
+
+    def ids(self) -> Iterator[tuple[Prefix, str]]:
+        """All ids that the import needs, with what they are of."""
+        yield Prefix.SESSION, self.info.id
+        for message in self.messages:
+            yield Prefix.MESSAGE, message.info.id
+            yield from ((Prefix.PART, part.id) for part in message.parts)
 
 
 @dataclass(frozen=True)
 class ImportFile:
-    """`body`: the session's own object, as it stands in the file."""
+    """`document`: what stands in it, and what we `read` of that. `files`: those that prompts contain, as models take
+    them, by their parts."""
 
     digest: str
-    body: dict[str, Any]
-    info: ForeignInfo
-    messages: tuple[FileMessage, ...]
+    document: dict[str, Any]
+    read: ForeignSession
+    files: Mapping[str, FilePart]
 
     @property
     def ids(self) -> list[str]:
-        """All ids that the import needs, and that must be free here."""
-        parts = (each.part.id for message in self.messages for each in message.parts)
-        return [self.info.id, *(message.info.id for message in self.messages), *parts]
+        """All ids that must be free here."""
+        return [id for _, id in self.read.ids()]
 
     @property
     def regular(self) -> bool:
         """Whether all ids have our form."""
-        kinds = {Prefix.SESSION: [self.info.id], Prefix.MESSAGE: [message.info.id for message in self.messages]}
-        kinds[Prefix.PART] = [each.part.id for message in self.messages for each in message.parts]
-        return all(is_id(prefix, id) for prefix, ids in kinds.items() for id in ids)
+        return all(is_id(prefix, id) for prefix, id in self.read.ids())
 
 
 def read_import(path: Path) -> ImportFile:
     """Raises UsageError for what is no export, says where it is wrong."""
-    data = _read(path)
     try:
-        text = data.decode("utf-8-sig")  # PowerShell writes its mark
-        document = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite, parse_int=_finite_integer)
+        with path.open("rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise UsageError(f"{str(path)!r} cannot be read: {error.strerror}.") from error
+    try:
+        return _checked(data)
     except RecursionError:
-        raise _refusal(path, "it is nested too deeply") from None
-    except ValueError as error:
-        raise _refusal(path, f"it is no JSON ({error})") from error
-    if _too_deep(document):
-        raise _refusal(path, "it is nested too deeply")
-    try:
-        return _checked(document, hashlib.sha256(data).hexdigest())
+        why = "it is nested too deeply"
     except _Wrong as wrong:
-        raise _refusal(path, str(wrong)) from wrong
+        why = str(wrong)
+    except ValueError as error:
+        why = f"it is no JSON ({error})"
+    raise UsageError(
+        f"{str(path)!r} is no export that can be imported: {why}. `opencode export` and `holdfast export` write such "
+        "files. Nothing was imported."
+    )
 
 
 class _Wrong(ValueError):
     pass
 
 
-def _read(path: Path) -> bytes:
-    try:
-        with path.open("rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise UsageError(f"{str(path)!r} cannot be read: {error.strerror}.") from error
+def _checked(data: bytes) -> ImportFile:
     if len(data) > MAX_BYTES:
-        raise _refusal(path, f"it is larger than {MAX_BYTES // 2**20} MB")
-    return data
-
-
-def _refusal(path: Path, why: str) -> UsageError:
-    return UsageError(
-        f"{str(path)!r} is no export that can be imported: {why}. `opencode export` and `holdfast export` write such "
-        "files. Nothing was imported."
-    )
+        raise _Wrong(f"it is larger than {MAX_BYTES // 2**20} MB")
+    text = data.decode("utf-8-sig")  # PowerShell writes its mark
+    document = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite, parse_int=_finite_integer)
+    if not (isinstance(document, dict) and isinstance(document.get("messages"), list)):
+        raise _Wrong("it has to be an object with `info` and a list `messages`")
+    level: list[Any] = [document]
+    for _ in range(_DEEPEST):
+        level = [inner for each in level for inner in _inner(each)]
+    if level:
+        raise _Wrong("it is nested too deeply")
+    try:
+        found = ForeignSession.model_validate(document)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = "".join(f"[{each}]" if isinstance(each, int) else f".{each}" for each in first["loc"])
+        raise _Wrong(f"{where.removeprefix('.')}: {first['msg']}") from error
+    _check_relations(found)
+    files = {part.id: file for each in found.messages for part in each.parts if (file := _contained(part)) is not None}
+    return ImportFile(hashlib.sha256(data).hexdigest(), document, found, files)
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -244,92 +244,38 @@ def _finite(digits: str) -> float:
 
 
 def _finite_integer(digits: str) -> int:
-    _finite(digits)  # exports add to it
+    _finite(digits)  # tokens and dollars are added
     return int(digits)
 
 
-def _too_deep(document: Any) -> bool:
-    level = [document]
-    for _ in range(_DEEPEST):
-        level = [inner for each in level for inner in _inner(each)]
-    return bool(level)
+def _inner(value: Any) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
-def _inner(value: Any) -> Iterator[Any]:
-    if isinstance(value, dict):
-        yield from value.values()
-    elif isinstance(value, list):
-        yield from value
-
-
-def _checked(document: Any, digest: str) -> ImportFile:
-    match document:
-        case {"info": dict(info), "messages": list(messages)}:
-            pass
-        case _:
-            raise _Wrong("it has to be an object with `info` and a list `messages`")
-    if len(messages) > MAX_MESSAGES:
-        raise _Wrong(f"it has more than {MAX_MESSAGES:,} messages")
-    checked = tuple(_message(body, f"messages[{number}]") for number, body in enumerate(messages))
-    found = ImportFile(digest, info, _parsed(ForeignInfo, info, "info"), checked)
-    _check_relations(found)
-    return found
-
-
-def _message(body: Any, where: str) -> FileMessage:
-    match body:
-        case {"info": dict(info), "parts": list(parts)}:
-            checked = [_part(f"{where}.parts[{number}]", part) for number, part in enumerate(parts)]
-            return FileMessage(info, _parsed(ForeignMessageInfo, info, f"{where}.info"), tuple(checked))
-    raise _Wrong(f"{where} has to be an object with `info` and a list `parts`")
-
-
-def _part(where: str, body: Any) -> FileMessagePart:
-    part = _parsed(ForeignPart, body, where)
-    kind = PART_CONTENTS.get(part.type)
-    content = _parsed(kind, body, where) if kind else None
-    return FileMessagePart(body, part, content, _contained(content))
-
-
-def _contained(content: Foreign | None) -> FilePart | None:
-    if isinstance(content, ForeignFile) and content.url.startswith(DATA_URL):
+def _contained(part: ForeignPart) -> FilePart | None:
+    if part.type == "file" and part.url.startswith(DATA_URL):
         with suppress(UsageError):  # it is kept as a note
-            for file in prepare_files([FilePart(**content.model_dump(by_alias=False))]):
-                return file if isinstance(file, FilePart) else None
+            (file,) = prepare_files([FilePart(mime=part.mime, url=part.url, filename=part.filename)])
+            return file if isinstance(file, FilePart) else None
     return None
 
 
-def _parsed(kind: type[F], body: Any, where: str) -> F:
-    try:
-        return kind.model_validate(body)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        raise _Wrong(f"{'.'.join(map(str, (where, *first['loc'])))}: {first['msg']}") from error
-
-
-def _check_relations(found: ImportFile) -> None:
+def _check_relations(found: ForeignSession) -> None:
     """Ids that stand twice, parts of other messages, answers to themselves or to what comes later."""
     seen: set[str] = set()
-    for id in found.ids:
+    for _, id in found.ids():
         if id in seen:
             raise _Wrong(f"the id {id!r} stands twice in it")
         seen.add(id)
-    later = {message.info.id for message in found.messages}
+    session, later = found.info.id, {message.info.id for message in found.messages}
     for message in found.messages:
         info = message.info
         if info.role == "assistant" and info.parent_id in later:
             raise _Wrong(f"message {info.id!r} answers {info.parent_id!r}, which is not before it")
         later.discard(info.id)
-        for what, session in _owners(message):
-            if session != found.info.id:
-                raise _Wrong(f"{what} belongs to the session {session!r}, not to {found.info.id!r}")
-        for each in message.parts:
-            if each.part.message_id != info.id:
-                raise _Wrong(
-                    f"part {each.part.id!r} belongs to the message {each.part.message_id!r}, not to {info.id!r}"
-                )
-
-
-def _owners(message: FileMessage) -> Iterator[tuple[str, str]]:
-    yield f"message {message.info.id!r}", message.info.session_id
-    yield from ((f"part {each.part.id!r}", each.part.session_id) for each in message.parts)
+        if info.session_id != session:
+            raise _Wrong(f"message {info.id!r} belongs to the session {info.session_id!r}, not to {session!r}")
+        for part in message.parts:
+            if (part.session_id, part.message_id) != (session, info.id):
+                owner = f"the message {part.message_id!r} of {part.session_id!r}"
+                raise _Wrong(f"part {part.id!r} belongs to {owner}, not to {info.id!r} of {session!r}")

@@ -7,21 +7,18 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Final
+from typing import Any, Final
 
 from pydantic import JsonValue
 
 from activities.calls import outcomes
 from activities.new_ids import new_id
 from worker.opencode.import_file import (
-    FileMessage,
-    FileMessagePart,
-    ForeignCompaction,
     ForeignError,
+    ForeignMessage,
     ForeignMessageInfo,
+    ForeignPart,
     ForeignState,
-    ForeignText,
-    ForeignTool,
     ImportFile,
 )
 from worker.opencode.turn_errors import ABORTED
@@ -68,174 +65,158 @@ class SessionImport:
         self._turn_config = turn_config
         self._author = author
         self._ids = _new_ids(found) if new_ids else {id: id for id in found.ids}
-        self._messages: list[ImportedMessage] = []
-        self._turn: int | None = None  # index of the message that has opened it
-        self._turns = 0
+        self._turns: list[CopiedTurn] = []
+        self._turn_is_open = False  # the next answer belongs to the newest turn
         self._newest: CopiedAnswer | None = None
         self._answer_before: dict[str, CopiedAnswer | None] = {}  # each message of the file
         self._at_work = _find_tasks_at_work(found)
         self._tails: dict[str, str] = {}  # by the message that asks for a summary: the first that is sent besides it
 
     def make(self) -> ImportedSession:
-        for message in self._found.messages:
-            self._add(message)
+        bodies = self._found.document["messages"]
+        messages = tuple(
+            self._message(each, body) for each, body in zip(self._found.read.messages, bodies, strict=True)
+        )
         return ImportedSession(
-            id=SessionId(self._ids[self._found.info.id]),
-            title=_named(self._found.info.title, "Imported"),
-            origin=self._found.info.id,
+            id=SessionId(self._ids[self._found.read.info.id]),
+            title=_named(self._found.read.info.title, "Imported"),
+            origin=self._found.read.info.id,
             digest=self._found.digest,
-            info=self._found.body,
+            info=self._found.document["info"],
             turn_config=self._turn_config,
-            messages=tuple(self._messages),
+            turns=tuple(self._turns),
+            messages=messages,
         )
 
-    def _add(self, message: FileMessage) -> None:
+    def _message(self, message: ForeignMessage, body: dict[str, Any]) -> ImportedMessage:
         info = message.info
         self._answer_before[info.id] = self._newest
         for each in message.parts:
-            if isinstance(each.content, ForeignCompaction) and each.content.tail_start_id in self._answer_before:
-                self._tails[info.id] = each.content.tail_start_id
-        if info.role == "user":
-            self._turn = None
-            seen: CopiedPrompt | CopiedAnswer | None = self._prompt(message)
-        else:
-            seen = self._answer(message)
-        imported = ImportedMessage(
+            if each.tail_start_id in self._answer_before:
+                self._tails[info.id] = each.tail_start_id
+        seen = self._prompt(message) if info.role == "user" else self._answer(message)
+        return ImportedMessage(
             id=MessageId(self._ids[info.id]),
             origin=info.id,
             user=info.role == "user",
-            unknown=_unknown(message, seen),
-            turn=self._new_turn(info, seen.turn) if seen is not None and self._opens_turn(seen) else None,
+            unknown=self._unknown(message, body, seen),
             seen=seen,
         )
-        if imported.turn is not None:
-            self._turn = len(self._messages)
-        self._messages.append(imported)
-        if isinstance(seen, CopiedAnswer) and seen.newest is None:
-            self._newest = seen
-            begun = {"opened_at": _moment(info.time.created)} if seen.step == 1 else {}
-            self._change_turn({**begun, "step": seen.step, "ended_at": seen.at, **_ending(info.error)})
-        elif seen is None and info.error is not None and self._turn is not None:
-            self._change_turn({"ended_at": _moment(info.time.completed or info.time.created), **_ending(info.error)})
 
-    def _opens_turn(self, seen: CopiedPrompt | CopiedAnswer) -> bool:
-        is_summary = isinstance(seen, CopiedAnswer) and seen.newest is not None
-        return self._turn is None and not is_summary
-
-    def _new_turn(self, info: ForeignMessageInfo, id: TurnId) -> CopiedTurn:
-        self._turns += 1
+    def _open_turn(self, info: ForeignMessageInfo) -> CopiedTurn:
         at = _moment(info.time.created)
-        return CopiedTurn(
-            id=id,
-            number=self._turns,
-            turn_config=self._turn_config.id,
-            agent=_named(info.agent, BUILD.name),
-            model=_model(info),
-            variant=None,
-            step=0,
-            reason=CloseReason.DONE,
-            error=None,
-            opened_at=at,
-            ended_at=at,
+        self._turns.append(
+            CopiedTurn(
+                id=TurnId(new_id(Prefix.TURN)),
+                number=len(self._turns) + 1,
+                turn_config=self._turn_config.id,
+                agent=_named(info.agent, BUILD.name),
+                model=_model(info),
+                reason=CloseReason.DONE,
+                opened_at=at,
+                ended_at=at,
+            )
         )
+        self._turn_is_open = True
+        return self._turns[-1]
 
-    def _change_turn(self, update: Mapping[str, object]) -> None:
-        assert self._turn is not None
-        opener = self._messages[self._turn]
-        assert opener.turn is not None
-        self._messages[self._turn] = opener.model_copy(update={"turn": opener.turn.model_copy(update=update)})
+    def _end_turn(self, info: ForeignMessageInfo, **update: object) -> None:
+        """Its newest answer is the last, as far as the file has been read."""
+        ended = {"ended_at": _ended(info), **_ending(info.error), **update}
+        self._turns[-1] = self._turns[-1].model_copy(update=ended)
 
-    @property
-    def _open_turn(self) -> CopiedTurn | None:
-        return None if self._turn is None else self._messages[self._turn].turn
-
-    def _prompt(self, message: FileMessage) -> CopiedPrompt | None:
-        """The copied prompt; None if it has nothing for a model."""
-        parts = [part for each in message.parts if (part := _prompt_part(each)) is not None]
+    def _prompt(self, message: ForeignMessage) -> CopiedPrompt | None:
+        """The copied prompt, which opens a turn; None if it has nothing for a model."""
+        self._turn_is_open = False
+        info, parts = message.info, [part for each in message.parts if (part := self._prompt_part(each)) is not None]
         if not any(isinstance(part, FilePart) or part.text.strip() for part in parts):
             return None
         return CopiedPrompt(
-            id=MessageId(self._ids[message.info.id]),
-            origin=message.info.id,
-            turn=TurnId(new_id(Prefix.TURN)),
+            id=MessageId(self._ids[info.id]),
+            origin=info.id,
+            turn=self._open_turn(info).id,
             step=1,
             author=self._author,
-            variant=message.info.model.variant if message.info.model else None,
-            content=PromptContent(parts=tuple(parts), system=message.info.system, tools=message.info.tools),
-            at=_moment(message.info.time.created),
+            variant=info.model.variant if info.model else None,
+            content=PromptContent(parts=tuple(parts), system=info.system, tools=info.tools),
+            at=_moment(info.time.created),
         )
 
-    def _answer(self, message: FileMessage) -> CopiedAnswer | None:
+    def _prompt_part(self, each: ForeignPart) -> TextPart | FilePart | None:
+        """What a model sees of a part of a prompt: a text, or a file that the export contains."""
+        if each.type == "text" and not each.ignored:
+            return TextPart(text=each.text)
+        return self._found.files.get(each.id)
+
+    def _answer(self, message: ForeignMessage) -> CopiedAnswer | None:
         """The copied answer; None if it is empty."""
-        info, id = message.info, self._ids[message.info.id]
-        parts, calls = tuple(self._texts(message)), tuple(self._calls(message))
-        turn = self._open_turn
+        info, parts, calls = message.info, tuple(self._texts(message)), tuple(self._calls(message))
         answer = CopiedAnswer(
-            generation=GenerationId(f"{Prefix.GENERATION}{id[3:]}"),
+            generation=GenerationId(f"{Prefix.GENERATION}{self._ids[info.id][3:]}"),
             origin=info.id,
-            turn=turn.id if turn else TurnId(new_id(Prefix.TURN)),
-            step=turn.step + 1 if turn else 1,
+            turn=TurnId(""),
+            step=0,
             body=_metadata(info),
             parts=parts,
             calls=calls,
-            at=_moment(info.time.completed or info.time.created),
+            at=_ended(info),
         )
         if info.summary is True and parts and self._newest is not None:
             last = self._last_before_tail(info.parent_id) or self._newest
             newest = answer_id(self._newest.generation)
             return answer.model_copy(update={"turn": last.turn, "step": last.step, "newest": newest, "calls": ()})
-        return answer if parts or calls else None
+        if not (parts or calls):
+            if info.error is not None and self._turn_is_open:
+                self._end_turn(info)
+            return None
+        turn = self._turns[-1] if self._turn_is_open else self._open_turn(info)
+        begun = {"opened_at": _moment(info.time.created)} if turn.step == 0 else {}
+        self._end_turn(info, step=turn.step + 1, **begun)
+        self._newest = answer.model_copy(update={"turn": turn.id, "step": turn.step + 1})
+        return self._newest
 
     def _last_before_tail(self, request: str | None) -> CopiedAnswer | None:
         """The last answer that the summary of a request stands for, if the file says so."""
         tail = self._tails.get(request or "")
         return None if tail is None else self._answer_before[tail]
 
-    def _texts(self, message: FileMessage) -> Iterator[CopiedPart]:
+    def _texts(self, message: ForeignMessage) -> Iterator[CopiedPart]:
         for position, each in enumerate(message.parts):
-            if isinstance(each.content, ForeignText) and each.content.text.strip():
-                id, text = PartId(self._ids[each.part.id]), each.content.text
-                thought = each.part.type == "reasoning"
-                body = ReasoningPart(text=text) if thought else TextPart(text=text, phase=each.content.phase)
-                yield CopiedPart(id=id, position=position, body=body)
+            if each.is_text and each.text.strip():
+                thought = each.type == "reasoning"
+                body = ReasoningPart(text=each.text) if thought else TextPart(text=each.text, phase=each.phase)
+                yield CopiedPart(id=PartId(self._ids[each.id]), position=position, body=body)
 
-    def _calls(self, message: FileMessage) -> Iterator[CopiedCall]:
+    def _calls(self, message: ForeignMessage) -> Iterator[CopiedCall]:
         for position, each in enumerate(message.parts):
-            if isinstance(each.content, ForeignTool):
-                id, state = PartId(self._ids[each.part.id]), each.content.state
-                at_work = each.part.id in self._at_work
-                settled, outcome = outcomes.interrupted("not_copied") if at_work else _settlement(state)
+            if (call := each.state) is not None:
+                id = PartId(self._ids[each.id])
+                state, outcome = outcomes.interrupted("not_copied") if each.id in self._at_work else _settlement(call)
                 yield CopiedCall(
                     id=id,
                     position=position,
                     provider_id=id,
-                    tool=_NO_TOOL_NAME.sub("_", each.content.tool)[:64] or "tool",
-                    arguments=state.input,
-                    state=settled,
+                    tool=_NO_TOOL_NAME.sub("_", each.tool)[:64] or "tool",
+                    arguments=call.input,
+                    state=state,
                     outcome=outcome,
-                    claimed_at=_moment(state.time.start) if state.time.start is not None else None,
-                    settled_at=_moment(state.time.end or message.info.time.created),
+                    claimed_at=_moment(call.time.start) if call.time.start is not None else None,
+                    settled_at=_moment(call.time.end or message.info.time.created),
                 )
 
-
-def _prompt_part(each: FileMessagePart) -> TextPart | FilePart | None:
-    """What a model sees of a part of a prompt: a text, or a file that the export contains."""
-    match each.content:
-        case ForeignText(text=text, ignored=ignored) if each.part.type == "text" and not ignored:
-            return TextPart(text=text)
-    return each.file
-
-
-def _unknown(message: FileMessage, seen: CopiedPrompt | CopiedAnswer | None) -> dict[str, JsonValue]:
-    """What the file says of a message that its prompt or answer does not hold."""
-    others = [each for each in message.parts if each.part.type not in _DERIVED]
-    if isinstance(seen, CopiedPrompt):
-        others = [each for each in others if _prompt_part(each) is None]
-    if isinstance(seen, CopiedAnswer):
-        others = [each for each in others if not isinstance(each.content, ForeignText | ForeignTool)]
-    parts: list[JsonValue] = [each.body for each in others]
-    info: dict[str, JsonValue] = {name: value for name, value in message.body.items() if name not in _DERIVED_INFO}
-    return ({"info": info} if info else {}) | ({"parts": parts} if parts else {})
+    def _unknown(
+        self, message: ForeignMessage, body: dict[str, Any], seen: CopiedPrompt | CopiedAnswer | None
+    ) -> dict[str, JsonValue]:
+        """What the file says of a message that its prompt or answer does not hold."""
+        info = {name: value for name, value in body["info"].items() if name not in _DERIVED_INFO}
+        parts: list[JsonValue] = [
+            part
+            for each, part in zip(message.parts, body["parts"], strict=True)
+            if each.type not in _DERIVED
+            and not (isinstance(seen, CopiedPrompt) and self._prompt_part(each) is not None)
+            and not (isinstance(seen, CopiedAnswer) and (each.is_text or each.state is not None))
+        ]
+        return ({"info": info} if info else {}) | ({"parts": parts} if parts else {})
 
 
 def _ending(error: ForeignError | None) -> dict[str, object]:
@@ -249,24 +230,20 @@ def _ending(error: ForeignError | None) -> dict[str, object]:
 
 def _new_ids(found: ImportFile) -> Mapping[str, str]:
     """New ids in the order of the file, as clients sort by ids."""
-    ids = {found.info.id: new_id(Prefix.SESSION)}
-    for message in found.messages:
-        ids[message.info.id] = new_id(Prefix.MESSAGE)
-        ids |= {each.part.id: new_id(Prefix.PART) for each in message.parts}
-    return ids
+    return {id: new_id(prefix) for prefix, id in found.read.ids()}
 
 
 def _find_tasks_at_work(found: ImportFile) -> set[str]:
     """The parts of calls whose background tasks have no result in the file."""
     begun: dict[str, str] = {}  # the session of each
-    for each in (part for message in found.messages for part in message.parts):
-        match each.content:
-            case ForeignTool(state=ForeignState(status="completed", output=output, metadata={"background": True})):
+    for each in (part for message in found.read.messages for part in message.parts):
+        match each.state:
+            case ForeignState(status="completed", output=output, metadata={"background": True}):
                 if (task := _TASK.match(output)) is not None and task[2] == "running":
-                    begun[each.part.id] = task[1]
-            case ForeignText(text=text) if begun:
-                ended = {id for id, state in _TASK.findall(text) if state != "running"}
-                begun = {part: id for part, id in begun.items() if id not in ended}
+                    begun[each.id] = task[1]
+        if begun and each.is_text:
+            ended = {id for id, state in _TASK.findall(each.text) if state != "running"}
+            begun = {part: id for part, id in begun.items() if id not in ended}
     return set(begun)
 
 
@@ -314,3 +291,7 @@ def _count(number: float) -> int:
 
 def _moment(milliseconds: float) -> datetime:
     return datetime.fromtimestamp(milliseconds / 1000, UTC)
+
+
+def _ended(info: ForeignMessageInfo) -> datetime:
+    return _moment(info.time.completed or info.time.created)

@@ -19,11 +19,11 @@ class CopiedTurn(Value):
     turn_config: TurnConfigId
     agent: str
     model: str
-    variant: str | None
+    variant: str | None = None
     instructed_by: MessageId | None = None
-    step: int
+    step: int = 0
     reason: str
-    error: str | None
+    error: str | None = None
     opened_at: datetime
     ended_at: datetime
 
@@ -95,14 +95,12 @@ class CopiedAnswer(Value):
 
 
 class ImportedMessage(Value):
-    """A message as a prompt or an answer, or neither; `unknown`: what of it has no place there. `turn`: that it
-    opens."""
+    """A message as a prompt or an answer, or neither; `unknown`: what of it has no place there."""
 
     id: MessageId
     origin: str
     user: bool
     unknown: dict[str, JsonValue] = {}
-    turn: CopiedTurn | None = None
     seen: CopiedPrompt | CopiedAnswer | None = None
 
 
@@ -115,4 +113,5 @@ class ImportedSession(Value):
     digest: str
     info: dict[str, JsonValue]
     turn_config: TurnConfig
+    turns: tuple[CopiedTurn, ...]
     messages: tuple[ImportedMessage, ...]

@@ -1,6 +1,6 @@
 """Prompts in OpenCode's shapes, whatever their parts."""
 
-from worker.opencode.import_file import ForeignText
+from worker.opencode.import_file import ForeignPart
 from worker.opencode.shapes import model_shape, prompt_part_shape, text_shape
 from workflows.domain.ids import MessageId, PartId, SessionId
 from workflows.domain.messages import AgentPart, FilePart, PromptPart, SubtaskPart, TextPart
@@ -38,9 +38,9 @@ def test_a_text_names_its_phase_as_opencode_stores_it() -> None:
     shown = text_shape(SESSION, MESSAGE, PartId("prt_1"), part, 1).dump()
 
     assert shown["metadata"] == {"openai": {"phase": "commentary"}}
-    assert ForeignText.model_validate(shown).phase == "commentary"
+    assert ForeignPart.model_validate(shown).phase == "commentary"
     assert "metadata" not in text_shape(SESSION, MESSAGE, PartId("prt_1"), TextPart(text="Done."), 1).dump()
-    assert ForeignText.model_validate({"text": "Done.", "metadata": ["odd"]}).phase is None
+    assert ForeignPart.model_validate(shown | {"metadata": ["odd"]}).phase is None
 
 
 def test_the_ids_of_the_parts_ascend_in_their_order() -> None:

@@ -1,26 +1,18 @@
 """What a person has a model asked apart from a session's turns, and the title that a person gives."""
 
-from collections.abc import Awaitable, Callable
-
 from activities.new_ids import new_id
 from activities.store import asides, titles
-from activities.store.database import Database
 from activities.store.journal import session_journal
 from worker.api.accepted import AcceptedAside
-from workflows.domain.actor import Actor
+from worker.client_part import ClientPart
 from workflows.domain.generation import Purpose
 from workflows.domain.ids import GenerationId, Prefix, SessionId
 from workflows.domain.titles import validate_title
 
 
-class AsidesClient:
+class AsidesClient(ClientPart):
     """A title that a person gives stays until a person wants another; a summary of changes is made for a person
     alone."""
-
-    def __init__(self, database: Database, actor: Actor, deliver: Callable[[SessionId], Awaitable[bool]]) -> None:
-        self.database = database
-        self.actor = actor
-        self.deliver = deliver
 
     async def give_title(self, session: SessionId, text: str) -> str:
         """Rename a session; the title as stored. Raises UsageError, NotFound, Conflict for an archived session."""

@@ -1,33 +1,24 @@
 """Prompts of slash commands, for doors."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from activities.project.command_loader import FoundCommands
 from activities.store import sessions
-from activities.store.database import Database
-from worker.settings import Settings
+from worker.client_part import ClientPart
+from worker.command_prompts import expand_command
+from worker.project_config import Role, load_commands, load_project_config
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import UsageError
 from workflows.domain.ids import SessionId
 from workflows.domain.prompt import Prompt
 
-if TYPE_CHECKING:
-    from activities.project.command_loader import FoundCommands
 
-
-class CommandsClient:
+class CommandsClient(ClientPart):
     """Reads a directory's commands where a person types one; the prompt holds what it becomes."""
-
-    def __init__(self, database: Database, settings: Settings) -> None:
-        self.database = database
-        self.settings = settings
 
     async def of_directory(self, directory: str, name: str, arguments: str = "", given: Prompt | None = None) -> Prompt:
         """For `start`. `given`: what the prompt has besides: files, agent, model and others. Raises UsageError."""
-        from worker.command_prompts import expand_command  # only a command needs it
-        from worker.project_config import Role, load_project_config
-
         agent = given.agent if given is not None else None
         turn_config = await load_project_config(self.settings, Path(directory), Role(agent), database=self.database)
         return await expand_command(self.settings, turn_config, name, arguments, given, database=self.database)
@@ -41,26 +32,20 @@ class CommandsClient:
         sources: ConfigSources | None = None,
     ) -> Prompt:
         """For `prompt`. Raises UsageError, NotFound."""
-        from worker.command_prompts import expand_command  # as above
-
         turn_config, known = await self._config(session, given.agent if given is not None else None, sources)
         model = (await sessions.origin(self.database, session)).model
         return await expand_command(
             self.settings, turn_config, name, arguments, given, known, session_model=model, database=self.database
         )
 
-    async def list(self, session: SessionId) -> "FoundCommands":
+    async def list(self, session: SessionId) -> FoundCommands:
         """Raises UsageError, NotFound."""
-        from worker.project_config import load_commands  # as above
-
         turn_config, known = await self._config(session, None, None)
         return await load_commands(self.settings, turn_config, known)
 
     async def _config(
         self, session: SessionId, agent: str | None, sources: ConfigSources | None
     ) -> tuple[TurnConfig, ConfigSources | None]:
-        from worker.project_config import Role, load_project_config  # as above
-
         origin = await sessions.origin(self.database, session)
         if origin.host != self.settings.host:
             raise UsageError(f"The session's files and commands are on host {origin.host!r}: type it there.")

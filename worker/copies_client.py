@@ -5,24 +5,22 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from activities.new_ids import new_id
-from activities.store.database import Database
+from activities.session import forks
+from activities.session.imports import import_session
 from activities.store.sessions import NewSession
 from worker.api.accepted import AcceptedFork, ImportedFile
 from worker.api.mapping import from_row
-from worker.settings import Settings
-from workflows.domain.actor import Actor
+from worker.client_part import ClientPart
+from worker.opencode.import_file import read_import
+from worker.opencode.import_session import SessionImport
+from worker.project_config import load_project_config, sources_of
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.copied_messages import ImportedSession
 from workflows.domain.ids import MessageId, Prefix, SessionId
 
 
-class CopiesClient:
+class CopiesClient(ClientPart):
     """What `actor` copies."""
-
-    def __init__(self, database: Database, settings: Settings, actor: Actor) -> None:
-        self._database = database
-        self._settings = settings
-        self._actor = actor
 
     async def fork_session(
         self, session: SessionId, *, before: MessageId | None = None, fork: SessionId | None = None
@@ -31,10 +29,8 @@ class CopiesClient:
 
         Grants, rules and to-dos are not copied. Raises NotFound, Conflict.
         """
-        from activities.session import forks  # few need it
-
         new = fork or SessionId(new_id(Prefix.SESSION))
-        return from_row(AcceptedFork, await forks.fork_session(self._database, session, new, before, self._actor))
+        return from_row(AcceptedFork, await forks.fork_session(self.database, session, new, before, self.actor))
 
     async def import_session(
         self,
@@ -46,19 +42,11 @@ class CopiesClient:
     ) -> ImportedFile:
         """Begin a session in `directory` with the messages of an export. It keeps its ids, unless one of them is taken.
         Raises UsageError for a file that is no export."""
-        # few need it
-        from activities.session.imports import import_session
-        from worker.opencode.import_file import read_import
-        from worker.opencode.import_session import SessionImport
-        from worker.project_config import load_project_config, sources_of
-
-        found, sources = await asyncio.to_thread(read_import, path), sources or sources_of(self._settings)
-        turn_config = await load_project_config(
-            self._settings, Path(directory), sources=sources, database=self._database
-        )
+        found, sources = await asyncio.to_thread(read_import, path), sources or sources_of(self.settings)
+        turn_config = await load_project_config(self.settings, Path(directory), sources=sources, database=self.database)
         row = NewSession(
             id=SessionId(""),
-            host=self._settings.host,
+            host=self.settings.host,
             directory=directory,
             worktree=turn_config.worktree or directory,
             vcs="git" if turn_config.worktree else None,
@@ -72,8 +60,8 @@ class CopiesClient:
 
         def make(taken: bool) -> ImportedSession:
             new_ids = taken or not found.regular
-            return SessionImport(found, turn_config, self._actor.subject, new_ids=new_ids).make()
+            return SessionImport(found, turn_config, self.actor.subject, new_ids=new_ids).make()
 
-        imported = await import_session(self._database, row, ids, make, self._actor)
+        imported = await import_session(self.database, row, ids, make, self.actor)
         same, count = imported.id == imported.origin, len(imported.messages)
         return ImportedFile(session=imported.id, title=imported.title, messages=count, same_ids=same)

@@ -1,25 +1,14 @@
 """Deletes sessions, and messages of theirs."""
 
-from typing import TYPE_CHECKING
-
-from activities.store.database import Database
+from activities.session.deletion import Deletion
 from worker.api.accepted import DeletedMessage, DeletedSessions
 from worker.api.mapping import from_row
-from worker.settings import Settings
-from workflows.domain.actor import Actor
+from worker.client_part import ClientPart
 from workflows.domain.ids import MessageId, SessionId
 
-if TYPE_CHECKING:
-    from activities.session.deletion import Deletion
 
-
-class DeletionsClient:
+class DeletionsClient(ClientPart):
     """What `actor` deletes, with its files on this machine."""
-
-    def __init__(self, database: Database, settings: Settings, actor: Actor) -> None:
-        self._database = database
-        self._settings = settings
-        self._actor = actor
 
     async def delete(self, session: SessionId) -> DeletedSessions:
         """Erase all contents of an idle session and its subagents', and its archive; their logs stay. A step that fails
@@ -33,7 +22,5 @@ class DeletionsClient:
         named = report.model_dump(include={"failures", "host"})
         return DeletedMessage(session=session, message=message, **named)
 
-    def _deletion(self) -> "Deletion":
-        from activities.session.deletion import Deletion  # few need it
-
-        return Deletion(self._database, self._settings.home, self._settings.host, self._actor)
+    def _deletion(self) -> Deletion:
+        return Deletion(self.database, self.settings.home, self.settings.host, self.actor)

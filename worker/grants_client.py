@@ -1,18 +1,13 @@
 """A person's grants: list and revoke."""
 
 from activities.store import grants
-from activities.store.database import Database
 from worker.api.grants import GrantEntry
 from worker.api.mapping import from_rows
-from workflows.domain.actor import Actor
+from worker.client_part import ClientPart
 from workflows.domain.ids import GrantId
 
 
-class GrantsClient:
-    def __init__(self, database: Database, actor: Actor) -> None:
-        self.database = database
-        self.actor = actor
-
+class GrantsClient(ClientPart):
     async def list_all(self, *, include_revoked: bool = False) -> list[GrantEntry]:
         return from_rows(GrantEntry, await grants.list_all(self.database, include_revoked=include_revoked))
 

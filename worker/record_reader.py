@@ -21,6 +21,7 @@ from worker.api.events import EventWithContents, PublishedDelta, Verification
 from worker.api.mapping import from_row, from_rows
 from worker.api.messages import ChangeSummary, MessageDetails, StepFailure, SummaryDetails
 from worker.api.sessions import UnfinishedTurn
+from worker.client_part import ClientPart
 from worker.session_reader import SessionReader
 from worker.session_watcher import SessionWatcher, read_events
 from workflows.domain.errors import Conflict, Unavailable
@@ -32,12 +33,12 @@ from workflows.domain.titles import without_thoughts
 _RECONNECT_INTERVAL: Final = 1.0  # seconds
 
 
-class RecordReader:
-    """`sessions` knows the archived ones."""
+class RecordReader(ClientPart):
+    """A part of a client."""
 
-    def __init__(self, sessions: SessionReader) -> None:
-        self.database = sessions.database
-        self.sessions = sessions
+    @property
+    def sessions(self) -> SessionReader:
+        return self.as_part(SessionReader)
 
     async def log(self, session: SessionId, after: int = 0) -> AsyncGenerator[EventWithContents, None]:
         """The session's events so far. Raises NotFound."""

@@ -1,22 +1,20 @@
 """What a person does with schedules. Their rows decide: a worker has Temporal follow them."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from activities.new_ids import new_id
 from activities.store import overviews, schedule_records, schedules
-from activities.store.database import Database
 from activities.store.schedule_records import RecordKind, ScheduleRecordRow
 from activities.store.schedules import NewSchedule, ScheduledPrompt, ScheduleRow
 from activities.store.statements import Statements
 from worker.api.schedules import ScheduleEntry, ScheduleEvent, ScheduleTiming, ScheduleVerification, TriggeredPrompt
+from worker.client_part import ClientPart
 from worker.length_check import check_length
 from worker.prompt_check import check_prompt_id, validate_prompt
-from worker.settings import Settings
-from workflows.domain.actor import Actor
 from workflows.domain.budgets import BudgetLimits
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.errors import Conflict, UsageError
@@ -29,20 +27,8 @@ if TYPE_CHECKING:  # start-up time of commands
     from workflows.domain.config.turn_config import TurnConfig
 
 
-class SchedulesClient:
+class SchedulesClient(ClientPart):
     """A schedule prompts as the person who has made it."""
-
-    def __init__(
-        self,
-        database: Database,
-        settings: Settings,
-        actor: Actor,
-        deliver: Callable[[SessionId], Awaitable[bool]],
-    ) -> None:
-        self.database = database
-        self.settings = settings
-        self.actor = actor
-        self.deliver = deliver
 
     async def start_sessions(
         self,
@@ -61,7 +47,7 @@ class SchedulesClient:
     ) -> ScheduleEntry:
         """Have a session started at these times, as `SessionClient.start` starts one now; idempotent with the caller's
         id. Each session has the `limits`. Raises UsageError."""
-        from worker.session_template import prepare_template  # few commands need configuration
+        from worker.session_template import prepare_template  # as in `SessionClient`
 
         message = await asyncio.to_thread(validate_prompt, message)
         template = await prepare_template(

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from activities.new_ids import is_ahead, new_id
-from activities.store import outbox, sessions
+from activities.store import budgets, compaction_requests, outbox, retries, sessions, suspensions, waits
 from activities.store.journal import session_journal
 from worker.api.accepted import (
     AcceptedAnswer,
@@ -21,6 +21,8 @@ from worker.api.accepted import (
 from worker.api.mapping import from_row
 from worker.client_parts import ClientParts
 from worker.length_check import check_length
+from workflows.domain import titles
+from workflows.domain.budgets import BudgetLimits
 from workflows.domain.errors import Conflict, Unavailable
 from workflows.domain.ids import AskId, CompactionId, MessageId, Prefix, RetryId, SessionId, StopId, SuspensionId
 from workflows.domain.permissions.grants import GrantScope
@@ -28,7 +30,6 @@ from workflows.domain.permissions.replies import AskDecision
 
 if TYPE_CHECKING:  # start-up time
     from activities.store.stops import StopRequested
-    from workflows.domain.budgets import BudgetLimits
     from workflows.domain.config.sources import ConfigSources
     from workflows.domain.config.turn_config import TurnConfig
     from workflows.domain.prompt import Prompt
@@ -48,7 +49,7 @@ class SessionClient(ClientParts):
         turn_config: "TurnConfig | None" = None,
         session: SessionId | None = None,
         prompt: MessageId | None = None,
-        limits: "BudgetLimits | None" = None,
+        limits: BudgetLimits | None = None,
     ) -> AcceptedPrompt:
         """Create a session with its first prompt; idempotent with the caller's ids.
 
@@ -59,7 +60,6 @@ class SessionClient(ClientParts):
         # Start-up time: only starting needs configuration.
         from worker.prompt_check import validate_prompt
         from worker.session_template import prepare_template
-        from workflows.domain import titles
 
         message = await asyncio.to_thread(validate_prompt, message, prompt)
         template = await prepare_template(
@@ -83,7 +83,7 @@ class SessionClient(ClientParts):
         prompt: MessageId | None = None,
         sources: "ConfigSources | None" = None,
         turn_config: "TurnConfig | None" = None,
-        limits: "BudgetLimits | None" = None,
+        limits: BudgetLimits | None = None,
     ) -> AcceptedPrompt:
         """Accept a prompt: it joins the running turn at its next step, or (queued) gets its own turn.
 
@@ -114,9 +114,9 @@ class SessionClient(ClientParts):
         message: "Prompt",
         prompt: MessageId | None,
         sources: "ConfigSources | None" = None,
-        limits: "BudgetLimits | None" = None,
+        limits: BudgetLimits | None = None,
     ) -> AcceptedPrompt:
-        from activities.store import budgets, prompts  # start-up time
+        from activities.store import prompts  # start-up time
 
         async with session_journal(self.database, session, self.actor) as journal:
             if message.limits is not None:
@@ -157,8 +157,6 @@ class SessionClient(ClientParts):
         sources: "ConfigSources | None" = None,
     ) -> AcceptedRetry:
         """Retry the newest, failed turn. A `variant` that the model lacks fails it again. Raises NotFound, Conflict."""
-        from activities.store import retries  # start-up time
-
         async with session_journal(self.database, session, self.actor) as journal:
             if sources is not None:
                 await sessions.configure(journal, sources)
@@ -171,8 +169,6 @@ class SessionClient(ClientParts):
     ) -> AcceptedCompaction:
         """Replace the beginning of the conversation with a summary, before the open turn's next step or in a turn of
         its own; `focus`: what it is to keep above all. Raises UsageError, NotFound, Conflict."""
-        from activities.store import compaction_requests  # start-up time
-
         check_length("The message", focus or "")
         identity = compaction or CompactionId(new_id(Prefix.COMPACTION))
         async with session_journal(self.database, session, self.actor) as journal:
@@ -182,8 +178,6 @@ class SessionClient(ClientParts):
 
     async def resume(self, session: SessionId, *, suspension: SuspensionId | None = None) -> AcceptedResume:
         """Resume a suspended session and its subagents. Raises NotFound, Conflict."""
-        from activities.store import suspensions  # start-up time
-
         async with session_journal(self.database, session, self.actor) as journal:
             resumed = await suspensions.resume(journal, suspension)
         await self.deliver(session)
@@ -195,7 +189,7 @@ class SessionClient(ClientParts):
     async def wake(self, session: SessionId) -> AcceptedWake:
         """End the pauses of providers and the waits on purpose, of the session and its subagents. Raises NotFound,
         Conflict."""
-        from activities.store import generations, waits  # start-up time
+        from activities.store import generations  # start-up time
 
         woken = []
         for each in await sessions.tree(self.database, session):

@@ -8,11 +8,11 @@ from pathlib import Path
 from activities.project import worktree
 from activities.store import budgets, overviews, projects, reservations, sessions, statistics
 from activities.store.budgets import BudgetRow
-from activities.store.database import Database
 from activities.store.projects import ProjectRow
 from worker.api.budgets import BudgetOverview
 from worker.api.mapping import from_row, from_rows
 from worker.api.sessions import Overview, Project, SessionOrigin, Totals
+from worker.client_part import ClientPart
 from workflows.domain.budgets import Usage
 from workflows.domain.errors import Conflict
 from workflows.domain.ids import SessionId
@@ -20,25 +20,21 @@ from workflows.domain.session_filter import EVERY_SESSION, SessionFilter
 from workflows.domain.statistics import Statistics
 
 
-class SessionReader:
+class SessionReader(ClientPart):
     """`host` is this machine's name in a shared database."""
-
-    def __init__(self, database: Database, host: str | None) -> None:
-        self.database = database
-        self.host = host
 
     async def list_recent(self, wanted: SessionFilter = EVERY_SESSION, limit: int | None = 1000) -> list[Overview]:
         """People's sessions with their subagents' behind each, the last changed first; those where one of them is
         `wanted`."""
         roots = None
         if not wanted.empty:
-            roots, _ = await overviews.search(self.database, wanted, self.host, limit)
+            roots, _ = await overviews.search(self.database, wanted, self.settings.host, limit)
         return from_rows(Overview, await overviews.list_recent(self.database, roots=roots, limit=limit))
 
     async def count(self, wanted: SessionFilter = EVERY_SESSION) -> int:
         if wanted.empty:
             return await overviews.count(self.database)
-        return (await overviews.search(self.database, wanted, self.host, 1))[1]
+        return (await overviews.search(self.database, wanted, self.settings.host, 1))[1]
 
     async def statistics(
         self, wanted: SessionFilter, *, session: SessionId | None = None, offset: timedelta, limit: int
@@ -46,7 +42,9 @@ class SessionReader:
         """Statistics of all answers, or of those of a `session` and its subagents; the filter's times are the
         answers'."""
         tree = None if session is None else await sessions.tree(self.database, session)
-        return await statistics.read(self.database, wanted, host=self.host, sessions=tree, offset=offset, limit=limit)
+        return await statistics.read(
+            self.database, wanted, host=self.settings.host, sessions=tree, offset=offset, limit=limit
+        )
 
     async def projects(self) -> list[Project]:
         """The last changed first. Ids of this host's are found at the first time."""
@@ -55,7 +53,7 @@ class SessionReader:
         return [Project(**(row.model_dump() | {"id": id})) for row, id in zip(rows, ids, strict=True)]
 
     async def _project_id(self, row: ProjectRow) -> str | None:
-        if row.id is not None or row.host != self.host:
+        if row.id is not None or row.host != self.settings.host:
             return row.id
         root = Path(row.worktree)
         if row.vcs and not root.is_dir():
@@ -67,7 +65,7 @@ class SessionReader:
 
     async def last(self, directory: str) -> SessionId | None:
         """The directory's session last started or prompted by a person."""
-        return await sessions.last_used(self.database, directory, self.host)
+        return await sessions.last_used(self.database, directory, self.settings.host)
 
     async def ids(self) -> list[SessionId]:
         return await sessions.ids(self.database)
@@ -110,7 +108,7 @@ class SessionReader:
 
     async def budgets_of_day(self) -> list[BudgetOverview]:
         """The budgets of this host's present day."""
-        return await self._budgets(await budgets.of_day(self.database, self.host))
+        return await self._budgets(await budgets.of_day(self.database, self.settings.host))
 
     async def _budgets(self, rows: Sequence[BudgetRow]) -> list[BudgetOverview]:
         limited = [row for row in rows if row.limits.any]

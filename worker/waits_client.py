@@ -1,14 +1,12 @@
 """Waits on purpose, as a person ends them."""
 
-from collections.abc import Awaitable, Callable
 from typing import Final
 
 from activities.store import waits
-from activities.store.database import Database
 from activities.store.journal import session_journal
 from worker.api.accepted import AcceptedPoke
+from worker.client_part import ClientPart
 from worker.length_check import check_length
-from workflows.domain.actor import Actor
 from workflows.domain.errors import Conflict
 from workflows.domain.ids import PartId, SessionId
 from workflows.domain.waits import WaitEnd
@@ -20,13 +18,8 @@ _OTHER_ENDS: Final[dict[WaitEnd | None, str]] = {
 }
 
 
-class WaitsClient:
+class WaitsClient(ClientPart):
     """A person's part of a client."""
-
-    def __init__(self, database: Database, actor: Actor, deliver: Callable[[SessionId], Awaitable[bool]]) -> None:
-        self.database = database
-        self.actor = actor
-        self._deliver = deliver
 
     async def poke(self, token: str, text: str | None = None, *, session: SessionId | None = None) -> AcceptedPoke:
         """End the calls of one session that wait for the token. Raises UsageError, Conflict."""
@@ -40,7 +33,7 @@ class WaitsClient:
         ended = await self._end(sessions[0], [each.call for each in found], text) if found else ()
         if not ended:
             raise Conflict(await self._why_not(token, session))
-        delivered = await self._deliver(sessions[0])
+        delivered = await self.deliver(sessions[0])
         return AcceptedPoke(session=sessions[0], token=token, calls=ended, delivered=delivered)
 
     async def _end(self, session: SessionId, calls: list[PartId], text: str | None) -> tuple[PartId, ...]:

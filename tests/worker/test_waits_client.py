@@ -7,6 +7,7 @@ from tests.activities.conftest import database as database
 from tests.activities.conftest import rig as rig
 from tests.activities.rig import PERSON, ActivityRig
 from worker.api.accepted import AcceptedPoke
+from worker.settings import Settings
 from worker.waits_client import WaitsClient
 from workflows.domain.errors import Conflict
 from workflows.domain.ids import SessionId
@@ -19,7 +20,7 @@ async def test_a_wait_ends_by_one_poke_of_several_at_once(rig: ActivityRig) -> N
     await rig.open_turn()
     call = await rig.called("wait", token="go")
     await rig.run(call)
-    client = WaitsClient(rig.database, PERSON, deliver)
+    client = WaitsClient(Settings.read(), rig.database, PERSON, deliver)
     came = await asyncio.gather(*(client.poke("go", f"text {n}") for n in range(3)), return_exceptions=True)
 
     assert sum(isinstance(each, AcceptedPoke) for each in came) == 1

@@ -6,6 +6,7 @@ from activities.session.deletion import Deletion
 from activities.store import events, reconcile, waits
 from activities.store.waits import WaitRow
 from tests.activities.rig import PERSON, ActivityRig
+from worker.settings import Settings
 from worker.waits_client import WaitsClient
 from workflows.domain.errors import Conflict
 from workflows.domain.events.waits import WaitBegun, WaitEnded
@@ -35,7 +36,7 @@ def person(rig: ActivityRig) -> WaitsClient:
     async def deliver(_: SessionId) -> bool:
         return True
 
-    return WaitsClient(rig.database, PERSON, deliver)
+    return WaitsClient(Settings.read(), rig.database, PERSON, deliver)
 
 
 async def is_due(rig: ActivityRig) -> bool:

@@ -29,7 +29,6 @@ from workflows.domain.permissions.grants import GrantScope
 from workflows.domain.permissions.replies import AskDecision
 
 if TYPE_CHECKING:  # start-up time
-    from activities.store.stops import StopRequested
     from workflows.domain.config.sources import ConfigSources
     from workflows.domain.config.turn_config import TurnConfig
     from workflows.domain.prompt import Prompt
@@ -207,35 +206,27 @@ class SessionClient(ClientParts):
 
     async def stop(self, session: SessionId, *, keep_queued: bool = False, stop: StopId | None = None) -> AcceptedStop:
         """Stop the open turn and the tasks in the background, and withdraw untaken prompts."""
-        from activities.store import stops  # start-up time
-
-        async with session_journal(self.database, session, self.actor) as journal:
-            stopped = await stops.accept(journal, stop or self._stop_id(), keep_queued=keep_queued)
-        await self._deliver_stop(session, stopped)
-        return from_row(AcceptedStop, stopped)
+        return await self._stop(session, keep_queued=keep_queued, stop=stop)
 
     async def end(self, session: SessionId) -> AcceptedStop:
         """End the session and its subagents: stops turns, withdraws untaken prompts."""
-        stopped, ended = await self._end(session), {session}
+        stopped, ended = await self._stop(session, ends=True), {session}
         while left := [each for each in await sessions.tree(self.database, session) if each not in ended]:
             for child in left:  # which may have started another one meanwhile
-                await self._end(child)
+                await self._stop(child, ends=True)
             ended.update(left)
-        return from_row(AcceptedStop, stopped)
-
-    async def _end(self, session: SessionId) -> "StopRequested":
-        from activities.store import stops  # as above
-
-        async with session_journal(self.database, session, self.actor) as journal:
-            stopped = await stops.accept(journal, self._stop_id())
-            await sessions.end(journal, "ended by a person")
-        await self._deliver_stop(session, stopped)
         return stopped
 
-    async def _deliver_stop(self, session: SessionId, stopped: "StopRequested") -> None:
+    async def _stop(
+        self, session: SessionId, *, keep_queued: bool = False, stop: StopId | None = None, ends: bool = False
+    ) -> AcceptedStop:
+        from activities.store import stops  # start-up time
+
+        async with session_journal(self.database, session, self.actor) as journal:
+            stopped = await stops.accept(journal, stop or StopId(new_id(Prefix.STOP)), keep_queued=keep_queued)
+            if ends:
+                await sessions.end(journal, "ended by a person")
         callers = await outbox.callers(self.database, session)  # of withdrawn prompts
         for each in (session, *stopped.background, *callers):
             await self.deliver(each)
-
-    def _stop_id(self) -> StopId:
-        return StopId(new_id(Prefix.STOP))
+        return from_row(AcceptedStop, stopped)

@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from activities.store import hosts
 from activities.store.database import Database
 from activities.store.sessions import SessionTemplate
+from worker import machine_id
 from worker.agent_check import check_subagents
 from worker.project_config import Role, effective_model, load_project_config, sources_of
 from worker.settings import Settings
@@ -30,9 +32,6 @@ async def prepare_template(
     effective_model(turn_config, message.model)  # raises if it cannot be asked
     check_subagents(message, turn_config)
     if settings.host is not None and settings.worker:
-        from activities.store import hosts  # on one machine, hosts have no names
-        from worker import machine_id
-
         await hosts.check_not_taken(database, settings.host, machine_id.existing_machine_id(settings.home))
     return SessionTemplate(
         directory=directory,

@@ -17,7 +17,7 @@ _SELDOM: Final = frozenset(
         "psutil",
         "pygments",
         "rapidfuzz",
-        "rich",
+        "rich.text",
         "yaml",
     }
 )
@@ -44,9 +44,9 @@ _LISTS: Final = _COMMAND | {
 }
 _SCHEDULES: Final = _LISTS - {"workflows.domain.messages"}  # a prompt stands in each
 _SENDS: Final = _COMMAND | {
-    *("activities.files.file_type", "activities.model.aws", "activities.model.catalogue", "activities.model.failures"),
-    *("activities.session", "activities.store.calls", "activities.store.events", "activities.store.stops"),
-    *("worker.archives_client", "worker.stack.up", "workflows.domain.events.event", "workflows.domain.wire"),
+    *("activities.model.aws", "activities.model.failures", "activities.session", "activities.store.calls"),
+    *("activities.store.events", "activities.store.stops", "worker.archives_client", "worker.stack.up"),
+    *("workflows.domain.events.event", "workflows.domain.wire"),
 }
 _WORKER: Final = _SELDOM | {"click", "httpx._main", "worker.cli", "worker.client"}
 

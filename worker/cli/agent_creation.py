@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 import click
+import yaml
 
 from worker.cli import config_remarks
 from worker.cli.agent_listing import load_any_config
@@ -36,8 +37,6 @@ class NewAgent:
     @property
     def markdown(self) -> str:
         """The content of its file."""
-        import yaml  # start-up time
-
         denied = [] if self.allowed is None else [each for each in OF_TOOLS if each not in self.allowed]
         fields = {
             "description": self.description,

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from worker.cli import model_choices
+from worker.cli.person_check import require_person
 from worker.settings import Settings
 from workflows.domain.budgets import BudgetLimits, OnLimit, Unit, parse_cost
 from workflows.domain.value import Value
@@ -79,8 +81,6 @@ def budget_options(command: Callable[..., int]) -> Callable[..., int]:
             turn=turn if turn.any else None,
         )
         if limits.session or limits.turn:
-            from worker.cli.person_check import require_person  # start-up time
-
             require_person(Settings.read())
         return command(*arguments, limits=limits, **options)
 
@@ -93,8 +93,6 @@ def budget_options(command: Callable[..., int]) -> Callable[..., int]:
 def check_priced(settings: Settings, config: "Config", model: str, limits: ChosenLimits) -> None:
     """Raises UsageError for a model of unknown price under a limit of cost, by flags or configured."""
     if limits.of_cost or config.holdfast.budget.of_cost:
-        from worker.cli import model_choices  # start-up time: the tables of models
-
         model_choices.check_priced(settings, config, model)
 
 

@@ -13,18 +13,19 @@ from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec
 
 import click
 
+from worker.cli.person_check import require_person
 from worker.cli.render.console import terminal_columns
 from worker.cli.render.wrap import wrap_words
 from worker.settings import Settings
 from worker.stack.state_file import Endpoints
 from worker.stack.status import endpoints, ready_endpoints, require_stack, stack_notices
+from workflows.domain.actor import Actor
 from workflows.domain.errors import UsageError
 from workflows.domain.permissions.permission_keys import ASKABLE, current_key
 
 if TYPE_CHECKING:
     from worker.inbox_reader import InboxReader
     from worker.session_client import SessionClient
-    from workflows.domain.actor import Actor
 
 P = ParamSpec("P")
 
@@ -80,8 +81,6 @@ def person_command(work: Callable[Concatenate[Settings, P], Coroutine[Any, Any, 
     """As `async_command`, but only people may decide this: raises UsageError within an agent's call."""
 
     async def decide(settings: Settings, /, *args: P.args, **options: P.kwargs) -> int | None:
-        from worker.cli.person_check import require_person  # start-up time
-
         require_person(settings)
         return await work(settings, *args, **options)
 
@@ -133,9 +132,7 @@ async def start_stack(settings: Settings, report: Callable[[str], None] | None =
     return await up(settings, report or print_note)
 
 
-def current_actor() -> "Actor":
-    from workflows.domain.actor import Actor  # as above
-
+def current_actor() -> Actor:
     try:
         user = pwd.getpwuid(os.getuid()).pw_name
     except KeyError:  # a user without an entry, as in containers

@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from activities.project.worktree import find_root
 from worker.cli import completers
 from worker.cli.command_support import current_directory, require_text
 from workflows.domain.session_filter import ListedState, SessionFilter
@@ -90,8 +91,6 @@ def session_filter(
     directory = str(current_directory()) if here else None
     root = None
     if project:
-        from activities.project.worktree import find_root  # few need it
-
         root = str(find_root(current_directory().resolve()) or current_directory())
     within = str((current_directory() / below).resolve()) if below is not None else None
     for each in (directory, root, within, text, *agents):

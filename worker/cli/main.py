@@ -7,18 +7,18 @@ import os
 import sys
 import traceback
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, NoReturn, TextIO, cast
+from typing import Any, Final, Literal, NamedTuple, NoReturn, TextIO, cast
 
 import click
+from click.shell_completion import CompletionItem
 
+from worker import release
 from worker.cli.command_support import DIRECTORY_GONE, ask_option, print_note, thinking_option
 from worker.cli.exit_codes import ExitCode, exit_code_of_error
 from worker.cli.render.escaping import escape_prose
 from worker.settings import Settings
+from worker.stack import home
 from workflows.domain.errors import HoldfastError, UsageError
-
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
 
 
 class CommandEntry(NamedTuple):
@@ -131,10 +131,8 @@ class CommandGroup(click.Group):
             raise click.exceptions.NoSuchCommand(args[0], possibilities=COMMANDS, ctx=ctx)
         return super().resolve_command(ctx, args)
 
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list["CompletionItem"]:
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Complete from the table, without imports."""
-        from click.shell_completion import CompletionItem  # only Tab needs it
-
         if incomplete.startswith("-"):
             return super().shell_complete(ctx, incomplete)
         return [
@@ -159,8 +157,6 @@ class CommandGroup(click.Group):
 
 def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted:
-        from worker import release  # start-up time
-
         click.echo(f"holdfast {release.installed_release()}")
         context.exit()
 
@@ -270,8 +266,6 @@ def _explain_os_error(error: OSError) -> HoldfastError | None:
     """As trouble of the home, or of another place that the system refuses; None for a bug of ours."""
     if isinstance(error, FileNotFoundError) and error.filename is None:  # of `getcwd`: all others name a file
         return UsageError(DIRECTORY_GONE)
-    from worker.stack import home  # start-up time: only for errors
-
     if (known := home.as_home_error(Settings.read().home, error)) is not None:
         return known
     if error.errno not in _REFUSALS:

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import click
 
-from worker.cli import config_remarks, own_config
+from worker.cli import config_remarks, model_choices, own_config
 from worker.cli.command_support import print_note
 from worker.cli.render.escaping import escape_exact, escape_prose
 from worker.cli.terminal_input import is_interactive
@@ -44,8 +44,6 @@ def choose_default(settings: Settings, turn_config: TurnConfig) -> ChosenModel:
 
 def confirm_spelling(settings: Settings, turn_config: TurnConfig, model: str) -> str:
     """The model, or the one that was meant, as the person says on a terminal. Raises UsageError."""
-    from worker.cli import model_choices  # start-up time: the tables of models
-
     if (meant := model_choices.meant_model(settings, turn_config.config, model)) is None:
         return model
     text = config_remarks.describe_misspelt(model, meant)

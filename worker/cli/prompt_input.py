@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 import click
 
+from activities.files.file_type import media_type
 from worker.cli.slash_commands import join_arguments
 from worker.length_check import check_length
 from worker.prompt_check import check_prompt_id, validate_system, validate_text
@@ -101,8 +102,6 @@ def _name_file(typed: str) -> FilePart:
     path = Path(typed).absolute()
     if not path.exists():
         raise UsageError(f"--file {typed!r}: there is no such file or directory.")
-    from activities.files.file_type import media_type  # start-up time
-
     mime = DIRECTORY if path.is_dir() else media_type(b"", path) or PLAIN_TEXT
     return FilePart(mime=mime, url=path.as_uri(), filename=path.name)
 

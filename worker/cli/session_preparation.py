@@ -9,7 +9,7 @@ import click
 from activities.web.remote_copies import TO_BE_FETCHED
 from worker import credential_handoff
 from worker.api.sessions import Overview
-from worker.cli import completers, config_remarks
+from worker.cli import completers, config_remarks, model_choices
 from worker.cli.budget_options import ChosenLimits, check_priced
 from worker.cli.command_support import print_note
 from worker.cli.render.escaping import escape_exact
@@ -145,8 +145,6 @@ async def prepare_session(
     if model is not None and chosen == model:
         config_remarks.warn_of_unknown_model(client.settings, turn_config, model)
     if variant is not None and chosen is not None:
-        from worker.cli import model_choices  # start-up time: the tables of models
-
         model_choices.check_variant(client.settings, turn_config.config, chosen, variant)
     if limits is not None and chosen is not None:
         check_priced(client.settings, turn_config.config, chosen, limits)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection
+from difflib import get_close_matches
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -60,8 +61,6 @@ def parse_command(text: str, known: Collection[str]) -> TypedCommand | None:
         return TypedCommand(name, arguments)
     if not _WORD.fullmatch(name):
         return None
-    from difflib import get_close_matches  # start-up time
-
     near = get_close_matches(name, known, n=3)
     if arguments and not near:
         return None

@@ -3,6 +3,11 @@
 from contextlib import suppress
 from pathlib import Path
 
+from activities.files.file_type import PDF, media_type
+from activities.files.named_files import find_named_files
+from activities.model import catalogue
+from activities.model.model_table import ModelTables
+from activities.project.worktree import find_workspace
 from worker.cli.command_support import print_note
 from worker.cli.render.escaping import escape_exact
 from worker.settings import Settings
@@ -16,11 +21,6 @@ def warn_of_unseen_files(settings: Settings, turn_config: TurnConfig, model: str
     known."""
     if model is None or prompt is None or not prompt.references:
         return
-    # Start-up time: most prompts have no files.
-    from activities.files.file_type import PDF, media_type
-    from activities.model import catalogue
-    from activities.model.model_table import ModelTables
-
     with suppress(UsageError):  # the turn says why it cannot be asked
         facts = catalogue.facts_of(model, turn_config.config.provider, ModelTables(settings.models_file))
         for path in _named(prompt, turn_config):
@@ -35,10 +35,6 @@ def warn_of_unseen_files(settings: Settings, turn_config: TurnConfig, model: str
 
 def _named(prompt: Prompt, turn_config: TurnConfig) -> list[Path]:
     """The files that the prompt names, each once."""
-    # Start-up time.
-    from activities.files.named_files import find_named_files
-    from activities.project.worktree import find_workspace
-
     directory = Path(turn_config.directory)
     home = Path(turn_config.home or Path.home())
     workspace = find_workspace(directory, data=home, home=home, temporary=directory)

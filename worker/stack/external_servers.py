@@ -7,7 +7,8 @@ from typing import Final
 from activities.store import engines, hosts, pg_server
 from activities.store.database import Database
 from activities.store.hosts import Host
-from worker import machine_id
+from worker import connect, machine_id
+from worker.outbox import queue
 from worker.settings import Settings
 from worker.stack.state_file import Endpoints, PartName
 from worker.stack.status import HostStatus, ServerStatus, StackStatus, external_endpoints, status
@@ -81,9 +82,7 @@ async def require_free_host(settings: Settings) -> None:
 async def require_own_engine(settings: Settings, served: Endpoints) -> None:
     """Raises EngineTaken if another Temporal runs the sessions of the external database."""
     if settings.postgres_url is not None:
-        from worker.connect import connect, identify_engine  # as below
-
-        ours = await identify_engine(await connect(settings, served))
+        ours = await connect.identify_engine(await connect.connect(settings, served))
         async with _database(settings.postgres_url) as database:
             await engines.check_not_taken(database, ours)
 
@@ -91,26 +90,21 @@ async def require_own_engine(settings: Settings, served: Endpoints) -> None:
 async def register_attributes(settings: Settings, served: Endpoints) -> None:
     """Raises Unavailable."""
     if settings.external_temporal is not None:
-        from worker import connect  # as below
-
         await connect.register_attributes(await connect.connect(settings, served))
 
 
 async def temporal_status(settings: Settings, where: str) -> ServerStatus:
     """The environment's Temporal, and how many workers poll our host's queue."""
-    from worker.connect import connect, count_pollers, server_version  # takes a second, needed only with Temporal
-    from worker.outbox import queue  # as above
-
     try:
         async with asyncio.timeout(_TEMPORAL_TIMEOUT):
-            client = await connect(settings, Endpoints(postgres_url="", temporal_address=where))
-            serves = await server_version(client)
+            client = await connect.connect(settings, Endpoints(postgres_url="", temporal_address=where))
+            serves = await connect.server_version(client)
             return ServerStatus(
                 name="temporal",
                 address=where,
                 version=serves,
                 risk=security_risk(serves),
-                workers=await count_pollers(client, queue(settings.task_queue, settings.host)),
+                workers=await connect.count_pollers(client, queue(settings.task_queue, settings.host)),
             )
     except TimeoutError:
         return ServerStatus(name="temporal", address=where, trouble=f"it does not answer within {_TEMPORAL_TIMEOUT} s")

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from worker import release
 from worker.release import Release
 from worker.settings import Settings
-from worker.stack import state_file
+from worker.stack import home, state_file
 from worker.stack.layout import Layout
 from worker.stack.state_file import Endpoints, PartName, StackPart, StackPhase, StackState, WorkerNote
 from workflows.domain.errors import NothingYet, Unavailable, UsageError
@@ -166,8 +166,6 @@ def status(settings: Settings) -> StackStatus:
 
 
 def _trouble(settings: Settings) -> str | None:
-    from worker.stack import home  # most commands do without
-
     why = home.home_problem(settings.home)
     return None if why is None else str(home.home_unusable(settings.home, why))
 

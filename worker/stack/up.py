@@ -8,9 +8,10 @@ from collections.abc import Awaitable, Callable
 from operator import attrgetter
 from typing import Final
 
+from activities.store.migrate import migrate
 from worker import isolation_notice
 from worker.settings import ResumePolicy, Settings
-from worker.stack import cluster, locks, processes, state_file
+from worker.stack import cluster, external_servers, locks, processes, state_file
 from worker.stack.binaries import temporal as binaries
 from worker.stack.layout import Layout
 from worker.stack.processes import ProcessRef
@@ -18,6 +19,7 @@ from worker.stack.running_supervisor import await_supervisor_state, is_running, 
 from worker.stack.state_file import RESTART_WORKER, START_WORKER, Endpoints, PartName, StackPart, StackPhase, StackState
 from worker.stack.status import ready_endpoints, require_same_servers
 from worker.stack.temporal import TemporalFiles
+from worker.startup_suspension import suspend_all
 from workflows.domain.errors import DatabaseForeign, DatabaseNewer, Unavailable, UsageError
 
 Report = Callable[[str], None]
@@ -28,20 +30,12 @@ _MAX_EXITS: Final = 4  # exits of a server before it has served
 _LOG_TAIL: Final = 15  # lines
 
 
-async def _migrate(postgres_url: str) -> None:
-    from activities.store.migrate import migrate  # as below
-
-    await migrate(postgres_url)
-
-
-async def up(settings: Settings, report: Report, *, worker: bool = True, migrate: Migrate = _migrate) -> Endpoints:
+async def up(settings: Settings, report: Report, *, worker: bool = True, migrate: Migrate = migrate) -> Endpoints:
     """Start what is missing, in the background. Raises UsageError or Unavailable with the remedy."""
     if (ready := ready_endpoints(settings, report, worker=worker)) is not None:
         return ready
     worker, layout = worker and settings.worker, Layout(home=settings.home)
     layout.create()
-    from worker.stack import external_servers  # a running stack's commands skip psycopg
-
     async with start_stop_lock(layout, report):
         layout.create()  # again: we may have waited for `down --purge`
         if worker:
@@ -73,7 +67,7 @@ async def restart_worker(settings: Settings, report: Report) -> None:
         part = seen.part(PartName.WORKER) if seen is not None and seen.serving else None
         if seen is None or part is None:
             raise UsageError("No worker of this stack runs here: `holdfast status` shows what runs.")
-        await _migrate(seen.endpoints.postgres_url)
+        await migrate(seen.endpoints.postgres_url)
         report("Restarting the worker; it finishes what it is doing first.")
         seen.supervisor.kill(RESTART_WORKER)
         timeout = settings.drain_seconds + settings.start_seconds
@@ -88,8 +82,6 @@ def _worker_replaced(layout: Layout, now: StackState, before: StackPart) -> bool
 async def _suspend_sessions(settings: Settings, serving: StackState, report: Report) -> None:
     """Only in our own database: an external one may have other workers."""
     if settings.resume is not ResumePolicy.AUTO and serving.part(PartName.POSTGRES) is not None:
-        from worker.startup_suspension import suspend_all  # as above
-
         await suspend_all(settings, serving.endpoints.postgres_url, report)
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from worker import backup as backups
 from worker.cli.command_support import (
     async_command,
     find_endpoints,
@@ -31,8 +32,6 @@ async def backup(settings: Settings, file: Path) -> None:
       holdfast backup
       holdfast backup /mnt/backups
     """
-    from worker import backup as backups  # start-up time
-
     backups.destination(file.absolute(), datetime.now(UTC))
     endpoints = find_endpoints(settings) or await start_stack(settings)
     click.echo(await backups.backup(settings, endpoints.postgres_url, file.absolute(), print_note))
@@ -53,8 +52,6 @@ async def restore(settings: Settings, file: Path) -> None:
       holdfast restore ses_….jsonl.gz
       holdfast restore holdfast-20261121T030000Z.tar
     """
-    from worker import backup as backups  # as above
-
     if backups.is_backup(file):
         manifest = await backups.restore(settings, file.absolute(), print_note)
         click.echo(f"The backup of {manifest.at:%Y-%m-%d %H:%M} UTC is restored in {settings.home}.")

@@ -4,6 +4,7 @@ import asyncio
 
 import click
 
+from worker.cli.demo_script import Demo
 from worker.settings import Settings
 
 
@@ -18,7 +19,4 @@ def demo() -> int:
     Example:
       holdfast demo
     """
-    # Start-up time: help does not need it.
-    from worker.cli.demo_script import Demo
-
     return 0 if asyncio.run(Demo(Settings.read()).play()) else 1

@@ -11,6 +11,7 @@ from worker.cli.config_remarks import find_other_remarks
 from worker.cli.render import config_page
 from worker.cli.render.console import print_rows, terminal_columns
 from worker.cli.render.escaping import escape_prose
+from worker.config_schema import build_schema
 from worker.project_config import load_checked_config
 from worker.redaction import redactor
 from worker.settings import Settings
@@ -33,8 +34,6 @@ async def config(settings: Settings, schema: bool, as_json: bool) -> None:
       holdfast config --schema > ~/.config/opencode/config.schema.json
     """
     if schema:
-        from worker.config_schema import build_schema  # memory: for this only
-
         click.echo(json.dumps(build_schema(), indent=2))
         return
     checked = await load_checked_config(settings, current_directory())

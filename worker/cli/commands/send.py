@@ -10,6 +10,7 @@ from worker.cli.budget_options import ChosenLimits, budget_options
 from worker.cli.command_support import async_command, open_client, print_note
 from worker.cli.render import suspension_text
 from worker.cli.render.formatting import format_prompts_behind_wait, format_queued_prompts
+from worker.cli.render.session_status import status_label
 from worker.session_client import SessionClient
 from worker.settings import Settings
 from workflows.domain.ids import SessionId
@@ -106,8 +107,6 @@ async def _describe_what_blocks(client: SessionClient, session: SessionId) -> st
     if asks and overview.waiting:
         return f"{format_queued_prompts(overview.waiting, asks[0].name)}: holdfast asks --session {session}"
     if overview.waits and overview.waiting:
-        from worker.cli.render.session_status import status_label  # start-up time
-
         now = status_label(overview, datetime.now(UTC))
         return f"It {now}: {format_prompts_behind_wait(overview.waiting, session)}"
     return None

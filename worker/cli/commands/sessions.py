@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from activities.shell.left_processes import find_left
 from worker.api.sessions import Overview
 from worker.cli import completers, confirmation, filter_options, id_lookup, other_sessions
 from worker.cli.command_support import async_command, open_client, open_reader, print_note
@@ -16,10 +17,12 @@ from worker.cli.render.budget_text import describe_budget
 from worker.cli.render.console import print_json_list, print_rows, terminal_columns
 from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.formatting import describe_left, pluralize
+from worker.cli.render.sent_request_page import render_sent_request
 from worker.cli.render.session_status import describe_session, describe_subagent
 from worker.cli.render.stop_text import describe_stop
 from worker.cli.render.wrap import wrap_text
 from worker.cli.request_choice import parse_request_choice
+from worker.release import installed_release
 from worker.settings import Settings
 from workflows.domain.errors import NothingYet, UsageError
 from workflows.domain.session_filter import SessionFilter
@@ -89,8 +92,6 @@ async def show(settings: Settings, session: str, summary: bool, prompt: str | No
     if summary and (as_json or prompt is not None):
         other = "--json" if as_json else "--prompt"
         raise UsageError(f"--summary and {other} both say what to show: give one of them.")
-    from activities.shell.left_processes import find_left  # `sessions` alone does without
-
     choice = None if prompt is None else parse_request_choice(prompt)
     async with open_reader(settings) as client:
         if choice is not None:
@@ -135,10 +136,6 @@ def _print_request(sent: "SentRequest", as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(sent.model_dump(mode="json") | {"as_sent": sent.as_sent}, indent=2))
         return
-    # `sessions` alone needs neither
-    from worker.cli.render.sent_request_page import render_sent_request
-    from worker.release import installed_release
-
     print_rows(render_sent_request(sent, str(installed_release()), terminal_columns()))
 
 

@@ -4,10 +4,12 @@ from collections.abc import Iterator
 
 import click
 
+from activities.shell.left_processes import find_left
 from worker import credential_handoff
-from worker.cli import completers
+from worker.cli import completers, person_check, purge_confirmation
 from worker.cli.command_support import async_command, print_note, start_stack
 from worker.cli.exit_codes import ExitCode
+from worker.cli.log_tail import LogTail
 from worker.cli.render.console import print_json_list, print_rows, terminal_columns
 from worker.cli.render.escaping import escape_exact, escape_prose
 from worker.cli.render.formatting import describe_left, format_size, pluralize
@@ -15,6 +17,7 @@ from worker.cli.render.styles import Row, styled
 from worker.cli.render.text_table import format_table
 from worker.cli.render.wrap import wrap_for_stdout
 from worker.settings import Settings
+from worker.stack import systemd_unit
 from worker.stack.down import down as take_down
 from worker.stack.layout import Layout
 from worker.stack.state_file import PartName
@@ -44,14 +47,12 @@ async def up(settings: Settings, at_login: bool | None, restart_worker: bool, as
       holdfast up --at-login
     """
     if at_login is not None:
-        from worker.stack import systemd_unit  # start-up time: seldom needed, as the next one
-
         await (systemd_unit.enable if at_login else systemd_unit.disable)(settings, print_note)
         if not at_login:
             return
     await start_stack(settings)
     if restart_worker:
-        from worker.stack import up as stack  # as above
+        from worker.stack import up as stack  # start-up time
 
         await stack.restart_worker(settings, print_note)
     _print_status(await _load_status(settings), as_json)
@@ -74,8 +75,6 @@ async def down(settings: Settings, purge: bool, yes: bool) -> None:
       holdfast down --purge
     """
     if purge:
-        from worker.cli import person_check, purge_confirmation  # seldom needed
-
         person_check.require_person(settings)
         await purge_confirmation.confirm_purge(settings, yes=yes)
     await take_down(settings, print_note)
@@ -98,8 +97,7 @@ async def status(settings: Settings, as_json: bool) -> ExitCode:
     Example:
       holdfast status
     """
-    from activities.shell.left_processes import find_left  # start-up time, as the next one
-    from worker.stack import sizes
+    from worker.stack import sizes  # start-up time: the database driver
 
     seen = await _load_status(settings)
     room = {"sizes": await sizes.measure_sizes(settings, seen.endpoints), "retention": sizes.retention(settings)}
@@ -171,8 +169,6 @@ async def logs(settings: Settings, part: str | None, lines: int, follow: bool) -
       holdfast logs
       holdfast logs worker -f
     """
-    from worker.cli.log_tail import LogTail  # start-up time
-
     tail = LogTail(settings, [part] if part else list(_LOGS))
     found = list(tail.last(lines))
     for written in found:

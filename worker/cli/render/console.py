@@ -10,7 +10,7 @@ import click
 from click.globals import resolve_color_default
 
 from worker.cli.render.escaping import escape_prose
-from worker.cli.render.styles import Row
+from worker.cli.render.styles import Row, joined, styled
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -45,11 +45,9 @@ def with_styles(rows: Iterable[Row]) -> str:
 
 def render_rows(shown: "RenderableType", columns: int, theme: "Theme | None" = None) -> list["Text"]:
     """What rich draws in `columns`, without blanks at the ends."""
-    from rich.text import Text  # start-up time
-
     console = open_console(theme)
     lines = console.render_lines(shown, console.options.update_width(columns), pad=False)
-    rows = [Text.assemble(*((escape_prose(each.text), each.style or "") for each in line)) for line in lines]
+    rows = [joined(*(styled(escape_prose(each.text), each.style or "") for each in line)) for line in lines]
     for row in rows:
         row.rstrip()
     return rows

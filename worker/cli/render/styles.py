@@ -3,12 +3,13 @@
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
+    from rich.style import Style
     from rich.text import Text
 
 Row: TypeAlias = "str | Text"
 
 
-def styled(text: str, style: str) -> "Text":
+def styled(text: str, style: "str | Style") -> "Text":
     """A text in a style of rich, such as "bold red"; nothing in it is read as markup."""
     from rich.text import Text  # start-up time
 
@@ -16,6 +17,7 @@ def styled(text: str, style: str) -> "Text":
 
 
 def joined(*parts: Row) -> "Text":
-    from rich.text import Text  # start-up time
-
-    return Text.assemble(*parts)
+    text = styled("", "")
+    for part in parts:
+        text.append(part)
+    return text

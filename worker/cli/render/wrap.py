@@ -5,6 +5,8 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
+from rich.cells import cell_len, chop_cells
+
 from worker.cli.render.console import open_console, terminal_columns
 from worker.cli.render.styles import Row, joined, styled
 
@@ -20,8 +22,6 @@ _COLOUR: Final = "\N{VARIATION SELECTOR-16}"  # rich knows what it widens
 
 def display_width(row: Row) -> int:
     """The most columns that a text takes on any terminal."""
-    from rich.cells import cell_len  # start-up time
-
     return cell_len(_apart(str(row)))
 
 
@@ -31,8 +31,6 @@ def wrap_for_stdout(text: str, indent: int = 0) -> str:
 
 def wrap_chars(line: str, columns: int) -> list[str]:
     """Rows of at most `columns` columns, at least a character each; the text is unchanged, but for tabs."""
-    from rich.cells import chop_cells  # start-up time
-
     text = line.expandtabs()
     apart = _apart(text)
     return _parts(text, apart, chop_cells(apart, max(columns, 1)) or [apart])
@@ -68,10 +66,10 @@ def _wrap(line: str, columns: int, indent: int, overflow: "OverflowMethod") -> I
 
 
 def _rows(words: str, columns: int, overflow: "OverflowMethod") -> list[str]:
-    from rich.text import Text  # start-up time
-
     apart = _COMMAND.sub(lambda found: found[0].replace(" ", "x"), _apart(words))
-    wrapped = (row.plain.strip(" ") for row in Text(apart, overflow=overflow).wrap(open_console(), columns))
+    text = styled(apart, "")
+    text.overflow = overflow
+    wrapped = (row.plain.strip(" ") for row in text.wrap(open_console(), columns))
     return _parts(words, apart, [row for row in wrapped if row] or [""])
 
 
@@ -81,8 +79,6 @@ def _apart(text: str) -> str:
     It measures joiners, skin tones and vowel signs as parts of what stands before them. Many terminals show them, or
     what they join, beside it: such a row would wrap, and could look like a line of ours.
     """
-    from rich.cells import cell_len  # start-up time
-
     if text.isascii():
         return text
     return "".join(each if cell_len(each) or unicodedata.combining(each) or each == _COLOUR else "世" for each in text)

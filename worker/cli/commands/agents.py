@@ -1,22 +1,20 @@
 """`holdfast agents`: who can work in this directory."""
 
-import json
 import sys
 
 import click
 
 from worker.cli import completers
 from worker.cli.agent_listing import list_agents, read_agent
+from worker.cli.command_output import CommandOutput, with_json
 from worker.cli.command_support import ListingGroup, async_command, person_command, print_note
 from worker.cli.prompt_input import read_text
 from worker.cli.render import agent_page
-from worker.cli.render.console import print_rows, terminal_columns
+from worker.cli.render.console import terminal_columns
 from worker.cli.render.escaping import escape_exact, escape_prose
 from worker.cli.session_preparation import model_option
 from worker.settings import Settings
 from workflows.domain.agents.agent import AgentMode
-
-_JSON = click.option("--json", "as_json", is_flag=True, help="As JSON.")
 
 
 @click.group(cls=ListingGroup)
@@ -35,9 +33,9 @@ def agents() -> None:
 
 @agents.command("list")
 @click.option("--all", "all_", is_flag=True, help="The hidden ones, too.")
-@_JSON
 @async_command
-async def list_(settings: Settings, all_: bool, as_json: bool) -> None:
+@with_json()
+async def list_(settings: Settings, all_: bool) -> CommandOutput:
     """List the agents of this directory's configuration, the default one first.
 
     A primary agent works for people, as `run --agent NAME`; a subagent for other agents; `all` for both.
@@ -48,21 +46,19 @@ async def list_(settings: Settings, all_: bool, as_json: bool) -> None:
     """
     listing = await list_agents(settings)
     shown = [each for each in listing.agents if all_ or not each.agent.hidden]
-    if as_json:
-        click.echo(json.dumps([agent_page.to_json(each) for each in shown], indent=2))
-    else:
-        print_rows(agent_page.render_list(shown, terminal_columns()))
-    if listing.problem:
-        print_note(f"Warning: {escape_prose(listing.problem)}")
-    for refused in listing.refused:
-        print_note(f"Refused: {escape_prose(refused.why)}")
+    problem = [f"Warning: {escape_prose(listing.problem)}"] if listing.problem else []
+    return CommandOutput(
+        [agent_page.to_json(each) for each in shown],
+        lambda: agent_page.render_list(shown, terminal_columns()),
+        notes=(*problem, *(f"Refused: {escape_prose(each.why)}" for each in listing.refused)),
+    )
 
 
 @agents.command()
 @click.argument("name", shell_complete=completers.any_agent)
-@_JSON
 @async_command
-async def show(settings: Settings, name: str, as_json: bool) -> None:
+@with_json()
+async def show(settings: Settings, name: str) -> CommandOutput:
     """Show an agent: its rules in effect and where each is written, its instructions, model and limits.
 
     \b
@@ -71,12 +67,11 @@ async def show(settings: Settings, name: str, as_json: bool) -> None:
       holdfast agents show explore --json
     """
     details = await read_agent(settings, name)
-    if as_json:
-        click.echo(json.dumps(agent_page.details_to_json(details), indent=2))
-        return
-    print_rows(agent_page.render_agent(details, terminal_columns()))
-    for warning in details.warnings:
-        print_note(f"Warning: {escape_prose(warning)}")
+    return CommandOutput(
+        agent_page.details_to_json(details),
+        lambda: agent_page.render_agent(details, terminal_columns()),
+        remarks=(f"Warning: {escape_prose(each)}" for each in details.warnings),
+    )
 
 
 @agents.command()

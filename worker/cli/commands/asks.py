@@ -1,8 +1,10 @@
 """`holdfast asks` and `answer`: open questions."""
 
 import json
+from collections.abc import Iterator
 from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
@@ -10,13 +12,15 @@ import click
 from worker.api.inbox import InboxEntry, SuspendedSession
 from worker.cli import answer_words, completers, id_lookup
 from worker.cli.ask_dialog import answer_command
-from worker.cli.command_support import async_command, open_client, open_inbox, person_command, print_note
+from worker.cli.command_output import CommandOutput, with_json
+from worker.cli.command_support import async_command, open_client, open_inbox, person_command
+from worker.cli.exit_codes import ExitCode
 from worker.cli.render import suspension_text
 from worker.cli.render.ask_preview import describe_saved_rule, preview_ask
-from worker.cli.render.console import print_json_list, print_rows, terminal_columns
+from worker.cli.render.console import terminal_columns
 from worker.cli.render.escaping import escape_exact, one_line
 from worker.cli.render.formatting import format_age, format_rule, pluralize
-from worker.cli.render.styles import joined, styled
+from worker.cli.render.styles import Row, joined, styled
 from worker.cli.render.wrap import wrap_for_stdout, wrap_text
 from worker.inbox_reader import InboxReader
 from worker.settings import Settings
@@ -43,7 +47,7 @@ _SHORT = 12  # digits of a digest
 @async_command
 async def asks(
     settings: Settings, asks: tuple[str, ...], session: str | None, limit: int | None, as_json: bool
-) -> None:
+) -> ExitCode:
     """List what waits for an answer, with its exact effect.
 
     Each has a short name, such as a1, which no other ask gets. With an ASK, all of that one is shown, however long it
@@ -65,18 +69,11 @@ async def asks(
                 within = await _resolve_session(settings, session) if session else None
                 entries, more = await _oldest(inbox, within, limit or (None if as_json else _SHOWN))
                 suspended = await inbox.suspended(within)
-    if as_json:
-        print_json_list(entries)
-        return
-    for entry in entries:
-        _print_ask(entry, whole=bool(asks))
-    if more:
-        print_note(f"And {more:,} more: holdfast asks -n {len(entries) + more}")
     asking = [each for each in suspended if each.reason is not SuspendReason.KEPT]
-    for each in asking:
-        _print_suspended(each)
-    if not entries and not asking:
-        print_note("Nothing waits for an answer.")
+    rows = chain(*(_ask_rows(each, whole=bool(asks)) for each in entries), *map(_suspended_rows, asking))
+    remarks = [f"And {more:,} more: holdfast asks -n {len(entries) + more}"] if more else []
+    empty = "" if asking else "Nothing waits for an answer."
+    return CommandOutput(entries, lambda: rows, empty=empty, remarks=remarks).print(as_json=as_json)
 
 
 @click.command()
@@ -88,16 +85,15 @@ async def asks(
 )
 @click.option("-m", "--message", help="With reject: what the agent should do instead.")
 @click.option("--digest", help="Answer only if the effect is still this one: its digest, or the beginning of it.")
-@click.option("--json", "as_json", is_flag=True, help="Print what was settled as JSON.")
 @person_command
+@with_json("Print what was settled as JSON.")
 async def answer(
     settings: Settings,
     words: tuple[str, ...],
     options: tuple[str, ...],
     message: str | None,
     digest: str | None,
-    as_json: bool,
-) -> None:
+) -> CommandOutput:
     """Answer an ask; the only one that is open needs no ASK.
 
     ASK is its id or its short name, such as a1. once allows this very effect, always allows what `holdfast asks`
@@ -128,10 +124,8 @@ async def answer(
         entry = await (id_lookup.find_ask(inbox, ask) if ask is not None else id_lookup.find_only_ask(inbox))
         decision = answer_words.read_decision(entry, answers, options, message, digest)
         settled = await client.answer(entry.id, decision)
-    if as_json:
-        click.echo(json.dumps(settled.model_dump(mode="json")))  # a message may hold bytes that are no UTF-8
-    else:
-        _print_settled(entry, settled)
+    value = json.dumps(settled.model_dump(mode="json"))  # a message may hold bytes that are no UTF-8
+    return CommandOutput(value, lambda: _settled_rows(entry, settled))
 
 
 async def _resolve_session(settings: Settings, typed: str) -> SessionId:
@@ -147,47 +141,48 @@ async def _oldest(inbox: InboxReader, session: SessionId | None, limit: int | No
     return entries, len(waiting) - len(entries)
 
 
-def _print_ask(entry: InboxEntry, *, whole: bool) -> None:
+def _ask_rows(entry: InboxEntry, *, whole: bool) -> Iterator[Row]:
     since = format_age(entry.asked_at, datetime.now(UTC))
     state = f"waits for {since}" if entry.state is AskState.OPEN else str(entry.state)
-    _print_heading(f"{entry.name}  {state}  {one_line(entry.title, 60)}  ({entry.session})")
+    yield from _heading(f"{entry.name}  {state}  {one_line(entry.title, 60)}  ({entry.session})")
     shown = preview_ask(entry, whole=whole, columns=terminal_columns())
-    print_rows(shown.lines)
+    yield from shown.lines
     if shown.hidden:
         hint = f"  Some of it is hidden. All of it, and the digest to allow it by: `holdfast asks {entry.name}`"
-        click.echo(wrap_for_stdout(hint, 2))
+        yield wrap_for_stdout(hint, 2)
     if rule := describe_saved_rule(entry):
-        print_rows(wrap_text(f"  always would allow {rule}", terminal_columns(), 2))
+        yield from wrap_text(f"  always would allow {rule}", terminal_columns(), 2)
     if entry.state is AskState.OPEN and not shown.hidden:
-        click.echo(f"  {answer_command(entry)}")
+        yield f"  {answer_command(entry)}"
     digest = "" if shown.hidden or entry.kind is AskKind.QUESTION else f", digest {entry.digest[:_SHORT]}"
-    click.echo(f"  {entry.id}{digest}\n")
+    yield f"  {entry.id}{digest}"
+    yield ""
 
 
-def _print_heading(text: str) -> None:
-    """Print the ask's heading, its name in bold."""
+def _heading(text: str) -> Iterator[Row]:
+    """Its name in bold."""
     first, *others = wrap_text(text, terminal_columns(), 2)
     name, blank, rest = first.partition(" ")
-    print_rows([joined(styled(name, "bold"), blank, rest), *others])
+    yield joined(styled(name, "bold"), blank, rest)
+    yield from others
 
 
-def _print_suspended(waiting: SuspendedSession) -> None:
-    _print_heading(f"{waiting.session}  suspended  {one_line(waiting.title, 60)}")
-    click.echo(wrap_for_stdout(f"  {suspension_text.describe_suspension(waiting.reason, waiting.was, waiting.now)}"))
-    for each in suspension_text.list_actions(waiting.session):
-        click.echo(each)
-    click.echo()
+def _suspended_rows(waiting: SuspendedSession) -> Iterator[Row]:
+    yield from _heading(f"{waiting.session}  suspended  {one_line(waiting.title, 60)}")
+    yield wrap_for_stdout(f"  {suspension_text.describe_suspension(waiting.reason, waiting.was, waiting.now)}")
+    yield from suspension_text.list_actions(waiting.session)
+    yield ""
 
 
-def _print_settled(entry: InboxEntry, settled: "AcceptedAnswer") -> None:
+def _settled_rows(entry: InboxEntry, settled: "AcceptedAnswer") -> Iterator[str]:
     again = " (as it was before)" if settled.repeated else ""
     answers = "; ".join(", ".join(each) or "–" for each in settled.ask.answers or ())
     scope = f" in this {settled.grant.scope}" if settled.grant is not None else ""
     reply = f"answered {one_line(answers)}" if answers else f"{settled.ask.reply}{scope}"
-    click.echo(f"{entry.tool}: {reply}{again}, recorded as {escape_exact(settled.ask.author or '')}.")
+    yield f"{entry.tool}: {reply}{again}, recorded as {escape_exact(settled.ask.author or '')}."
     if settled.grant is not None:
         rule = format_rule(settled.grant.permission, settled.grant.patterns)
-        click.echo(f"Granted for the {settled.grant.scope}: {rule} ({settled.grant.id})")
+        yield f"Granted for the {settled.grant.scope}: {rule} ({settled.grant.id})"
     if len(settled.asks) > 1:
         what = "closed: the turn ends" if settled.ask.reply is Reply.REJECT else "settled with it"
-        click.echo(f"{pluralize(len(settled.asks) - 1, 'other ask')} {what}.")
+        yield f"{pluralize(len(settled.asks) - 1, 'other ask')} {what}."

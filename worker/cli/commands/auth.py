@@ -1,6 +1,5 @@
 """`holdfast auth`: keys of model providers, in a file that only its owner reads."""
 
-import json
 import sys
 from typing import Final
 
@@ -20,6 +19,7 @@ from activities.model.providers import PROVIDERS, nearest_name, provider_named
 from activities.model.wires.litellm.litellm_names import LITELLM_PROVIDERS
 from worker import credential_handoff
 from worker.cli import completers, key_trial
+from worker.cli.command_output import CommandOutput, with_json
 from worker.cli.command_support import async_command, person_command, print_note
 from worker.cli.render.escaping import escape_exact
 from worker.cli.terminal_input import is_interactive
@@ -135,9 +135,9 @@ def _foreign_key(settings: Settings, provider: str, program: str) -> str:
 
 
 @auth.command("list", short_help="List the providers that have a key.")
-@click.option("--json", "as_json", is_flag=True, help="As a JSON object: providers, variables, other programs.")
 @async_command
-async def list_(settings: Settings, as_json: bool) -> None:
+@with_json("As a JSON object: providers, variables, other programs.")
+async def list_(settings: Settings) -> CommandOutput:
     """List the providers that have a key, the variables that hold one, and what other programs have.
 
     \b
@@ -147,30 +147,25 @@ async def list_(settings: Settings, as_json: bool) -> None:
     keys, given = Keys(settings.auth), credential_handoff.handed_off_names(settings)
     here = [name for name in _key_variables() if settings.environment.get(name) and name not in given]
     stored, foreign = keys.entries(), find_foreign_keys(settings.environment)
-    if as_json:
-        named = {id: [name for provider, name in stored if provider == id and name] for id in keys.list()}
-        elsewhere = [
-            {
-                "provider": each.provider,
-                "program": each.program,
-                "key": bool(each.key),
-                "kind": "a key" if each.key else each.kind,
-            }
-            for each in foreign
-        ]
-        content = {"stored": keys.list(), "named": named, "handed_over": given, "here": here, "elsewhere": elsewhere}
-        click.echo(json.dumps(content, indent=2))
-        return
-    for provider, name in stored:
-        click.echo(f"{_label(provider, name)}  stored")
-    for variable in given:
-        click.echo(f"{escape_exact(variable)}  handed over by a shell, until `holdfast down`")
-    for variable in here:
-        click.echo(f"{escape_exact(variable)}  set in this shell, and handed over by each `holdfast run`")
-    for each in foreign:
-        click.echo(_describe_foreign(each, stored=(each.provider, None) in stored))
-    if not stored and not given and not here:
-        print_note("No key is stored, and no shell has handed one over: `holdfast auth login` stores one.")
+    elsewhere = [
+        {
+            "provider": each.provider,
+            "program": each.program,
+            "key": bool(each.key),
+            "kind": "a key" if each.key else each.kind,
+        }
+        for each in foreign
+    ]
+    named = {id: [name for provider, name in stored if provider == id and name] for id in keys.list()}
+    content = {"stored": keys.list(), "named": named, "handed_over": given, "here": here, "elsewhere": elsewhere}
+    rows = (
+        *(f"{_label(provider, name)}  stored" for provider, name in stored),
+        *(f"{escape_exact(each)}  handed over by a shell, until `holdfast down`" for each in given),
+        *(f"{escape_exact(each)}  set in this shell, and handed over by each `holdfast run`" for each in here),
+        *(_describe_foreign(each, stored=(each.provider, None) in stored) for each in foreign),
+    )
+    none = "No key is stored, and no shell has handed one over: `holdfast auth login` stores one."
+    return CommandOutput(content, lambda: rows, remarks=[] if stored or given or here else [none])
 
 
 def _key_variables() -> list[str]:

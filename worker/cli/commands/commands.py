@@ -1,18 +1,15 @@
 """`holdfast commands`: what can be typed as /NAME in this directory."""
 
-import json
-
 import click
 
 from worker.cli import completers
-from worker.cli.command_support import ListingGroup, async_command, current_directory, print_note
+from worker.cli.command_output import CommandOutput, with_json
+from worker.cli.command_support import ListingGroup, async_command, current_directory
 from worker.cli.render import command_page
-from worker.cli.render.console import print_rows, terminal_columns
+from worker.cli.render.console import terminal_columns
 from worker.cli.render.escaping import escape_prose
 from worker.project_config import load_commands, load_project_config
 from worker.settings import Settings
-
-_JSON = click.option("--json", "as_json", is_flag=True, help="As JSON.")
 
 
 @click.group("commands", cls=ListingGroup)
@@ -29,9 +26,9 @@ def commands_() -> None:
 
 
 @commands_.command("list")
-@_JSON
 @async_command
-async def list_(settings: Settings, as_json: bool) -> None:
+@with_json()
+async def list_(settings: Settings) -> CommandOutput:
     """List the slash commands of this directory's configuration, those built in, and skills.
 
     \b
@@ -39,21 +36,20 @@ async def list_(settings: Settings, as_json: bool) -> None:
       holdfast commands list --json
     """
     found = await load_commands(settings, await load_project_config(settings, current_directory()))
-    if as_json:
-        click.echo(json.dumps([command_page.to_json(each) for each in found.commands.values()], indent=2))
-    else:
-        print_rows(command_page.render_list([*found.commands.values()], terminal_columns()))
-    for refused in found.refused:
-        print_note(f"Refused: {escape_prose(refused.why)}")
-    for warning in found.warnings:
-        print_note(f"Warning: {escape_prose(warning)}")
+    refused = (f"Refused: {escape_prose(each.why)}" for each in found.refused)
+    warnings = (f"Warning: {escape_prose(each)}" for each in found.warnings)
+    commands = [*found.commands.values()]
+    value = [command_page.to_json(each) for each in commands]
+    return CommandOutput(
+        value, lambda: command_page.render_list(commands, terminal_columns()), notes=(*refused, *warnings)
+    )
 
 
 @commands_.command()
 @click.argument("name", shell_complete=completers.command)
-@_JSON
 @async_command
-async def show(settings: Settings, name: str, as_json: bool) -> None:
+@with_json()
+async def show(settings: Settings, name: str) -> CommandOutput:
     """Show a slash command: where it is written, who does it, and its template.
 
     \b
@@ -63,7 +59,6 @@ async def show(settings: Settings, name: str, as_json: bool) -> None:
     """
     found = await load_commands(settings, await load_project_config(settings, current_directory()))
     command = found.named(name)
-    if as_json:
-        click.echo(json.dumps(command_page.to_json(command), indent=2))
-        return
-    print_rows(command_page.render_command(command, terminal_columns()))
+    return CommandOutput(
+        command_page.to_json(command), lambda: command_page.render_command(command, terminal_columns())
+    )

@@ -7,7 +7,8 @@ import click
 from worker.api.accepted import DeletedMessage, DeletedSessions
 from worker.api.sessions import Overview
 from worker.cli import completers, confirmation
-from worker.cli.command_support import open_client, person_command, print_note
+from worker.cli.command_output import CommandOutput, with_json
+from worker.cli.command_support import open_client, person_command
 from worker.cli.exit_codes import ExitCode
 from worker.cli.render.escaping import escape_prose, one_line
 from worker.cli.render.formatting import pluralize
@@ -20,9 +21,9 @@ from workflows.domain.ids import MessageId, Prefix, SessionId, is_id
 @click.argument("session", shell_complete=completers.session)
 @click.option("--message", metavar="MESSAGE", help="Only what this prompt, answer or summary holds.")
 @confirmation.yes_option
-@click.option("--json", "as_json", is_flag=True, help="Print what was deleted as JSON.")
 @person_command
-async def delete(settings: Settings, session: str, message: str | None, yes: bool, as_json: bool) -> ExitCode:
+@with_json("Print what was deleted as JSON.")
+async def delete(settings: Settings, session: str, message: str | None, yes: bool) -> CommandOutput:
     """Delete a session: erase all that it holds.
 
     With its subagents' sessions, the files of its calls, and its archive. What remains is its log of events, without
@@ -43,23 +44,17 @@ async def delete(settings: Settings, session: str, message: str | None, yes: boo
     async with open_client(settings) as client:
         overview = await confirmation.confirm_session(client, session, f"Delete {what} for good?", yes=yes)
         report: DeletedMessage | DeletedSessions
-        line: str | None
         if message is not None:
             report = await client.deletions.delete_message(overview.id, MessageId(message))
-            line = f"Deleted: message {report.message} of {overview.id}"  # the title may quote it
+            rows = [f"Deleted: message {report.message} of {overview.id}"]  # the title may quote it
         else:
             report = await client.deletions.delete(overview.id)
-            line = _describe(overview, report.deleted) if overview.id in report.deleted else None
-    if as_json:
-        click.echo(report.model_dump_json())
-    elif line is not None:
-        click.echo(line)
+            rows = [_describe(overview, report.deleted)] if overview.id in report.deleted else []
+    notes = [f"Not deleted: {escape_prose(each)}" for each in report.failures]
     if report.host is not None:
         host = one_line(report.host)
-        print_note(f"The files of its calls are on host {host}; its worker removes them within an hour.")
-    for each in report.failures:
-        print_note(f"Not deleted: {escape_prose(each)}")
-    return ExitCode.FAILED if report.failures else ExitCode.DONE
+        notes.insert(0, f"The files of its calls are on host {host}; its worker removes them within an hour.")
+    return CommandOutput(report, lambda: rows, notes=notes, code=ExitCode.FAILED if report.failures else ExitCode.DONE)
 
 
 def _describe(overview: Overview, deleted: Sequence[SessionId]) -> str:

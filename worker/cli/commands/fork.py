@@ -3,6 +3,7 @@
 import click
 
 from worker.cli import completers, id_lookup
+from worker.cli.command_output import CommandOutput, with_json
 from worker.cli.command_support import async_command, open_client
 from worker.cli.render.escaping import one_line
 from worker.cli.render.formatting import pluralize
@@ -14,9 +15,9 @@ from workflows.domain.ids import MessageId, Prefix, is_id
 @click.command()
 @click.argument("session", shell_complete=completers.session)
 @click.option("--at", "before", metavar="MESSAGE", help="Copy only what is before this message (`export` has the ids).")
-@click.option("--json", "as_json", is_flag=True, help="Print the new session as JSON.")
 @async_command
-async def fork(settings: Settings, session: str, before: str | None, as_json: bool) -> None:
+@with_json("Print the new session as JSON.")
+async def fork(settings: Settings, session: str, before: str | None) -> CommandOutput:
     """Start a new session with the messages of another one.
 
     Both go on independently. Nothing that the messages tell of runs again: calls that have not ended are interrupted in
@@ -32,8 +33,5 @@ async def fork(settings: Settings, session: str, before: str | None, as_json: bo
     async with open_client(settings) as client:
         origin = await id_lookup.find_session(client, session)
         forked = await client.copies.fork_session(origin, before=MessageId(before) if before else None)
-    if as_json:
-        click.echo(forked.model_dump_json())
-        return
     copied = pluralize(forked.messages, "message")
-    click.echo(f"{forked.session}  {one_line(forked.title)}: {copied} of {origin}")
+    return CommandOutput(forked, lambda: f"{forked.session}  {one_line(forked.title)}: {copied} of {origin}")

@@ -7,18 +7,17 @@ import click
 
 from worker.api.grants import GrantEntry
 from worker.cli import completers, id_lookup
+from worker.cli.command_output import CommandOutput, with_json
 from worker.cli.command_support import (
     ListingGroup,
     async_command,
     open_client,
     open_reader,
     person_command,
-    print_note,
 )
-from worker.cli.render.console import print_json_list
 from worker.cli.render.escaping import escape_exact
 from worker.cli.render.formatting import format_age, format_rule, pluralize
-from worker.cli.render.text_table import print_listing
+from worker.cli.render.text_table import format_listing
 from worker.cli.render.wrap import wrap_text
 from worker.settings import Settings
 from workflows.domain.errors import NothingYet
@@ -39,9 +38,9 @@ def grants() -> None:
 
 @grants.command("list")
 @click.option("--all", "all_", is_flag=True, help="Those that were revoked or have expired, too.")
-@click.option("--json", "as_json", is_flag=True, help="As a JSON array.")
 @async_command
-async def list_(settings: Settings, all_: bool, as_json: bool) -> None:
+@with_json("As a JSON array.")
+async def list_(settings: Settings, all_: bool) -> CommandOutput:
     """List the grants that hold.
 
     \b
@@ -52,12 +51,8 @@ async def list_(settings: Settings, all_: bool, as_json: bool) -> None:
     with suppress(NothingYet):
         async with open_reader(settings) as client:
             found = await client.grants.list_all(include_revoked=all_)
-    if as_json:
-        print_json_list(found)
-        return
-    print_listing(map(_row, found), _paragraph)
-    if not found:
-        print_note("There are no standing grants.")
+    rows = map(_row, found)
+    return CommandOutput(found, lambda: format_listing(rows, _paragraph), empty="There are no standing grants.")
 
 
 @grants.command()

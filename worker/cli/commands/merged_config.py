@@ -6,10 +6,11 @@ import click
 
 from activities.project.config_values import list_values
 from worker.cli.agent_listing import load_any_config
-from worker.cli.command_support import async_command, current_directory, print_note
+from worker.cli.command_output import CommandOutput, with_json
+from worker.cli.command_support import async_command, current_directory
 from worker.cli.config_remarks import find_other_remarks
 from worker.cli.render import config_page
-from worker.cli.render.console import print_rows, terminal_columns
+from worker.cli.render.console import terminal_columns
 from worker.cli.render.escaping import escape_prose
 from worker.config_schema import build_schema
 from worker.project_config import load_checked_config
@@ -19,9 +20,9 @@ from worker.settings import Settings
 
 @click.command()
 @click.option("--schema", is_flag=True, help="Print the JSON schema of configuration files instead, for editors.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON, in the shape of OpenCode's files.")
 @async_command
-async def config(settings: Settings, schema: bool, as_json: bool) -> None:
+@with_json("As JSON, in the shape of OpenCode's files.")
+async def config(settings: Settings, schema: bool) -> CommandOutput:
     """Show the configuration that applies here, and where each value comes from.
 
     What all files and variables come to in this directory, as a turn that starts now would find it, and what of them
@@ -34,17 +35,16 @@ async def config(settings: Settings, schema: bool, as_json: bool) -> None:
       holdfast config --schema > ~/.config/opencode/config.schema.json
     """
     if schema:
-        click.echo(json.dumps(build_schema(), indent=2))
-        return
+        text = json.dumps(build_schema(), indent=2)
+        return CommandOutput(text, lambda: text)
     checked = await load_checked_config(settings, current_directory())
     turn_config, problem = await load_any_config(settings)
     mask = redactor(settings)
     values = [*list_values(checked, mask)]
     ignored = [*config_page.find_ignored(turn_config, mask)]
     remarks = [*([f"Warning: {problem}"] if problem else []), *find_other_remarks(settings, turn_config)]
-    if as_json:
-        click.echo(json.dumps(config_page.to_json(values, ignored, remarks), indent=2))
-        return
-    print_rows(config_page.render_config(values, ignored, terminal_columns()))
-    for remark in remarks:
-        print_note(escape_prose(remark))
+    return CommandOutput(
+        config_page.to_json(values, ignored, remarks),
+        lambda: config_page.render_config(values, ignored, terminal_columns()),
+        remarks=map(escape_prose, remarks),
+    )

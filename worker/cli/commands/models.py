@@ -1,8 +1,8 @@
 """`holdfast models`: what `-m` takes."""
 
-import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
+from itertools import chain
 from typing import Any
 
 import click
@@ -12,8 +12,9 @@ from activities.model.default_model import NO_KEY
 from activities.model.model_table import ModelTables
 from activities.model.providers import check_provider
 from worker.cli import completers, model_choices
+from worker.cli.command_output import CommandOutput, with_json
 from worker.cli.command_support import async_command, current_directory, print_note
-from worker.cli.render.console import print_rows, terminal_columns
+from worker.cli.render.console import terminal_columns
 from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.styles import Row, styled
 from worker.cli.render.text_table import format_table
@@ -51,11 +52,11 @@ _MORE_EXPLAINED = (
     metavar="[=ADDRESS]",
     help="Fetch a newer table first, from this address or that of HOLDFAST_MODELS_URL.",
 )
-@click.option("--json", "as_json", is_flag=True, help="As a JSON array.")
 @async_command
+@with_json("As a JSON array.")
 async def models(
-    settings: Settings, provider: str | None, every: bool, verbose: bool, address: str | None, as_json: bool
-) -> None:
+    settings: Settings, provider: str | None, every: bool, verbose: bool, address: str | None
+) -> CommandOutput:
     """List the models that can be chosen here.
 
     As -m takes them: those that your configuration describes, and those of providers that have a key here, with limits
@@ -81,14 +82,15 @@ async def models(
     ids = [provider] if provider is not None else model_choices.list_providers(settings, config, every=every)
     found = model_choices.list_models(settings, config, ids, print_note)
     missing = await model_choices.missing_keys(settings, config, dict.fromkeys(each.provider for each in found))
-    if as_json:
-        click.echo(json.dumps([_json(each, missing) for each in found], indent=2))
-        return
-    print_rows(_rows(found, missing, terminal_columns(), verbose=verbose))
-    _print_remarks(settings, turn_config, ids, found)
-    _print_missing_keys(missing)
-    if verbose:
-        _print_table_remarks(settings)
+    return CommandOutput(
+        [_json(each, missing) for each in found],
+        lambda: _rows(found, missing, terminal_columns(), verbose=verbose),
+        remarks=chain(
+            _remarks(settings, turn_config, ids, found),
+            _missing_keys(missing),
+            _table_remarks(settings) if verbose else (),
+        ),
+    )
 
 
 def _check_named(provider: str) -> None:
@@ -190,39 +192,37 @@ def _without_models(config: Config, ids: Sequence[str], found: Sequence[ModelCho
     return [escape_exact(id) for id in ids if id not in listed and (id in own or len(ids) == 1)]
 
 
-def _print_table_remarks(settings: Settings) -> None:
-    print_note(_MORE_EXPLAINED)
+def _table_remarks(settings: Settings) -> Iterator[str]:
+    yield _MORE_EXPLAINED
     if (table := ModelTables(settings.models_file).fetched()) is not None:
-        print_note(f"The table is of {escape_exact(table.source)}, fetched {table.fetched}.")
+        yield f"The table is of {escape_exact(table.source)}, fetched {table.fetched}."
 
 
-def _print_missing_keys(missing: Mapping[str, str]) -> None:
+def _missing_keys(missing: Mapping[str, str]) -> Iterator[str]:
     for wrong in dict.fromkeys(filter(None, missing.values())):
-        print_note(f"Warning: {escape_prose(wrong)}")
+        yield f"Warning: {escape_prose(wrong)}"
     lacking = [id for id, wrong in missing.items() if not wrong]
     if not lacking:
         return
     more = len(lacking) - _MOST
     named = ", ".join(map(escape_exact, lacking[:_MOST])) + (f" and {more} more" if more > 0 else "")
     login = escape_exact(lacking[0]) if len(lacking) == 1 else "PROVIDER"
-    print_note(f"No key here for {named}: `holdfast auth login {login}` stores one.")
+    yield f"No key here for {named}: `holdfast auth login {login}` stores one."
 
 
-def _print_remarks(
+def _remarks(
     settings: Settings, turn_config: TurnConfig, ids: Sequence[str], found: Sequence[ModelChoice]
-) -> None:
+) -> Iterator[str]:
     if not ids:
-        print_note(f"{NO_KEY} `holdfast models --all` lists the models of all providers.")
+        yield f"{NO_KEY} `holdfast models --all` lists the models of all providers."
     if bare := _without_models(turn_config.config, ids, found):
-        print_note(
-            f"No model of {one_line(', '.join(bare))} is listed: name one that is served there, as -m {bare[0]}/NAME."
-        )
+        yield f"No model of {one_line(', '.join(bare))} is listed: name one that is served there, as -m {bare[0]}/NAME."
     if found and terminal_columns() is not None:
-        print_note(_EXPLAINED)
+        yield _EXPLAINED
     try:
         if (named := effective_model(turn_config, None)) is not None:
-            print_note(f"Without -m, `holdfast run` takes {escape_exact(named)} here.")
+            yield f"Without -m, `holdfast run` takes {escape_exact(named)} here."
         elif len(default := default_models(settings).candidates(turn_config.config)) == 1:
-            print_note(f"Without -m, `holdfast run` takes {escape_exact(default[0])} here, as nothing is configured.")
+            yield f"Without -m, `holdfast run` takes {escape_exact(default[0])} here, as nothing is configured."
     except UsageError as error:
-        print_note(f"Warning: the configured model cannot be asked: {escape_prose(str(error))}")
+        yield f"Warning: the configured model cannot be asked: {escape_prose(str(error))}"

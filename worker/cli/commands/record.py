@@ -16,6 +16,7 @@ from activities.shell.environment import session_environment
 from worker.api.events import EventWithContents, Verification
 from worker.archives_client import verify_archive
 from worker.cli import completers, confirmation, id_lookup
+from worker.cli.command_output import CommandOutput, with_json
 from worker.cli.command_support import async_command, current_directory, open_client, open_reader
 from worker.cli.exit_codes import ExitCode
 from worker.cli.render.console import print_rows, terminal_columns
@@ -107,9 +108,9 @@ async def export(settings: Settings, session: str, sanitize: bool) -> None:
 
 @click.command("import")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="The session, as JSON.")
 @async_command
-async def import_(settings: Settings, file: Path, as_json: bool) -> None:
+@with_json("The session, as JSON.")
+async def import_(settings: Settings, file: Path) -> CommandOutput:
     """Start a session from an export of OpenCode or Holdfast.
 
     It works in the current directory, with the texts, thoughts, calls and files of the messages; what else they hold is
@@ -124,11 +125,9 @@ async def import_(settings: Settings, file: Path, as_json: bool) -> None:
     async with open_client(settings) as client:
         environment = session_environment(client.settings.environment)
         imported = await client.copies.import_session(file, directory, environment=environment)
-    if as_json:
-        click.echo(imported.model_dump_json())
-        return
     ids = "" if imported.same_ids else ", under new ids"
-    click.echo(f"{imported.session}  {one_line(imported.title)}: {pluralize(imported.messages, 'message')}{ids}")
+    text = f"{imported.session}  {one_line(imported.title)}: {pluralize(imported.messages, 'message')}{ids}"
+    return CommandOutput(imported, lambda: text)
 
 
 @click.command()

@@ -3,6 +3,7 @@
 import click
 
 from worker.cli import completers, id_lookup
+from worker.cli.command_output import CommandOutput, with_json
 from worker.cli.command_support import open_client, person_command, print_note
 from worker.cli.render import suspension_text
 from worker.settings import Settings
@@ -11,9 +12,9 @@ from workflows.domain.suspension import SuspendReason
 
 @click.command()
 @click.argument("session", shell_complete=completers.session)
-@click.option("--json", "as_json", is_flag=True, help="Print what was resumed as JSON.")
 @person_command
-async def resume(settings: Settings, session: str, as_json: bool) -> None:
+@with_json("Print what was resumed as JSON.")
+async def resume(settings: Settings, session: str) -> CommandOutput:
     """Let a suspended session continue, as things are now.
 
     A session is suspended when its directory has moved or is on another branch than its last turn has left, and, if
@@ -30,4 +31,4 @@ async def resume(settings: Settings, session: str, as_json: bool) -> None:
         resumed = await client.resume(found)
     if suspension is not None and suspension.reason in (SuspendReason.BEHIND, SuspendReason.RESTORED):
         print_note(suspension_text.REPEATS)
-    click.echo(resumed.model_dump_json() if as_json else f"Resumed: {resumed.session}")
+    return CommandOutput(resumed, lambda: f"Resumed: {resumed.session}")

@@ -9,6 +9,7 @@ import click
 
 from worker.api.schedules import ScheduleEntry, ScheduleVerification
 from worker.cli import completers, confirmation, id_lookup
+from worker.cli.command_output import CommandOutput, with_json
 from worker.cli.command_support import (
     ListingGroup,
     async_command,
@@ -20,9 +21,8 @@ from worker.cli.command_support import (
 )
 from worker.cli.exit_codes import ExitCode
 from worker.cli.render import schedule_text
-from worker.cli.render.console import print_json_list
 from worker.cli.render.escaping import escape_exact
-from worker.cli.render.text_table import print_listing
+from worker.cli.render.text_table import format_listing
 from worker.cli.render.wrap import wrap_for_stdout, wrap_text
 from worker.settings import Settings
 from workflows.domain.errors import NothingYet
@@ -51,9 +51,9 @@ def schedules() -> None:
 
 @schedules.command("list")
 @click.option("--all", "all_", is_flag=True, help="Those that are done or were deleted, too.")
-@_JSON
 @async_command
-async def list_(settings: Settings, all_: bool, as_json: bool) -> None:
+@with_json()
+async def list_(settings: Settings, all_: bool) -> CommandOutput:
     """List the schedules, the next due first.
 
     \b
@@ -64,20 +64,16 @@ async def list_(settings: Settings, all_: bool, as_json: bool) -> None:
     with suppress(NothingYet):
         async with open_reader(settings) as client:
             found = await client.schedules.list_all(include_over=all_)
-    if as_json:
-        print_json_list(found)
-        return
-    now = datetime.now(UTC)
-    print_listing((_row(each, now) for each in found), _paragraph)
-    if not found:
-        print_note('There are no schedules: `holdfast run --every "weekdays 7:00" …` makes one.')
+    now, none = datetime.now(UTC), 'There are no schedules: `holdfast run --every "weekdays 7:00" …` makes one.'
+    rows = (_row(each, now) for each in found)
+    return CommandOutput(found, lambda: format_listing(rows, _paragraph), empty=none)
 
 
 @schedules.command()
 @_ONE
-@_JSON
 @async_command
-async def show(settings: Settings, schedule: str, as_json: bool) -> None:
+@with_json()
+async def show(settings: Settings, schedule: str) -> CommandOutput:
     """Show a schedule: its prompt, its times, and what came of them.
 
     \b
@@ -87,12 +83,9 @@ async def show(settings: Settings, schedule: str, as_json: bool) -> None:
     async with open_reader(settings) as client:
         entry = await client.schedules.get(await id_lookup.find_schedule(client, schedule))
         events = await client.schedules.events(entry.id)
-    if as_json:
-        dumped = [each.model_dump(mode="json") for each in events]
-        click.echo(json.dumps(entry.model_dump(mode="json") | {"events": dumped}, indent=2))
-        return
-    for row in schedule_text.render_schedule(entry, events, datetime.now(UTC)):
-        click.echo(wrap_for_stdout(row, 4))
+    rows = schedule_text.render_schedule(entry, events, datetime.now(UTC))
+    text = (wrap_for_stdout(row, 4) for row in rows)
+    return CommandOutput(entry.model_dump(mode="json") | {"events": events}, lambda: "\n".join(text))
 
 
 @schedules.command()
@@ -168,9 +161,9 @@ schedules.add_command(resume, "unpause")
 
 @schedules.command()
 @_ONE
-@_JSON
 @async_command
-async def trigger(settings: Settings, schedule: str, as_json: bool) -> None:
+@with_json()
+async def trigger(settings: Settings, schedule: str) -> CommandOutput:
     """Run a schedule now, as you; its times stay as they are.
 
     It runs although it is paused, or the run before is at work.
@@ -181,11 +174,8 @@ async def trigger(settings: Settings, schedule: str, as_json: bool) -> None:
     """
     async with open_client(settings, with_worker=True) as client:
         fired = await client.schedules.trigger(await id_lookup.find_schedule(client, schedule))
-    if as_json:
-        click.echo(fired.model_dump_json())
-        return
-    click.echo(fired.session)
-    print_note(f"It works in the background. To follow it: holdfast watch {fired.session}")
+    hint = f"It works in the background. To follow it: holdfast watch {fired.session}"
+    return CommandOutput(fired, lambda: fired.session, remarks=[hint])
 
 
 @schedules.command()

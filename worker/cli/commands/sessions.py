@@ -1,6 +1,6 @@
 """`holdfast sessions`, `stop` and `end`."""
 
-import json
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -10,11 +10,13 @@ import click
 from activities.shell.left_processes import find_left
 from worker.api.sessions import Overview
 from worker.cli import completers, confirmation, filter_options, id_lookup, other_sessions
-from worker.cli.command_support import async_command, open_client, open_reader, print_note
+from worker.cli.command_output import CommandOutput, with_json
+from worker.cli.command_support import async_command, open_client, open_reader
+from worker.cli.exit_codes import ExitCode
 from worker.cli.filter_options import session_filter
 from worker.cli.render import session_table
 from worker.cli.render.budget_text import describe_budget
-from worker.cli.render.console import print_json_list, print_rows, terminal_columns
+from worker.cli.render.console import terminal_columns
 from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.formatting import describe_left, pluralize
 from worker.cli.render.sent_request_page import render_sent_request
@@ -30,7 +32,6 @@ from workflows.domain.session_filter import SessionFilter
 if TYPE_CHECKING:  # start-up time
     from worker.api.messages import ChangeSummary
     from worker.session_client import SessionClient
-    from workflows.domain.sent_request import SentRequest
 
 _NAMED = 3  # sessions that share a directory
 _LISTED = 30  # sessions
@@ -76,7 +77,7 @@ def sessions(context: click.Context, /, limit: int | None, all_: bool, as_json: 
 )
 @click.option("--json", "as_json", is_flag=True, help="As a JSON object.")
 @async_command
-async def show(settings: Settings, session: str, summary: bool, prompt: str | None, as_json: bool) -> None:
+async def show(settings: Settings, session: str, summary: bool, prompt: str | None, as_json: bool) -> ExitCode:
     """Show the state of a session: what it does or waits for, and what can be done.
 
     --prompt shows what the model was sent instead, built again from the records: instructions, conversation and tools
@@ -95,12 +96,16 @@ async def show(settings: Settings, session: str, summary: bool, prompt: str | No
     choice = None if prompt is None else parse_request_choice(prompt)
     async with open_reader(settings) as client:
         if choice is not None:
-            _print_request(await client.records.sent(await id_lookup.find_session(client, session), choice), as_json)
-            return
+            sent = await client.records.sent(await id_lookup.find_session(client, session), choice)
+            value = sent.model_dump(mode="json") | {"as_sent": sent.as_sent}
+            release = str(installed_release())
+            return CommandOutput(value, lambda: render_sent_request(sent, release, terminal_columns())).print(
+                as_json=as_json
+            )
         if summary:
             text = await client.records.summary(await id_lookup.find_session(client, session))
             click.echo(escape_prose(text or "Nothing of this session was compacted."))
-            return
+            return ExitCode.DONE
         overview = await client.sessions.get(await id_lookup.find_session(client, session))
         asks = await client.inbox.asks(session=overview.id) if overview.asks and not as_json else []
         changes = (await client.sessions.totals(overview.id)).changes
@@ -108,13 +113,7 @@ async def show(settings: Settings, session: str, summary: bool, prompt: str | No
         summary_of_changes = await _change_summary(client, overview)
         below = await client.sessions.below(overview.id) if overview.working else []
         left = [each for each in find_left(settings.home) if each.session == overview.id]
-    if as_json:
-        more: dict[str, Any] = {"changes": changes.model_dump()}
-        more |= {"budgets": [each.model_dump(mode="json") for each in budgets]}
-        more |= {"change_summary": summary_of_changes.model_dump() if summary_of_changes else None}
-        more |= {"left_running": [each.model_dump() for each in left]}
-        click.echo(json.dumps(overview.model_dump(mode="json") | more, indent=2))
-        return
+    more = {"changes": changes, "budgets": budgets, "change_summary": summary_of_changes, "left_running": left}
     now = datetime.now(UTC)
     rows = [*describe_session(overview, changes, now, asks[0].name if asks else None)]
     rows += [f"  {describe_subagent(each, now)}" for each in below if each.working]
@@ -123,7 +122,8 @@ async def show(settings: Settings, session: str, summary: bool, prompt: str | No
     if summary_of_changes is not None:
         changed = one_line(summary_of_changes.text, _SUMMARY)
         rows.append(f"  Changes, up to turn {summary_of_changes.number}: {changed}")
-    print_rows(each for row in rows for each in wrap_text(row, terminal_columns(), 2))
+    wrapped = (each for row in rows for each in wrap_text(row, terminal_columns(), 2))
+    return CommandOutput(overview.model_dump(mode="json") | more, lambda: wrapped).print(as_json=as_json)
 
 
 async def _change_summary(client: "SessionClient", overview: Overview) -> "ChangeSummary | None":
@@ -132,15 +132,8 @@ async def _change_summary(client: "SessionClient", overview: Overview) -> "Chang
     return await client.records.change_summary(overview.id)
 
 
-def _print_request(sent: "SentRequest", as_json: bool) -> None:
-    if as_json:
-        click.echo(json.dumps(sent.model_dump(mode="json") | {"as_sent": sent.as_sent}, indent=2))
-        return
-    print_rows(render_sent_request(sent, str(installed_release()), terminal_columns()))
-
-
 @async_command
-async def _list_sessions(settings: Settings, wanted: SessionFilter, limit: int | None, as_json: bool) -> None:
+async def _list_sessions(settings: Settings, wanted: SessionFilter, limit: int | None, as_json: bool) -> ExitCode:
     found: list[Overview] = []
     others = 0
     with suppress(NothingYet):
@@ -148,31 +141,31 @@ async def _list_sessions(settings: Settings, wanted: SessionFilter, limit: int |
             found = await client.sessions.list_recent(wanted, limit=limit)
             shown = sum(each.depth == 0 for each in found)
             others = await client.sessions.count(wanted) - shown if shown == limit else 0
-    if as_json:
-        print_json_list(found)
-    elif not found:
-        none = "There is no session yet: `holdfast run` starts one."
-        print_note(none if wanted.empty else "No session matches.")
-    else:
-        room = terminal_columns()
-        here = wanted.directory is not None
-        print_rows(session_table.render_session_table(found, datetime.now(UTC), room, same_directory=here))
+    here = wanted.directory is not None
+    return CommandOutput(
+        found,
+        lambda: session_table.render_session_table(found, datetime.now(UTC), terminal_columns(), same_directory=here),
+        empty="There is no session yet: `holdfast run` starts one." if wanted.empty else "No session matches.",
+        notes=_list_notes(found, others, "holdfast sessions --all" if wanted.empty else "the same with --all"),
+    ).print(as_json=as_json)
+
+
+def _list_notes(found: list[Overview], others: int, again: str) -> Iterator[str]:
     if others > 0:
-        again = "holdfast sessions --all" if wanted.empty else "the same with --all"
-        print_note(f"And {others:,} more: {again}")
+        yield f"And {others:,} more: {again}"
     for group in other_sessions.find_shared_directories(found):
         named = ", ".join(each.id for each in group[:_NAMED])
         more = f" and {pluralize(len(group) - _NAMED, 'other')}" if len(group) > _NAMED else ""
         where = escape_exact(group[0].directory)
-        print_note(f"At work in one directory, {where}: {named}{more}. They share the same files.")
+        yield f"At work in one directory, {where}: {named}{more}. They share the same files."
 
 
 @click.command()
 @_SESSION
 @click.option("--keep-queued", is_flag=True, help="Keep the prompts that no turn has taken yet.")
-@click.option("--json", "as_json", is_flag=True, help="Print what was stopped as JSON.")
 @async_command
-async def stop(settings: Settings, session: str, keep_queued: bool, as_json: bool) -> None:
+@with_json("Print what was stopped as JSON.")
+async def stop(settings: Settings, session: str, keep_queued: bool) -> CommandOutput:
     """Stop a session's turn.
 
     Commands that run are ended with it, and so are its subagents, also in the background. Prompts that were not taken
@@ -186,9 +179,9 @@ async def stop(settings: Settings, session: str, keep_queued: bool, as_json: boo
     async with open_client(settings, with_worker=True) as client:
         overview = await client.sessions.get(await id_lookup.find_session(client, session))
         stopped = await client.stop(overview.id, keep_queued=keep_queued)
-        withdrawn = await _withdrawn_texts(client, overview) if stopped.withdrawn and not as_json else []
+        withdrawn = await _withdrawn_texts(client, overview) if stopped.withdrawn else []
     described = f"{describe_stop(stopped)} {one_line(overview.title)} ({overview.id})"
-    click.echo(stopped.model_dump_json() if as_json else "\n".join([described, *withdrawn]))
+    return CommandOutput(stopped, lambda: "\n".join([described, *withdrawn]))
 
 
 async def _withdrawn_texts(client: "SessionClient", before: Overview) -> list[str]:
@@ -205,9 +198,9 @@ async def _withdrawn_texts(client: "SessionClient", before: Overview) -> list[st
 @click.command()
 @_SESSION
 @confirmation.yes_option
-@click.option("--json", "as_json", is_flag=True, help="Print what was stopped as JSON.")
 @async_command
-async def end(settings: Settings, session: str, yes: bool, as_json: bool) -> None:
+@with_json("Print what was stopped as JSON.")
+async def end(settings: Settings, session: str, yes: bool) -> CommandOutput:
     """End a session for good.
 
     Its turn is stopped, its grants and what its calls have left running end with it, and it takes no prompt any more.
@@ -220,5 +213,4 @@ async def end(settings: Settings, session: str, yes: bool, as_json: bool) -> Non
     async with open_client(settings, with_worker=True) as client:
         overview = await confirmation.confirm_session(client, session, "End {} for good?", yes=yes)
         stopped = await client.end(overview.id)
-    described = f"The session has ended: {one_line(overview.title)} ({overview.id})"
-    click.echo(stopped.model_dump_json() if as_json else described)
+    return CommandOutput(stopped, lambda: f"The session has ended: {one_line(overview.title)} ({overview.id})")

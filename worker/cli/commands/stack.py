@@ -1,16 +1,17 @@
 """`holdfast up`, `down`, `status`, `doctor` and `logs`: the stack."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import click
 
 from activities.shell.left_processes import find_left
 from worker import credential_handoff
 from worker.cli import completers, person_check, purge_confirmation
+from worker.cli.command_output import CommandOutput, with_json
 from worker.cli.command_support import async_command, print_note, start_stack
 from worker.cli.exit_codes import ExitCode
 from worker.cli.log_tail import LogTail
-from worker.cli.render.console import print_json_list, print_rows, terminal_columns
+from worker.cli.render.console import terminal_columns
 from worker.cli.render.escaping import escape_exact, escape_prose
 from worker.cli.render.formatting import describe_left, format_size, pluralize
 from worker.cli.render.styles import Row, styled
@@ -18,6 +19,7 @@ from worker.cli.render.text_table import format_table
 from worker.cli.render.wrap import wrap_for_stdout
 from worker.settings import Settings
 from worker.stack import systemd_unit
+from worker.stack.diagnosis import CheckResult
 from worker.stack.down import down as take_down
 from worker.stack.layout import Layout
 from worker.stack.state_file import PartName
@@ -55,7 +57,7 @@ async def up(settings: Settings, at_login: bool | None, restart_worker: bool, as
         from worker.stack import up as stack  # start-up time
 
         await stack.restart_worker(settings, print_note)
-    _print_status(await _load_status(settings), as_json)
+    _status_output(await _load_status(settings)).print(as_json=as_json)
 
 
 @click.command()
@@ -85,9 +87,9 @@ async def down(settings: Settings, purge: bool, yes: bool) -> None:
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="As a JSON object.")
 @async_command
-async def status(settings: Settings, as_json: bool) -> ExitCode:
+@with_json("As a JSON object.")
+async def status(settings: Settings) -> CommandOutput:
     """Show which parts of the stack run, and where.
 
     External servers are asked whether they answer. What calls have left running here is listed: `end` of its session
@@ -105,8 +107,7 @@ async def status(settings: Settings, as_json: bool) -> ExitCode:
     seen = seen.model_copy(update=room | more)
     if _database_is_silent(seen):
         seen = seen.model_copy(update={"serving": False})
-    _print_status(seen, as_json)
-    return ExitCode.DONE if seen.serving else ExitCode.UNREACHABLE
+    return _status_output(seen)._replace(code=ExitCode.DONE if seen.serving else ExitCode.UNREACHABLE)
 
 
 @click.command()
@@ -118,9 +119,9 @@ async def status(settings: Settings, as_json: bool) -> ExitCode:
     shell_complete=completers.model,
     help="Only ask a model for a word: by default the one that a run would use here.",
 )
-@click.option("--json", "as_json", is_flag=True, help="As a JSON array.")
 @async_command
-async def doctor(settings: Settings, model: str | None, as_json: bool) -> ExitCode:
+@with_json("As a JSON array.")
+async def doctor(settings: Settings, model: str | None) -> CommandOutput:
     """Check what the stack needs, and say what to do.
 
     Programs and servers, home, disk space, ports, versions, migrations, clocks, the worker, and what this directory
@@ -142,18 +143,8 @@ async def doctor(settings: Settings, model: str | None, as_json: bool) -> ExitCo
         if model is None
         else [await doctor_checks.check_model_answer(settings, model or None)]
     )
-    if as_json:
-        print_json_list(findings)
-    else:
-        rows = ((styled(each.level, _STYLES[each.level]), each.check, escape_prose(each.message)) for each in findings)
-        print_rows(format_table(rows, terminal_columns()))
-        remedies: dict[str, list[str]] = {}
-        for each in findings:
-            remedies.setdefault(each.remedy, []).append(each.check)
-        for remedy, checks in remedies.items():
-            if remedy:
-                click.echo(wrap_for_stdout(f"{', '.join(checks)}: {escape_prose(remedy)}"))
-    return ExitCode.FAILED if any(finding.level == "failure" for finding in findings) else ExitCode.DONE
+    failed = any(finding.level == "failure" for finding in findings)
+    return CommandOutput(findings, lambda: _finding_rows(findings), code=ExitCode.FAILED if failed else ExitCode.DONE)
 
 
 @click.command()
@@ -181,6 +172,17 @@ async def logs(settings: Settings, part: str | None, lines: int, follow: bool) -
             click.echo(written)
 
 
+def _finding_rows(findings: Sequence[CheckResult]) -> Iterator[Row]:
+    rows = ((styled(each.level, _STYLES[each.level]), each.check, escape_prose(each.message)) for each in findings)
+    yield from format_table(rows, terminal_columns())
+    remedies: dict[str, list[str]] = {}
+    for each in findings:
+        remedies.setdefault(each.remedy, []).append(each.check)
+    for remedy, checks in remedies.items():
+        if remedy:
+            yield wrap_for_stdout(f"{', '.join(checks)}: {escape_prose(remedy)}")
+
+
 async def _load_status(settings: Settings) -> StackStatus:
     if settings.postgres_url is None and settings.external_temporal is None:
         return stack_status(settings)
@@ -189,11 +191,9 @@ async def _load_status(settings: Settings) -> StackStatus:
     return await external_servers.full_status(settings)
 
 
-def _print_status(seen: StackStatus, as_json: bool) -> None:
-    if as_json:
-        click.echo(seen.model_dump_json(indent=2, exclude={"endpoints": {"postgres_url", "pooler_url"}}))
-        return
-    print_rows(_lines(seen))
+def _status_output(seen: StackStatus) -> CommandOutput:
+    text = seen.model_dump_json(indent=2, exclude={"endpoints": {"postgres_url", "pooler_url"}})
+    return CommandOutput(text, lambda: _lines(seen))
 
 
 def _lines(seen: StackStatus) -> Iterator[Row]:

@@ -1,6 +1,5 @@
 """`holdfast stats`."""
 
-import json
 from contextlib import nullcontext, suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -9,9 +8,10 @@ import click
 
 from worker.api.budgets import BudgetOverview
 from worker.cli import completers, filter_options, id_lookup
+from worker.cli.command_output import CommandOutput, with_json
 from worker.cli.command_support import async_command, open_reader
 from worker.cli.filter_options import session_filter
-from worker.cli.render.console import print_rows, terminal_columns
+from worker.cli.render.console import terminal_columns
 from worker.cli.render.usage_table import render_statistics
 from worker.settings import Settings
 from workflows.domain.errors import NothingYet, UsageError
@@ -28,11 +28,9 @@ _LISTED: Final = 7
     "-n", "--limit", type=click.IntRange(1, 100_000), default=_LISTED, show_default=True, help="Rows of each."
 )
 @click.option("--all", "all_", is_flag=True, help=f"Of all time, instead of the last {_DAYS} days.")
-@click.option("--json", "as_json", is_flag=True, help="As a JSON object.")
 @async_command
-async def stats(
-    settings: Settings, /, session: str | None, limit: int, all_: bool, as_json: bool, **chosen: Any
-) -> None:
+@with_json("As a JSON object.")
+async def stats(settings: Settings, /, session: str | None, limit: int, all_: bool, **chosen: Any) -> CommandOutput:
     """Show what was used: tokens, cost, models and tools.
 
     By day, model, agent, directory and session, the most expensive first, of the last days or, with --session, of one.
@@ -57,8 +55,5 @@ async def stats(
             found = await id_lookup.find_session(client, session) if session else None
             known = await client.sessions.statistics(wanted, session=found, offset=offset, limit=limit)
             budgets = await client.sessions.budgets_of_day()
-    if as_json:
-        more = {"budgets": [each.model_dump(mode="json") for each in budgets]}
-        click.echo(json.dumps(known.model_dump(mode="json") | more, indent=2))
-        return
-    print_rows(render_statistics(known, budgets, terminal_columns()))
+    value = known.model_dump(mode="json") | {"budgets": budgets}
+    return CommandOutput(value, lambda: render_statistics(known, budgets, terminal_columns()))

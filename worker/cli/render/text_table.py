@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
-from worker.cli.render.console import print_rows, render_rows, terminal_columns
+from worker.cli.render.console import render_rows, terminal_columns
 from worker.cli.render.styles import Row
 from worker.cli.render.wrap import display_width, wrap_text
 
@@ -27,10 +27,12 @@ def format_table(rows: Iterable[Sequence[Row]], columns: int | None = None) -> l
     return [each for head, row in zip(heads, rows, strict=True) for each in _stacked(head, str(row[-1]), columns)]
 
 
-def print_listing(rows: Iterable[tuple[str, ...]], paragraph: Callable[[tuple[str, ...], int], Iterable[Row]]) -> None:
+def format_listing(
+    rows: Iterable[tuple[str, ...]], paragraph: Callable[[tuple[str, ...], int], Iterable[Row]]
+) -> list[Row]:
     """A table in a pipe, a paragraph of each row on a terminal."""
     columns = terminal_columns()
-    print_rows(format_table(rows) if columns is None else (line for row in rows for line in paragraph(row, columns)))
+    return format_table(rows) if columns is None else [line for row in rows for line in paragraph(row, columns)]
 
 
 def _grid(rows: Sequence[Sequence[Row]], columns: int) -> list[Row]:

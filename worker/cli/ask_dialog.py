@@ -8,7 +8,7 @@ from typing import Final
 from worker.api.inbox import InboxEntry
 from worker.cli.question_dialog import QuestionDialog
 from worker.cli.render.ask_preview import describe_saved_rule, preview_ask
-from worker.cli.render.styles import Row
+from worker.cli.render.console import Row
 from worker.cli.render.wrap import wrap_text
 from workflows.domain.permissions.grants import GrantScope
 from workflows.domain.permissions.replies import AskDecision, Reply

@@ -10,8 +10,7 @@ from pydantic import BaseModel
 
 from worker.cli.command_support import print_note
 from worker.cli.exit_codes import ExitCode
-from worker.cli.render.console import print_rows
-from worker.cli.render.styles import Row
+from worker.cli.render.console import Row, print_rows
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -6,9 +6,9 @@ from typing import Final, TypeVar
 
 import click
 
-from worker.cli.agent_cycle import AgentCycle
+from worker.cli.next_prompt import AgentCycle
+from worker.cli.render.console import styled
 from worker.cli.render.escaping import escape_exact, escape_prose
-from worker.cli.render.styles import styled
 from worker.cli.render.terminal import prompt_row
 from worker.cli.render.terminal_writer import TerminalWriter
 from worker.cli.render.wrap import wrap_words

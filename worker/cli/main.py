@@ -39,11 +39,11 @@ COMMAND_SECTIONS: Final = {
         "send": CommandEntry("send", "Send a prompt to a session."),
         "retry": CommandEntry("retry", "Retry a failed turn, and follow it to its end."),
         "compact": CommandEntry("compact", "Replace the beginning of a session's conversation with a summary."),
-        "wake": CommandEntry("wake", "Let a session that waits for a provider, or on purpose, continue now."),
-        "poke": CommandEntry("poke", "Tell an agent that waits for TOKEN to continue."),
+        "wake": CommandEntry("resume", "Let a session that waits for a provider, or on purpose, continue now."),
+        "poke": CommandEntry("resume", "Tell an agent that waits for TOKEN to continue."),
         "resume": CommandEntry("resume", "Let a suspended session continue, as things are now."),
         "title": CommandEntry("title", "Name a session; without TEXT, have the model rename it."),
-        "summary": CommandEntry("summary", "Have a model say what a session has changed."),
+        "summary": CommandEntry("title", "Have a model say what a session has changed."),
         "fork": CommandEntry("fork", "Start a new session with the messages of another one."),
         "stop": CommandEntry("sessions", "Stop a session's turn."),
         "end": CommandEntry("sessions", "End a session for good."),
@@ -84,7 +84,7 @@ COMMAND_SECTIONS: Final = {
     "More": {
         "completion": CommandEntry("completion", "Print a script for completion of commands, models and ids."),
         "demo": CommandEntry("demo", "Play a task that is killed again and again, and continues."),
-        "version": CommandEntry("version", "Show the version."),
+        "version": CommandEntry("completion", "Show the version."),
     },
 }
 # What the system says of files that a person has named, and of output that is redirected to them.

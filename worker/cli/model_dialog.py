@@ -1,10 +1,16 @@
 """The model of a session that is about to begin: says which one is chosen, and asks where it may be another one."""
 
-from typing import NamedTuple
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+from typing import Final, NamedTuple
 
 import click
 
-from worker.cli import config_remarks, model_choices, own_config
+from activities.project import jsonc
+from worker.cli import config_remarks, model_choices
 from worker.cli.command_support import print_note
 from worker.cli.render.escaping import escape_exact, escape_prose
 from worker.cli.terminal_input import is_interactive
@@ -12,6 +18,9 @@ from worker.project_config import default_models
 from worker.settings import Settings
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import ConfigError, UsageError
+
+_SCHEMA: Final = "https://opencode.ai/config.json"
+_BEGIN: Final = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*+\{", re.DOTALL)
 
 
 class ChosenModel(NamedTuple):
@@ -34,7 +43,7 @@ def choose_default(settings: Settings, turn_config: TurnConfig) -> ChosenModel:
         click.echo(f"  {number}  {escape_exact(model)}", err=True)
     model = found[click.prompt("Which one", type=click.IntRange(1, len(found)), default=1, err=True) - 1]
     try:
-        file = own_config.keep_model(settings.config, model)
+        file = keep_model(settings.config, model)
     except ConfigError as error:
         print_note(f"Not kept: {escape_prose(str(error))}")
         return ChosenModel(model)
@@ -50,3 +59,46 @@ def confirm_spelling(settings: Settings, turn_config: TurnConfig, model: str) ->
     if is_interactive() and click.confirm(escape_prose(text), default=True, err=True):
         return meant
     raise UsageError(f"{text} To have {model!r} asked all the same, add --any-model.")
+
+
+def keep_model(folder: Path, model: str) -> Path:
+    """Have `model` work where nothing else is named; all else in the file stays, comments too, and so does a model that
+    was written meanwhile. Returns the file. Raises ConfigError."""
+    files = [folder / name for name in ("opencode.json", "opencode.jsonc")]
+    file = next((each for each in files if each.exists()), files[0])
+    text = jsonc.read_text(file)
+    if text is None:
+        _replace(file, json.dumps({"$schema": _SCHEMA, "model": model}, indent=2) + "\n")
+    elif "model" not in (known := jsonc.parse(text, file)):
+        written = _with_model(text, model, empty=not known)
+        if jsonc.parse(written, file) != {"model": model, **known}:
+            raise ConfigError(f"{str(file)!r}: `model` cannot be added without changing more.")
+        _replace(file, written)
+    return file
+
+
+def _with_model(text: str, model: str, *, empty: bool) -> str:
+    field = f'\n  "model": {json.dumps(model)}'
+    begin = _BEGIN.match(text)
+    if begin is None:  # nothing, or comments alone
+        return f"{text}{{{field}\n}}\n"
+    before, after = text[: begin.end()], text[begin.end() :]
+    comma, line_end = "" if empty else ",", "" if after.lstrip(" \t\r").startswith("\n") else "\n"
+    return f"{before}{field}{comma}{line_end}{after}"
+
+
+def _replace(file: Path, text: str) -> None:
+    """Atomically; a link, as to a folder of such files, stays one."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        real = file.resolve()
+        draft = real.with_name(f".{real.name}.{os.getpid()}")
+        with draft.open("x", encoding="utf-8") as opened:
+            opened.write(text)
+            opened.flush()
+            os.fsync(opened.fileno())
+        if real.exists():
+            shutil.copymode(real, draft)
+        draft.replace(real)
+    except OSError as error:
+        raise ConfigError(f"{str(file)!r} cannot be written: {error.strerror}.") from error

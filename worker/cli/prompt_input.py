@@ -1,5 +1,6 @@
 """A prompt from the command line: words, standard input, an editor."""
 
+import json
 import sys
 from itertools import accumulate
 from pathlib import Path
@@ -8,12 +9,14 @@ from typing import Final, NamedTuple
 import click
 
 from activities.files.file_type import media_type
+from activities.tools.json_schema import check_schema
 from worker.cli.slash_commands import join_arguments
 from worker.length_check import check_length
 from worker.prompt_check import check_prompt_id, validate_system, validate_text
 from workflows.domain.errors import UsageError
 from workflows.domain.ids import MessageId, Prefix, is_id
 from workflows.domain.messages import DIRECTORY, PLAIN_TEXT, FilePart
+from workflows.domain.output_format import OutputFormat
 
 _MOST: Final = 64 * 2**20  # bytes: above a prompt's limit, to say how much is too much
 
@@ -131,3 +134,19 @@ def _read_stdin() -> str:
     if len(read) > _MOST:
         raise UsageError(f"Standard input has more than {_MOST // 2**20} MB: write it into a file and name that file.")
     return read.decode("utf-8", "surrogateescape")
+
+
+def read_schema(file: str | None) -> OutputFormat | None:
+    """Raises UsageError."""
+    if file is None:
+        return None
+    try:
+        schema = json.loads(Path(file).read_text("utf-8"))
+    except OSError as error:
+        raise UsageError(f"The schema {file!r} cannot be read: {error.strerror}.") from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"The schema {file!r} is no JSON: {error}") from error
+    if not isinstance(schema, dict):
+        raise UsageError(f"The schema {file!r} is no JSON object.")
+    check_schema(schema)
+    return OutputFormat(json_schema=schema)

@@ -9,15 +9,14 @@ from worker.cli import exit_codes
 from worker.cli.command_support import alert_terminal
 from worker.cli.exit_codes import ExitCode
 from worker.cli.follow_loop import FollowLoop
-from worker.cli.followed_tasks import FollowedTasks
 from worker.cli.interrupt_guard import InterruptGuard
 from worker.cli.next_prompt import NextPrompt
+from worker.cli.render.console import styled
 from worker.cli.render.escaping import escape_prose
 from worker.cli.render.event_renderer import Renderer
-from worker.cli.render.formatting import format_duration
+from worker.cli.render.formatting import format_duration, pluralize
 from worker.cli.render.jsonlines import create_json_view
-from worker.cli.render.stop_text import describe_stop
-from worker.cli.render.styles import styled
+from worker.cli.render.session_status import describe_stop
 from worker.cli.render.terminal import Terminal
 from worker.cli.render.turn_summary import describe_usage
 from worker.cli.session_follower import SessionFollower
@@ -28,11 +27,12 @@ from workflows.domain.close_reason import CloseReason
 from workflows.domain.errors import HoldfastError, Unavailable
 from workflows.domain.events.compactions import CompactionTaken, CompactionWithdrawn
 from workflows.domain.events.event import Event
-from workflows.domain.events.prompts import PromptTaken, PromptWithdrawn
+from workflows.domain.events.prompts import PromptAccepted, PromptTaken, PromptWithdrawn
 from workflows.domain.events.sessions import SessionEnded, SessionSuspended
 from workflows.domain.events.stops import StopAccepted
+from workflows.domain.events.tasks import TaskStarted
 from workflows.domain.events.turns import RetryWithdrawn, TurnEnded, TurnOpened
-from workflows.domain.ids import CompactionId, MessageId, RetryId, SessionId, TurnConfigId, TurnId
+from workflows.domain.ids import CompactionId, MessageId, PartId, RetryId, SessionId, TurnConfigId, TurnId
 from workflows.domain.prompt import Prompt
 from workflows.domain.value import Value
 
@@ -321,3 +321,37 @@ class RunLoop(FollowLoop):
         if stopped.turn is None:  # no turn that ends is still to come
             self._print_note(describe_stop(stopped))
         return _StopEnd(recorded=True, leaves=stopped.turn is not None)
+
+
+class FollowedTasks:
+    """Background tasks that began while we followed the session, and whose results will come. `results`: the prompts
+    that brought results, until a stop."""
+
+    def __init__(self) -> None:
+        self.results: set[MessageId] = set()
+        self._calls: set[PartId] = set()
+
+    def __bool__(self) -> bool:
+        return bool(self._calls)
+
+    def note(self, event: Event) -> MessageId | None:
+        """Returns the prompt that has the result of one. A stop ends them all."""
+        match event:
+            case TaskStarted(background=True):
+                self._calls.add(event.call)
+            case PromptAccepted(task=call) if call in self._calls:
+                self._calls.discard(call)
+                self.results.add(event.prompt)
+                return event.prompt
+            case PromptWithdrawn(prompt=held) if held in self.results:
+                self._calls.clear()  # the next results are held, too
+            case StopAccepted() | SessionEnded():
+                self._calls.clear()
+                self.results.clear()
+        return None
+
+    def describe(self, *, stays_open: bool) -> str:
+        tasks = pluralize(len(self._calls), "background task")
+        end = "when it ends" if len(self._calls) == 1 else "as each of them ends"
+        leave = "" if stays_open else " Ctrl-C leaves, and nothing is lost."
+        return f"{tasks} at work: the session goes on {end}.{leave}"

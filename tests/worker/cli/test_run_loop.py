@@ -16,10 +16,9 @@ from tests.worker.conftest import client_without_engine
 from worker.api.accepted import AcceptedStop
 from worker.api.events import EventWithContents
 from worker.cli.exit_codes import ExitCode
-from worker.cli.followed_tasks import FollowedTasks
 from worker.cli.render.event_renderer import EventRenderer
 from worker.cli.render.terminal_writer import TerminalWriter
-from worker.cli.run_loop import FollowOptions, RunLoop
+from worker.cli.run_loop import FollowedTasks, FollowOptions, RunLoop
 from worker.cli.session_follower import SessionFollower
 from worker.client import Holdfast
 from worker.session_client import SessionClient

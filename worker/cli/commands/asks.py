@@ -17,10 +17,9 @@ from worker.cli.command_support import async_command, open_client, open_inbox, p
 from worker.cli.exit_codes import ExitCode
 from worker.cli.render import suspension_text
 from worker.cli.render.ask_preview import describe_saved_rule, preview_ask
-from worker.cli.render.console import terminal_columns
+from worker.cli.render.console import Row, joined, styled, terminal_columns
 from worker.cli.render.escaping import escape_exact, one_line
 from worker.cli.render.formatting import format_age, format_rule, pluralize
-from worker.cli.render.styles import Row, joined, styled
 from worker.cli.render.wrap import wrap_for_stdout, wrap_text
 from worker.inbox_reader import InboxReader
 from worker.settings import Settings

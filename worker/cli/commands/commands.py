@@ -1,15 +1,24 @@
 """`holdfast commands`: what can be typed as /NAME in this directory."""
 
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
 import click
 
 from worker.cli import completers
 from worker.cli.command_output import CommandOutput, with_json
 from worker.cli.command_support import ListingGroup, async_command, current_directory
-from worker.cli.render import command_page
-from worker.cli.render.console import terminal_columns
-from worker.cli.render.escaping import escape_prose
+from worker.cli.render.console import Row, styled, terminal_columns
+from worker.cli.render.escaping import escape_exact, escape_prose, one_line
+from worker.cli.render.formatting import short_file
+from worker.cli.render.text_table import format_table
+from worker.cli.render.wrap import wrap_text
 from worker.project_config import load_commands, load_project_config
 from worker.settings import Settings
+from workflows.domain.commands.slash_command import CommandSource, SlashCommand
+
+_LONGEST: Final = 200  # characters of a description in the list
+_HEADINGS: Final = ("command", "by", "what for (and where from)")
 
 
 @click.group("commands", cls=ListingGroup)
@@ -39,10 +48,8 @@ async def list_(settings: Settings) -> CommandOutput:
     refused = (f"Refused: {escape_prose(each.why)}" for each in found.refused)
     warnings = (f"Warning: {escape_prose(each)}" for each in found.warnings)
     commands = [*found.commands.values()]
-    value = [command_page.to_json(each) for each in commands]
-    return CommandOutput(
-        value, lambda: command_page.render_list(commands, terminal_columns()), notes=(*refused, *warnings)
-    )
+    value = [_to_json(each) for each in commands]
+    return CommandOutput(value, lambda: _list_rows(commands, terminal_columns()), notes=(*refused, *warnings))
 
 
 @commands_.command()
@@ -59,6 +66,69 @@ async def show(settings: Settings, name: str) -> CommandOutput:
     """
     found = await load_commands(settings, await load_project_config(settings, current_directory()))
     command = found.named(name)
-    return CommandOutput(
-        command_page.to_json(command), lambda: command_page.render_command(command, terminal_columns())
-    )
+    return CommandOutput(_to_json(command), lambda: _command_rows(command, terminal_columns()))
+
+
+def _list_rows(listed: Sequence[SlashCommand], max_columns: int | None) -> list[Row]:
+    """The list of commands: in a pipe without a heading, and with the origin as a column."""
+    if max_columns is None:
+        return format_table([(_typed(each), _worker(each), _origin(each), _purpose(each)) for each in listed])
+    rows = [(_typed(each), _worker(each), f"{_purpose(each)} ({_origin(each)})".strip()) for each in listed]
+    heading, *others = format_table([_HEADINGS, *rows], max_columns)
+    return [styled(str(heading), "dim"), *others]
+
+
+def _command_rows(command: SlashCommand, max_columns: int | None) -> Iterator[Row]:
+    inner = None if max_columns is None else max_columns - 2
+    yield styled(_typed(command), "bold")
+    for fact in _facts(command):
+        yield from (f"  {row}" for row in wrap_text(fact, inner, 2))
+    yield ""
+    yield styled("Template", "bold")
+    for line in command.template.split("\n"):
+        yield from (f"  {row}" for row in wrap_text(escape_prose(line), inner, 2))
+
+
+def _to_json(command: SlashCommand) -> dict[str, Any]:
+    """OpenCode's fields, and the files."""
+    shown = ("name", "description", "agent", "model", "variant", "template", "subtask")
+    return {
+        **{name: getattr(command, name) for name in shown},
+        "source": command.source.value,
+        "hints": list(command.hints),
+        "files": list(command.files),
+    }
+
+
+def _typed(command: SlashCommand) -> str:
+    return escape_exact(" ".join((f"/{command.name}", *command.hints)))
+
+
+def _worker(command: SlashCommand) -> str:
+    """The agent that does it, and with which model."""
+    names = [each for each in (command.agent, command.model, command.variant) if each]
+    return escape_exact(" ".join([*names, *(["as a subtask"] if command.subtask else [])]) or "-")
+
+
+def _purpose(command: SlashCommand) -> str:
+    return one_line(command.description or "", _LONGEST)
+
+
+def _origin(command: SlashCommand) -> str:
+    if command.source is CommandSource.BUILT_IN:
+        return command.source.value
+    kind = "skill: " if command.source is CommandSource.SKILL else ""
+    return kind + ", ".join(map(short_file, command.files))
+
+
+def _facts(command: SlashCommand) -> Iterator[str]:
+    if command.description:
+        yield escape_prose(" ".join(command.description.split()))
+    yield f"from {_origin(command)}" if command.files else _origin(command)
+    yield f"agent: {escape_exact(command.agent) if command.agent else 'that of the turn'}"
+    if command.model:
+        yield f"model: {escape_exact(command.model)}"
+    if command.variant:
+        yield f"variant: {escape_exact(command.variant)}"
+    if command.subtask is not None:
+        yield "a subtask: a subagent does it" if command.subtask else "no subtask: its agent does it in the session"

@@ -1,10 +1,11 @@
-"""`holdfast completion`: the shell's completion script."""
+"""`holdfast completion` and `version`."""
 
 from typing import Final
 
 import click
 from click.shell_completion import get_completion_class
 
+from worker import release
 from worker.cli.command_support import print_note
 
 _PLACES: Final = {
@@ -33,3 +34,14 @@ def completion(context: click.Context, shell: str) -> None:
     assert kind is not None  # of the three that click knows
     click.echo(kind(context.find_root().command, {}, "holdfast", VARIABLE).source())
     print_note(f"This goes into {_PLACES[shell]}")
+
+
+@click.command()
+def version() -> None:
+    """Show the version.
+
+    \b
+    Example:
+      holdfast version
+    """
+    click.echo(f"holdfast {release.installed_release()}")

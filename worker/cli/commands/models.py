@@ -14,9 +14,8 @@ from activities.model.providers import check_provider
 from worker.cli import completers, model_choices
 from worker.cli.command_output import CommandOutput, with_json
 from worker.cli.command_support import async_command, current_directory, print_note
-from worker.cli.render.console import terminal_columns
+from worker.cli.render.console import Row, styled, terminal_columns
 from worker.cli.render.escaping import escape_exact, escape_prose, one_line
-from worker.cli.render.styles import Row, styled
 from worker.cli.render.text_table import format_table
 from worker.project_config import default_models, effective_model, load_project_config
 from worker.settings import Settings

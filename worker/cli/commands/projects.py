@@ -8,10 +8,9 @@ import click
 from worker.api.sessions import Project
 from worker.cli.command_output import CommandOutput, with_json
 from worker.cli.command_support import async_command, open_reader
-from worker.cli.render.console import terminal_columns
+from worker.cli.render.console import Row, terminal_columns
 from worker.cli.render.escaping import escape_exact
 from worker.cli.render.formatting import format_age, pluralize
-from worker.cli.render.styles import Row
 from worker.cli.render.text_table import format_table
 from worker.settings import Settings
 from workflows.domain.errors import NothingYet

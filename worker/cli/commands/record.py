@@ -19,11 +19,10 @@ from worker.cli import completers, confirmation, id_lookup
 from worker.cli.command_output import CommandOutput, with_json
 from worker.cli.command_support import async_command, current_directory, open_client, open_reader
 from worker.cli.exit_codes import ExitCode
-from worker.cli.render.console import print_rows, terminal_columns
+from worker.cli.render.console import Row, joined, print_rows, styled, terminal_columns
 from worker.cli.render.escaping import escape_exact, one_line
 from worker.cli.render.formatting import pluralize
 from worker.cli.render.session_summary import SessionSummary, render_session_summary
-from worker.cli.render.styles import Row, joined, styled
 from worker.cli.render.wrap import display_width, wrap_text
 from worker.opencode.export import Exporter
 from worker.session_client import SessionClient

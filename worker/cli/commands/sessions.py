@@ -1,9 +1,10 @@
 """`holdfast sessions`, `stop` and `end`."""
 
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -20,16 +21,17 @@ from worker.cli.render.console import terminal_columns
 from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.formatting import describe_left, pluralize
 from worker.cli.render.sent_request_page import render_sent_request
-from worker.cli.render.session_status import describe_session, describe_subagent
-from worker.cli.render.stop_text import describe_stop
+from worker.cli.render.session_status import describe_session, describe_stop, describe_subagent
 from worker.cli.render.wrap import wrap_text
-from worker.cli.request_choice import parse_request_choice
 from worker.release import installed_release
 from worker.settings import Settings
 from workflows.domain.errors import NothingYet, UsageError
+from workflows.domain.generation import Purpose
+from workflows.domain.ids import GenerationId, Prefix, is_id
+from workflows.domain.sent_request import RequestChoice
 from workflows.domain.session_filter import SessionFilter
 
-if TYPE_CHECKING:  # start-up time
+if TYPE_CHECKING:
     from worker.api.messages import ChangeSummary
     from worker.session_client import SessionClient
 
@@ -38,6 +40,8 @@ _LISTED = 30  # sessions
 _SUMMARY = 1_000  # characters
 _PROMPT = 96  # characters
 _SESSION = click.argument("session", shell_complete=completers.session)
+_STEP: Final = re.compile(r"(?:(\d{1,9})\.)?(\d{1,9})", re.ASCII)
+_ASIDES: Final = {purpose.value: purpose for purpose in (Purpose.COMPACTION, Purpose.TITLE, Purpose.SUMMARY)}
 
 
 @click.group(invoke_without_command=True)
@@ -214,3 +218,21 @@ async def end(settings: Settings, session: str, yes: bool) -> CommandOutput:
         overview = await confirmation.confirm_session(client, session, "End {} for good?", yes=yes)
         stopped = await client.end(overview.id)
     return CommandOutput(stopped, lambda: f"The session has ended: {one_line(overview.title)} ({overview.id})")
+
+
+def parse_request_choice(text: str) -> RequestChoice:
+    """The value of `--prompt`; empty: the newest step. Raises UsageError."""
+    if not text:
+        return RequestChoice()
+    if text in _ASIDES:
+        return RequestChoice(purpose=_ASIDES[text])
+    if is_id(Prefix.GENERATION, text):
+        return RequestChoice(purpose=None, generation=GenerationId(text))
+    if (found := _STEP.fullmatch(text)) is None:
+        names = ", ".join(f"`{name}`" for name in _ASIDES)
+        raise UsageError(
+            f"--prompt takes a step of the newest turn (4), a turn and a step (2.4), {names}, or a generation's id "
+            f"(gen_…), not {text!r}."
+        )
+    turn, step = found.groups()
+    return RequestChoice(turn=int(turn) if turn else None, step=int(step))

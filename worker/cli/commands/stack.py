@@ -11,10 +11,9 @@ from worker.cli.command_output import CommandOutput, with_json
 from worker.cli.command_support import async_command, print_note, start_stack
 from worker.cli.exit_codes import ExitCode
 from worker.cli.log_tail import LogTail
-from worker.cli.render.console import terminal_columns
+from worker.cli.render.console import Row, styled, terminal_columns
 from worker.cli.render.escaping import escape_exact, escape_prose
 from worker.cli.render.formatting import describe_left, format_size, pluralize
-from worker.cli.render.styles import Row, styled
 from worker.cli.render.text_table import format_table
 from worker.cli.render.wrap import wrap_for_stdout
 from worker.settings import Settings

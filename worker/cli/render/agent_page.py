@@ -7,10 +7,9 @@ from typing import Any, Final
 
 from activities.redact import Redactor
 from worker.cli.agent_listing import AgentDetails, ListedAgent
+from worker.cli.render.console import Row, joined, styled
 from worker.cli.render.escaping import escape_exact, escape_prose, one_line
-from worker.cli.render.formatting import pluralize
-from worker.cli.render.short_files import short_file
-from worker.cli.render.styles import Row, joined, styled
+from worker.cli.render.formatting import pluralize, short_file
 from worker.cli.render.text_table import format_table
 from worker.cli.render.wrap import wrap_text
 from workflows.domain.agents.agent import Agent

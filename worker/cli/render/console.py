@@ -4,19 +4,21 @@ import json
 import shutil
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import click
 from click.globals import resolve_color_default
 
 from worker.cli.render.escaping import escape_prose
-from worker.cli.render.styles import Row, joined, styled
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
     from rich.console import Console, RenderableType
+    from rich.style import Style
     from rich.text import Text
     from rich.theme import Theme
+
+Row: TypeAlias = "str | Text"
 
 
 def terminal_columns(*, err: bool = False) -> int | None:
@@ -67,3 +69,17 @@ def open_console(theme: "Theme | None" = None) -> "Console":
         emoji=False,
         highlight=False,
     )
+
+
+def styled(text: str, style: "str | Style") -> "Text":
+    """A text in a style of rich, such as "bold red"; nothing in it is read as markup."""
+    from rich.text import Text  # start-up time
+
+    return Text.styled(text, style)
+
+
+def joined(*parts: Row) -> "Text":
+    text = styled("", "")
+    for part in parts:
+        text.append(part)
+    return text

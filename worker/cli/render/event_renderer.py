@@ -1,9 +1,9 @@
 """A session's events as lines for people; on a terminal, also what is not final yet."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from functools import partial
-from typing import Final, Protocol
+from typing import Final, Literal, Protocol
 
 from pydantic import JsonValue
 
@@ -14,8 +14,10 @@ from worker.cli.render import suspension_text
 from worker.cli.render.ask_preview import preview_ask
 from worker.cli.render.call_result import mark_of, result_rows, result_suffix
 from worker.cli.render.collapse import OUTPUT_LIMIT, collapse
-from worker.cli.render.escaping import escape_exact, escape_prose, one_line
+from worker.cli.render.console import joined, styled
+from worker.cli.render.escaping import GrowingProse, escape_exact, escape_prose, one_line
 from worker.cli.render.event_contents import (
+    actor_of,
     ask_name,
     call_of,
     describe_schedule_prompt,
@@ -25,14 +27,11 @@ from worker.cli.render.event_contents import (
 )
 from worker.cli.render.event_sentences import DIM, find_sentence
 from worker.cli.render.formatting import format_upcoming, pluralize
-from worker.cli.render.session_origin import origin_rows
 from worker.cli.render.session_status import retry_hint
 from worker.cli.render.status_line import THINKING, WAITING, StatusLine
-from worker.cli.render.streamed_answer import StreamedAnswer, render_answer
-from worker.cli.render.styles import joined, styled
 from worker.cli.render.terminal_writer import OVER_NOTE, TerminalWriter
 from worker.cli.render.wrap import wrap_text
-from worker.stored_contents import note_of, part_of
+from worker.stored_contents import note_of, part_of, stored_call
 from workflows.domain.events.asks import AskRaised
 from workflows.domain.events.calls import CallClaimed, CallDrifted, CallFinished, CallPrepared
 from workflows.domain.events.copies import MessageCopied, SessionForked, SessionImported
@@ -47,6 +46,8 @@ from workflows.domain.prompt import PromptMode
 
 _QUICK: Final = ("repeatable", "idempotent")  # such calls are shown when they are done
 _FURTHER: Final = 4  # blanks before continuation rows, which may quote: no other line of ours begins so
+AnswerKind = Literal["text", "reasoning"]
+_HEAD: Final = "Thinking: "
 
 
 class Renderer(Protocol):
@@ -291,3 +292,71 @@ class EventRenderer:
         room = min((self.writer.columns or 150) - 36 - len(ask or ""), 100)
         label = call.label if ask is None else call.asked
         return f"{one_line(escape_exact(call.name), 64)}  {one_line(label, max(room, 20))}"
+
+
+class StreamedAnswer:
+    """Joins the pieces of an answer; each line of reasoning begins with `quote`."""
+
+    def __init__(self, *, thinking: bool, quote: str) -> None:
+        self._thinking = thinking
+        self._quote = quote
+        self._last: tuple[AnswerKind, int] | None = None
+        self._line_begins = True
+        self._prose = GrowingProse()
+
+    def append(self, kind: AnswerKind, part: int, text: str) -> str:
+        if kind == "reasoning" and not self._thinking:
+            return ""
+        if self._last != (kind, part):
+            self._prose = GrowingProse()
+        if not (text := self._prose.append(text)):
+            return ""
+        gap = ""
+        if self._last not in (None, (kind, part)):
+            gap = "\n\n"
+        begins, self._last = self._last != (kind, part), (kind, part)
+        if kind == "text":
+            return gap + text
+        if begins:
+            self._line_begins = True
+            text = _HEAD + text
+        return gap + self._quoted(text)
+
+    def _quoted(self, text: str) -> str:
+        """Blank lines stay: they end a Markdown block, which need not be redrawn."""
+        lines = []
+        for number, line in enumerate(text.split("\n")):
+            begins = self._line_begins or number > 0
+            lines.append(f"{self._quote}{line}" if begins and line else line)
+            self._line_begins = begins and not line
+        return "\n".join(lines)
+
+
+def render_answer(parts: Iterable[tuple[AnswerKind, str]], answer: StreamedAnswer) -> str:
+    """A complete answer as its pieces would have shown it; `answer` is new."""
+    return "".join(answer.append(kind, number, text) for number, (kind, text) in enumerate(parts))
+
+
+def origin_rows(event: SessionForked | SessionImported | MessageCopied, seen: EventWithContents) -> Iterator[str]:
+    """Where the session came from; for a copied message, its texts in short and the names of its calls."""
+    if isinstance(event, SessionForked):
+        yield f"Begun by {actor_of(seen)} with messages of {event.origin}:"
+        return
+    if isinstance(event, SessionImported):
+        yield f"Imported by {actor_of(seen)}: the session {one_line(event.origin)} of a file ({event.digest[:16]})."
+        return
+    if event.turn is None:
+        yield "(a message that no model sees)"
+    elif event.role == "user":
+        yield from (f"> {row}" for row in _short(prompt_of(seen, event.message)))
+    if event.role == "summary":
+        yield "(a summary of what is before it)"
+    for copied in event.contents:
+        if copied.kind == "text" and isinstance(part := part_of(seen, copied.part), TextPart):
+            yield from _short(part.text)
+        if copied.kind == "call" and (call := stored_call(seen, copied.part)):
+            yield f"· {escape_exact(call.tool)}"
+
+
+def _short(text: str) -> list[str]:
+    return collapse(escape_prose(text.strip()), OUTPUT_LIMIT).text.split("\n")

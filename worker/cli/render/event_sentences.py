@@ -4,8 +4,7 @@ from typing import Final, TypeAlias
 
 from worker.api.events import EventWithContents
 from worker.cli.render.budget_text import budget_sentence
-from worker.cli.render.context_sentences import context_sentence
-from worker.cli.render.escaping import escape_prose, one_line
+from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.event_contents import (
     actor_of,
     ask_name,
@@ -13,17 +12,25 @@ from worker.cli.render.event_contents import (
     describe_deletion,
     describe_schedule_prompt,
     prompt_of,
+    time_of,
 )
-from worker.cli.render.formatting import format_rule
-from worker.cli.render.wait_sentence import wait_sentence
+from worker.cli.render.formatting import format_price, format_rule
+from worker.cli.render.wait_text import describe_wait, how_to_poke
 from worker.stored_contents import note_of, part_of
+from worker.wait_contents import begun_wait
 from workflows.domain.answer_text import texts_of
 from workflows.domain.events.asks import AnswerNotRun, AnswerRefused, AskAnswered, AskClosed, AskReopened
 from workflows.domain.events.compactions import CompactionAccepted, CompactionWithdrawn
 from workflows.domain.events.event import Event
-from workflows.domain.events.generations import ContextCompacted, ContextPruned, MessageCompleted, PauseEnded
+from workflows.domain.events.generations import (
+    CompactionFailed,
+    ContextCompacted,
+    ContextPruned,
+    MessageCompleted,
+    PauseEnded,
+)
 from workflows.domain.events.grants import GrantMade, GrantRevoked
-from workflows.domain.events.prompts import PromptAccepted, PromptWithdrawn
+from workflows.domain.events.prompts import PromptAccepted, PromptShortened, PromptWithdrawn
 from workflows.domain.events.sessions import (
     AsideRequested,
     CallerRefused,
@@ -36,14 +43,18 @@ from workflows.domain.events.sessions import (
 )
 from workflows.domain.events.stops import StopAccepted
 from workflows.domain.events.tasks import TaskStarted
-from workflows.domain.events.turns import ConfigurationChanged, RetryAccepted, RetryWithdrawn
+from workflows.domain.events.turns import ConfigurationChanged, RetryAccepted, RetryWithdrawn, TurnModelChanged
+from workflows.domain.events.waits import WaitBegun, WaitEnded
 from workflows.domain.generation import Purpose
 from workflows.domain.titles import without_thoughts
+from workflows.domain.usage import Cost
+from workflows.domain.waits import WaitEnd, WaitKind
 
 DIM: Final = "dim"
 _SUMMARY: Final = 1_000  # characters
 _MOST_CHANGES: Final = 4  # of a configuration
 Sentence: TypeAlias = tuple[str, str | None]  # and its style
+_TEXT: Final = 300  # characters of a poke's text
 
 
 def find_sentence(event: Event, seen: EventWithContents) -> Sentence | None:
@@ -162,4 +173,41 @@ def _ask_sentence(event: Event, seen: EventWithContents) -> Sentence | None:
             return f"  From now on allowed in this {event.scope}: {rule} ({event.grant})", DIM
         case GrantRevoked():
             return f"The grant {event.grant} was revoked by {actor_of(seen)}.", None
+    return None
+
+
+def wait_sentence(event: Event, seen: EventWithContents) -> tuple[str, str | None] | None:
+    """With its colour. None for an end by time or file: the call itself says it."""
+    match event:
+        case WaitBegun():
+            subject, until = begun_wait(seen, event)
+            command = f" ({how_to_poke(subject)})" if subject.kind is WaitKind.POKE else ""
+            return f"  {describe_wait(subject, until, time_of(seen))}{command}", None
+        case WaitEnded(end=WaitEnd.POKED):
+            text = f": {one_line(note_of(seen, event.note), _TEXT)}" if event.note is not None else ""
+            return f"  poked by {actor_of(seen)}{text}", None
+        case WaitEnded(end=WaitEnd.WOKEN):
+            return f"  {actor_of(seen)} has ended the wait", None
+    return None
+
+
+def context_sentence(event: Event, seen: EventWithContents) -> str | None:
+    """The sentence, which begins in lower case."""
+    match event:
+        case ContextCompacted():
+            after = f"its conversation now has about {event.after:,}"
+            return f"compacted: a request had {event.before:,} tokens, {after}, {format_price(Cost.of(event.cost))}"
+        case ContextPruned():
+            return f"cleared old results of tools from the context: {event.tokens:,} tokens"
+        case CompactionFailed():
+            return f"the conversation was not compacted: {escape_prose(note_of(seen, event.note)).rstrip('.')}"
+        case PromptShortened(shown=shown):
+            length = len(prompt_of(seen, event.prompt))
+            read = [] if shown is None else [f"{shown:,} of its {length:,} characters"]
+            read += ["not the files that it holds"] if event.without_files else []
+            return f"a prompt is too long for the model, which reads {' and '.join(read)}"
+        case TurnModelChanged(model=model, note=None):
+            return f"the turn goes on with {escape_exact(model)}, as a person says"
+        case TurnModelChanged(model=model, note=str(note)):
+            return f"the turn goes on with {escape_exact(model)}: {escape_prose(note_of(seen, note)).rstrip('.')}"
     return None

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from itertools import pairwise
+from pathlib import Path
 from typing import Final
 
 from worker.cli.render.escaping import escape_exact
@@ -90,3 +91,12 @@ def format_upcoming(at: datetime, now: datetime) -> str:
     if here.date() == today:
         return f"{here:%H:%M}"
     return f"{here:%a %d %b, %H:%M}" if here.year == today.year else f"{here:%a %d %b %Y, %H:%M}"
+
+
+def short_file(file: str) -> str:
+    """A file's path below the current directory, or the home."""
+    path = Path(file)
+    for base, prefix in ((Path.cwd(), ""), (Path.home(), "~/")):
+        if path.is_relative_to(base):
+            return escape_exact(prefix + str(path.relative_to(base)))
+    return escape_exact(file)

@@ -15,8 +15,7 @@ from rich.syntax import Syntax
 from rich.text import Text
 from rich.theme import Theme
 
-from worker.cli.render.console import render_rows
-from worker.cli.render.styles import Row
+from worker.cli.render.console import Row, render_rows
 from worker.cli.render.wrap import wrap_text
 
 _WIDEST: Final = 100  # columns: longer lines are hard to read

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from worker.cli.render.console import Row, styled
 from worker.cli.render.escaping import escape_prose
-from worker.cli.render.styles import Row, styled
 from worker.cli.render.wrap import add_bar
 from workflows.domain.questions import Question
 

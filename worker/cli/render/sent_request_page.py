@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
+from worker.cli.render.console import Row, joined, styled
 from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.formatting import format_past, pluralize
-from worker.cli.render.styles import Row, joined, styled
 from worker.cli.render.text_table import format_table
 from worker.cli.render.wrap import add_bar, wrap_words
 from workflows.domain.generation import Purpose

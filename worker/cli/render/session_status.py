@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime
 
+from worker.api.accepted import AcceptedStop
 from worker.api.sessions import Overview, ProviderBackoff
 from worker.cli.render import suspension_text
 from worker.cli.render.escaping import escape_exact, escape_prose, one_line
@@ -137,3 +138,12 @@ def _describe_pause(pause: ProviderBackoff) -> Iterator[str]:
         return
     yield f"The provider has failed ({escape_exact(pause.kind)}, attempt {pause.attempt}), and is asked again then."
     yield f"It said: {one_line(pause.message or '(deleted)', 300)}"
+
+
+def describe_stop(stopped: AcceptedStop) -> str:
+    withdrawn = f" {pluralize(len(stopped.withdrawn), 'prompt')} withdrawn." if stopped.withdrawn else ""
+    number = len(stopped.background)
+    tasks = f" {pluralize(number, 'background task')} stopped." if number else ""
+    if stopped.turn is None:
+        return f"No turn was running.{tasks}{withdrawn}"
+    return f"The stop is recorded; the turn is ending.{tasks}{withdrawn}"

@@ -5,10 +5,10 @@ from datetime import datetime
 from typing import Final
 
 from worker.api.sessions import Overview
+from worker.cli.render.console import Row, styled
 from worker.cli.render.escaping import escape_exact, one_line
 from worker.cli.render.formatting import format_age
 from worker.cli.render.session_status import status_label
-from worker.cli.render.styles import Row, styled
 from worker.cli.render.text_table import format_table
 from worker.cli.render.wrap import clip_start, display_width, wrap_chars, wrap_text
 

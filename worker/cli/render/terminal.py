@@ -6,9 +6,9 @@ from typing import Final, Self
 from worker.api.events import EventWithContents, PublishedDelta
 from worker.api.inbox import InboxEntry
 from worker.cli.command_support import print_note
+from worker.cli.render.console import Row, styled
 from worker.cli.render.escaping import escape_prose, one_line
 from worker.cli.render.status_line import StatusLine
-from worker.cli.render.styles import Row, styled
 from worker.cli.render.subagent_view import create_session_view
 from worker.cli.render.terminal_writer import TerminalWriter
 from worker.cli.render.wrap import clip_start, display_width, wrap_words

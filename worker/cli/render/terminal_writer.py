@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from worker.cli.render.console import open_console
-from worker.cli.render.styles import Row, joined, styled
+from worker.cli.render.console import Row, joined, open_console, styled
 from worker.cli.render.wrap import clip, display_width, wrap_text
 
 if TYPE_CHECKING:

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
-from worker.cli.render.console import render_rows, terminal_columns
-from worker.cli.render.styles import Row
+from worker.cli.render.console import Row, render_rows, terminal_columns
 from worker.cli.render.wrap import display_width, wrap_text
 
 _GAP: Final = 2

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
+from worker.cli.render.console import Row, styled
 from worker.cli.render.escaping import escape_exact, find_foreign_letters
 from worker.cli.render.formatting import format_past, pluralize
-from worker.cli.render.styles import Row, styled
 from worker.cli.render.wrap import wrap_text
 from worker.cli.trust_listing import TrustListing
 from workflows.domain.config.trust_items import TrustChange, TrustLeaf

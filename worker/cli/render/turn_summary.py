@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
+from worker.cli.render.console import Row, joined, styled
 from worker.cli.render.escaping import one_line
 from worker.cli.render.formatting import format_duration, format_past, format_price, format_tokens, pluralize
-from worker.cli.render.styles import Row, joined, styled
 from worker.cli.render.wrap import wrap_text
 from workflows.domain.answer_text import join_pieces
 from workflows.domain.usage import Cost, Tokens

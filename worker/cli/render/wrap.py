@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len, chop_cells
 
-from worker.cli.render.console import open_console, terminal_columns
-from worker.cli.render.styles import Row, joined, styled
+from worker.cli.render.console import Row, joined, open_console, styled, terminal_columns
 
 if TYPE_CHECKING:
     from rich.console import OverflowMethod

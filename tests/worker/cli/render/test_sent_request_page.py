@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from worker.cli.commands.sessions import parse_request_choice
 from worker.cli.render.sent_request_page import render_sent_request
-from worker.cli.request_choice import parse_request_choice
 from workflows.domain.errors import UsageError
 from workflows.domain.generation import Purpose
 from workflows.domain.ids import GenerationId, SessionId

@@ -2,7 +2,7 @@
 
 import pytest
 
-from worker.cli.render.streamed_answer import AnswerKind, StreamedAnswer, render_answer
+from worker.cli.render.event_renderer import AnswerKind, StreamedAnswer, render_answer
 
 PARTS: list[tuple[AnswerKind, str]] = [
     ("reasoning", "One\ntwo\n\nthree"),

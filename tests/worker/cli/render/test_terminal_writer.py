@@ -6,7 +6,7 @@ import click
 import pyte
 import pytest
 
-from worker.cli.render.styles import styled
+from worker.cli.render.console import styled
 from worker.cli.render.terminal_writer import TerminalWriter
 
 Capture = pytest.CaptureFixture[str]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from worker.cli.render.styles import Row
+from worker.cli.render.console import Row
 from worker.cli.render.text_table import format_table
 from worker.cli.render.wrap import display_width
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.text import Text
 
-from worker.cli.render.styles import Row
+from worker.cli.render.console import Row
 from worker.cli.render.wrap import add_bar, clip, clip_start, display_width, wrap_chars, wrap_text, wrap_words
 
 

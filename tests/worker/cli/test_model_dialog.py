@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from activities.project import jsonc
-from worker.cli.own_config import keep_model
+from worker.cli.model_dialog import keep_model
 from workflows.domain.errors import ConfigError
 
 

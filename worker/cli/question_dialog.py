@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from worker.api.inbox import InboxEntry
-from worker.cli.render.ask_preview import preview_ask
+from worker.cli.render.ask_preview import preview_ask, question_rows
 from worker.cli.render.console import Row
 from worker.cli.render.formatting import pluralize
-from worker.cli.render.question_rows import question_rows
 from workflows.domain.errors import UsageError
 from workflows.domain.permissions.replies import AskDecision, Reply
 from workflows.domain.questions import Question, answers_problem

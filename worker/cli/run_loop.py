@@ -1,15 +1,17 @@
 """The loop of `run`: follow a turn, have its asks answered, take the next prompt."""
 
 import asyncio
+import signal
 from contextlib import nullcontext
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, Self, TypeAlias
+
+import click
 
 from worker.api.events import EventWithContents
 from worker.cli import exit_codes
-from worker.cli.command_support import alert_terminal
+from worker.cli.command_support import alert_terminal, print_note
 from worker.cli.exit_codes import ExitCode
 from worker.cli.follow_loop import FollowLoop
-from worker.cli.interrupt_guard import InterruptGuard
 from worker.cli.next_prompt import NextPrompt
 from worker.cli.render.console import styled
 from worker.cli.render.escaping import escape_prose
@@ -39,6 +41,33 @@ from workflows.domain.value import Value
 AcceptedWork: TypeAlias = MessageId | RetryId | CompactionId
 _MOMENT: Final = 1.0  # seconds that leaving waits for the stop: the second Ctrl-C may come milliseconds after it
 _INVITATION: Final = "Type the next prompt; Ctrl-D leaves, /help says more."
+_STOPPING = "It is stopped as soon as it is accepted. Ctrl-C again leaves without waiting for that."
+_LEFT = "Left before it was known whether the task was accepted; if it was, `holdfast sessions` lists it."
+
+
+class InterruptGuard:
+    """Records Ctrl-C until the follower has a handler. A second one leaves."""
+
+    def __init__(self) -> None:
+        self.interrupted = False
+        self._left = False
+        self._task = asyncio.current_task()
+
+    def __enter__(self) -> Self:
+        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self._on_interrupt)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
+        if self._left:
+            raise click.Abort from None
+
+    def _on_interrupt(self) -> None:
+        print_note(_LEFT if self.interrupted else _STOPPING)
+        self._left = self.interrupted
+        self.interrupted = True
+        if self._left and self._task is not None:
+            self._task.cancel()
 
 
 class _StopEnd(NamedTuple):

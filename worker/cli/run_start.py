@@ -11,8 +11,7 @@ from worker.cli.budget_options import ChosenLimits, check_priced
 from worker.cli.command_support import current_directory, print_note
 from worker.cli.render import suspension_text
 from worker.cli.render.escaping import escape_exact, one_line
-from worker.cli.session_preparation import PreparedSession
-from worker.cli.unseen_files import warn_of_unseen_files
+from worker.cli.session_preparation import PreparedSession, warn_of_unseen_files
 from worker.command_prompts import expand_command
 from worker.project_config import Role, effective_model, load_project_config, sources_of
 from worker.session_client import SessionClient

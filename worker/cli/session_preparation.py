@@ -1,11 +1,17 @@
-"""Before commands send to a session: read its configuration, hand over this shell's keys."""
+"""Before commands send to a session: read its configuration, hand over this shell's keys, say what goes unseen."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import click
 
+from activities.files.file_type import PDF, media_type
+from activities.files.named_files import find_named_files
+from activities.model import catalogue
+from activities.model.model_table import ModelTables
+from activities.project.worktree import find_workspace
 from activities.web.remote_copies import TO_BE_FETCHED
 from worker import credential_handoff
 from worker.api.sessions import Overview
@@ -13,7 +19,6 @@ from worker.cli import completers, config_remarks, model_choices
 from worker.cli.budget_options import ChosenLimits, check_priced
 from worker.cli.command_support import print_note
 from worker.cli.render.escaping import escape_exact
-from worker.cli.unseen_files import warn_of_unseen_files
 from worker.project_config import Role, load_project_config, sources_of
 from worker.session_client import SessionClient
 from worker.settings import Settings
@@ -199,3 +204,29 @@ def _warn_about_differences(settings: Settings, sources: ConfigSources) -> None:
             f"The session keeps the configuration it was started with; this shell has another {names}. "
             "To use this shell's: --config here"
         )
+
+
+def warn_of_unseen_files(settings: Settings, turn_config: TurnConfig, model: str | None, prompt: Prompt | None) -> None:
+    """Warn of pictures and PDF files that a step of the prompt would read and the model cannot see, as far as is
+    known."""
+    if model is None or prompt is None or not prompt.references:
+        return
+    with suppress(UsageError):  # the turn says why it cannot be asked
+        facts = catalogue.facts_of(model, turn_config.config.provider, ModelTables(settings.models_file))
+        for path in _named(prompt, turn_config):
+            mime = media_type(b"", path)
+            if mime is not None and not (facts.documents if mime == PDF else facts.images):
+                kind = "read PDF files" if mime == PDF else "see pictures"
+                name = escape_exact(path.name)
+                print_note(
+                    f"{escape_exact(model)} cannot {kind}, as far as is known: it learns only that {name} is there."
+                )
+
+
+def _named(prompt: Prompt, turn_config: TurnConfig) -> list[Path]:
+    """The files that the prompt names, each once."""
+    directory = Path(turn_config.directory)
+    home = Path(turn_config.home or Path.home())
+    workspace = find_workspace(directory, data=home, home=home, temporary=directory)
+    found = find_named_files(prompt, workspace)
+    return list(dict.fromkeys(Path(directory, str(each.arguments["filePath"])) for each in found))

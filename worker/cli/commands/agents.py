@@ -1,20 +1,34 @@
 """`holdfast agents`: who can work in this directory."""
 
+import json
 import sys
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any, Final
 
 import click
 
+from activities.redact import Redactor
 from worker.cli import completers
-from worker.cli.agent_listing import list_agents, read_agent
+from worker.cli.agent_listing import AgentDetails, ListedAgent, list_agents, read_agent
 from worker.cli.command_output import CommandOutput, with_json
 from worker.cli.command_support import ListingGroup, async_command, person_command, print_note
 from worker.cli.prompt_input import read_text
-from worker.cli.render import agent_page
-from worker.cli.render.console import terminal_columns
-from worker.cli.render.escaping import escape_exact, escape_prose
+from worker.cli.render.console import Row, joined, styled, terminal_columns
+from worker.cli.render.escaping import escape_exact, escape_prose, one_line
+from worker.cli.render.formatting import pluralize, short_file
+from worker.cli.render.text_table import format_table
+from worker.cli.render.wrap import wrap_text
 from worker.cli.session_preparation import model_option
 from worker.settings import Settings
-from workflows.domain.agents.agent import AgentMode
+from workflows.domain.agents.agent import Agent, AgentMode
+from workflows.domain.agents.built_in import HIDDEN
+from workflows.domain.permissions.rules import Action, Rule
+
+_LONGEST: Final = 200  # characters of a description in the list
+_BUILT_IN: Final = "built-in"
+_HEADINGS: Final = ("agent", "mode", "model", "what for (and where from)")
+_STYLES: Final = {Action.ALLOW: "green", Action.ASK: "yellow", Action.DENY: "red"}
 
 
 @click.group(cls=ListingGroup)
@@ -48,8 +62,8 @@ async def list_(settings: Settings, all_: bool) -> CommandOutput:
     shown = [each for each in listing.agents if all_ or not each.agent.hidden]
     problem = [f"Warning: {escape_prose(listing.problem)}"] if listing.problem else []
     return CommandOutput(
-        [agent_page.to_json(each) for each in shown],
-        lambda: agent_page.render_list(shown, terminal_columns()),
+        [to_json(each) for each in shown],
+        lambda: render_list(shown, terminal_columns()),
         notes=(*problem, *(f"Refused: {escape_prose(each.why)}" for each in listing.refused)),
     )
 
@@ -68,8 +82,8 @@ async def show(settings: Settings, name: str) -> CommandOutput:
     """
     details = await read_agent(settings, name)
     return CommandOutput(
-        agent_page.details_to_json(details),
-        lambda: agent_page.render_agent(details, terminal_columns()),
+        details_to_json(details),
+        lambda: render_agent(details, terminal_columns()),
         remarks=(f"Warning: {escape_prose(each)}" for each in details.warnings),
     )
 
@@ -128,3 +142,135 @@ async def create(
         click.confirm(f"Write this to {escape_exact(str(draft.file))}?", abort=True, err=True)
     write_file(draft)
     print_note(f"Written: {escape_exact(str(draft.file))}. `holdfast agents show {draft.agent.name}` shows its rules.")
+
+
+def render_list(listed: Sequence[ListedAgent], max_columns: int | None) -> list[Row]:
+    """The list of agents: in a pipe without a heading, and with the origin as a column."""
+    if max_columns is None:
+        return format_table([(*_cells(each), _origin(each), _purpose(each)) for each in listed])
+    rows = [(*_cells(each, marked=True), f"{_purpose(each)} ({_origin(each)})".strip()) for each in listed]
+    heading, *others = format_table([_HEADINGS, *rows], max_columns)
+    return [styled(str(heading), "dim"), *others]
+
+
+def _cells(listed: ListedAgent, *, marked: bool = False) -> tuple[str, str, str]:
+    default = " (default)" if listed.is_default and marked else ""
+    agent = listed.agent
+    return escape_exact(agent.name) + default, agent.mode.value, escape_exact(agent.model or "-")
+
+
+def _purpose(listed: ListedAgent) -> str:
+    return one_line(listed.agent.description or "", _LONGEST)
+
+
+def render_agent(details: AgentDetails, max_columns: int | None) -> Iterator[Row]:
+    inner = None if max_columns is None else max_columns - 2
+    yield styled(escape_exact(details.listed.agent.name), "bold")
+    for fact in _facts(details):
+        yield from (f"  {row}" for row in wrap_text(fact, inner, 2))
+    yield ""
+    yield styled("Instructions (estimated tokens)", "bold")
+    sizes = [(f"{each.tokens:>9,}", escape_exact(each.name)) for each in details.layers]
+    yield from (joined("  ", row) for row in format_table(sizes, inner))
+    if details.rules:
+        yield ""
+        yield styled("Rules (the last match decides)", "bold")
+        yield from (joined("  ", row) for row in _rule_rows(details, inner))
+
+
+def _rule_rows(details: AgentDetails, max_columns: int | None) -> Iterator[Row]:
+    """Below the file of each; aligned over all of them."""
+    width = max(len(escape_exact(rule.permission)) for rule, _ in details.rules)
+    for file, found in groupby(details.rules, lambda each: each[1]):
+        yield from wrap_text(_BUILT_IN if file is None else short_file(file), max_columns)
+        cells = [
+            (
+                styled(f"  {rule.action.value:<5}", _STYLES[rule.action]),
+                escape_exact(rule.permission).ljust(width),
+                _subject(rule),
+            )
+            for rule, _ in found
+        ]
+        yield from format_table(cells, max_columns)
+
+
+def to_json(listed: ListedAgent) -> dict[str, Any]:
+    agent = listed.agent
+    return {
+        "name": agent.name,
+        "displayName": agent.display_name,
+        "mode": agent.mode.value,
+        "native": listed.is_built_in,
+        "hidden": agent.hidden,
+        "default": listed.is_default,
+        "description": agent.description,
+        "model": agent.model,
+        "variant": agent.variant,
+        "temperature": agent.temperature,
+        "topP": agent.top_p,
+        "color": agent.color,
+        "steps": agent.steps,
+        "options": json.loads(Redactor().text(json.dumps(agent.options))),
+        "files": list(listed.files),
+    }
+
+
+def details_to_json(details: AgentDetails) -> dict[str, Any]:
+    """`model`: that of a turn that names none."""
+    rules = [{**rule.model_dump(mode="json"), "file": file or _BUILT_IN} for rule, file in details.rules]
+    layers = [each.model_dump(mode="json") for each in details.layers]
+    return {**to_json(details.listed), "model": details.model, "instructions": layers, "rules": rules}
+
+
+def _facts(details: AgentDetails) -> Iterator[str]:
+    agent = details.listed.agent
+    named = f"shown as {escape_exact(agent.display_name)}, " if agent.display_name else ""
+    hidden = "hidden, " if agent.hidden else ""
+    yield f"{named}{hidden}{_mode(agent)}"
+    if agent.description:
+        yield escape_prose(" ".join(agent.description.split()))
+    files = ", ".join(map(short_file, details.listed.files))
+    yield (
+        (f"{_BUILT_IN}, changed by {files}" if files else _BUILT_IN) if details.listed.is_built_in else f"from {files}"
+    )
+    yield f"model: {_model(details)}{f', variant {escape_exact(agent.variant)}' if agent.variant else ''}"
+    sampling = {"temperature": agent.temperature, "top_p": agent.top_p}
+    if given := ", ".join(f"{name} {value:g}" for name, value in sampling.items() if value is not None):
+        yield given
+    if agent.options:
+        yield f"options: {escape_prose(Redactor().text(json.dumps(agent.options, ensure_ascii=False)))}"
+    if agent.color:
+        yield f"color: {agent.color}"
+    if agent.steps is not None:
+        yield f"at most {pluralize(agent.steps, 'answer')} in a turn, the last one without tools"
+
+
+def _mode(agent: Agent) -> str:
+    if agent.name in HIDDEN:
+        return f"{agent.mode.value}: asked by Holdfast itself"
+    words = {"primary": "works for people", "subagent": "works for other agents", "all": "works for people and agents"}
+    return f"{agent.mode.value}: {words[agent.mode.value]}"
+
+
+def _model(details: AgentDetails) -> str:
+    family = details.listed.agent.model_family
+    if details.model is not None:
+        return escape_exact(details.model) + (f", the newest of {family}" if family else "")
+    if details.listed.agent.name in HIDDEN:
+        return "that of the turn"
+    return (
+        "none is configured: -m names one"
+        if details.listed.agent.selectable
+        else "that of the agent that hands it work"
+    )
+
+
+def _origin(listed: ListedAgent) -> str:
+    names = [*([_BUILT_IN] if listed.is_built_in else []), *map(short_file, reversed(listed.files))]
+    more = f" and {len(names) - 2} more" if len(names) > 2 else ""
+    return ", ".join(names[:2]) + more
+
+
+def _subject(rule: Rule) -> str:
+    but = f" but for {pluralize(len(rule.unless), 'exception')}" if rule.unless else ""
+    return escape_exact(rule.pattern) + but

@@ -7,9 +7,8 @@ import click
 from worker.cli import completers, id_lookup
 from worker.cli.command_support import async_command, open_client, print_note
 from worker.cli.exit_codes import ExitCode
-from worker.cli.interrupt_guard import InterruptGuard
 from worker.cli.render.escaping import escape_exact
-from worker.cli.run_loop import FollowOptions, follow_session
+from worker.cli.run_loop import FollowOptions, InterruptGuard, follow_session
 from worker.session_client import SessionClient
 from worker.settings import Settings
 from workflows.domain.events.compactions import CompactionTaken

@@ -7,9 +7,8 @@ from worker.api.sessions import Overview
 from worker.cli import completers, id_lookup, session_preparation
 from worker.cli.command_support import async_command, open_client, print_note, thinking_option
 from worker.cli.exit_codes import ExitCode
-from worker.cli.interrupt_guard import InterruptGuard
 from worker.cli.render.escaping import escape_exact
-from worker.cli.run_loop import FollowOptions, follow_session
+from worker.cli.run_loop import FollowOptions, InterruptGuard, follow_session
 from worker.settings import Settings
 
 

@@ -20,15 +20,13 @@ from worker.cli.command_support import (
 )
 from worker.cli.exit_codes import ExitCode
 from worker.cli.first_prompt import read_first_prompt
-from worker.cli.interrupt_guard import InterruptGuard
 from worker.cli.next_prompt import AgentCycle
 from worker.cli.prompt_input import read_schema
 from worker.cli.render.escaping import escape_exact
 from worker.cli.render.terminal import is_live_terminal
-from worker.cli.run_loop import FollowOptions, follow_session
+from worker.cli.run_loop import FollowOptions, InterruptGuard, follow_session
 from worker.cli.run_start import RunArguments, StartedRun, continue_session, load_config, start_session
-from worker.cli.schedule_creation import create_schedule
-from worker.cli.schedule_options import ScheduleOptions, schedule_options
+from worker.cli.schedule_options import ScheduleOptions, create_schedule, schedule_options
 from worker.cli.slash_commands import may_be_command, parse_command
 from worker.cli.terminal_input import is_interactive
 from worker.project_config import Role, effective_model, load_commands, load_project_config

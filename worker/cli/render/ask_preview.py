@@ -9,9 +9,8 @@ from worker.cli.render.call_arguments import format_arguments, format_one_line_c
 from worker.cli.render.collapse import COMMAND_LIMIT, DIFF_LIMIT, CollapsedText, collapse
 from worker.cli.render.console import Row, styled
 from worker.cli.render.diff_lines import diff_line_colour, number_diff_lines
-from worker.cli.render.escaping import escape_exact, find_foreign_letters, one_line
+from worker.cli.render.escaping import escape_exact, escape_prose, find_foreign_letters, one_line
 from worker.cli.render.formatting import format_rule, pluralize
-from worker.cli.render.question_rows import question_rows
 from worker.cli.render.wrap import add_bar, wrap_text
 from workflows.domain.call_display import DisplayKind
 from workflows.domain.permissions import loop_guard, permission_keys
@@ -160,3 +159,25 @@ def _notes(entry: InboxEntry) -> Iterator[str]:
         yield f"  Careful: {note}"
     if _is_command(entry) and isinstance(description := entry.arguments.get("description"), str):
         yield f"  Agent's description: {one_line(description)}"
+
+
+def question_rows(question: Question, columns: int | None) -> Iterator[Row]:
+    header = f"[{question.header}] " if question.header else ""
+    yield from add_bar(escape_prose(header + question.question), columns, lambda _: "cyan")
+    for number, option in enumerate(question.options, 1):
+        description = f": {option.description}" if option.description else ""
+        yield from add_bar(escape_prose(f"{number}  {option.label}{description}"), columns)
+    if hint := answer_hint(question):
+        yield styled(f"  {hint}", "dim")
+
+
+def answer_hint(question: Question) -> str:
+    """What may be answered beyond one option."""
+    if not question.options:
+        return ""
+    if question.number:
+        return "or how much more: +5"
+    if question.model:
+        return "or a model: provider/model"
+    several = "several may be chosen" if question.multiple else ""
+    return " · ".join(each for each in (several, "or in your own words" if question.custom else "") if each)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from worker.cli import model_choices
+from worker.cli.command_support import options
 from worker.cli.person_check import require_person
 from worker.settings import Settings
 from workflows.domain.budgets import BudgetLimits, OnLimit, Unit, parse_cost
@@ -41,7 +42,7 @@ class _Duration(click.ParamType[int]):
         return seconds
 
 
-_OPTIONS: Final = (
+_OPTIONS: Final = options(
     click.option("--max-cost", type=_Dollars(), metavar="DOLLARS", help="What the session may cost, with subagents."),
     click.option("--max-tokens", type=click.IntRange(1), metavar="N", help="How many tokens it may take."),
     click.option("--max-steps", type=click.IntRange(1), metavar="N", help="How many answers of a model it may take."),
@@ -73,8 +74,8 @@ def budget_options(command: Callable[..., int]) -> Callable[..., int]:
     """Add the options to a command's callback, which gets `limits`: a person's, in place of the configuration's."""
 
     @functools.wraps(command)
-    def with_limits(*arguments: Any, on_limit: str | None, **options: Any) -> int:
-        session, turn = _limits(options, "max_"), _limits(options, "turn_max_")
+    def with_limits(*arguments: Any, on_limit: str | None, **typed: Any) -> int:
+        session, turn = _limits(typed, "max_"), _limits(typed, "turn_max_")
         rule = OnLimit(on_limit) if on_limit is not None else None
         limits = ChosenLimits(
             session=session.model_copy(update={"on_limit": rule}) if session.any or rule is not None else None,
@@ -82,12 +83,9 @@ def budget_options(command: Callable[..., int]) -> Callable[..., int]:
         )
         if limits.session or limits.turn:
             require_person(Settings.read())
-        return command(*arguments, limits=limits, **options)
+        return command(*arguments, limits=limits, **typed)
 
-    found: Callable[..., int] = with_limits
-    for option in reversed(_OPTIONS):
-        found = option(found)
-    return found
+    return _OPTIONS(with_limits)
 
 
 def check_priced(settings: Settings, config: "Config", model: str, limits: ChosenLimits) -> None:
@@ -96,6 +94,6 @@ def check_priced(settings: Settings, config: "Config", model: str, limits: Chose
         model_choices.check_priced(settings, config, model)
 
 
-def _limits(options: dict[str, Any], prefix: str) -> BudgetLimits:
-    """Take the limits out of the options."""
-    return BudgetLimits(**{str(unit): options.pop(f"{prefix}{unit}") for unit in Unit})
+def _limits(typed: dict[str, Any], prefix: str) -> BudgetLimits:
+    """Take the limits out of what was typed."""
+    return BudgetLimits(**{str(unit): typed.pop(f"{prefix}{unit}") for unit in Unit})

@@ -59,8 +59,8 @@ def with_json(help: str = "As JSON.") -> Callable[[Work[P, CommandOutput]], Work
 def _encode(value: object) -> str:
     if isinstance(value, BaseModel):
         return value.model_dump_json()
-    return value if isinstance(value, str) else json.dumps(value, indent=2, default=_dump)
-
-
-def _dump(value: BaseModel) -> Any:
-    return value.model_dump(mode="json")
+    return (
+        value
+        if isinstance(value, str)
+        else json.dumps(value, indent=2, default=lambda each: each.model_dump(mode="json"))
+    )

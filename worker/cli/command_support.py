@@ -9,7 +9,7 @@ import sys
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar
 
 import click
 
@@ -28,8 +28,21 @@ if TYPE_CHECKING:
     from worker.session_client import SessionClient
 
 P = ParamSpec("P")
+C = TypeVar("C", bound=Callable[..., Any])
 
 DIRECTORY_GONE: Final = "The current directory no longer exists: it was moved or deleted. Change to one that exists."
+
+
+def options(*declared: Callable[[C], C]) -> Callable[[C], C]:
+    """Options of several commands, in the order of their help."""
+
+    def declare(command: C) -> C:
+        for each in reversed(declared):
+            command = each(command)
+        return command
+
+    return declare
+
 
 thinking_option: Final = click.option("--thinking", is_flag=True, help="Show what the model thinks, too.")
 

@@ -1,19 +1,16 @@
 """Options that choose sessions."""
 
 import re
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import click
 
 from activities.project.worktree import find_root
 from worker.cli import completers
-from worker.cli.command_support import current_directory, require_text
+from worker.cli.command_support import current_directory, options, require_text
 from workflows.domain.session_filter import ListedState, SessionFilter
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 _AGE: Final = re.compile(r"(\d{1,4}) ?(min|m|h|d|w)")
 _UNITS: Final = {"min": "minutes", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -33,47 +30,41 @@ class PastMoment(click.ParamType[datetime]):
             self.fail(f"{value!r} is neither an age (90min, 12h, 3d, 2w) nor a date (2026-11-24).", param, ctx)
 
 
-def place_options(command: F) -> F:
-    """Where sessions work, and under which agent."""
-    for option in (
-        click.option(
-            "--agent",
-            "agents",
-            metavar="NAME",
-            multiple=True,
-            shell_complete=completers.agent,
-            help="Those of this agent; may be repeated.",
-        ),
-        click.option("--before", type=PastMoment(), help="Unchanged since then."),
-        click.option("--since", type=PastMoment(), help="Changed since then: an age (12h, 3d), or a date."),
-        click.option(
-            "--in",
-            "below",
-            type=click.Path(path_type=Path),
-            metavar="DIRECTORY",
-            help="Those of this directory and the ones in it.",
-        ),
-        click.option("--project", is_flag=True, help="Those of the project (work tree) around the current directory."),
-        click.option("--here", is_flag=True, help="Only those of the current directory."),
-    ):
-        command = option(command)
-    return command
+# Where sessions work, and under which agent.
+place_options: Final = options(
+    click.option("--here", is_flag=True, help="Only those of the current directory."),
+    click.option("--project", is_flag=True, help="Those of the project (work tree) around the current directory."),
+    click.option(
+        "--in",
+        "below",
+        type=click.Path(path_type=Path),
+        metavar="DIRECTORY",
+        help="Those of this directory and the ones in it.",
+    ),
+    click.option("--since", type=PastMoment(), help="Changed since then: an age (12h, 3d), or a date."),
+    click.option("--before", type=PastMoment(), help="Unchanged since then."),
+    click.option(
+        "--agent",
+        "agents",
+        metavar="NAME",
+        multiple=True,
+        shell_complete=completers.agent,
+        help="Those of this agent; may be repeated.",
+    ),
+)
 
-
-def listing_options(command: F) -> F:
-    """All options of a `SessionFilter`."""
-    for option in (
-        click.option(
-            "--state",
-            "states",
-            multiple=True,
-            type=click.Choice([each.value for each in ListedState]),
-            help="Those that do this, or whose last turn ended so; may be repeated.",
-        ),
-        click.option("--search", "text", metavar="TEXT", help="Those with this text in the title, in any case."),
-    ):
-        command = option(command)
-    return place_options(command)
+# All options of a `SessionFilter`.
+listing_options: Final = options(
+    place_options,
+    click.option("--search", "text", metavar="TEXT", help="Those with this text in the title, in any case."),
+    click.option(
+        "--state",
+        "states",
+        multiple=True,
+        type=click.Choice([each.value for each in ListedState]),
+        help="Those that do this, or whose last turn ended so; may be repeated.",
+    ),
+)
 
 
 def session_filter(

@@ -21,24 +21,6 @@ from workflows.domain.output_format import OutputFormat
 _MOST: Final = 64 * 2**20  # bytes: above a prompt's limit, to say how much is too much
 
 
-system_option: Final = click.option(
-    "--system",
-    metavar="TEXT|@FILE",
-    help="Instructions for this prompt's turn alone, besides AGENTS.md: as text, or @ and a file that holds them.",
-)
-
-
-file_option: Final = click.option(
-    "-f",
-    "--file",
-    "files",
-    metavar="PATH",
-    multiple=True,
-    type=click.Path(),
-    help="A file or directory that the agent reads first, as with @PATH in the prompt; may be repeated.",
-)
-
-
 class TypedText(NamedTuple):
     """`piped_at`: where it is standard input's."""
 

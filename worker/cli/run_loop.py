@@ -9,7 +9,7 @@ import click
 
 from worker.api.events import EventWithContents
 from worker.cli import exit_codes
-from worker.cli.command_support import alert_terminal, print_note
+from worker.cli.command_support import alert_terminal, options, print_note
 from worker.cli.exit_codes import ExitCode
 from worker.cli.follow_loop import FollowLoop
 from worker.cli.next_prompt import NextPrompt
@@ -75,6 +75,15 @@ class _StopEnd(NamedTuple):
 
     recorded: bool
     leaves: bool
+
+
+follow_options: Final = options(
+    click.option("--detach", is_flag=True, help="Do not follow the task: it goes on in the background."),
+    click.option("--no-wait", is_flag=True, help="End with code 4 when the task waits for an answer."),
+    click.option(
+        "--exit", "exit_", is_flag=True, help="On a terminal, too: end with the turn, ask for no other prompt."
+    ),
+)
 
 
 class FollowOptions(Value):

@@ -14,7 +14,7 @@ import click
 from activities.shell.environment import session_environment
 from worker.api.schedules import ScheduleEntry, ScheduleTiming
 from worker.cli import id_lookup, session_preparation
-from worker.cli.command_support import current_directory, open_client, print_note
+from worker.cli.command_support import current_directory, open_client, options, print_note
 from worker.cli.exit_codes import ExitCode
 from worker.cli.render import schedule_text
 from worker.cli.run_start import RunArguments
@@ -82,7 +82,7 @@ def local_zone(environment: Mapping[str, str], localtime: Path) -> str:
     return name if found and name in available_timezones() else _UTC
 
 
-_OPTIONS: Final = (
+_OPTIONS: Final = options(
     click.option("--at", metavar="WHEN", help='Begin then, as in 02:00 or "2026-12-01 02:00", and end here.'),
     click.option("--every", metavar="TIMES", help='Begin again and again, as in "weekdays 7:00", 2h, "30 7 * * 1-5".'),
     click.option("--timezone", metavar="ZONE", help="Of --at and --every; without it, this machine's."),
@@ -110,7 +110,7 @@ def schedule_options(command: Callable[..., int]) -> Callable[..., int]:
         timezone: str | None,
         overlap: str | None,
         missed: str | None,
-        **options: Any,
+        **typed: Any,
     ) -> int:
         if at is not None and every is not None:
             raise UsageError("--at and --every both say when: give one of them, or make two schedules.")
@@ -118,7 +118,7 @@ def schedule_options(command: Callable[..., int]) -> Callable[..., int]:
         if at is None and every is None:
             if lone := next((name for name, value in belonging.items() if value is not None), None):
                 raise UsageError(f"{lone} belongs to --at or --every.")
-            return command(*arguments, schedule=None, **options)
+            return command(*arguments, schedule=None, **typed)
         schedule = ScheduleOptions(
             at=at,
             every=every,
@@ -126,12 +126,9 @@ def schedule_options(command: Callable[..., int]) -> Callable[..., int]:
             overlap=Overlap(overlap) if overlap else None,
             missed=Missed(missed) if missed else None,
         )
-        return command(*arguments, schedule=schedule, **options)
+        return command(*arguments, schedule=schedule, **typed)
 
-    found: Callable[..., int] = with_schedule
-    for option in reversed(_OPTIONS):
-        found = option(found)
-    return found
+    return _OPTIONS(with_schedule)
 
 
 async def create_schedule(

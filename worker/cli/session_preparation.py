@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final
 
 import click
 
@@ -17,7 +17,7 @@ from worker import credential_handoff
 from worker.api.sessions import Overview
 from worker.cli import completers, config_remarks, model_choices
 from worker.cli.budget_options import ChosenLimits, check_priced
-from worker.cli.command_support import print_note
+from worker.cli.command_support import C, options, print_note
 from worker.cli.render.escaping import escape_exact
 from worker.project_config import Role, load_project_config, sources_of
 from worker.session_client import SessionClient
@@ -29,8 +29,6 @@ from workflows.domain.ids import TurnConfigId
 from workflows.domain.prompt import Prompt
 from workflows.domain.value import Value
 
-C = TypeVar("C", bound=Callable[..., Any])
-
 _NO_CHANGE: Final = "The session looks for its configuration where this shell does already."
 
 
@@ -41,26 +39,54 @@ def _only_one(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> 
     return next(iter(given), None)
 
 
-subtask_option: Final = click.option(
-    "--subtask",
-    metavar="AGENT",
-    multiple=True,
-    callback=_only_one,
-    help="The prompt is a task for this subagent: it begins at once, without a question and without asking a model.",
-)
-
-command_option: Final = click.option(
-    "--command",
-    metavar="NAME",
-    shell_complete=completers.command,
-    help="Run this slash command; the words are its arguments. `holdfast commands` lists them.",
-)
-
 config_option: Final = click.option(
     "--config",
     type=click.Choice(["here"]),
     help="From the next turn on, look for the session's configuration where this shell does.",
 )
+
+
+def prompt_options(again: str) -> Callable[[C], C]:
+    """How a prompt is given; `again`: what one with the same id is."""
+    return options(
+        config_option,
+        click.option(
+            "--command",
+            metavar="NAME",
+            shell_complete=completers.command,
+            help="Run this slash command; the words are its arguments. `holdfast commands` lists them.",
+        ),
+        click.option(
+            "--subtask",
+            metavar="AGENT",
+            multiple=True,
+            callback=_only_one,
+            help="The prompt is a task for this subagent: it begins at once, without a question and without asking a "
+            "model.",
+        ),
+        click.option(
+            "-f",
+            "--file",
+            "files",
+            metavar="PATH",
+            multiple=True,
+            type=click.Path(),
+            help="A file or directory that the agent reads first, as with @PATH in the prompt; may be repeated.",
+        ),
+        click.option(
+            "--system",
+            metavar="TEXT|@FILE",
+            help="Instructions for this prompt's turn alone, besides AGENTS.md: as text, or @ and a file that holds "
+            "them.",
+        ),
+        click.option("--edit", is_flag=True, help="Write the prompt in your editor."),
+        click.option(
+            "--id",
+            "identity",
+            metavar="MSG",
+            help=f"An id of your own: the same command again is {again}.",
+        ),
+    )
 
 
 agent_option: Final = click.option(

@@ -109,18 +109,7 @@ async def show(settings: Settings, name: str) -> CommandOutput:
 @model_option("The model that writes it")
 @click.option("--yes", is_flag=True, help="Ask nothing.")
 @person_command
-async def create(
-    settings: Settings,
-    name: str | None,
-    description: str | None,
-    prompt: str | None,
-    mode: str | None,
-    tools: str | None,
-    mine: bool,
-    path: str | None,
-    model: str | None,
-    yes: bool,
-) -> None:
+async def create(settings: Settings, /, prompt: str | None, model: str | None, yes: bool, **given: Any) -> None:
     """Create an agent, as a Markdown file: from what you say, or written by a model from a description.
 
     With NAME, --description and --prompt, no model is asked. Otherwise a model finds what you leave out. On a
@@ -135,7 +124,7 @@ async def create(
     from worker.cli.agent_creation import Wanted, ask_for_rest, draft_agent, write_file  # start-up time
 
     on_terminal = sys.stdin.isatty() and not yes
-    wanted = Wanted(name, description, read_text("--prompt", prompt), mode, tools, mine, path)
+    wanted = Wanted(prompt=read_text("--prompt", prompt), **given)
     draft = await draft_agent(settings, ask_for_rest(wanted) if on_terminal else wanted, model)
     click.echo(escape_prose(draft.agent.markdown), nl=False)
     if draft.written_by and on_terminal:

@@ -120,16 +120,12 @@ async def _check_accepted(settings: Settings, provider: str, key: str) -> None:
 def _ask(provider: str) -> str:
     if not sys.stdin.isatty():
         return sys.stdin.readline()
-    for note in (sign_in_note(provider, needs_key=provider_named(provider).needs_key), _page_note(provider)):
+    page = f"Keys are made at {address}." if (address := key_page(provider)) else None
+    for note in (sign_in_note(provider, needs_key=provider_named(provider).needs_key), page):
         if note:
             print_note(escape_exact(note))
     key: str = click.prompt(f"Key of {escape_exact(provider)}", hide_input=True, err=True)
     return key
-
-
-def _page_note(provider: str) -> str | None:
-    page = key_page(provider)
-    return f"Keys are made at {page}." if page else None
 
 
 def _foreign_key(settings: Settings, provider: str, program: str) -> str:
@@ -154,7 +150,8 @@ async def list_(settings: Settings) -> CommandOutput:
       holdfast auth list
     """
     keys, given = Keys(settings.auth), credential_handoff.handed_off_names(settings)
-    here = [name for name in _key_variables() if settings.environment.get(name) and name not in given]
+    variables = sorted({each for known in PROVIDERS.values() for each in known.variables if each.endswith("_KEY")})
+    here = [name for name in variables if settings.environment.get(name) and name not in given]
     stored, foreign = keys.entries(), find_foreign_keys(settings.environment)
     elsewhere = [
         {
@@ -175,10 +172,6 @@ async def list_(settings: Settings) -> CommandOutput:
     )
     none = "No key is stored, and no shell has handed one over: `holdfast auth login` stores one."
     return CommandOutput(content, lambda: rows, remarks=[] if stored or given or here else [none])
-
-
-def _key_variables() -> list[str]:
-    return sorted({name for provider in PROVIDERS.values() for name in provider.variables if name.endswith("_KEY")})
 
 
 def _describe_foreign(found: ForeignKey, *, stored: bool) -> str:

@@ -6,7 +6,6 @@ from dataclasses import asdict
 from typing import Any, Final
 
 import click
-from pydantic import JsonValue
 
 from activities.project.config_values import PlacedValue, list_values, to_tree
 from activities.redact import Redactor
@@ -95,10 +94,7 @@ def _to_json(
 
 
 def _cells(value: PlacedValue, max_columns: int | None) -> tuple[str, ...]:
-    name, shown = escape_exact(".".join(value.path)), _shown(value.value)
+    name, shown = escape_exact(".".join(value.path)), value.value
+    text = one_line(shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False), _LONGEST)
     where = "several files" if value.file is None else short_file(value.file)
-    return (name, shown, where) if max_columns is None else (name, f"{shown} ({where})")
-
-
-def _shown(value: JsonValue) -> str:
-    return one_line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), _LONGEST)
+    return (name, text, where) if max_columns is None else (name, f"{text} ({where})")

@@ -69,7 +69,8 @@ async def log(
             return await _print_summary(client, found)
         async for seen in client.records.log(found, after or 0):
             if as_json:
-                click.echo(_event_as_json(seen))
+                fields = {**seen.record.model_dump(mode="json"), "contents": seen.contents}
+                click.echo(json.dumps(fields, separators=(",", ":")))
             else:
                 print_rows(_event_rows(seen))
     return ExitCode.DONE
@@ -184,10 +185,6 @@ def _describe_verified(verified: Verification) -> str:
     if verified.problem is None:
         return f"{verified.session}: {events}, the chain is whole, its head is {verified.head}"
     return f"{verified.session}: {escape_exact(verified.problem)}; {events} before it are in order"
-
-
-def _event_as_json(seen: EventWithContents) -> str:
-    return json.dumps({**seen.record.model_dump(mode="json"), "contents": seen.contents}, separators=(",", ":"))
 
 
 def _event_rows(seen: EventWithContents) -> list[Row]:

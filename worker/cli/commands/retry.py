@@ -8,7 +8,7 @@ from worker.cli import completers, id_lookup, session_preparation
 from worker.cli.command_support import async_command, open_client, print_note, thinking_option
 from worker.cli.exit_codes import ExitCode
 from worker.cli.render.escaping import escape_exact
-from worker.cli.run_loop import FollowOptions, InterruptGuard, follow_session
+from worker.cli.run_loop import FollowOptions, InterruptGuard, follow_options, follow_session
 from worker.settings import Settings
 
 
@@ -17,9 +17,7 @@ from worker.settings import Settings
 @session_preparation.model_option("Another model, for this turn only")
 @session_preparation.variant_option
 @session_preparation.config_option
-@click.option("--detach", is_flag=True, help="Do not follow the task: it goes on in the background.")
-@click.option("--no-wait", is_flag=True, help="End with code 4 when the task waits for an answer.")
-@click.option("--exit", "exit_", is_flag=True, help="On a terminal, too: end with the turn, ask for no other prompt.")
+@follow_options
 @thinking_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
 @async_command

@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
+from typing import Any
 
 import click
 
@@ -24,7 +25,7 @@ from worker.cli.next_prompt import AgentCycle
 from worker.cli.prompt_input import read_schema
 from worker.cli.render.escaping import escape_exact
 from worker.cli.render.terminal import is_live_terminal
-from worker.cli.run_loop import FollowOptions, InterruptGuard, follow_session
+from worker.cli.run_loop import FollowOptions, InterruptGuard, follow_options, follow_session
 from worker.cli.run_start import RunArguments, StartedRun, continue_session, load_config, start_session
 from worker.cli.schedule_options import ScheduleOptions, create_schedule, schedule_options
 from worker.cli.slash_commands import may_be_command, parse_command
@@ -59,16 +60,8 @@ from workflows.domain.titles import validate_title
     help="Continue this session: an id, its beginning, or `last`.",
 )
 @click.option("-c", "--continue", "again", is_flag=True, help="Continue the last session of this directory.")
-@session_preparation.config_option
-@session_preparation.command_option
-@session_preparation.subtask_option
-@prompt_input.file_option
-@prompt_input.system_option
-@click.option("--edit", is_flag=True, help="Write the prompt in your editor.")
-@click.option("--id", "identity", metavar="MSG", help="An id of your own: the same command again is the same task.")
-@click.option("--detach", is_flag=True, help="Do not follow the task: it goes on in the background.")
-@click.option("--no-wait", is_flag=True, help="End with code 4 when the task waits for an answer.")
-@click.option("--exit", "exit_", is_flag=True, help="On a terminal, too: end with the turn, ask for no other prompt.")
+@session_preparation.prompt_options("the same task")
+@follow_options
 @click.option(
     "--schema",
     metavar="FILE",
@@ -82,16 +75,11 @@ from workflows.domain.titles import validate_title
 @async_command
 async def run(
     settings: Settings,
+    /,
     words: tuple[str, ...],
-    model: str | None,
-    any_model: bool,
-    variant: str | None,
-    agent: str | None,
-    ask: tuple[str, ...],
     title: str | None,
     session: str | None,
     again: bool,
-    config: str | None,
     command: str | None,
     subtask: str | None,
     files: tuple[str, ...],
@@ -106,6 +94,7 @@ async def run(
     as_json: bool,
     limits: ChosenLimits,
     schedule: ScheduleOptions | None,
+    **named: Any,
 ) -> ExitCode:
     """Give a task to the agent, and follow it to its end.
 
@@ -129,10 +118,9 @@ async def run(
         (words, edit, own, detach, no_wait, as_json, schema, schedule, command, subtask, files, system)
     )
     given = prompt_input.TypedText() if typed else prompt_input.read_typed(words, command, subtask, edit=edit)
-    named = {"model": model, "any_model": any_model, "variant": variant, "agent": agent, "ask": ask, "title": title}
     read = {"system": prompt_input.read_system(system), "format": read_schema(schema), "detached": detach}
     written = {**given._asdict(), "command": command, "subtask": subtask, "files": prompt_input.name_files(files)}
-    request = RunArguments(prompt=own, session=session, config=config, limits=limits, **written, **read, **named)
+    request = RunArguments(prompt=own, session=session, title=title, limits=limits, **written, **read, **named)
     request, turn_config = await load_config(settings, request) if session is None else (request, None)
     if schedule is not None:
         schedule.refuse_following({"--no-wait": no_wait, "--exit": exit_, "--thinking": thinking})
@@ -158,19 +146,15 @@ async def _run_now(
         turn_config = await load_project_config(settings, current_directory(), role, sources)
     async with open_client(settings, with_worker=True) as client:
         with InterruptGuard() as guard:
-            started = await _start(client, request, turn_config)
+            if turn_config is None:
+                started = await continue_session(client, request)
+            else:
+                started = await start_session(client, request, turn_config)
             await _print_header(client, started)
             if detach and started.accepted is not None and not guard.interrupted:
                 _print_detached(started.accepted, started.configuration, options.as_json)
                 return ExitCode.DONE
             return await _follow(client, request, started, guard, options.model_copy(update=_state(request, started)))
-
-
-async def _start(client: SessionClient, request: RunArguments, turn_config: TurnConfig | None) -> StartedRun:
-    """`turn_config`: a new session's."""
-    if turn_config is None:
-        return await continue_session(client, request)
-    return await start_session(client, request, turn_config)
 
 
 async def _follow(

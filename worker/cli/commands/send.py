@@ -24,13 +24,7 @@ from workflows.domain.prompt import Prompt, PromptMode
 @session_preparation.model_option("The model, if a turn begins with this prompt")
 @session_preparation.variant_option
 @session_preparation.agent_option
-@session_preparation.config_option
-@session_preparation.command_option
-@session_preparation.subtask_option
-@prompt_input.file_option
-@prompt_input.system_option
-@click.option("--edit", is_flag=True, help="Write the prompt in your editor.")
-@click.option("--id", "identity", metavar="MSG", help="An id of your own: the same command again is the same prompt.")
+@session_preparation.prompt_options("the same prompt")
 @click.option("--json", "as_json", is_flag=True, help="Print what was accepted as JSON.")
 @budget_options
 @async_command

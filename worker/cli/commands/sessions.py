@@ -32,7 +32,6 @@ from workflows.domain.sent_request import RequestChoice
 from workflows.domain.session_filter import SessionFilter
 
 if TYPE_CHECKING:
-    from worker.api.messages import ChangeSummary
     from worker.session_client import SessionClient
 
 _NAMED = 3  # sessions that share a directory
@@ -114,7 +113,8 @@ async def show(settings: Settings, session: str, summary: bool, prompt: str | No
         asks = await client.inbox.asks(session=overview.id) if overview.asks and not as_json else []
         changes = (await client.sessions.totals(overview.id)).changes
         budgets = await client.sessions.budgets(overview.id)
-        summary_of_changes = await _change_summary(client, overview)
+        kept = overview.archive is None and overview.status != "deleted"
+        summary_of_changes = await client.records.change_summary(overview.id) if kept else None
         below = await client.sessions.below(overview.id) if overview.working else []
         left = [each for each in find_left(settings.home) if each.session == overview.id]
     more = {"changes": changes, "budgets": budgets, "change_summary": summary_of_changes, "left_running": left}
@@ -128,12 +128,6 @@ async def show(settings: Settings, session: str, summary: bool, prompt: str | No
         rows.append(f"  Changes, up to turn {summary_of_changes.number}: {changed}")
     wrapped = (each for row in rows for each in wrap_text(row, terminal_columns(), 2))
     return CommandOutput(overview.model_dump(mode="json") | more, lambda: wrapped).print(as_json=as_json)
-
-
-async def _change_summary(client: "SessionClient", overview: Overview) -> "ChangeSummary | None":
-    if overview.archive is not None or overview.status == "deleted":
-        return None
-    return await client.records.change_summary(overview.id)
 
 
 @async_command

@@ -6,6 +6,7 @@ from typing import Final, TypeVar
 
 import click
 
+from worker.cli.keyboard import LineEntered, TabPressed
 from worker.cli.next_prompt import AgentCycle
 from worker.cli.render.console import styled
 from worker.cli.render.escaping import escape_exact, escape_prose
@@ -13,7 +14,7 @@ from worker.cli.render.terminal import prompt_row
 from worker.cli.render.terminal_writer import TerminalWriter
 from worker.cli.render.wrap import wrap_words
 from worker.cli.slash_commands import SLASH_HELP, RunCommand, parse_run_command
-from worker.cli.terminal_input import Interrupted, LineEntered, RedrawTick, TabPressed, TerminalInput
+from worker.cli.terminal_input import Interrupted, RedrawTick, TerminalInput
 from workflows.domain.errors import HoldfastError
 
 P = TypeVar("P")

@@ -12,17 +12,25 @@ import click
 
 from worker.api.events import EventWithContents, PublishedDelta
 from worker.api.inbox import InboxEntry
-from worker.cli.ask_dialog import AskDialog, NotAnAnswer, answer_command, open_dialog
+from worker.cli.ask_dialog import (
+    AskDialog,
+    BadChoice,
+    NextQuestion,
+    NotAnAnswer,
+    QuestionDialog,
+    answer_command,
+    open_dialog,
+)
 from worker.cli.command_support import alert_terminal
 from worker.cli.exit_codes import ExitCode
+from worker.cli.keyboard import LineEntered
 from worker.cli.person_check import agents_call
-from worker.cli.question_dialog import BadChoice, NextQuestion, QuestionDialog
 from worker.cli.render.console import with_styles
 from worker.cli.render.escaping import escape_prose, one_line
 from worker.cli.render.event_renderer import Renderer
 from worker.cli.render.terminal import Terminal
 from worker.cli.session_follower import SessionFollower
-from worker.cli.terminal_input import Interrupted, LineEntered, RedrawTick, UiEvent, is_interactive
+from worker.cli.terminal_input import Interrupted, RedrawTick, UiEvent, is_interactive
 from workflows.domain.errors import Conflict, Unavailable
 from workflows.domain.events.asks import AskAnswered, AskClosed, AskRaised
 from workflows.domain.ids import AskId

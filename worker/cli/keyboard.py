@@ -2,6 +2,7 @@
 
 import asyncio
 import codecs
+import errno
 import os
 import re
 import select
@@ -12,6 +13,7 @@ from contextlib import suppress
 from typing import Final
 
 from workflows.domain.ids import AskId
+from workflows.domain.value import Value
 
 _TOKENS: Final = re.compile(
     r"(?P<sequence>\x1b(?:\[[0-9;?]*[ -/]*[@-~]|O.|[^\x1b])?)"  # only paste marks have a meaning here
@@ -30,20 +32,28 @@ _END: Final = "\x04"
 _TAB: Final = "\t"
 
 
+class LineEntered(Value):
+    """A typed line, None at the end of the input; `ask` was shown when it was entered."""
+
+    text: str | None
+    ask: AskId | None = None
+
+
+class TabPressed(Value):
+    """Tab was pressed at a prompt; it is no part of the text."""
+
+
 class Keyboard:
     """Reads single keys without echo, to redraw the typed line below new output; whole lines if the terminal is not
     `live`.
 
-    `on_line` gets each line with the ask shown when it was entered, None at the end of the input; `on_tab` a Tab that
-    is no text, `on_close` the end of a live terminal: SIGHUP does not reach every process.
+    `put` gets what was typed; an OSError at the end of a live terminal: SIGHUP does not reach every process.
     """
 
     def __init__(
         self,
-        on_line: Callable[[str | None, AskId | None], None],
+        put: Callable[[LineEntered | TabPressed | OSError], None],
         on_change: Callable[[], None],
-        on_tab: Callable[[], None],
-        on_close: Callable[[], None],
         *,
         live: bool,
     ) -> None:
@@ -51,10 +61,8 @@ class Keyboard:
         self.typed = ""
         self.draft = ""  # the half-typed prompt while an ask is shown
         self._ask: AskId | None = None
-        self._on_line = on_line
+        self._put = put
         self._on_change = on_change
-        self._on_tab = on_tab
-        self._on_close = on_close
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._cut = ""
         self._pasting = False
@@ -131,7 +139,7 @@ class Keyboard:
             self._take(self._whole(self._cut + self._decoder.decode(read)))
         elif self._live:  # where Ctrl-D is a key like others
             self.release()
-            self._on_close()
+            self._put(OSError(errno.EIO, "The terminal was closed"))  # as a write to it would fail
         else:
             self._end_input()
 
@@ -143,7 +151,7 @@ class Keyboard:
 
     def _take(self, text: str) -> None:
         if text == _TAB and not self._pasting and self._ask is None:  # alone: with more, it is pasted text
-            self._on_tab()
+            self._put(TabPressed())
             return
         for token in _TOKENS.finditer(text):
             match token.lastgroup:
@@ -155,7 +163,7 @@ class Keyboard:
                     self.typed += "\n"  # more text follows: an unmarked paste
                 case "enter":
                     line, self.typed = self.typed, ""
-                    self._on_line(line, self._ask)
+                    self._put(LineEntered(text=line, ask=self._ask))
                     return  # text after an answer is not for the next question
                 case _ if not self._pasting:  # a paste holds no keys
                     self._edit(token[0])
@@ -173,7 +181,7 @@ class Keyboard:
 
     def _end_input(self) -> None:
         self.release()
-        self._on_line(None, self._ask)
+        self._put(LineEntered(text=None, ask=self._ask))
 
 
 def _control(sequence: str) -> None:

@@ -1,7 +1,6 @@
 """Typed lines, Ctrl-C and the time to redraw as one stream."""
 
 import asyncio
-import errno
 import os
 import signal
 import sys
@@ -11,29 +10,17 @@ from contextlib import AsyncExitStack, suppress
 from typing import Final, Self, TypeAlias
 
 from worker.api.events import EventWithContents, PublishedDelta
-from worker.cli.keyboard import Keyboard
-from workflows.domain.ids import AskId
+from worker.cli.keyboard import Keyboard, LineEntered, TabPressed
 from workflows.domain.value import Value
 
 _AHEAD: Final = 100  # events that wait; some are long
 _REDRAW_INTERVAL: Final = 0.2  # seconds
 
 
-class LineEntered(Value):
-    """A typed line, None at the end of the input; `ask` was shown when it was entered."""
-
-    text: str | None
-    ask: AskId | None = None
-
-
 class Interrupted(Value):
     """Ctrl-C, or SIGTERM of another process."""
 
     terminated: bool = False
-
-
-class TabPressed(Value):
-    """Tab was pressed at a prompt; it is no part of the text."""
 
 
 class RedrawTick(Value):
@@ -47,7 +34,7 @@ class TerminalInput:
     """Handles Ctrl-C from `__aenter__` on, and the keyboard from `keyboard.listen` on."""
 
     def __init__(self, *, live: bool) -> None:
-        self.keyboard = Keyboard(self._on_line, self._wake, self._on_tab, self._on_close, live=live)
+        self.keyboard = Keyboard(self._put_urgent, self._wake, live=live)
         self._live = live
         self._queue: asyncio.Queue[UiEvent | Exception] = asyncio.Queue(_AHEAD)
         self._urgent: deque[UiEvent | Exception] = deque()
@@ -103,15 +90,6 @@ class TerminalInput:
     def _put_urgent(self, ui_event: UiEvent | Exception) -> None:
         self._urgent.append(ui_event)
         self._wake()
-
-    def _on_line(self, text: str | None, ask: AskId | None) -> None:
-        self._put_urgent(LineEntered(text=text, ask=ask))
-
-    def _on_tab(self) -> None:
-        self._put_urgent(TabPressed())
-
-    def _on_close(self) -> None:
-        self._put_urgent(OSError(errno.EIO, "The terminal was closed"))  # as a write to it would fail
 
     def _on_interrupt(self) -> None:
         if not self._terminal_lent:

@@ -3,9 +3,8 @@
 import pytest
 
 from tests.worker.cli.inbox_entries import question_entry
-from worker.cli.ask_dialog import answer_command
+from worker.cli.ask_dialog import BadChoice, NextQuestion, QuestionDialog, answer_command
 from worker.cli.commands.asks import read_answers, split_words
-from worker.cli.question_dialog import BadChoice, NextQuestion, QuestionDialog
 from worker.cli.render.ask_preview import preview_ask
 from workflows.domain.errors import UsageError
 from workflows.domain.permissions.replies import AskDecision, Reply

@@ -12,12 +12,11 @@ import click
 
 from worker.api.inbox import InboxEntry, SuspendedSession
 from worker.cli import completers, id_lookup
-from worker.cli.ask_dialog import ALLOWING_ANSWERS, ANSWERS, answer_command
+from worker.cli.ask_dialog import ALLOWING_ANSWERS, ANSWERS, DISMISSALS, answer_command, option_label, parse_line
 from worker.cli.command_output import CommandOutput, with_json
 from worker.cli.command_support import async_command, open_client, open_inbox, person_command
 from worker.cli.exit_codes import ExitCode
 from worker.cli.id_lookup import NAME
-from worker.cli.question_dialog import DISMISSALS, option_label, parse_line
 from worker.cli.render import suspension_text
 from worker.cli.render.ask_preview import describe_saved_rule, hides_part, preview_ask
 from worker.cli.render.console import Row, joined, styled, terminal_columns

@@ -1,7 +1,7 @@
 """`holdfast sessions`, `stop` and `end`."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -15,14 +15,19 @@ from worker.cli.command_output import CommandOutput, with_json
 from worker.cli.command_support import async_command, open_client, open_reader
 from worker.cli.exit_codes import ExitCode
 from worker.cli.filter_options import session_filter
-from worker.cli.render import session_table
-from worker.cli.render.budget_text import describe_budget
-from worker.cli.render.console import terminal_columns
+from worker.cli.render.console import Row, styled, terminal_columns
 from worker.cli.render.escaping import escape_exact, escape_prose, one_line
-from worker.cli.render.formatting import describe_left, pluralize
+from worker.cli.render.formatting import describe_left, format_age, pluralize
 from worker.cli.render.sent_request_page import render_sent_request
-from worker.cli.render.session_status import describe_session, describe_stop, describe_subagent
-from worker.cli.render.wrap import wrap_text
+from worker.cli.render.session_status import (
+    describe_budget,
+    describe_session,
+    describe_stop,
+    describe_subagent,
+    status_label,
+)
+from worker.cli.render.text_table import format_table
+from worker.cli.render.wrap import clip_start, display_width, wrap_chars, wrap_text
 from worker.release import installed_release
 from worker.settings import Settings
 from workflows.domain.errors import NothingYet, UsageError
@@ -41,6 +46,10 @@ _PROMPT = 96  # characters
 _SESSION = click.argument("session", shell_complete=completers.session)
 _STEP: Final = re.compile(r"(?:(\d{1,9})\.)?(\d{1,9})", re.ASCII)
 _ASIDES: Final = {purpose.value: purpose for purpose in (Purpose.COMPACTION, Purpose.TITLE, Purpose.SUMMARY)}
+_TITLE: Final = 60  # characters
+_NARROWEST: Final = 12  # columns of a cut title or directory
+_GAP: Final = 2
+_HEADER: Final = ("STATE", "CHANGED", "SESSION")
 
 
 @click.group(invoke_without_command=True)
@@ -142,7 +151,7 @@ async def _list_sessions(settings: Settings, wanted: SessionFilter, limit: int |
     here = wanted.directory is not None
     return CommandOutput(
         found,
-        lambda: session_table.render_session_table(found, datetime.now(UTC), terminal_columns(), same_directory=here),
+        lambda: render_session_table(found, datetime.now(UTC), terminal_columns(), same_directory=here),
         empty="There is no session yet: `holdfast run` starts one." if wanted.empty else "No session matches.",
         notes=_list_notes(found, others, "holdfast sessions --all" if wanted.empty else "the same with --all"),
     ).print(as_json=as_json)
@@ -230,3 +239,50 @@ def parse_request_choice(text: str) -> RequestChoice:
         )
     turn, step = found.groups()
     return RequestChoice(turn=int(turn) if turn else None, step=int(step))
+
+
+def render_session_table(
+    found: Sequence[Overview], now: datetime, max_columns: int | None, *, same_directory: bool = False
+) -> list[Row]:
+    """The rows for a terminal of `max_columns`, None for a pipe. `same_directory`: leave the directory out."""
+    stand = [(status_label(each, now), format_age(each.updated_at, now), each.id) for each in found]
+    if max_columns is None:
+        pairs = zip(stand, found, strict=True)
+        return format_table((id_, what, when, _title(each), _where(each)) for (what, when, id_), each in pairs)
+    titles = [_title(each) for each in found]
+    wheres = [] if same_directory else [_where(each) for each in found]
+    left = max_columns - max(map(display_width, format_table([_HEADER, *stand]))) - _GAP * (1 if same_directory else 2)
+    if left < _NARROWEST * (1 if same_directory else 2):
+        return list(_stacked(stand, titles, wheres, max_columns))
+    longest = max(map(display_width, wheres), default=0)
+    most = max(left - max(map(display_width, titles)), left // 3, _NARROWEST)  # for the directories
+    titles = [_truncate_end(title, left - min(longest, most)) for title in titles]
+    header = ("TITLE", *_HEADER, *(() if same_directory else ("DIRECTORY",)))
+    ends = [()] * len(found) if same_directory else [(clip_start(where, most),) for where in wheres]
+    columns = [(title, *each, *end) for title, each, end in zip(titles, stand, ends, strict=True)]
+    first, *others = format_table([header, *columns])
+    return [styled(str(first), "dim"), *others]
+
+
+def _stacked(
+    stand: Sequence[tuple[str, ...]], titles: Sequence[str], wheres: Sequence[str], max_columns: int
+) -> Iterator[Row]:
+    for title, below, where in zip(titles, format_table(stand), wheres or [""] * len(titles), strict=True):
+        yield _truncate_end(title, max_columns)
+        for each in filter(None, (str(below), where)):
+            yield from wrap_text(f"  {each}", max_columns, 2)
+
+
+def _title(overview: Overview) -> str:
+    branch = f"{'  ' * (overview.depth - 1)}└ " if overview.depth else ""
+    scheduled = " (scheduled)" if overview.schedule is not None else ""
+    return f"{branch}{one_line(overview.title, _TITLE)}{scheduled}"
+
+
+def _where(overview: Overview) -> str:
+    """The session's directory; empty for a subagent, which works in its parent's."""
+    return "" if overview.depth else escape_exact(overview.directory)
+
+
+def _truncate_end(text: str, longest: int) -> str:
+    return text if display_width(text) <= longest else f"{wrap_chars(text, longest - 1)[0]}…"

@@ -12,10 +12,10 @@ from worker.cli import completers, filter_options, id_lookup
 from worker.cli.command_output import CommandOutput, with_json
 from worker.cli.command_support import async_command, open_reader
 from worker.cli.filter_options import session_filter
-from worker.cli.render.budget_text import describe_budget
 from worker.cli.render.console import Row, joined, styled, terminal_columns
 from worker.cli.render.escaping import escape_exact, one_line
 from worker.cli.render.formatting import format_price, format_tokens, pluralize
+from worker.cli.render.session_status import describe_budget
 from worker.cli.render.text_table import format_table
 from worker.cli.render.wrap import wrap_text
 from worker.settings import Settings

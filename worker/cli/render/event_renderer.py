@@ -29,7 +29,7 @@ from worker.cli.render.event_sentences import DIM, find_sentence
 from worker.cli.render.formatting import format_upcoming, pluralize
 from worker.cli.render.session_status import retry_hint
 from worker.cli.render.status_line import THINKING, WAITING, StatusLine
-from worker.cli.render.terminal_writer import OVER_NOTE, TerminalWriter
+from worker.cli.render.terminal_writer import AGAIN_NOTE, OVER_NOTE, TerminalWriter
 from worker.cli.render.wrap import wrap_text
 from worker.stored_contents import note_of, part_of, stored_call
 from workflows.domain.events.asks import AskRaised
@@ -127,7 +127,7 @@ class EventRenderer:
         if attempt < known:
             return
         if attempt > known:
-            self._restart_answer()
+            self._drop_answer(AGAIN_NOTE)
             self._attempts[subject] = attempt
         self._on_piece(delta.source, delta.body)
 
@@ -176,7 +176,7 @@ class EventRenderer:
                 self._print(trust, DIM)
 
     def _end_turn(self, event: TurnEnded, seen: EventWithContents) -> None:
-        self._drop_answer()
+        self._drop_answer(OVER_NOTE)
         self._working = False
         if event.note is None and self._cut is not None:
             self._print(
@@ -191,7 +191,7 @@ class EventRenderer:
             self._print(f"The turn has ended: {event.reason}.")
 
     def _show_retry(self, event: ModelRetry, seen: EventWithContents) -> None:
-        self._restart_answer()
+        self._drop_answer(AGAIN_NOTE)
         due, now = datetime.fromisoformat(event.next_at), self._now()
         when = f"retrying at {format_upcoming(due, now)}" if due > now else "retried"
         message = one_line(note_of(seen, event.note), 200)
@@ -275,13 +275,9 @@ class EventRenderer:
             case {"title": str(title), "metadata": {"output": str(output)}}:
                 self._status_line.set_output(source, title, output)
 
-    def _restart_answer(self) -> None:
-        self.writer.retract()
-        self._streamed = self._new_answer()
-
-    def _drop_answer(self) -> None:
-        """Drop the unfinished answer of a turn that is over."""
-        self.writer.retract(OVER_NOTE)
+    def _drop_answer(self, note: str) -> None:
+        """Drop the unfinished answer, which begins again or whose turn is over."""
+        self.writer.retract(note)
         self._streamed = self._new_answer()
 
     def _label(self, seen: EventWithContents, name: PartId, ask: str | None = None) -> str:

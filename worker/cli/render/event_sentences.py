@@ -1,9 +1,9 @@
 """Events of a session in a sentence each."""
 
+from decimal import Decimal
 from typing import Final, TypeAlias
 
 from worker.api.events import EventWithContents
-from worker.cli.render.budget_text import budget_sentence
 from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.event_contents import (
     actor_of,
@@ -19,7 +19,10 @@ from worker.cli.render.wait_text import describe_wait, how_to_poke
 from worker.stored_contents import note_of, part_of
 from worker.wait_contents import begun_wait
 from workflows.domain.answer_text import texts_of
+from workflows.domain.budget_question import scope_name
+from workflows.domain.budgets import Unit, describe, describe_use
 from workflows.domain.events.asks import AnswerNotRun, AnswerRefused, AskAnswered, AskClosed, AskReopened
+from workflows.domain.events.budgets import BudgetNearlySpent, BudgetRaised, BudgetSet, BudgetSpent, UsageEstimated
 from workflows.domain.events.compactions import CompactionAccepted, CompactionWithdrawn
 from workflows.domain.events.event import Event
 from workflows.domain.events.generations import (
@@ -211,3 +214,28 @@ def context_sentence(event: Event, seen: EventWithContents) -> str | None:
         case TurnModelChanged(model=model, note=str(note)):
             return f"the turn goes on with {escape_exact(model)}: {escape_prose(note_of(seen, note)).rstrip('.')}"
     return None
+
+
+def budget_sentence(event: Event) -> Sentence | None:
+    """For people who follow a session, with its style."""
+    match event:
+        case BudgetSet():
+            units = {Unit.COST: event.cost, Unit.TOKENS: event.tokens, Unit.STEPS: event.steps, Unit.TIME: event.time}
+            limits = ", ".join(describe(unit, Decimal(limit)) for unit, limit in units.items() if limit is not None)
+            rule = "" if event.on_limit is None else f" At a limit: {event.on_limit}."
+            return f"Budget of {scope_name(event.scope)}: {limits or 'no limit of its own'}.{rule}", DIM
+        case BudgetNearlySpent(scope=scope, unit=unit, used=used, limit=limit):
+            return f"! Most of the budget of {scope_name(scope)} is used: {_of(unit, used, limit)}.", "yellow"
+        case BudgetSpent(scope=scope, unit=unit, used=used, limit=limit, on_limit=rule):
+            then = ": it finishes with one last answer" if rule == "finish" else ""
+            return f"! The budget of {scope_name(scope)} is spent: {_of(unit, used, limit)}{then}.", "yellow"
+        case BudgetRaised(scope=scope, unit=unit, by=by):
+            return f"The budget of {scope_name(scope)} is raised by {describe(Unit(unit), Decimal(by))}.", None
+        case UsageEstimated(cost=cost, tokens=tokens):
+            dollars = describe(Unit.COST, Decimal(cost))
+            return f"The use of a request is estimated: {tokens:,} tokens, {dollars} count for it.", DIM
+    return None
+
+
+def _of(unit: str, used: str, limit: str) -> str:
+    return describe_use(Unit(unit), Decimal(used), Decimal(limit))

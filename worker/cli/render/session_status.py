@@ -4,11 +4,14 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from worker.api.accepted import AcceptedStop
+from worker.api.budgets import BudgetOverview
 from worker.api.sessions import Overview, ProviderBackoff
 from worker.cli.render import suspension_text
 from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.formatting import format_age, format_queued_prompts, format_upcoming, pluralize
 from worker.cli.render.wait_text import describe_wait, how_to_poke
+from workflows.domain.budget_question import scope_name
+from workflows.domain.budgets import Unit, describe, describe_use
 from workflows.domain.close_reason import CloseReason
 from workflows.domain.events.generations import BEHIND_BUDGET, BEHIND_LIMIT
 from workflows.domain.file_changes import ChangedFiles
@@ -147,3 +150,13 @@ def describe_stop(stopped: AcceptedStop) -> str:
     if stopped.turn is None:
         return f"No turn was running.{tasks}{withdrawn}"
     return f"The stop is recorded; the turn is ending.{tasks}{withdrawn}"
+
+
+def describe_budget(budget: BudgetOverview) -> str:
+    limits = {unit: limit for unit in Unit if (limit := budget.limits.of(unit)) is not None}
+    used = "; ".join(describe_use(unit, budget.used.of(unit), limit) for unit, limit in limits.items())
+    guessed = f" ({describe(Unit.COST, budget.estimated)} of it estimated)" if budget.estimated else ""
+    reserved = ", ".join(describe(unit, held) for unit in limits if (held := budget.reserved.of(unit)))
+    running = f"; running requests may use {reserved} more" if reserved else ""
+    name = scope_name(budget.scope)
+    return f"{name[0].upper()}{name[1:]}: {used} used{guessed}{running}."

@@ -9,7 +9,6 @@ from typing import Final
 from worker.api.events import EventWithContents
 from worker.api.sessions import Overview
 from worker.cli.render import suspension_text
-from worker.cli.render.budget_text import budget_sentence
 from worker.cli.render.console import Row, styled
 from worker.cli.render.escaping import escape_exact, one_line
 from worker.cli.render.event_contents import (
@@ -23,7 +22,7 @@ from worker.cli.render.event_contents import (
     prompt_of,
     time_of,
 )
-from worker.cli.render.event_sentences import context_sentence
+from worker.cli.render.event_sentences import budget_sentence, context_sentence
 from worker.cli.render.formatting import format_duration, format_past, format_rule, pluralize
 from worker.cli.render.session_status import describe_changes, describe_status
 from worker.cli.render.turn_summary import AskSummary, TurnSummary, describe_usage, render_turn, render_turn_line

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.live import Live
     from rich.text import Text
 
-_AGAIN_NOTE: Final = "(That answer was interrupted and does not count; it begins again.)"
+AGAIN_NOTE: Final = "(That answer was interrupted and does not count; it begins again.)"
 _LEAST_MARGIN: Final = 8  # columns
 OVER_NOTE: Final = "(That answer was interrupted and does not count.)"
 _INCOMPLETE_NOTE: Final = "(Pieces of that answer were lost on the way; here is all of it.)"
@@ -70,7 +70,7 @@ class TerminalWriter:
         self._begin()
         self._draw(rows)
 
-    def retract(self, note: str = _AGAIN_NOTE) -> None:
+    def retract(self, note: str = AGAIN_NOTE) -> None:
         """Remove the last block; a note says that what was written of the answer before does not count."""
         void = self._has_rows
         self._begin()

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from worker.api.sessions import Overview
-from worker.cli.render.session_table import render_session_table
+from worker.cli.commands.sessions import render_session_table
 from worker.cli.render.wrap import display_width
 from workflows.domain.ids import SessionId
 

@@ -4,7 +4,9 @@ import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
 
 from activities.new_ids import is_ahead, new_id
 from activities.store import budgets, compaction_requests, outbox, retries, sessions, suspensions, waits
@@ -19,7 +21,8 @@ from worker.api.accepted import (
     AcceptedWake,
 )
 from worker.api.mapping import from_row
-from worker.client_parts import ClientParts
+from worker.client_part import ClientPart
+from worker.inbox_reader import InboxReader
 from worker.length_check import check_length
 from workflows.domain import titles
 from workflows.domain.budgets import BudgetLimits
@@ -28,14 +31,59 @@ from workflows.domain.ids import AskId, CompactionId, MessageId, Prefix, RetryId
 from workflows.domain.permissions.grants import GrantScope
 from workflows.domain.permissions.replies import AskDecision
 
-if TYPE_CHECKING:  # start-up time
+if TYPE_CHECKING:
+    from worker.archives_client import ArchivesClient
+    from worker.asides_client import AsidesClient
+    from worker.commands_client import CommandsClient
+    from worker.copies_client import CopiesClient
+    from worker.deletions_client import DeletionsClient
+    from worker.grants_client import GrantsClient
+    from worker.record_reader import RecordReader
+    from worker.schedules_client import SchedulesClient
+    from worker.session_reader import SessionReader
+    from worker.trust_client import TrustClient
+    from worker.waits_client import WaitsClient
     from workflows.domain.config.sources import ConfigSources
     from workflows.domain.config.turn_config import TurnConfig
     from workflows.domain.prompt import Prompt
 
+_MODULES: Final = {"sessions": "session_reader", "records": "record_reader"}
 
-class SessionClient(ClientParts):
-    """What a person does, as `actor`; what is about one noun only is a part."""
+
+class SessionClient(ClientPart):
+    """What a person does, as `actor`; what is about one noun only is a part. Methods, too, import what they alone
+    need: a command calls one or two."""
+
+    sessions: "SessionReader"
+    records: "RecordReader"
+    copies: "CopiesClient"
+    commands: "CommandsClient"
+    archives: "ArchivesClient"
+    asides: "AsidesClient"
+    schedules: "SchedulesClient"
+    grants: "GrantsClient"
+    deletions: "DeletionsClient"
+    waits: "WaitsClient"
+
+    def __getattr__(self, noun: str) -> object:
+        """Import a part at its first use: a command needs few of them."""
+        kind = SessionClient.__annotations__.get(noun)
+        if kind is None:
+            raise AttributeError(noun)
+        module = import_module(f"worker.{_MODULES.get(noun, f'{noun}_client')}")
+        part: ClientPart = self.as_part(getattr(module, kind))
+        self.__dict__[noun] = part
+        return part
+
+    @cached_property
+    def inbox(self) -> InboxReader:
+        return InboxReader(self.database)
+
+    @cached_property
+    def trust(self) -> "TrustClient":
+        from worker.trust_client import TrustClient  # start-up time
+
+        return TrustClient(self.database, self.settings.host, self.actor)
 
     async def start(
         self,
@@ -160,8 +208,7 @@ class SessionClient(ClientParts):
             if sources is not None:
                 await sessions.configure(journal, sources)
             retried = await retries.accept(journal, retry or RetryId(new_id(Prefix.RETRY)), model, variant)
-        delivered = await self.deliver(session)
-        return AcceptedRetry(**retried.model_dump(), session=session, delivered=delivered)
+        return AcceptedRetry(**retried.model_dump(), session=session, delivered=await self.deliver(session))
 
     async def compact(
         self, session: SessionId, focus: str | None = None, *, compaction: CompactionId | None = None
@@ -172,8 +219,7 @@ class SessionClient(ClientParts):
         identity = compaction or CompactionId(new_id(Prefix.COMPACTION))
         async with session_journal(self.database, session, self.actor) as journal:
             await compaction_requests.accept(journal, identity, focus)
-        delivered = await self.deliver(session)
-        return AcceptedCompaction(session=session, compaction=identity, delivered=delivered)
+        return AcceptedCompaction(session=session, compaction=identity, delivered=await self.deliver(session))
 
     async def resume(self, session: SessionId, *, suspension: SuspensionId | None = None) -> AcceptedResume:
         """Resume a suspended session and its subagents. Raises NotFound, Conflict."""

@@ -23,14 +23,13 @@ from worker.cli.ask_dialog import (
 )
 from worker.cli.command_support import alert_terminal
 from worker.cli.exit_codes import ExitCode
-from worker.cli.keyboard import LineEntered
 from worker.cli.person_check import agents_call
 from worker.cli.render.console import with_styles
 from worker.cli.render.escaping import escape_prose, one_line
 from worker.cli.render.event_renderer import Renderer
 from worker.cli.render.terminal import Terminal
 from worker.cli.session_follower import SessionFollower
-from worker.cli.terminal_input import Interrupted, RedrawTick, UiEvent, is_interactive
+from worker.cli.terminal_input import Interrupted, LineEntered, RedrawTick, UiEvent, is_interactive
 from workflows.domain.errors import Conflict, Unavailable
 from workflows.domain.events.asks import AskAnswered, AskClosed, AskRaised
 from workflows.domain.ids import AskId

@@ -63,14 +63,12 @@ async def find_only_ask(inbox: InboxReader) -> InboxEntry:
     if not entries:
         raise NotFound("Nothing waits for an answer.")
     if len(entries) > 1:
-        named = "\n".join(f"  {each.name}  {each.tool}  {one_line(_subject(each), 60)}" for each in entries[:_NAMED])
+        subjects = [str(each.arguments.get(each.display.subject or "") or each.title) for each in entries[:_NAMED]]
+        pairs = zip(entries, subjects, strict=False)
+        named = "\n".join(f"  {each.name}  {each.tool}  {one_line(subject, 60)}" for each, subject in pairs)
         more = "\n  …" if len(entries) > _NAMED else ""
         raise UsageError(f"Several asks are open. Name the one that you answer, as in `answer a1 …`:\n{named}{more}")
     return entries[0]
-
-
-def _subject(entry: InboxEntry) -> str:
-    return str(entry.arguments.get(entry.display.subject or "") or entry.title)
 
 
 async def find_grant(client: "SessionClient", typed: str) -> GrantId:

@@ -12,19 +12,18 @@ from worker.cli import exit_codes
 from worker.cli.command_support import alert_terminal, options, print_note
 from worker.cli.exit_codes import ExitCode
 from worker.cli.follow_loop import FollowLoop
-from worker.cli.keyboard import TabPressed
 from worker.cli.next_prompt import NextPrompt
 from worker.cli.render.console import styled
 from worker.cli.render.escaping import escape_prose
 from worker.cli.render.event_renderer import Renderer
 from worker.cli.render.formatting import format_duration, pluralize
-from worker.cli.render.jsonlines import create_json_view
 from worker.cli.render.session_status import describe_stop
+from worker.cli.render.subagent_view import create_json_view
 from worker.cli.render.terminal import Terminal
 from worker.cli.render.turn_summary import describe_usage
 from worker.cli.session_follower import SessionFollower
 from worker.cli.slash_commands import SLASH_HELP, RunCommand, may_be_command, parse_command, parse_run_command
-from worker.cli.terminal_input import UiEvent
+from worker.cli.terminal_input import TabPressed, UiEvent
 from worker.session_client import SessionClient
 from workflows.domain.close_reason import CloseReason
 from workflows.domain.errors import HoldfastError, Unavailable

@@ -206,18 +206,26 @@ async def continue_session(client: SessionClient, request: RunArguments) -> Star
     if prepared.turn_config is not None:
         _print_remarks(client.settings, prepared.turn_config, request)
     request = await request.expand(client.settings, prepared.turn_config, prepared.sources, overview.model)
-    if request.text or request.made:
-        started = await _send_prompt(client, request, overview, prepared)
-    else:
-        started = await _open_without_prompt(client, overview, prepared)
+    typed = bool(request.text or request.made)
+    accepted = await (_send_prompt if typed else _open_without_prompt)(client, request, overview, prepared)
     prepared.report()
     suspension_text.print_suspension(overview)
-    return started
+    return StartedRun(
+        session=overview.id,
+        name=f"Session {overview.id}" if typed else f"{one_line(overview.title)} · session {overview.id}",
+        directory=overview.directory,
+        current_agent=overview.agent,
+        seq=0 if request.prompt else overview.seq,  # a prompt with an id may be an old one: its events come first
+        configuration=request.configuration(prepared.turn_config) if typed else prepared.configuration,
+        warnings=prepared.warnings,
+        accepted=accepted,
+        turn=overview.turn if not typed and overview.turn_state == "open" else None,
+    )
 
 
 async def _send_prompt(
     client: SessionClient, request: RunArguments, overview: Overview, prepared: PreparedSession
-) -> StartedRun:
+) -> AcceptedPrompt:
     accepted = await client.prompt(
         overview.id,
         request.message,
@@ -228,34 +236,17 @@ async def _send_prompt(
     )
     if not request.message.opens_turn:
         session_preparation.report_joined_turn(overview, request.agent)
-    return StartedRun(
-        session=overview.id,
-        name=f"Session {overview.id}",
-        directory=overview.directory,
-        current_agent=overview.agent,
-        seq=0 if request.prompt else overview.seq,  # a prompt with an id may be an old one: its events come first
-        configuration=request.configuration(prepared.turn_config),
-        warnings=prepared.warnings,
-        accepted=accepted,
-    )
+    return accepted
 
 
-async def _open_without_prompt(client: SessionClient, overview: Overview, prepared: PreparedSession) -> StartedRun:
+async def _open_without_prompt(
+    client: SessionClient, _: RunArguments, overview: Overview, prepared: PreparedSession
+) -> None:
     """Open a session whose first prompt the person will type."""
     if overview.status == "ended":
         raise Conflict(f"Session {overview.id} ({one_line(overview.title)}) has ended: it takes no prompt any more.")
     if prepared.sources is not None:
         await client.configure(overview.id, prepared.sources)
-    return StartedRun(
-        session=overview.id,
-        name=f"{one_line(overview.title)} · session {overview.id}",
-        directory=overview.directory,
-        current_agent=overview.agent,
-        seq=overview.seq,
-        configuration=prepared.configuration,
-        warnings=prepared.warnings,
-        turn=overview.turn if overview.turn_state == "open" else None,
-    )
 
 
 def _print_remarks(settings: Settings, turn_config: TurnConfig, request: RunArguments) -> None:

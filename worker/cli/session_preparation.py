@@ -89,14 +89,6 @@ def prompt_options(again: str) -> Callable[[C], C]:
     )
 
 
-agent_option: Final = click.option(
-    "--agent",
-    metavar="NAME",
-    shell_complete=completers.agent,
-    help="The agent, if a turn begins with this prompt; without it, that of the session's last turn.",
-)
-
-
 def model_option(summary: str) -> Callable[[C], C]:
     return click.option(
         "-m",

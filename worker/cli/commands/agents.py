@@ -17,7 +17,7 @@ from worker.cli.prompt_input import read_text
 from worker.cli.render.console import Row, joined, styled, terminal_columns
 from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.formatting import pluralize, short_file
-from worker.cli.render.text_table import format_table
+from worker.cli.render.text_table import format_choices, format_table
 from worker.cli.render.wrap import wrap_text
 from worker.cli.session_preparation import model_option
 from worker.settings import Settings
@@ -63,7 +63,7 @@ async def list_(settings: Settings, all_: bool) -> CommandOutput:
     problem = [f"Warning: {escape_prose(listing.problem)}"] if listing.problem else []
     return CommandOutput(
         [to_json(each) for each in shown],
-        lambda: render_list(shown, terminal_columns()),
+        lambda: _list_rows(shown, terminal_columns()),
         notes=(*problem, *(f"Refused: {escape_prose(each.why)}" for each in listing.refused)),
     )
 
@@ -133,23 +133,16 @@ async def create(settings: Settings, /, prompt: str | None, model: str | None, y
     print_note(f"Written: {escape_exact(str(draft.file))}. `holdfast agents show {draft.agent.name}` shows its rules.")
 
 
-def render_list(listed: Sequence[ListedAgent], max_columns: int | None) -> list[Row]:
-    """The list of agents: in a pipe without a heading, and with the origin as a column."""
-    if max_columns is None:
-        return format_table([(*_cells(each), _origin(each), _purpose(each)) for each in listed])
-    rows = [(*_cells(each, marked=True), f"{_purpose(each)} ({_origin(each)})".strip()) for each in listed]
-    heading, *others = format_table([_HEADINGS, *rows], max_columns)
-    return [styled(str(heading), "dim"), *others]
+def _list_rows(listed: Sequence[ListedAgent], max_columns: int | None) -> list[Row]:
+    cells = (_cells(each, marked=max_columns is not None) for each in listed)
+    purposes = (one_line(each.agent.description or "", _LONGEST) for each in listed)
+    return format_choices(_HEADINGS, zip(cells, purposes, map(_origin, listed), strict=True), max_columns)
 
 
-def _cells(listed: ListedAgent, *, marked: bool = False) -> tuple[str, str, str]:
+def _cells(listed: ListedAgent, *, marked: bool) -> tuple[str, str, str]:
     default = " (default)" if listed.is_default and marked else ""
     agent = listed.agent
     return escape_exact(agent.name) + default, agent.mode.value, escape_exact(agent.model or "-")
-
-
-def _purpose(listed: ListedAgent) -> str:
-    return one_line(listed.agent.description or "", _LONGEST)
 
 
 def render_agent(details: AgentDetails, max_columns: int | None) -> Iterator[Row]:

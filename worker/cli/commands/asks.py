@@ -71,7 +71,10 @@ async def asks(
             if asks:
                 entries = [await id_lookup.find_ask(inbox, typed) for typed in asks]
             else:
-                within = await _resolve_session(settings, session) if session else None
+                within = None
+                if session:
+                    async with open_client(settings) as client:
+                        within = (await client.sessions.get(await id_lookup.find_session(client, session))).id
                 entries, more = await _oldest(inbox, within, limit or (None if as_json else _SHOWN))
                 suspended = await inbox.suspended(within)
     asking = [each for each in suspended if each.reason is not SuspendReason.KEPT]
@@ -131,11 +134,6 @@ async def answer(
         settled = await client.answer(entry.id, decision)
     value = json.dumps(settled.model_dump(mode="json"))  # a message may hold bytes that are no UTF-8
     return CommandOutput(value, lambda: _settled_rows(entry, settled))
-
-
-async def _resolve_session(settings: Settings, typed: str) -> SessionId:
-    async with open_client(settings) as client:
-        return (await client.sessions.get(await id_lookup.find_session(client, typed))).id
 
 
 async def _oldest(inbox: InboxReader, session: SessionId | None, limit: int | None) -> tuple[list[InboxEntry], int]:

@@ -1,6 +1,6 @@
-"""`holdfast commands`: what can be typed as /NAME in this directory."""
+"""`holdfast commands` and `skills`: what can be typed as /NAME, and what agents can load, in this directory."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, Final
 
 import click
@@ -8,17 +8,20 @@ import click
 from worker.cli import completers
 from worker.cli.command_output import CommandOutput, with_json
 from worker.cli.command_support import ListingGroup, async_command, current_directory
+from worker.cli.config_remarks import find_config_remarks
 from worker.cli.render.console import Row, styled, terminal_columns
 from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.formatting import short_file
-from worker.cli.render.text_table import format_table
+from worker.cli.render.text_table import format_choices
 from worker.cli.render.wrap import wrap_text
-from worker.project_config import load_commands, load_project_config
+from worker.project_config import Role, load_commands, load_project_config
 from worker.settings import Settings
 from workflows.domain.commands.slash_command import CommandSource, SlashCommand
+from workflows.domain.skills import skill_action
 
 _LONGEST: Final = 200  # characters of a description in the list
 _HEADINGS: Final = ("command", "by", "what for (and where from)")
+_SKILLS: Final = ("skill", "rule", "what for (and where from)")
 
 
 @click.group("commands", cls=ListingGroup)
@@ -48,8 +51,12 @@ async def list_(settings: Settings) -> CommandOutput:
     refused = (f"Refused: {escape_prose(each.why)}" for each in found.refused)
     warnings = (f"Warning: {escape_prose(each)}" for each in found.warnings)
     commands = [*found.commands.values()]
-    value = [_to_json(each) for each in commands]
-    return CommandOutput(value, lambda: _list_rows(commands, terminal_columns()), notes=(*refused, *warnings))
+    rows = [((_typed(each), _worker(each)), _purpose(each.description), _origin(each)) for each in commands]
+    return CommandOutput(
+        [_to_json(each) for each in commands],
+        lambda: format_choices(_HEADINGS, rows, terminal_columns()),
+        notes=(*refused, *warnings),
+    )
 
 
 @commands_.command()
@@ -69,13 +76,41 @@ async def show(settings: Settings, name: str) -> CommandOutput:
     return CommandOutput(_to_json(command), lambda: _command_rows(command, terminal_columns()))
 
 
-def _list_rows(listed: Sequence[SlashCommand], max_columns: int | None) -> list[Row]:
-    """The list of commands: in a pipe without a heading, and with the origin as a column."""
-    if max_columns is None:
-        return format_table([(_typed(each), _worker(each), _origin(each), _purpose(each)) for each in listed])
-    rows = [(_typed(each), _worker(each), f"{_purpose(each)} ({_origin(each)})".strip()) for each in listed]
-    heading, *others = format_table([_HEADINGS, *rows], max_columns)
-    return [styled(str(heading), "dim"), *others]
+@click.command()
+@click.option("--agent", shell_complete=completers.any_agent, help="By the rules of this agent, not the default one.")
+@async_command
+@with_json()
+async def skills(settings: Settings, agent: str | None) -> CommandOutput:
+    """List the skills that an agent can load here.
+
+    With what its rules say of each; models are not told of a denied one.
+
+    \b
+    Examples:
+      holdfast skills
+      holdfast skills --agent reviewer --json
+    """
+    role = Role(agent, ancestors=1) if agent else Role()
+    turn_config = await load_project_config(settings, current_directory(), role)
+    listed = [(each, skill_action(each, turn_config.rules)) for each in turn_config.skills]
+    unlisted = "no description: models are not told of it"
+    rows = [
+        ((escape_exact(each.name), action.value), _purpose(each.description or unlisted), short_file(each.file))
+        for each, action in listed
+    ]
+    return CommandOutput(
+        [
+            {**each.model_dump(include={"name", "description"}), "location": each.file, "action": action}
+            for each, action in listed
+        ],
+        lambda: format_choices(_SKILLS, rows, terminal_columns()) if rows else [],
+        empty="There are no skills here: docs/skills.md says where they are looked for.",
+        remarks=find_config_remarks(settings, turn_config),
+    )
+
+
+def _purpose(description: str | None) -> str:
+    return one_line(description or "", _LONGEST)
 
 
 def _command_rows(command: SlashCommand, max_columns: int | None) -> Iterator[Row]:
@@ -108,10 +143,6 @@ def _worker(command: SlashCommand) -> str:
     """The agent that does it, and with which model."""
     names = [each for each in (command.agent, command.model, command.variant) if each]
     return escape_exact(" ".join([*names, *(["as a subtask"] if command.subtask else [])]) or "-")
-
-
-def _purpose(command: SlashCommand) -> str:
-    return one_line(command.description or "", _LONGEST)
 
 
 def _origin(command: SlashCommand) -> str:

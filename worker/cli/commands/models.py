@@ -14,9 +14,9 @@ from activities.model.providers import check_provider
 from worker.cli import completers, model_choices
 from worker.cli.command_output import CommandOutput, with_json
 from worker.cli.command_support import async_command, current_directory, print_note
-from worker.cli.render.console import Row, styled, terminal_columns
+from worker.cli.render.console import Row, terminal_columns
 from worker.cli.render.escaping import escape_exact, escape_prose, one_line
-from worker.cli.render.text_table import format_table
+from worker.cli.render.text_table import format_headed
 from worker.project_config import default_models, effective_model, load_project_config
 from worker.settings import Settings
 from workflows.domain.config.allowed_models import check_allowed
@@ -121,8 +121,7 @@ def _rows(found: Sequence[ModelChoice], missing: Collection[str], room: int | No
         "  ".join(cell.rjust(most) for cell, most in zip(row, widths, strict=True)) for row in (headings, *cells)
     ]
     names = ["model", *(escape_exact(each.model) for each in found)]
-    heading, *rows = format_table(zip(names, aligned, strict=True), room)
-    return [styled(str(heading), "dim"), *rows]
+    return format_headed(zip(names, aligned, strict=True), room)
 
 
 def _cells(choice: ModelChoice) -> tuple[str, str, str, str]:

@@ -1,4 +1,4 @@
-"""`holdfast log`, `export`, `import` and `archive`: a session's records."""
+"""`holdfast log`, `export`, `import`, `fork`, `archive` and `delete`: a session's records."""
 
 import json
 from datetime import UTC, datetime
@@ -13,21 +13,23 @@ from activities.archive import archive_file, verification
 from activities.archive.archive_file import SUFFIX
 from activities.project import worktree
 from activities.shell.environment import session_environment
+from worker.api.accepted import DeletedMessage, DeletedSessions
 from worker.api.events import EventWithContents, Verification
 from worker.archives_client import verify_archive
 from worker.cli import completers, confirmation, id_lookup
 from worker.cli.command_output import CommandOutput, with_json
-from worker.cli.command_support import async_command, current_directory, open_client, open_reader
+from worker.cli.command_support import async_command, current_directory, open_client, open_reader, person_command
 from worker.cli.exit_codes import ExitCode
 from worker.cli.render.console import Row, joined, print_rows, styled, terminal_columns
-from worker.cli.render.escaping import escape_exact, one_line
+from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.formatting import pluralize
 from worker.cli.render.session_summary import SessionSummary, render_session_summary
 from worker.cli.render.wrap import display_width, wrap_text
 from worker.opencode.export import Exporter
 from worker.session_client import SessionClient
 from worker.settings import Settings
-from workflows.domain.ids import SessionId
+from workflows.domain.errors import UsageError
+from workflows.domain.ids import MessageId, Prefix, SessionId, is_id
 
 _COLUMNS = 100  # of a summary: in a pipe, and at most on a terminal
 _LONGEST = 60  # characters of a field in the log
@@ -204,3 +206,71 @@ def _truncate(value: JsonValue) -> str:
     raw = value if isinstance(value, str) else json.dumps(value, separators=(",", ":"), ensure_ascii=False)
     text = escape_exact(raw)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+@click.command()
+@click.argument("session", shell_complete=completers.session)
+@click.option("--at", "before", metavar="MESSAGE", help="Copy only what is before this message (`export` has the ids).")
+@async_command
+@with_json("Print the new session as JSON.")
+async def fork(settings: Settings, session: str, before: str | None) -> CommandOutput:
+    """Start a new session with the messages of another one.
+
+    Both go on independently. Nothing that the messages tell of runs again: calls that have not ended are interrupted in
+    the copy. Grants and to-dos stay with the origin, and files are as they are now.
+
+    \b
+    Examples:
+      holdfast fork last
+      holdfast fork ses_… --at msg_…
+    """
+    if before is not None and not is_id(Prefix.MESSAGE, before):
+        raise UsageError(f"{before!r} is no message's id (msg_…): `holdfast export {session}` has them.")
+    async with open_client(settings) as client:
+        origin = await id_lookup.find_session(client, session)
+        forked = await client.copies.fork_session(origin, before=MessageId(before) if before else None)
+    copied = pluralize(forked.messages, "message")
+    return CommandOutput(forked, lambda: f"{forked.session}  {one_line(forked.title)}: {copied} of {origin}")
+
+
+@click.command()
+@click.argument("session", shell_complete=completers.session)
+@click.option("--message", metavar="MESSAGE", help="Only what this prompt, answer or summary holds.")
+@confirmation.yes_option
+@person_command
+@with_json("Print what was deleted as JSON.")
+async def delete(settings: Settings, session: str, message: str | None, yes: bool) -> CommandOutput:
+    """Delete a session: erase all that it holds.
+
+    With its subagents' sessions, the files of its calls, and its archive. What remains is its log of events, without
+    contents, which still verifies and names you. A session at work must be stopped first. On a terminal it asks;
+    without one, `delete last` needs --yes. Backups, other copies of its archive, and forks still hold what they hold.
+
+    With --message only one prompt, answer or summary is erased, and models read that it was deleted. A summary or a
+    title that was made of it, and a subagent's session, keep what they say.
+
+    \b
+    Examples:
+      holdfast delete ses_…
+      holdfast delete ses_… --message msg_…
+    """
+    if message is not None and not is_id(Prefix.MESSAGE, message):
+        raise UsageError(f"{message!r} is no message's id (msg_…): `holdfast export {session}` has them.")
+    what = "{} and all that it holds" if message is None else "the message of {}, with its calls,"
+    async with open_client(settings) as client:
+        overview = await confirmation.confirm_session(client, session, f"Delete {what} for good?", yes=yes)
+        report: DeletedMessage | DeletedSessions
+        if message is not None:
+            report = await client.deletions.delete_message(overview.id, MessageId(message))
+            rows = [f"Deleted: message {report.message} of {overview.id}"]  # the title may quote it
+        else:
+            report = await client.deletions.delete(overview.id)
+            below = len(report.deleted) - 1
+            others = f", with {pluralize(below, 'session')} of subagents" if below else ""
+            deleted = f"Deleted: {one_line(overview.title)} ({overview.id}){others}"
+            rows = [deleted] if overview.id in report.deleted else []
+    notes = [f"Not deleted: {escape_prose(each)}" for each in report.failures]
+    if report.host is not None:
+        host = one_line(report.host)
+        notes.insert(0, f"The files of its calls are on host {host}; its worker removes them within an hour.")
+    return CommandOutput(report, lambda: rows, notes=notes, code=ExitCode.FAILED if report.failures else ExitCode.DONE)

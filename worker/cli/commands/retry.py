@@ -1,4 +1,6 @@
-"""`holdfast retry`: retry a failed turn."""
+"""`holdfast retry` and `compact`: work of a session that is not a prompt."""
+
+from contextlib import aclosing
 
 import click
 
@@ -9,7 +11,11 @@ from worker.cli.command_support import async_command, open_client, print_note, t
 from worker.cli.exit_codes import ExitCode
 from worker.cli.render.escaping import escape_exact
 from worker.cli.run_loop import FollowOptions, InterruptGuard, follow_options, follow_session
+from worker.session_client import SessionClient
 from worker.settings import Settings
+from workflows.domain.events.compactions import CompactionTaken
+from workflows.domain.events.generations import CompactionFailed, ContextCompacted
+from workflows.domain.ids import CompactionId, SessionId
 
 
 @click.command()
@@ -74,3 +80,52 @@ def _print_header(overview: Overview, accepted: AcceptedRetry, model: str | None
         print_note(f"{escape_exact(model)} is asked in this turn only; the session's own model stays what it was.")
     if not accepted.delivered:
         print_note("The engine cannot be reached at the moment; the retry is recorded, and begins when it is back.")
+
+
+@click.command()
+@click.argument("session", default="last", shell_complete=completers.session)
+@click.option("-m", "--message", metavar="TEXT", help="What the summary should keep above all.")
+@click.option("--detach", is_flag=True, help="Do not wait for it.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
+@async_command
+async def compact(settings: Settings, session: str, message: str | None, detach: bool, as_json: bool) -> ExitCode:
+    """Replace the beginning of a session's conversation with a summary.
+
+    SESSION is an id, its beginning, or `last` (of this directory), which is the default. A turn that is at work does it
+    before its next step. The log and `export` keep everything. Where there is no summary, it ends with code 1.
+
+    \b
+    Examples:
+      holdfast compact
+      holdfast compact ses_… -m "keep the API decisions"
+    """
+    async with open_client(settings, with_worker=True) as client:
+        overview = await client.sessions.get(await id_lookup.find_session(client, session))
+        with InterruptGuard() as guard:
+            accepted = await client.compact(overview.id, message)
+            print_note(f"Session {overview.id} in {escape_exact(overview.directory)}: compacting its context.")
+            if not accepted.delivered:
+                print_note(
+                    "The engine cannot be reached at the moment; the request is recorded, and taken when it is back."
+                )
+            if detach and not guard.interrupted:
+                click.echo(accepted.model_dump_json() if as_json else accepted.session)
+                return ExitCode.DONE
+            options = FollowOptions(seq=overview.seq, stay_open=False, as_json=as_json)
+            end = await follow_session(client, overview.id, accepted.compaction, guard, options)
+            if end is ExitCode.DONE and await _has_failed(client, overview.id, overview.seq, accepted.compaction):
+                return ExitCode.FAILED
+            return end
+
+
+async def _has_failed(client: SessionClient, session: SessionId, seq: int, compaction: CompactionId) -> bool:
+    """Whether the first thing that came of it, behind event `seq`, was a failure: the turn goes on all the same."""
+    taken = False
+    async with aclosing(client.records.log(session, seq)) as log:
+        async for seen in log:
+            match seen.record.event:
+                case CompactionTaken(compaction=found):
+                    taken = taken or found == compaction
+                case ContextCompacted() | CompactionFailed() as outcome if taken:
+                    return isinstance(outcome, CompactionFailed)
+    return False

@@ -20,8 +20,7 @@ from worker.cli.command_support import (
     thinking_option,
 )
 from worker.cli.exit_codes import ExitCode
-from worker.cli.first_prompt import read_first_prompt
-from worker.cli.next_prompt import AgentCycle
+from worker.cli.next_prompt import AgentCycle, read_first_prompt
 from worker.cli.prompt_input import read_schema
 from worker.cli.render.escaping import escape_exact
 from worker.cli.render.terminal import is_live_terminal

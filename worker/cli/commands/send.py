@@ -23,7 +23,12 @@ from workflows.domain.prompt import Prompt, PromptMode
 @click.option("--queue", is_flag=True, help="In a turn of its own, after the running one.")
 @session_preparation.model_option("The model, if a turn begins with this prompt")
 @session_preparation.variant_option
-@session_preparation.agent_option
+@click.option(
+    "--agent",
+    metavar="NAME",
+    shell_complete=completers.agent,
+    help="The agent, if a turn begins with this prompt; without it, that of the session's last turn.",
+)
 @session_preparation.prompt_options("the same prompt")
 @click.option("--json", "as_json", is_flag=True, help="Print what was accepted as JSON.")
 @budget_options

@@ -15,7 +15,7 @@ from worker.cli.command_output import CommandOutput, with_json
 from worker.cli.command_support import async_command, open_client, open_reader
 from worker.cli.exit_codes import ExitCode
 from worker.cli.filter_options import session_filter
-from worker.cli.render.console import Row, styled, terminal_columns
+from worker.cli.render.console import Row, terminal_columns
 from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.formatting import describe_left, format_age, pluralize
 from worker.cli.render.sent_request_page import render_sent_request
@@ -26,7 +26,7 @@ from worker.cli.render.session_status import (
     describe_subagent,
     status_label,
 )
-from worker.cli.render.text_table import format_table
+from worker.cli.render.text_table import format_headed, format_table
 from worker.cli.render.wrap import clip_start, display_width, wrap_chars, wrap_text
 from worker.release import installed_release
 from worker.settings import Settings
@@ -260,8 +260,7 @@ def render_session_table(
     header = ("TITLE", *_HEADER, *(() if same_directory else ("DIRECTORY",)))
     ends = [()] * len(found) if same_directory else [(clip_start(where, most),) for where in wheres]
     columns = [(title, *each, *end) for title, each, end in zip(titles, stand, ends, strict=True)]
-    first, *others = format_table([header, *columns])
-    return [styled(str(first), "dim"), *others]
+    return format_headed([header, *columns], None)
 
 
 def _stacked(

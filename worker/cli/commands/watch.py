@@ -11,8 +11,8 @@ from worker.cli.command_support import alert_terminal, async_command, open_reade
 from worker.cli.exit_codes import ExitCode
 from worker.cli.follow_loop import FollowLoop
 from worker.cli.render.event_renderer import Renderer
-from worker.cli.render.jsonlines import create_json_view
 from worker.cli.render.session_status import describe_budget
+from worker.cli.render.subagent_view import create_json_view
 from worker.cli.render.terminal import Terminal
 from worker.cli.session_follower import SessionFollower
 from worker.settings import Settings

@@ -6,9 +6,15 @@ from typing import Final
 
 from worker.api.inbox import InboxEntry
 from worker.cli.render.call_arguments import format_arguments, format_one_line_call
-from worker.cli.render.collapse import COMMAND_LIMIT, DIFF_LIMIT, CollapsedText, collapse
+from worker.cli.render.collapse import (
+    COMMAND_LIMIT,
+    DIFF_LIMIT,
+    CollapsedText,
+    collapse,
+    diff_line_colour,
+    number_diff_lines,
+)
 from worker.cli.render.console import Row, styled
-from worker.cli.render.diff_lines import diff_line_colour, number_diff_lines
 from worker.cli.render.escaping import escape_exact, escape_prose, find_foreign_letters, one_line
 from worker.cli.render.formatting import format_rule, pluralize
 from worker.cli.render.wrap import add_bar, wrap_text

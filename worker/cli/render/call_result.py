@@ -6,9 +6,8 @@ from typing import Final
 
 from worker.cli.render.ask_preview import strip_diff_header
 from worker.cli.render.call_arguments import format_todo
-from worker.cli.render.collapse import DIFF_LIMIT, OUTPUT_LIMIT, collapse
+from worker.cli.render.collapse import DIFF_LIMIT, OUTPUT_LIMIT, collapse, diff_line_colour, number_diff_lines
 from worker.cli.render.console import Row, styled
-from worker.cli.render.diff_lines import diff_line_colour, number_diff_lines
 from worker.cli.render.escaping import escape_prose, one_line
 from worker.cli.render.event_contents import CallContent
 from worker.cli.render.formatting import format_price, pluralize

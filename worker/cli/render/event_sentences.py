@@ -15,7 +15,7 @@ from worker.cli.render.event_contents import (
     time_of,
 )
 from worker.cli.render.formatting import format_price, format_rule
-from worker.cli.render.wait_text import describe_wait, how_to_poke
+from worker.cli.render.session_status import describe_wait, how_to_poke
 from worker.stored_contents import note_of, part_of
 from worker.wait_contents import begun_wait
 from workflows.domain.answer_text import texts_of

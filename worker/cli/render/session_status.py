@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import datetime
+from typing import Final
 
 from worker.api.accepted import AcceptedStop
 from worker.api.budgets import BudgetOverview
@@ -9,14 +10,16 @@ from worker.api.sessions import Overview, ProviderBackoff
 from worker.cli.render import suspension_text
 from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.formatting import format_age, format_queued_prompts, format_upcoming, pluralize
-from worker.cli.render.wait_text import describe_wait, how_to_poke
 from workflows.domain.budget_question import scope_name
 from workflows.domain.budgets import Unit, describe, describe_use
 from workflows.domain.close_reason import CloseReason
 from workflows.domain.events.generations import BEHIND_BUDGET, BEHIND_LIMIT
 from workflows.domain.file_changes import ChangedFiles
 from workflows.domain.ids import SessionId
-from workflows.domain.waits import WaitKind
+from workflows.domain.waits import FileEvent, WaitKind, WaitSubject
+
+_NAME: Final = 60  # characters of a file's name
+_FILE: Final = {FileEvent.ANY: "a change of", FileEvent.CREATED: "the file", FileEvent.DELETED: "the end of"}
 
 
 def status_label(overview: Overview, now: datetime) -> str:
@@ -160,3 +163,21 @@ def describe_budget(budget: BudgetOverview) -> str:
     running = f"; running requests may use {reserved} more" if reserved else ""
     name = scope_name(budget.scope)
     return f"{name[0].upper()}{name[1:]}: {used} used{guessed}{running}."
+
+
+def describe_wait(subject: WaitSubject, until: datetime | None, now: datetime) -> str:
+    """A predicate: "waits until 14:30"."""
+    moment = f"until {format_upcoming(until, now)}" if until is not None else ""
+    name = one_line(subject.name, _NAME)
+    match subject.kind:
+        case WaitKind.TIME:
+            return f"waits {moment}"
+        case WaitKind.FILE:
+            what = f"waits for {_FILE[subject.event]} {name}"
+        case WaitKind.POKE:
+            what = f"waits for a poke: {name}"
+    return f"{what}, {moment} at most" if moment else what
+
+
+def how_to_poke(subject: WaitSubject) -> str:
+    return f"holdfast poke {escape_exact(subject.name)}"

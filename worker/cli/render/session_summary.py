@@ -172,7 +172,9 @@ class SessionSummary:
 
     def _trouble(self, event: Event, seen: EventWithContents) -> str | None:
         match event:
-            case CallClaimed(recovered=True) if not _runs_elsewhere(seen, event.call):
+            case CallClaimed(recovered=True) if not (
+                (call := call_of(seen, event.call)) and call.display.kind.runs_elsewhere
+            ):
                 return f"{self._label(seen, event.call)}: resumed after an interruption"
             case CallDrifted(by_others=True):
                 return f"{self._label(seen, event.call)}: changed after it was decided, and decided anew"
@@ -268,8 +270,3 @@ def _totals(turns: list[TurnSummary], seen: Overview, at: datetime) -> Iterator[
             deletions=sum(each.removed.total() for each in turns),
         )
         yield from [describe_changes(changes)] if changes.files else []
-
-
-def _runs_elsewhere(seen: EventWithContents, call: PartId) -> bool:
-    found = call_of(seen, call)
-    return found is not None and found.display.kind.runs_elsewhere

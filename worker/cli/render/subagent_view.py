@@ -1,7 +1,11 @@
 """A session and its subagents in one view; a margin names the subagent."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import aclosing
 from itertools import chain, count
+from typing import Final
+
+import click
 
 from worker.api.events import EventWithContents, PublishedDelta
 from worker.api.inbox import InboxEntry
@@ -9,8 +13,13 @@ from worker.cli.render.escaping import one_line
 from worker.cli.render.event_renderer import EventRenderer, Renderer
 from worker.cli.render.status_line import StatusLine
 from worker.cli.render.terminal_writer import MarginWriter, TerminalWriter
+from worker.opencode.event_lines import EventLines, JsonLine
+from worker.session_client import SessionClient
+from workflows.domain.events.generations import MessageCompleted
 from workflows.domain.events.tasks import TaskStarted
 from workflows.domain.ids import SessionId
+
+_LOOKBACK: Final = 100  # earlier events that are read to know the step
 
 
 class SubagentView:
@@ -56,3 +65,49 @@ def create_session_view(
         return EventRenderer(MarginWriter(writer, " › ".join(map(one_line, names))), subagent=True, thinking=thinking)
 
     return SubagentView(session, EventRenderer(writer, status_line=status_line, thinking=thinking), subagent)
+
+
+class JsonRenderer:
+    """Prints the lines of a session."""
+
+    def __init__(self, lines: EventLines) -> None:
+        self._lines = lines
+
+    def on_delta(self, delta: PublishedDelta) -> None:
+        """Unfinished pieces have no line."""
+
+    def on_event(self, seen: EventWithContents) -> None:
+        _print(self._lines.of_event(seen))
+
+    def on_ask(self, entry: InboxEntry) -> None:
+        _print(self._lines.of_ask(entry))
+
+
+def _print(lines: Iterable[JsonLine]) -> None:
+    """Print the lines of one event together: a reader of the first has them all."""
+    if text := "\n".join(line.encoded for line in lines):
+        click.echo(text)
+
+
+async def create_json_view(client: SessionClient, session: SessionId, after: int = 0) -> SubagentView:
+    """Lines after event `after` that name their session. Raises NotFound."""
+    lines, lookback = EventLines(), _LOOKBACK
+    while after > 0:
+        before = await _read_events(client, session, max(after - lookback, 0), after)
+        events = (each.record.event for each in before)
+        if after <= lookback or any(isinstance(each, MessageCompleted) and each.turn is not None for each in events):
+            for each in before:
+                lines.of_event(each)  # they were shown before
+            break
+        lookback *= 4
+    return SubagentView(session, JsonRenderer(lines), lambda _: JsonRenderer(EventLines()))
+
+
+async def _read_events(client: SessionClient, session: SessionId, first: int, last: int) -> list[EventWithContents]:
+    found = []
+    async with aclosing(client.records.log(session, first)) as log:
+        async for seen in log:
+            if seen.record.seq > last:
+                break
+            found.append(seen)
+    return found

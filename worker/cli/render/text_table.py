@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
-from worker.cli.render.console import Row, render_rows, terminal_columns
+from worker.cli.render.console import Row, render_rows, styled, terminal_columns
 from worker.cli.render.wrap import display_width, wrap_text
 
 _GAP: Final = 2
@@ -24,6 +24,22 @@ def format_table(rows: Iterable[Sequence[Row]], columns: int | None = None) -> l
             return table
     heads = _grid([row[:-1] for row in rows], _UNBOUNDED)
     return [each for head, row in zip(heads, rows, strict=True) for each in _stacked(head, str(row[-1]), columns)]
+
+
+def format_headed(rows: Iterable[Sequence[Row]], columns: int | None) -> list[Row]:
+    """As `format_table`, with a heading as the first row."""
+    heading, *others = format_table(rows, columns)
+    return [styled(str(heading), "dim"), *others]
+
+
+def format_choices(
+    headings: tuple[str, ...], choices: Iterable[tuple[tuple[str, ...], str, str]], columns: int | None
+) -> list[Row]:
+    """Cells, purpose and origin of each: in a pipe without a heading, and with the origin as a column."""
+    if columns is None:
+        return format_table((*cells, origin, purpose) for cells, purpose, origin in choices)
+    rows = ((*cells, f"{purpose} ({origin})".strip()) for cells, purpose, origin in choices)
+    return format_headed([headings, *rows], columns)
 
 
 def format_listing(

@@ -4,7 +4,7 @@ import pytest
 
 from activities.files.diff import unified_diff
 from worker.cli.render.ask_preview import strip_diff_header
-from worker.cli.render.diff_lines import diff_line_colour, number_diff_lines
+from worker.cli.render.collapse import diff_line_colour, number_diff_lines
 
 
 def lines(*texts: str) -> str:

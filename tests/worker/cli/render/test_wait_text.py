@@ -7,8 +7,8 @@ from pydantic import JsonValue
 
 from tests.worker.cli.render.test_event_renderer import CALL, NOON, TURN, seen
 from worker.cli.render.event_sentences import wait_sentence
+from worker.cli.render.session_status import describe_wait
 from worker.cli.render.status_line import StatusLine
-from worker.cli.render.wait_text import describe_wait
 from workflows.domain.events.calls import CallClaimed
 from workflows.domain.events.prompts import PromptAccepted
 from workflows.domain.events.turns import TurnOpened

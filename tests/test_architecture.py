@@ -79,7 +79,7 @@ TOOL_WORDS = {
     "activities.model.failure_table": "what may help against a failure",
     "activities.model.wires.anthropic": "fields of a provider's usage",
     "worker.cli.commands.completion": "shells",
-    "worker.cli.demo_script": "a script in the place of a model, which names tools",
+    "worker.cli.commands.demo": "a script in the place of a model, which names tools",
 }
 BEHIND_THE_DOORS = ("temporalio", "psycopg", "activities.store")
 

@@ -13,7 +13,7 @@ import pytest
 from tests.acceptance import failure_report
 from tests.acceptance.conftest import Failed
 from tests.conftest import remove, settings_of
-from worker.cli import demo_script
+from worker.cli.commands import demo
 from worker.connect import connect
 from worker.scripted.request_ledger import RequestRecord, StreamEnd, read_ledger
 from worker.settings import Settings
@@ -43,7 +43,7 @@ class Person:
     async def demo(self) -> asyncio.subprocess.Process:
         pipe = asyncio.subprocess.PIPE
         return await asyncio.create_subprocess_shell(
-            f"{demo_script.HOLDFAST} demo", stdout=pipe, stderr=asyncio.subprocess.STDOUT, env=self.environment
+            f"{demo.HOLDFAST} demo", stdout=pipe, stderr=asyncio.subprocess.STDOUT, env=self.environment
         )
 
     def types(self, line: str) -> subprocess.CompletedProcess[str]:
@@ -82,8 +82,8 @@ def assert_session_shown(printed: str) -> None:
     """Each event once, as `watch` shows it, across the kills."""
     rows = re.findall(r"^\d\d:\d\d:\d\d │ (.*)", printed, re.MULTILINE)
     shown = [re.sub(r" \(a\d+\)$", "", row) for row in rows]
-    edit, command = f"edit  {demo_script.MODULE}", f"bash  {demo_script.COMMAND}"
-    expected = [f"> {demo_script.PROMPT}", *(text for text, _ in demo_script.ANSWERS)]
+    edit, command = f"edit  {demo.MODULE}", f"bash  {demo.COMMAND}"
+    expected = [f"> {demo.PROMPT}", *(text for text, _ in demo.ANSWERS)]
     expected += [f"? {edit} needs an answer", f"… {edit}", f"✓ {edit}", f"? {command} needs an answer"]
     expected += [f"… {command}", f"… {command} (resumed after an interruption)", f"✓ {command}"]
     assert Counter(row for row in shown if row in expected) == Counter(expected), printed
@@ -92,9 +92,9 @@ def assert_session_shown(printed: str) -> None:
 def assert_paid_once(requests: list[RequestRecord]) -> None:
     """One whole answer per step, and one for the title; only the cut one was requested again."""
     whole = Counter(entry.step for entry in requests if entry.end is StreamEnd.COMPLETE)
-    assert whole == dict.fromkeys(range(-1, len(demo_script.ANSWERS)), 1)
+    assert whole == dict.fromkeys(range(-1, len(demo.ANSWERS)), 1)
     cut = [(entry.step, entry.end) for entry in requests if entry.end is not StreamEnd.COMPLETE]
-    assert cut == [(demo_script.INTERRUPTED, StreamEnd.CLIENT_LEFT)]
+    assert cut == [(demo.INTERRUPTED, StreamEnd.CLIENT_LEFT)]
 
 
 def assert_ran_once(play: Path) -> None:
@@ -108,7 +108,7 @@ def assert_mended(repository: Path) -> None:
 
     added = [line for line in run("git", "diff", "--unified=0").splitlines() if re.match(r"[+-][^+-]", line)]
     assert len(added) == 1 and added[0].startswith("+    text = re.sub(")
-    run(*demo_script.TEST.split())
+    run(*demo.TEST.split())
 
 
 def assert_lines_work(person: Person, printed: str) -> None:

@@ -34,7 +34,7 @@ COMMAND_SECTIONS: Final = {
         "run": CommandEntry("run", "Give a task to the agent, and follow it to its end."),
         "sessions": CommandEntry("sessions", "List the sessions, or show one."),
         "schedules": CommandEntry("schedules", "List or change schedules, which prompt at set times."),
-        "projects": CommandEntry("projects", "List the projects in which sessions were started."),
+        "projects": CommandEntry("stats", "List the projects in which sessions were started."),
         "watch": CommandEntry("watch", "Watch a session: what has happened, and what happens."),
         "send": CommandEntry("send", "Send a prompt to a session."),
         "retry": CommandEntry("retry", "Retry a failed turn, and follow it to its end."),

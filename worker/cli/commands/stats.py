@@ -1,4 +1,4 @@
-"""`holdfast stats`."""
+"""`holdfast stats` and `projects`."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, suppress
@@ -8,13 +8,14 @@ from typing import Any, Final
 import click
 
 from worker.api.budgets import BudgetOverview
+from worker.api.sessions import Project
 from worker.cli import completers, filter_options, id_lookup
 from worker.cli.command_output import CommandOutput, with_json
 from worker.cli.command_support import async_command, open_reader
 from worker.cli.filter_options import session_filter
 from worker.cli.render.console import Row, joined, styled, terminal_columns
 from worker.cli.render.escaping import escape_exact, one_line
-from worker.cli.render.formatting import format_price, format_tokens, pluralize
+from worker.cli.render.formatting import format_age, format_price, format_tokens, pluralize
 from worker.cli.render.session_status import describe_budget
 from worker.cli.render.text_table import format_table
 from worker.cli.render.wrap import wrap_text
@@ -124,3 +125,39 @@ def _all(entry: UsageEntry) -> int:
 
 def _price(entry: UsageEntry) -> str:
     return format_price(entry.cost)
+
+
+@click.command()
+@async_command
+@with_json("As a JSON array, with the projects' ids.")
+async def projects(settings: Settings) -> CommandOutput:
+    """List the projects in which sessions were started.
+
+    A project is a git work tree, or a directory outside of any. The last changed stands first. Work trees of one
+    repository have one id: that of its first commit.
+
+    \b
+    Examples:
+      holdfast projects
+      holdfast sessions --project
+    """
+    found: list[Project] = []
+    with suppress(NothingYet):
+        async with open_reader(settings) as client:
+            found = await client.sessions.projects()
+    none = "There is no project yet: `holdfast run` starts a session, and with it one."
+    return CommandOutput(found, lambda: _project_rows(found), empty=none)
+
+
+def _project_rows(found: list[Project]) -> list[Row]:
+    now = datetime.now(UTC)
+    rows = [
+        (
+            f"{pluralize(each.sessions, 'session')}",
+            format_age(each.updated_at, now),
+            each.vcs or "no git",
+            escape_exact(each.worktree) + (f" on {escape_exact(each.host)}" if each.host else ""),
+        )
+        for each in found
+    ]
+    return format_table(rows, terminal_columns())

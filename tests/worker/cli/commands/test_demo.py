@@ -12,8 +12,8 @@ import pytest
 from activities.tools.edit.substitute import substitute
 from worker.api.events import Verification
 from worker.api.sessions import Totals
-from worker.cli import demo_script
-from worker.cli.demo_script import Demo
+from worker.cli.commands import demo as demo_script
+from worker.cli.commands.demo import Demo
 from worker.scripted.request_ledger import RequestRecord, StreamEnd
 from worker.settings import Settings
 from workflows.domain.actor import Actor

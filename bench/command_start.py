@@ -17,9 +17,9 @@ from typing import Final
 from bench import stopwatch, systems
 from bench.figure_table import Budget, Figure
 from bench.testbed import Testbed
-from worker.api.events import EventWithContents
 from workflows.domain.events.asks import AskRaised
 from workflows.domain.ids import AskId, SessionId
+from workflows.domain.views.events import EventWithContents
 
 READS: Final = Budget(must=0.4, aim=0.25)
 SIGNALS: Final = Budget(must=0.7, aim=0.5)

@@ -14,7 +14,6 @@ from bench import systems
 from bench.figure_table import Budget, Figure
 from bench.systems import BareTemporal, HoldfastSystem, play
 from bench.testbed import Testbed
-from worker.api.events import EventWithContents
 from worker.session_client import SessionClient
 from workflows.domain.events.asks import AskAnswered, AskRaised
 from workflows.domain.events.calls import CallClaimed
@@ -22,6 +21,7 @@ from workflows.domain.events.event import EventRecord
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import SessionId
 from workflows.domain.permissions.replies import AskDecision, Reply
+from workflows.domain.views.events import EventWithContents
 
 EVENTS: Final = Budget(must=12.5, aim=12)
 BYTES: Final = Budget(must=2200, aim=1700)

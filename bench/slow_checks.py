@@ -10,10 +10,10 @@ from bench import floor, systems
 from bench.figure_table import Budget, Figure
 from bench.systems import HoldfastSystem
 from bench.testbed import Testbed
-from worker.api.events import EventWithContents
 from worker.scripted.script import Script, ScriptedAnswer, ScriptedCall
 from workflows.domain.ids import SessionId
 from workflows.domain.prompt import Prompt
+from workflows.domain.views.events import EventWithContents
 
 SESSIONS: Final = 7
 TURN: Final = Budget(must=1.2, aim=1.1, ratio=True)  # of an undisturbed turn

@@ -19,7 +19,6 @@ from activities.store import sessions
 from activities.store.database import Database
 from activities.tools.toolset import Toolsets
 from tests.polling import WAIT_TIMEOUT, wait_until
-from worker.api.events import EventWithContents
 from worker.assemble import BUILT_IN_TOOLS, build_worker
 from worker.background_tasks import every, run_in_background
 from worker.client import Holdfast
@@ -40,6 +39,7 @@ from workflows.domain.ids import AskId, SessionId, TurnId
 from workflows.domain.messages import AssistantMessage, ToolPart, Transcript
 from workflows.domain.permissions.replies import AskDecision, Reply
 from workflows.domain.prompt import Prompt
+from workflows.domain.views.events import EventWithContents
 from workflows.domain.wake_signal import Wake, WakeKind
 
 ACTOR = Actor(subject="tester@here", method="test")

@@ -216,15 +216,6 @@ def test_doors_reach_the_engine_and_the_store_through_the_client_only() -> None:
     assert not wrong, "\n".join(wrong)
 
 
-def test_the_values_of_the_api_are_made_of_the_domain_only() -> None:
-    wrong = [
-        f"{module.at(node)}: {module.name} imports {name}: a row of the store may change, a value of the API may not."
-        for module, name, node in ours()
-        if within(module.name, ("worker.api",)) and within(name, ROOMS) and not within(name, ("worker.api", DOMAIN))
-    ]
-    assert not wrong, "\n".join(wrong)
-
-
 def test_a_tool_is_named_in_its_own_file_only() -> None:
     wrong = [
         f"{module.at(node)}: {node.value!r} is a tool's name: what others need to know of a tool is data that it gives "

@@ -4,11 +4,10 @@ from pathlib import Path
 
 from activities.archive import verification
 from activities.archive.archiver import Archiver
-from worker.api.events import Verification
-from worker.api.mapping import from_rows
 from worker.client_part import ClientPart
 from worker.session_reader import SessionReader
 from workflows.domain.ids import SessionId
+from workflows.domain.views.sessions import Verification
 
 
 class ArchivesClient(ClientPart):
@@ -28,4 +27,4 @@ class ArchivesClient(ClientPart):
 
 def verify_archive(path: Path) -> list[Verification]:
     """Recompute the hash chains in an archive; needs no database. Raises DamagedArchive."""
-    return from_rows(Verification, verification.verify(path))
+    return verification.verify(path)

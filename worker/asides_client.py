@@ -3,11 +3,11 @@
 from activities.new_ids import new_id
 from activities.store import asides, titles
 from activities.store.journal import session_journal
-from worker.api.accepted import AcceptedAside
 from worker.client_part import ClientPart
 from workflows.domain.generation import Purpose
 from workflows.domain.ids import GenerationId, Prefix, SessionId
 from workflows.domain.titles import validate_title
+from workflows.domain.views.accepted import AcceptedAside
 
 
 class AsidesClient(ClientPart):

@@ -8,8 +8,6 @@ from activities.new_ids import new_id
 from activities.session import forks
 from activities.session.imports import import_session
 from activities.store.sessions import NewSession
-from worker.api.accepted import AcceptedFork, ImportedFile
-from worker.api.mapping import from_row
 from worker.client_part import ClientPart
 from worker.opencode.import_file import read_import
 from worker.opencode.import_session import SessionImport
@@ -17,6 +15,7 @@ from worker.project_config import load_project_config, sources_of
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.copied_messages import ImportedSession
 from workflows.domain.ids import MessageId, Prefix, SessionId
+from workflows.domain.views.accepted import AcceptedFork, ImportedFile
 
 
 class CopiesClient(ClientPart):
@@ -30,7 +29,7 @@ class CopiesClient(ClientPart):
         Grants, rules and to-dos are not copied. Raises NotFound, Conflict.
         """
         new = fork or SessionId(new_id(Prefix.SESSION))
-        return from_row(AcceptedFork, await forks.fork_session(self.database, session, new, before, self.actor))
+        return await forks.fork_session(self.database, session, new, before, self.actor)
 
     async def import_session(
         self,

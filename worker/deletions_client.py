@@ -1,10 +1,9 @@
 """Deletes sessions, and messages of theirs."""
 
 from activities.session.deletion import Deletion
-from worker.api.accepted import DeletedMessage, DeletedSessions
-from worker.api.mapping import from_row
 from worker.client_part import ClientPart
 from workflows.domain.ids import MessageId, SessionId
+from workflows.domain.views.accepted import DeletedMessage, DeletedSessions
 
 
 class DeletionsClient(ClientPart):
@@ -13,7 +12,7 @@ class DeletionsClient(ClientPart):
     async def delete(self, session: SessionId) -> DeletedSessions:
         """Erase all contents of an idle session and its subagents', and its archive; their logs stay. A step that fails
         does not stop the others. Raises NotFound, Conflict."""
-        return from_row(DeletedSessions, await self._deletion().run(session))
+        return await self._deletion().run(session)
 
     async def delete_message(self, session: SessionId, message: MessageId) -> DeletedMessage:
         """Erase what a prompt or an answer holds, with its calls; a word stands in its place. Raises NotFound, and

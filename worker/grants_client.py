@@ -1,15 +1,14 @@
 """A person's grants: list and revoke."""
 
 from activities.store import grants
-from worker.api.grants import GrantEntry
-from worker.api.mapping import from_rows
 from worker.client_part import ClientPart
 from workflows.domain.ids import GrantId
+from workflows.domain.views.decisions import GrantEntry
 
 
 class GrantsClient(ClientPart):
     async def list_all(self, *, include_revoked: bool = False) -> list[GrantEntry]:
-        return from_rows(GrantEntry, await grants.list_all(self.database, include_revoked=include_revoked))
+        return await grants.list_all(self.database, include_revoked=include_revoked)
 
     async def revoke(self, grant: GrantId) -> None:
         """Revoke a grant. Raises NotFound, Conflict."""

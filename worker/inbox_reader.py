@@ -4,10 +4,9 @@ from typing import Final
 
 from activities.store import completions, waiting_items
 from activities.store.database import Database
-from worker.api.inbox import Completion, InboxEntry, SuspendedSession
-from worker.api.mapping import from_rows
 from worker.stack.state_file import Endpoints
 from workflows.domain.ids import AskId, Prefix, SessionId
+from workflows.domain.views.inbox import Completion, InboxEntry, SuspendedSession
 
 _CONNECT_TIMEOUT: Final = 4.0  # seconds; longer than a restart of PostgreSQL
 
@@ -28,15 +27,14 @@ class InboxReader:
         self, *, session: SessionId | None = None, ask: AskId | None = None, limit: int | None = None
     ) -> list[InboxEntry]:
         """Oldest first; `ask`: that one in any state, by its id or name."""
-        rows = await waiting_items.pending_asks(self.database, session=session, ask=ask, limit=limit)
-        return from_rows(InboxEntry, rows)
+        return await waiting_items.pending_asks(self.database, session=session, ask=ask, limit=limit)
 
     async def ask_ids(self) -> list[AskId]:
         return await waiting_items.pending_ask_ids(self.database)
 
     async def suspended(self, session: SessionId | None = None) -> list[SuspendedSession]:
         """Sessions that a person must resume."""
-        return from_rows(SuspendedSession, await waiting_items.suspended_sessions(self.database, session))
+        return await waiting_items.suspended_sessions(self.database, session)
 
     async def completions(self, prefix: Prefix, typed: str) -> list[Completion]:
         """Sessions, open asks, grants or schedules by the start of their ids."""
@@ -46,7 +44,7 @@ class InboxReader:
             Prefix.GRANT: completions.complete_grants,
             Prefix.SCHEDULE: completions.complete_schedules,
         }[prefix]
-        return from_rows(Completion, await query(self.database, typed))
+        return await query(self.database, typed)
 
     async def tokens(self) -> set[str]:
         """The tokens that calls wait for."""

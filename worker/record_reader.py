@@ -17,10 +17,6 @@ from activities.store import (
     transcript,
     turns,
 )
-from worker.api.events import EventWithContents, PublishedDelta, Verification
-from worker.api.mapping import from_row, from_rows
-from worker.api.messages import ChangeSummary, MessageDetails, StepFailure, SummaryDetails
-from worker.api.sessions import UnfinishedTurn
 from worker.client_part import ClientPart
 from worker.session_reader import SessionReader
 from worker.session_watcher import SessionWatcher, read_events
@@ -29,6 +25,10 @@ from workflows.domain.ids import MessageId, SessionId, TurnConfigId, TurnId
 from workflows.domain.messages import AssistantMessage, Message, StepReminders, UserMessage
 from workflows.domain.sent_request import RequestChoice, SentRequest
 from workflows.domain.titles import without_thoughts
+from workflows.domain.views.deltas import PublishedDelta
+from workflows.domain.views.events import EventWithContents
+from workflows.domain.views.messages import MessageDetails, StepFailure, SummaryDetails
+from workflows.domain.views.sessions import ChangeSummary, UnfinishedTurn, Verification
 
 _RECONNECT_INTERVAL: Final = 1.0  # seconds
 
@@ -49,7 +49,7 @@ class RecordReader(ClientPart):
     async def verify(self, session: SessionId) -> Verification:
         """Recompute the session's hash chain. Raises NotFound."""
         await self.sessions.require_unarchived(session)
-        return from_row(Verification, await events.verify(self.database, session))
+        return await events.verify(self.database, session)
 
     async def transcript(self, session: SessionId) -> tuple[Message, ...]:
         """What was asked and answered. Raises NotFound."""
@@ -71,10 +71,10 @@ class RecordReader(ClientPart):
     async def change_summary(self, session: SessionId) -> ChangeSummary | None:
         """The newest one of what the session has changed, if a person has asked for it. Raises NotFound, Conflict."""
         await self.sessions.require_contents(session)
-        for row in await asides.summaries(self.database, session):
-            text = without_thoughts(await model_answers.read_text(self.database, row.generation)).strip()
+        for found in await asides.summaries(self.database, session):
+            text = without_thoughts(await model_answers.read_text(self.database, found.generation)).strip()
             if text:
-                return ChangeSummary(**row.model_dump(), text=text)
+                return found.model_copy(update={"text": text})
         return None
 
     async def sent(self, session: SessionId, choice: RequestChoice) -> SentRequest:
@@ -92,16 +92,16 @@ class RecordReader(ClientPart):
     async def messages(self, session: SessionId) -> AsyncIterator[MessageDetails]:
         """One by one with details, never all in memory. Raises NotFound."""
         await self.sessions.require_contents(session)
-        async for row in transcript.iter_messages(self.database, session):
-            yield from_row(MessageDetails, row)
+        async for details in transcript.iter_messages(self.database, session):
+            yield details
 
     async def summaries(self, session: SessionId) -> list[SummaryDetails]:
         """The summaries of its compactions, the oldest first."""
-        return from_rows(SummaryDetails, await summaries.of_session(self.database, session))
+        return await summaries.of_session(self.database, session)
 
     async def failures(self, session: SessionId) -> list[StepFailure]:
         """The failed attempts at its steps, the oldest first."""
-        return from_rows(StepFailure, await step_failures.of_session(self.database, session))
+        return await step_failures.of_session(self.database, session)
 
     async def result(self, session: SessionId, prompt: MessageId) -> dict[str, JsonValue] | None:
         """The result of the prompt's turn, in the form that the prompt asked for; None if there is none yet. Raises
@@ -122,7 +122,7 @@ class RecordReader(ClientPart):
         return found
 
     async def unfinished_turns(self, session: SessionId) -> list[UnfinishedTurn]:
-        return from_rows(UnfinishedTurn, await turns.unfinished(self.database, session))
+        return await turns.unfinished(self.database, session)
 
     async def watch(
         self, session: SessionId, after: int = 0, *, with_subagents: bool = False

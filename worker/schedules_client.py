@@ -11,7 +11,6 @@ from activities.store import overviews, schedule_records, schedules
 from activities.store.schedule_records import RecordKind, ScheduleRecordRow
 from activities.store.schedules import NewSchedule, ScheduledPrompt, ScheduleRow
 from activities.store.statements import Statements
-from worker.api.schedules import ScheduleEntry, ScheduleEvent, ScheduleTiming, ScheduleVerification, TriggeredPrompt
 from worker.client_part import ClientPart
 from worker.length_check import check_length
 from worker.prompt_check import check_prompt_id, validate_prompt
@@ -22,6 +21,13 @@ from workflows.domain.ids import MessageId, Prefix, ScheduleId, SessionId
 from workflows.domain.prompt import Prompt
 from workflows.domain.schedules.decision import Missed, Overlap, ScheduleState
 from workflows.domain.schedules.recurrence import next_after
+from workflows.domain.views.schedules import (
+    ScheduleEntry,
+    ScheduleEvent,
+    ScheduleTiming,
+    ScheduleVerification,
+    TriggeredPrompt,
+)
 
 if TYPE_CHECKING:  # start-up time of commands
     from workflows.domain.config.turn_config import TurnConfig
@@ -120,7 +126,7 @@ class SchedulesClient(ClientPart):
         found = await schedule_records.verify(self.database, schedule)
         if found is None:
             raise schedules.not_found(schedule)
-        return ScheduleVerification(**dict(found))
+        return found
 
     async def pause(self, schedule: ScheduleId, note: str | None = None) -> None:
         """Pause a schedule: what falls into the pause does not run. Raises NotFound, Conflict, UsageError."""
@@ -191,4 +197,4 @@ def _entry(row: ScheduleRow) -> ScheduleEntry:
 
 
 def _event(row: ScheduleRecordRow) -> ScheduleEvent:
-    return ScheduleEvent(**row.model_dump(exclude={"schedule", "seq", "seal"}))
+    return ScheduleEvent.model_validate(row, from_attributes=True)

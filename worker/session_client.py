@@ -11,16 +11,6 @@ from typing import TYPE_CHECKING, Final
 from activities.new_ids import is_ahead, new_id
 from activities.store import budgets, compaction_requests, outbox, retries, sessions, suspensions, waits
 from activities.store.journal import session_journal
-from worker.api.accepted import (
-    AcceptedAnswer,
-    AcceptedCompaction,
-    AcceptedPrompt,
-    AcceptedResume,
-    AcceptedRetry,
-    AcceptedStop,
-    AcceptedWake,
-)
-from worker.api.mapping import from_row
 from worker.client_part import ClientPart
 from worker.inbox_reader import InboxReader
 from worker.length_check import check_length
@@ -30,6 +20,15 @@ from workflows.domain.errors import Conflict, Unavailable
 from workflows.domain.ids import AskId, CompactionId, MessageId, Prefix, RetryId, SessionId, StopId, SuspensionId
 from workflows.domain.permissions.grants import GrantScope
 from workflows.domain.permissions.replies import AskDecision
+from workflows.domain.views.accepted import (
+    AcceptedAnswer,
+    AcceptedCompaction,
+    AcceptedPrompt,
+    AcceptedResume,
+    AcceptedRetry,
+    AcceptedStop,
+    AcceptedWake,
+)
 
 if TYPE_CHECKING:
     from worker.archives_client import ArchivesClient
@@ -192,7 +191,7 @@ class SessionClient(ClientPart):
             with suppress(Unavailable):  # the sweeper goes on
                 for session in await answers.apply_project_grant(self.database, settled.grant.id):
                     await self.deliver(session)
-        return from_row(AcceptedAnswer, settled)
+        return AcceptedAnswer.model_validate(settled, from_attributes=True)
 
     async def retry(
         self,
@@ -275,4 +274,4 @@ class SessionClient(ClientPart):
         callers = await outbox.callers(self.database, session)  # of withdrawn prompts
         for each in (session, *stopped.background, *callers):
             await self.deliver(each)
-        return from_row(AcceptedStop, stopped)
+        return stopped

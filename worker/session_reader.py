@@ -8,16 +8,13 @@ from pathlib import Path
 from activities.project import worktree
 from activities.store import budgets, overviews, projects, reservations, sessions, statistics
 from activities.store.budgets import BudgetRow
-from activities.store.projects import ProjectRow
-from worker.api.budgets import BudgetOverview
-from worker.api.mapping import from_row, from_rows
-from worker.api.sessions import Overview, Project, SessionOrigin, Totals
 from worker.client_part import ClientPart
-from workflows.domain.budgets import Usage
+from workflows.domain.budgets import BudgetOverview, Usage
 from workflows.domain.errors import Conflict
 from workflows.domain.ids import SessionId
 from workflows.domain.session_filter import EVERY_SESSION, SessionFilter
 from workflows.domain.statistics import Statistics
+from workflows.domain.views.sessions import Overview, Project, SessionOrigin, Totals
 
 
 class SessionReader(ClientPart):
@@ -29,7 +26,7 @@ class SessionReader(ClientPart):
         roots = None
         if not wanted.empty:
             roots, _ = await overviews.search(self.database, wanted, self.settings.host, limit)
-        return from_rows(Overview, await overviews.list_recent(self.database, roots=roots, limit=limit))
+        return await overviews.list_recent(self.database, roots=roots, limit=limit)
 
     async def count(self, wanted: SessionFilter = EVERY_SESSION) -> int:
         if wanted.empty:
@@ -50,9 +47,9 @@ class SessionReader(ClientPart):
         """The last changed first. Ids of this host's are found at the first time."""
         rows = await projects.list_all(self.database)
         ids = await asyncio.gather(*(self._project_id(row) for row in rows))
-        return [Project(**(row.model_dump() | {"id": id})) for row, id in zip(rows, ids, strict=True)]
+        return [row.model_copy(update={"id": id}) for row, id in zip(rows, ids, strict=True)]
 
-    async def _project_id(self, row: ProjectRow) -> str | None:
+    async def _project_id(self, row: Project) -> str | None:
         if row.id is not None or row.host != self.settings.host:
             return row.id
         root = Path(row.worktree)
@@ -72,11 +69,11 @@ class SessionReader(ClientPart):
 
     async def get(self, session: SessionId) -> Overview:
         """Raises NotFound."""
-        return from_row(Overview, await overviews.get(self.database, session))
+        return await overviews.get(self.database, session)
 
     async def origin(self, session: SessionId) -> SessionOrigin:
         """Raises NotFound."""
-        return from_row(SessionOrigin, await sessions.origin(self.database, session))
+        return SessionOrigin.model_validate(await sessions.origin(self.database, session), from_attributes=True)
 
     async def require_unarchived(self, session: SessionId) -> Overview:
         """Raises NotFound, Conflict."""
@@ -94,7 +91,7 @@ class SessionReader(ClientPart):
 
     async def below(self, session: SessionId) -> list[Overview]:
         """The sessions of its own subagents, the oldest first; not those further down."""
-        found = from_rows(Overview, await overviews.list_recent(self.database, roots=[session]))
+        found = await overviews.list_recent(self.database, roots=[session])
         return [each for each in found if each.parent == session]
 
     async def tree(self, session: SessionId) -> list[SessionId]:
@@ -129,4 +126,4 @@ class SessionReader(ClientPart):
 
     async def totals(self, session: SessionId) -> Totals:
         """Includes its subagents."""
-        return from_row(Totals, await sessions.totals(self.database, session))
+        return await sessions.totals(self.database, session)

@@ -8,13 +8,13 @@ from typing import Final
 from activities.store import deltas, events, tasks
 from activities.store.database import Database
 from activities.store.notification_hub import WatchProgress
-from worker.api.events import EventWithContents, PublishedDelta
-from worker.api.mapping import from_row
 from workflows.domain.events.calls import CallFinished
 from workflows.domain.events.event import Event, EventRecord
 from workflows.domain.events.prompts import PromptAccepted
 from workflows.domain.events.tasks import TaskStarted
 from workflows.domain.ids import PartId, SessionId
+from workflows.domain.views.deltas import PublishedDelta
+from workflows.domain.views.events import EventWithContents
 
 _BATCH_SIZE: Final = 100  # events whose contents are read at a time
 
@@ -51,7 +51,7 @@ class SessionWatcher:
                 # Behind all events: what is unfinished came after them.
                 for piece in await deltas.since(self._database, self._session, self._last_delta):
                     self._last_delta = piece.id
-                    yield from_row(PublishedDelta, piece)
+                    yield piece
 
     async def _find_children(self, session: SessionId) -> None:
         """Follow running children from here, later ones from their start."""

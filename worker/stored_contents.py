@@ -4,10 +4,10 @@ from typing import Final
 
 from pydantic import JsonValue, TypeAdapter
 
-from worker.api.events import EventWithContents
 from workflows.domain.call_display import CallDisplay
 from workflows.domain.messages import Outcome, StoredPart
 from workflows.domain.value import Value
+from workflows.domain.views.events import EventWithContents
 
 _PART: Final[TypeAdapter[StoredPart]] = TypeAdapter(StoredPart)
 

@@ -3,9 +3,9 @@
 from activities.store import trust_records
 from activities.store.database import Database
 from activities.store.trust_records import TrustKind, TrustRecordRow, TrustVerification
-from worker.api.trust import TrustDecision
 from workflows.domain.actor import Actor
 from workflows.domain.config.trust_items import TrustContent
+from workflows.domain.views.decisions import TrustDecision
 
 
 class TrustClient:

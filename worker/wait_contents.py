@@ -5,9 +5,9 @@ from datetime import datetime
 
 from pydantic import JsonValue
 
-from worker.api.events import EventWithContents
 from worker.stored_contents import stored_call
 from workflows.domain.events.waits import WaitBegun
+from workflows.domain.views.events import EventWithContents
 from workflows.domain.waits import FileEvent, WaitKind, WaitSubject
 
 

@@ -4,11 +4,11 @@ from typing import Final
 
 from activities.store import waits
 from activities.store.journal import session_journal
-from worker.api.accepted import AcceptedPoke
 from worker.client_part import ClientPart
 from worker.length_check import check_length
 from workflows.domain.errors import Conflict
 from workflows.domain.ids import PartId, SessionId
+from workflows.domain.views.accepted import AcceptedPoke
 from workflows.domain.waits import WaitEnd
 
 _OTHER_ENDS: Final[dict[WaitEnd | None, str]] = {

@@ -8,11 +8,12 @@ from typing import Any, Final
 from activities.archive import archive_file
 from activities.archive.archive_file import LogEnd, Row
 from activities.store import events
-from activities.store.events import ChainCheck, ChainVerification
+from activities.store.events import ChainCheck
 from workflows.domain import hash_chain
 from workflows.domain.events.event import EventRecord
 from workflows.domain.events.tasks import TaskSettled
 from workflows.domain.ids import SessionId
+from workflows.domain.views.sessions import Verification
 
 # table → sealed contents of its rows: suffix of the name, column of the content, column of the salt
 _CONTENTS: Final = {
@@ -47,7 +48,7 @@ class _ArchiveCheck:
             if isinstance(record.event, TaskSettled):
                 self.settled.append((session, record.event))
 
-    def verified(self, wanted: LogEnd) -> ChainVerification:
+    def verified(self, wanted: LogEnd) -> Verification:
         chain = self.chains.get(wanted.session, ChainCheck())
         chain.problem = chain.problem or self._subagent(wanted.session)
         if chain.problem is None and (chain.seq, chain.head.hex()) != (wanted.seq, wanted.head):
@@ -61,7 +62,7 @@ class _ArchiveCheck:
         return None
 
 
-def verify(path: Path) -> list[ChainVerification]:
+def verify(path: Path) -> list[Verification]:
     """Recompute each session's hashes. Raises DamagedArchive."""
     check = _ArchiveCheck()
     for table, row in archive_file.read_rows(path):

@@ -16,18 +16,9 @@ from activities.store.journal import session_journal
 from workflows.domain.actor import Actor
 from workflows.domain.errors import Conflict, HoldfastError
 from workflows.domain.ids import MessageId, SessionId
-from workflows.domain.value import Value
+from workflows.domain.views.accepted import DeletedSessions
 
 _LOG: Final = logging.getLogger("holdfast.session")
-
-
-class DeletionReport(Value):
-    """The sessions whose contents are erased, and what has failed. `host`: another one, which has the files of their
-    calls, and removes them."""
-
-    deleted: tuple[SessionId, ...]
-    failures: tuple[str, ...] = ()
-    host: str | None = None
 
 
 class Deletion:
@@ -41,7 +32,7 @@ class Deletion:
         self._actor = actor
         self._failures: list[str] = []
 
-    async def run(self, session: SessionId) -> DeletionReport:
+    async def run(self, session: SessionId) -> DeletedSessions:
         """Subagents' sessions first. Raises NotFound, and Conflict if nothing can be deleted."""
         found = await overviews.get(self._database, session)
         if found.parent is not None:
@@ -68,7 +59,7 @@ class Deletion:
             await self._remove_archives(files)
         return await self._report(found.host, deleted)
 
-    async def run_message(self, session: SessionId, message: MessageId) -> DeletionReport:
+    async def run_message(self, session: SessionId, message: MessageId) -> DeletedSessions:
         """Delete one message with the contents of its calls. Raises NotFound, Conflict."""
         found = await overviews.get(self._database, session)
         async with session_journal(self._database, session, self._actor) as journal:
@@ -76,12 +67,12 @@ class Deletion:
         await self._remove_archives(self._archives_of(await archives.root_session(self._database, session)))
         return await self._report(found.host)
 
-    async def _report(self, host: str | None, deleted: Sequence[SessionId] = ()) -> DeletionReport:
+    async def _report(self, host: str | None, deleted: Sequence[SessionId] = ()) -> DeletedSessions:
         """Remove the files if they are on this host, then report."""
         elsewhere = host if host not in (None, self._host) else None
         if elsewhere is None:
             await self._attempt("the files of its calls", partial(self._remove_files, host))
-        return DeletionReport(deleted=tuple(deleted), failures=tuple(self._failures), host=elsewhere)
+        return DeletedSessions(deleted=tuple(deleted), failures=tuple(self._failures), host=elsewhere)
 
     async def _bring_back(self, session: SessionId, archive: Path) -> None:
         """Restore an archived session, because its log must stay in the database."""

@@ -13,7 +13,6 @@ from activities.store.database import Database
 from activities.store.journal import Journal, read_version
 from activities.store.sessions import NewSession
 from activities.store.statements import Statements
-from activities.store.transcript import MessageRow
 from workflows.domain.actor import Actor
 from workflows.domain.agents.built_in import BUILD
 from workflows.domain.close_reason import CloseReason
@@ -23,22 +22,15 @@ from workflows.domain.events.copies import SessionForked
 from workflows.domain.ids import GenerationId, MessageId, PartId, Prefix, SessionId, TurnId, ending_message_id
 from workflows.domain.messages import AssistantMessage, ToolPart, UserMessage
 from workflows.domain.titles import fork_title
-from workflows.domain.value import Value
+from workflows.domain.views.accepted import AcceptedFork
+from workflows.domain.views.messages import MessageDetails
 
 _LIMIT: Final = 600.0  # seconds for one statement: a session may have a million rows
 
 
-class ForkedSession(Value):
-    """`messages`: how many it has copied."""
-
-    session: SessionId
-    title: str
-    messages: int
-
-
 async def fork_session(
     database: Database, origin: SessionId, new: SessionId, before: MessageId | None, actor: Actor
-) -> ForkedSession:
+) -> AcceptedFork:
     """Begin the session `new` with the messages of `origin` before one, or all. An existing session stays.
 
     What is not settled in the origin counts as interrupted. Raises NotFound, and Conflict for an archived or
@@ -53,7 +45,7 @@ async def fork_session(
 
 async def _fork(
     database: Database, origin: SessionId, new: SessionId, before: MessageId | None, actor: Actor
-) -> ForkedSession:
+) -> AcceptedFork:
     async with database.statements(b"BEGIN ISOLATION LEVEL REPEATABLE READ", limit=_LIMIT) as batch:
         end = await read_version(batch, origin)  # no lock: the origin works on meanwhile
         known = await sessions.origin(batch, origin)
@@ -71,7 +63,7 @@ async def _fork(
             if agent is not None and not known.ancestors:
                 sessions.switch_agent(journal, agent)
             journal.append()
-        return ForkedSession(session=new, title=row.title, messages=await copies.count(batch, new))
+        return AcceptedFork(session=new, title=row.title, messages=await copies.count(batch, new))
 
 
 class _Copy:
@@ -134,7 +126,7 @@ class _Copy:
             "messages with their ids."
         )
 
-    async def _messages(self) -> AsyncIterator[MessageRow]:
+    async def _messages(self) -> AsyncIterator[MessageDetails]:
         async for row in transcript.iter_messages(self._batch, self._origin):
             if self._is_end(row.message.id):
                 return
@@ -175,7 +167,7 @@ class _Copy:
         """The id of the prompt's copy, which may be made later."""
         return self._prompts.setdefault(origin, MessageId(new_id(Prefix.MESSAGE)))
 
-    async def _copy_answer(self, message: AssistantMessage, row: MessageRow, reminders: list[Any]) -> None:
+    async def _copy_answer(self, message: AssistantMessage, row: MessageDetails, reminders: list[Any]) -> None:
         generation = GenerationId(new_id(Prefix.GENERATION))  # before its parts
         known = await copies.calls(self._batch, message.id)
         calls, parts = [], []

@@ -9,19 +9,11 @@ from activities.store.statements import RowReader
 from workflows.domain.errors import Conflict
 from workflows.domain.events.sessions import AsideFailed, AsideRequested
 from workflows.domain.generation import Generation, Purpose
-from workflows.domain.ids import GenerationId, MessageId, NoteId, SessionId, TurnId
-from workflows.domain.value import Value
+from workflows.domain.ids import GenerationId, NoteId, SessionId, TurnId
+from workflows.domain.views.sessions import ChangeSummary
 from workflows.domain.wake_signal import WakeKind
 
 _QUERIES: Final = Queries("asides")
-
-
-class ChangeSummaryRow(Value):
-    """`number`: of the newest turn when it was asked for; `prompt`: the newest one then."""
-
-    generation: GenerationId
-    number: int
-    prompt: MessageId | None
 
 
 async def ask(journal: Journal, purpose: Purpose, generation: GenerationId) -> None:
@@ -74,6 +66,6 @@ def fail(journal: Journal, generation: Generation, reason: str) -> None:
     withdraw_titles(journal, generation.id)
 
 
-async def summaries(reader: RowReader, session: SessionId) -> list[ChangeSummaryRow]:
-    """The answers that sum up the changes, the newest first."""
-    return [ChangeSummaryRow(**row) for row in await reader.rows(_QUERIES.summaries, session=session)]
+async def summaries(reader: RowReader, session: SessionId) -> list[ChangeSummary]:
+    """The answers that sum up the changes, without their texts, the newest first."""
+    return [ChangeSummary(**row) for row in await reader.rows(_QUERIES.summaries, session=session)]

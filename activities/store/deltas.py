@@ -13,19 +13,10 @@ from activities.store.pg_notify import WATCHER_LOCK_CLASS
 from activities.store.queries import Queries
 from activities.store.statements import RowReader
 from workflows.domain.ids import SessionId
-from workflows.domain.value import Value
+from workflows.domain.views.deltas import PublishedDelta
 
 POLL_INTERVAL: Final = 1.0  # seconds for which "is it watched" is cached
 _QUERIES: Final = Queries("deltas")
-
-
-class DeltaRow(Value):
-    """A piece of an unfinished answer or output; `attempt` tells a retried answer apart."""
-
-    id: int
-    source: str
-    attempt: str
-    body: dict[str, JsonValue]
 
 
 class Watchers:
@@ -50,8 +41,8 @@ async def is_watched(reader: RowReader, session: SessionId) -> bool:
     return bool(row["watched"])
 
 
-async def since(database: Database, session: SessionId, after_id: int) -> list[DeltaRow]:
-    return [DeltaRow(**row) for row in await database.rows(_QUERIES.since, session=session, after=after_id)]
+async def since(database: Database, session: SessionId, after_id: int) -> list[PublishedDelta]:
+    return [PublishedDelta(**row) for row in await database.rows(_QUERIES.since, session=session, after=after_id)]
 
 
 async def newest_id(database: Database, session: SessionId) -> int:

@@ -27,20 +27,11 @@ from workflows.domain.events.waits import WaitEnded
 from workflows.domain.ids import AskId, MessageId, SessionId, answer_id
 from workflows.domain.permissions import loop_guard
 from workflows.domain.permissions.replies import Reply
-from workflows.domain.value import Value
+from workflows.domain.views.sessions import Verification
 
 _QUERIES: Final = Queries("events")
 _PAGE: Final = 500
 _VERIFY_BATCH: Final = 100  # events verified together with the contents that they seal
-
-
-class ChainVerification(Value):
-    """Result of recomputing a session's hash chain; `problem` names the first bad row."""
-
-    session: SessionId
-    events: int
-    head: str
-    problem: str | None = None
 
 
 async def after(database: Database, session: SessionId, seq: int = 0) -> AsyncIterator[EventRecord]:
@@ -91,7 +82,7 @@ async def ticks(
             yield
 
 
-async def verify(database: Database, session: SessionId) -> ChainVerification:
+async def verify(database: Database, session: SessionId) -> Verification:
     """Recompute the hash chain, the seals of stored contents (erased ones are no problem), and the heads of subagents'
     logs."""
     check = ChainCheck()
@@ -143,8 +134,8 @@ class ChainCheck:
         self.seq, self.head = row["seq"], bytes(row["hash"])
         return record
 
-    def verification(self, session: SessionId) -> ChainVerification:
-        return ChainVerification(session=session, events=self.seq, head=self.head.hex(), problem=self.problem)
+    def verification(self, session: SessionId) -> Verification:
+        return Verification(session=session, events=self.seq, head=self.head.hex(), problem=self.problem)
 
     def _row_problem(self, row: dict[str, Any], record: EventRecord | None) -> str | None:
         link = hash_chain.Link(row["seq"], *(bytes(row[name]) for name in ("canonical", "prev_hash", "hash")))

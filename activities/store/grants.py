@@ -13,23 +13,10 @@ from workflows.domain.errors import Conflict, NotFound
 from workflows.domain.events.grants import GrantMade, GrantRevoked
 from workflows.domain.ids import AskId, GrantId, SessionId
 from workflows.domain.permissions.grants import Grant, GrantScope
-from workflows.domain.value import Value
+from workflows.domain.views.decisions import GrantEntry
 
 _QUERIES: Final = Queries("grants")
 _PROJECT_LIFE: Final = timedelta(days=30)  # security.md 5; a session's grants end with the session
-
-
-class GrantRow(Value):
-    """A grant for listings."""
-
-    grant: Grant
-    session: SessionId
-    project: str | None
-    uses: int
-    expires_at: datetime | None
-    expired: bool
-    revoked_at: datetime | None
-    revoked_by: str | None
 
 
 def store(journal: Journal, grant: Grant, ask: AskId) -> None:
@@ -82,10 +69,10 @@ async def mark_propagated(database: Database, grant: GrantId) -> None:
     await database.rows(_QUERIES.mark_propagated, grant=grant)
 
 
-async def list_all(database: Database, *, include_revoked: bool = False) -> list[GrantRow]:
+async def list_all(database: Database, *, include_revoked: bool = False) -> list[GrantEntry]:
     rows = await database.rows(_QUERIES.list_all, all=include_revoked)
-    fields = [name for name in GrantRow.model_fields if name != "grant"]
-    return [GrantRow(grant=Grant.model_validate(row["body"]), **{name: row[name] for name in fields}) for row in rows]
+    fields = [name for name in GrantEntry.model_fields if name != "grant"]
+    return [GrantEntry(grant=Grant.model_validate(row["body"]), **{name: row[name] for name in fields}) for row in rows]
 
 
 async def revoke(database: Database, grant: GrantId, actor: Actor) -> None:

@@ -1,26 +1,13 @@
 """Projects: work trees, and directories outside any, where sessions were started."""
 
-from datetime import datetime
 from typing import Final
 
 from activities.store.database import Database
 from activities.store.queries import Queries
 from activities.store.statements import Statements
-from workflows.domain.value import Value
+from workflows.domain.views.sessions import Project
 
 _QUERIES: Final = Queries("projects")
-
-
-class ProjectRow(Value):
-    """`id` is None until `set_id`. `sessions` are those that people started."""
-
-    host: str | None
-    worktree: str
-    vcs: str | None
-    id: str | None
-    created_at: datetime
-    updated_at: datetime
-    sessions: int
 
 
 def add(batch: Statements, host: str | None, worktree: str, vcs: str | None) -> None:
@@ -28,9 +15,9 @@ def add(batch: Statements, host: str | None, worktree: str, vcs: str | None) -> 
     batch.write(_QUERIES.add, host=host, worktree=worktree, vcs=vcs)
 
 
-async def list_all(database: Database) -> list[ProjectRow]:
+async def list_all(database: Database) -> list[Project]:
     """All projects, the last changed first."""
-    return [ProjectRow(**row) for row in await database.rows(_QUERIES.list)]
+    return [Project(**row) for row in await database.rows(_QUERIES.list)]
 
 
 async def set_id(database: Database, host: str | None, worktree: str, id: str) -> None:

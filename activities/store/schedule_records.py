@@ -11,7 +11,7 @@ from activities.store.queries import Queries
 from activities.store.statements import RowReader, Statements
 from workflows.domain import hash_chain
 from workflows.domain.ids import MessageId, ScheduleId, SessionId
-from workflows.domain.value import Value
+from workflows.domain.views.schedules import ScheduleEvent, ScheduleVerification
 
 _QUERIES: Final = Queries("schedule_records")
 _LISTED: Final = 20
@@ -35,19 +35,13 @@ class RecordKind(StrEnum):
     REFUSED = "refused"
 
 
-class ScheduleRecordRow(Value):
-    """`nominal`: the moment that it is about. `seal`: of the note; at the creation, of the schedule's definition."""
+class ScheduleRecordRow(ScheduleEvent):
+    """`seal`: of the note; at the creation, of the schedule's definition."""
 
     schedule: ScheduleId
     seq: int
     kind: RecordKind
-    author: str
-    nominal: datetime | None
-    session: SessionId | None
-    prompt: MessageId | None
-    note: str | None
     seal: str | None
-    at: datetime
 
     @property
     def canonical(self) -> bytes:
@@ -68,15 +62,6 @@ class LastRecord(NamedTuple):
 class FiredPrompt(NamedTuple):
     session: SessionId
     prompt: MessageId
-
-
-class RecordsVerification(Value):
-    """Result of recomputing a schedule's hash chain; `problem` names the first bad record."""
-
-    schedule: ScheduleId
-    records: int
-    head: str
-    problem: str | None = None
 
 
 def definition(values: Mapping[str, Any]) -> str:
@@ -120,7 +105,7 @@ async def newest(reader: RowReader, schedule: ScheduleId) -> list[ScheduleRecord
     return [ScheduleRecordRow(**row) for row in await reader.rows(_QUERIES.newest, schedule=schedule, limit=_LISTED)]
 
 
-async def verify(database: Database, schedule: ScheduleId) -> RecordsVerification | None:
+async def verify(database: Database, schedule: ScheduleId) -> ScheduleVerification | None:
     """Recompute the hash chain and the seals; None without such a schedule."""
     async with database.statements() as batch:  # its lock: nothing is added meanwhile
         found = await batch.rows(_QUERIES.lock_chain, id=schedule)
@@ -133,7 +118,7 @@ async def verify(database: Database, schedule: ScheduleId) -> RecordsVerificatio
             if check.problem is not None:
                 break
     check.end()
-    return RecordsVerification(schedule=schedule, records=check.seq, head=check.head.hex(), problem=check.problem)
+    return ScheduleVerification(schedule=schedule, records=check.seq, head=check.head.hex(), problem=check.problem)
 
 
 class _RecordsCheck:

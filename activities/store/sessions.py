@@ -20,13 +20,13 @@ from workflows.domain.agents.built_in import BUILD
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.errors import Conflict, NotFound
 from workflows.domain.events.sessions import SessionConfigured, SessionCreated, SessionEnded
-from workflows.domain.file_changes import ChangedFiles
 from workflows.domain.ids import ScheduleId, SessionId
 from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.suspension import DirectoryIdentity
 from workflows.domain.titles import replace_unprintable
 from workflows.domain.usage import Cost, Tokens
 from workflows.domain.value import Value
+from workflows.domain.views.sessions import SessionOrigin, Totals
 from workflows.domain.wake_signal import WakeKind
 
 _QUERIES: Final = Queries("sessions")
@@ -71,32 +71,15 @@ class Location(Value):
     directory: str
 
 
-class Origin(Value):
-    """What a session's turns are opened with. `agent`: its last turn's; `model` and `variant` were named for that which
-    it `began_as`. `ancestors`: number of sessions above it; `sources`: the topmost one's."""
+class Origin(SessionOrigin):
+    """What a session's turns are opened with, and where."""
 
     host: str | None = None
     directory: str
     worktree: str | None = None
     title: str = ""
     environment: dict[str, str]
-    agent: str
-    began_as: str
-    model: str | None
-    variant: str | None = None
-    rules: Ruleset = ()
-    ancestors: int = 0
-    sources: ConfigSources | None = None
     directory_identity: DirectoryIdentity | None = None
-
-
-class TotalsRow(Value):
-    """Sums over answers: tokens as the provider counted them. `changes`: of files, by calls."""
-
-    steps: int
-    tokens: Tokens
-    cost: Cost
-    changes: ChangedFiles
 
 
 async def create(database: Database, new: NewSession, actor: Actor) -> None:
@@ -232,7 +215,7 @@ async def compacting_since(reader: RowReader, session: SessionId) -> datetime | 
     return rows[0]["begun_at"] if rows else None
 
 
-async def totals(reader: RowReader, session: SessionId) -> TotalsRow:
+async def totals(reader: RowReader, session: SessionId) -> Totals:
     """Totals over the session and those below it."""
     from activities.store import calls  # start-up time of commands
 
@@ -240,7 +223,7 @@ async def totals(reader: RowReader, session: SessionId) -> TotalsRow:
     (row,) = await reader.rows(_QUERIES.totals, sessions=sessions)
     tokens = Tokens(**{name: row[name] for name in Tokens.model_fields})
     cost, changes = Cost(dollars=row["dollars"], unpriced=row["unpriced"]), await calls.changed_files(reader, sessions)
-    return TotalsRow(steps=row["steps"], tokens=tokens, cost=cost, changes=changes)
+    return Totals(steps=row["steps"], tokens=tokens, cost=cost, changes=changes)
 
 
 def add_rules(journal: Journal, known: Ruleset, more: Ruleset) -> None:

@@ -10,28 +10,19 @@ from activities.store.queries import Queries
 from activities.store.work import WorkKind
 from workflows.domain.events.stops import StopAccepted
 from workflows.domain.ids import MessageId, PartId, Prefix, SessionId, StopId, TurnId
-from workflows.domain.value import Value
+from workflows.domain.views.accepted import AcceptedStop
 from workflows.domain.wake_signal import WakeKind
 
 _QUERIES: Final = Queries("stops")
 _TURNS: Final = Queries("turns")
 
 
-class StopRequested(Value):
-    """`turn`: None if none was open. `background`: the subagents that are stopped with it."""
-
-    stop: StopId
-    turn: TurnId | None
-    withdrawn: tuple[MessageId, ...] = ()
-    background: tuple[SessionId, ...] = ()
-
-
-async def accept(journal: Journal, stop: StopId, *, keep_queued: bool = False) -> StopRequested:
+async def accept(journal: Journal, stop: StopId, *, keep_queued: bool = False) -> AcceptedStop:
     """Stop the open turn and the background tasks. Without `keep_queued`, withdraw all untaken work and close the
     suspension. Repeating it changes nothing."""
     known = await journal.row(_QUERIES.find, id=stop)
     if known is not None:
-        return StopRequested(stop=stop, turn=known["turn"])
+        return AcceptedStop(stop=stop, turn=known["turn"])
     turn = await journal.row(_TURNS.open_turn, session=journal.session)
     named = turn["id"] if turn else None
     journal.write(_QUERIES.accept, id=stop, session=journal.session, turn=named, author=journal.actor.subject)
@@ -42,7 +33,7 @@ async def accept(journal: Journal, stop: StopId, *, keep_queued: bool = False) -
         suspensions.settle(journal)
     items = await work_kinds.withdraw_untaken(journal, "stopped", {WorkKind.PROMPT} if keep_queued else ())
     withdrawn = tuple(MessageId(item.id) for item in items if item.kind is WorkKind.PROMPT)
-    return StopRequested(stop=stop, turn=named, withdrawn=withdrawn, background=await stop_background(journal))
+    return AcceptedStop(stop=stop, turn=named, withdrawn=withdrawn, background=await stop_background(journal))
 
 
 async def stop_background(journal: Journal) -> tuple[SessionId, ...]:

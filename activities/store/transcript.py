@@ -4,17 +4,16 @@ import asyncio
 import json
 from collections import defaultdict
 from collections.abc import AsyncIterator
-from datetime import datetime
 from operator import itemgetter
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from pydantic import JsonValue, TypeAdapter
+from pydantic import TypeAdapter
 
 from activities.store.pg_protocol import Rows
 from activities.store.queries import Queries
 from activities.store.statements import RowReader
 from workflows.domain.context.prune import may_be_cleared
-from workflows.domain.ids import PartId, SessionId, TurnId
+from workflows.domain.ids import SessionId, TurnId
 from workflows.domain.messages import (
     AnswerMetadata,
     AssistantMessage,
@@ -28,7 +27,7 @@ from workflows.domain.messages import (
     UserMessage,
 )
 from workflows.domain.prompt import PromptContent
-from workflows.domain.value import Value
+from workflows.domain.views.messages import CallTimes, MessageDetails
 
 _QUERIES: Final = Queries("transcript")
 _PAGE: Final = 50  # answers read together; each may have outputs of 50 KB
@@ -45,33 +44,6 @@ class StepNumber(NamedTuple):
 
 
 END: Final = StepNumber(2**31 - 1, 2**31 - 1)
-
-
-class CallTimesRow(Value):
-    """When a call was claimed and settled, and its result cleared from the context, if they were. `child`: the session
-    of its subagent, and `model` of that one's newest turn."""
-
-    claimed: datetime | None
-    settled: datetime | None
-    cleared: datetime | None
-    child: SessionId | None = None
-    model: str | None = None
-
-
-class MessageRow(Value):
-    """A message with its turn's number and opening time. Of a prompt: its turn's agent and model, its variant,
-    and the arguments of the calls that `read` its files, by their places; of an answer: the ids of its texts, and when
-    its calls ran."""
-
-    message: Message
-    number: int
-    opened: datetime
-    agent: str = ""
-    model: str = ""
-    variant: str | None = None
-    read: dict[int, dict[str, JsonValue]] = {}
-    text_parts: tuple[PartId, ...] = ()
-    call_times: dict[PartId, CallTimesRow] = {}
 
 
 async def read(
@@ -93,7 +65,7 @@ async def read(
     return tuple(entry for _, entry in sorted(placed, key=itemgetter(0)))
 
 
-async def iter_messages(reader: RowReader, session: SessionId) -> AsyncIterator[MessageRow]:
+async def iter_messages(reader: RowReader, session: SessionId) -> AsyncIterator[MessageDetails]:
     """The same with details, in bounded memory."""
     last = StepNumber(0, 0)
     while True:
@@ -122,15 +94,15 @@ class _DetailRows:
         self._texts = _by_message(parts)
         self._calls = _by_message(calls)
 
-    def details_of(self, message: Message) -> MessageRow:
+    def details_of(self, message: Message) -> MessageDetails:
         row = self._rows[message.id]
         turn = {"number": row["number"], "opened": row["opened_at"]}
         if isinstance(message, UserMessage):
             names = {"agent": row["agent"], "model": row["model"], "variant": row["variant"]}
             read = dict(zip(row["read_places"], map(json.loads, row["read_arguments"]), strict=True))
-            return MessageRow(message=message, read=read, **turn, **names)
+            return MessageDetails(message=message, read=read, **turn, **names)
         calls = self._calls[message.id]
-        return MessageRow(
+        return MessageDetails(
             message=message,
             **turn,
             text_parts=tuple(row["id"] for row in self._texts[message.id]),
@@ -138,11 +110,11 @@ class _DetailRows:
         )
 
 
-def _call_times(row: dict[str, Any]) -> CallTimesRow:
+def _call_times(row: dict[str, Any]) -> CallTimes:
     output = row["outcome"]["output"] if row["outcome"] else ""
     cleared = row["pruned_at"] if may_be_cleared(row["state"], row["tool"], output) else None
     child = {"child": row["child"], "model": row["child_model"]}
-    return CallTimesRow(claimed=row["claimed_at"], settled=row["settled_at"], cleared=cleared, **child)
+    return CallTimes(claimed=row["claimed_at"], settled=row["settled_at"], cleared=cleared, **child)
 
 
 def _by_message(rows: Rows) -> dict[str, Rows]:

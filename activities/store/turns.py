@@ -1,6 +1,6 @@
 """Turns: at most one of a session is open."""
 
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import TYPE_CHECKING, Any, Final
 
 from psycopg.types.json import Json
@@ -9,12 +9,11 @@ from activities.store import notes, tasks
 from activities.store.journal import Journal
 from activities.store.queries import Queries
 from activities.store.statements import RowReader
-from workflows.domain.close_reason import CloseReason
 from workflows.domain.errors import StaleFence
 from workflows.domain.events.turns import ConfigurationChanged, TurnEnded, TurnModelChanged, TurnOpened
 from workflows.domain.ids import MessageId, NoteId, RetryId, SessionId, TurnConfigId, TurnId
-from workflows.domain.provider_failure import FinalFailure
 from workflows.domain.value import Value
+from workflows.domain.views.sessions import UnfinishedTurn
 
 if TYPE_CHECKING:
     from workflows.domain.config.turn_config import TurnConfig
@@ -55,23 +54,8 @@ class TurnStatus(Value):
         return self.state != "open" or self.stopped
 
 
-class UnfinishedTurnRow(Value):
-    """A turn that ended before its work was done at a `step`, and why; `failure`: of the provider there."""
-
-    id: TurnId
-    number: int
-    agent: str
-    model: str
-    step: int
-    reason: CloseReason
-    error: str | None
-    failure: FinalFailure | None
-    opened_at: datetime
-    ended_at: datetime
-
-
-async def unfinished(reader: RowReader, session: SessionId) -> list[UnfinishedTurnRow]:
-    return [UnfinishedTurnRow(**row) for row in await reader.rows(_QUERIES.unfinished, session=session)]
+async def unfinished(reader: RowReader, session: SessionId) -> list[UnfinishedTurn]:
+    return [UnfinishedTurn(**row) for row in await reader.rows(_QUERIES.unfinished, session=session)]
 
 
 async def opening(journal: Journal, turn: TurnId, step: int) -> tuple[bool, dict[str, str] | None]:

@@ -14,7 +14,6 @@ from tests.acceptance import workflow_histories
 from tests.acceptance.effect_ledger import EffectMoment, token_of
 from tests.acceptance.records import SessionRecords, TrialRecords
 from tests.harness import failed_tasks
-from worker.api.accepted import AcceptedAnswer
 from worker.scripted.request_ledger import StreamEnd
 from workflows.domain.effects import Recovery
 from workflows.domain.errors import Conflict
@@ -30,6 +29,7 @@ from workflows.domain.ids import PartId
 from workflows.domain.messages import CallState, ToolPart, UserMessage
 from workflows.domain.permissions.replies import Reply
 from workflows.domain.prompt import PromptContent
+from workflows.domain.views.accepted import AcceptedAnswer
 
 _UNASKED: Final = ("invalid", "todowrite")  # tools without an effect outside the session need no ask
 LIVENESS: Final = timedelta(seconds=5)  # beyond the heartbeat's timeout, after a fault has healed

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from activities.new_ids import new_id
-from worker.api.accepted import AcceptedAnswer, AcceptedPrompt, AcceptedStop
 from worker.session_client import SessionClient
 from workflows.domain.errors import HoldfastError, Unavailable
 from workflows.domain.ids import AskId, MessageId, Prefix, SessionId, StopId
 from workflows.domain.permissions.replies import AskDecision, Reply
 from workflows.domain.prompt import Prompt, PromptMode
+from workflows.domain.views.accepted import AcceptedAnswer, AcceptedPrompt, AcceptedStop
 
 T = TypeVar("T")
 

@@ -9,11 +9,11 @@ from temporalio.client import WorkflowHistory
 from tests.acceptance.effect_ledger import EffectLine
 from tests.acceptance.recording_client import ClientLedger
 from tests.harness import calls
-from worker.api.events import Verification
 from worker.scripted.request_ledger import RequestRecord
 from workflows.domain.events.event import Event, EventRecord
 from workflows.domain.ids import SessionId
 from workflows.domain.messages import Message, ToolPart
+from workflows.domain.views.sessions import Verification
 
 
 @dataclass(frozen=True)

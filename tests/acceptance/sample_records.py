@@ -14,8 +14,6 @@ from temporalio.client import WorkflowHistory
 from tests.acceptance.effect_ledger import EffectLine, EffectMoment
 from tests.acceptance.recording_client import ClientLedger, RecordedRequest
 from tests.acceptance.records import SessionRecords, TrialRecords
-from worker.api.accepted import AcceptedAnswer, AcceptedPrompt, SettledAsk
-from worker.api.events import Verification
 from worker.scripted.request_ledger import RequestRecord, StreamEnd
 from workflows.domain.actor import Actor
 from workflows.domain.events.asks import AskAnswered, AskRaised
@@ -39,6 +37,8 @@ from workflows.domain.messages import (
 from workflows.domain.permissions.replies import Reply
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.usage import Tokens
+from workflows.domain.views.accepted import AcceptedAnswer, AcceptedPrompt, SettledAsk
+from workflows.domain.views.sessions import Verification
 from workflows.domain.wire import AskState
 
 SESSION: Final = SessionId("ses_1")

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 
 from activities.cancellation import cancel_and_wait
 from tests.polling import WAIT_TIMEOUT
-from worker.api.events import EventWithContents, PublishedDelta
 from worker.session_client import SessionClient
 from workflows.domain.events.event import Event
 from workflows.domain.ids import SessionId
+from workflows.domain.views.deltas import PublishedDelta
+from workflows.domain.views.events import EventWithContents
 
 
 @dataclass

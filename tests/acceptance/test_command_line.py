@@ -16,10 +16,10 @@ from tests.acceptance.scenarios import DONE, held, runs
 from tests.acceptance.trial import Trial
 from tests.harness import wait_for_file
 from tests.worker.cli.conftest import CommandRunner, shell
-from worker.api.accepted import AcceptedPrompt
 from worker.cli.exit_codes import ExitCode
 from workflows.domain.ids import MessageId, Prefix, session_id_for
 from workflows.domain.permissions.replies import Reply
+from workflows.domain.views.accepted import AcceptedPrompt
 
 pytestmark = pytest.mark.acceptance
 

@@ -23,7 +23,6 @@ from tests.acceptance.sample_records import (
     transcript,
     valid_records,
 )
-from worker.api.accepted import AcceptedAnswer
 from worker.scripted.request_ledger import StreamEnd
 from workflows.domain.errors import Conflict
 from workflows.domain.events.asks import AskClosed
@@ -34,6 +33,7 @@ from workflows.domain.events.tasks import TaskStarted
 from workflows.domain.ids import MessageId, PartId, SessionId
 from workflows.domain.messages import CallState, TextPart
 from workflows.domain.permissions.replies import Reply
+from workflows.domain.views.accepted import AcceptedAnswer
 
 Change = Callable[[TrialRecords], TrialRecords]
 

@@ -15,12 +15,12 @@ from tests.acceptance.stacks import OwnStack
 from tests.acceptance.trial import Trial
 from tests.harness import wait_for_file
 from tests.polling import attempts
-from worker.api.sessions import Overview
 from worker.scripted.script import Script
 from worker.stack.database_checks import check_repairs
 from worker.stack.state_file import PartName
 from workflows.domain.ids import SessionId
 from workflows.domain.suspension import SuspendReason
+from workflows.domain.views.sessions import Overview
 
 pytestmark = pytest.mark.acceptance
 

@@ -12,7 +12,6 @@ from tests.acceptance.recording_client import RecordedRequest
 from tests.acceptance.scenarios import DONE
 from tests.acceptance.session_listener import listening
 from tests.harness import wait_for_file
-from worker.api.accepted import AcceptedPrompt
 from worker.scripted.script import Hold, Refuse, ScriptedAnswer, ScriptedCall
 from workflows.domain.answer_text import answer_text
 from workflows.domain.events.generations import ModelRetry
@@ -20,6 +19,7 @@ from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import MessageId, Prefix
 from workflows.domain.messages import AssistantMessage, TextPart
 from workflows.domain.prompt import Prompt
+from workflows.domain.views.accepted import AcceptedPrompt
 
 pytestmark = pytest.mark.acceptance
 

@@ -22,13 +22,13 @@ from tests.acceptance.records import SessionRecords, TrialRecords
 from tests.acceptance.workers import ForkServer, WorkerProcess
 from tests.harness import ACTOR, Harness, harness, wait_for_file
 from tests.polling import WAIT_TIMEOUT, attempts, slowness
-from worker.api.sessions import Overview
 from worker.client import Holdfast
 from worker.scripted.script import DEFAULT_SCRIPT, Script
 from worker.settings import Settings
 from worker.stack.state_file import Endpoints
 from workflows.domain.ids import AskId, SessionId, workflow_id
 from workflows.domain.messages import ToolPart
+from workflows.domain.views.sessions import Overview
 
 _LISTING_INTERVAL: Final = 0.2  # seconds between two listings of all sessions
 _LOCKS: Final = b"""

@@ -34,7 +34,6 @@ from activities.store.journal import Journal, session_journal
 from activities.store.model_answers import NewAnswer
 from activities.store.outbox import PendingSignal
 from activities.store.sessions import NewSession
-from activities.store.stops import StopRequested
 from activities.tools.registry import TOOLS
 from activities.tools.structured_output import FormattedTools
 from activities.tools.tool import Tool
@@ -52,6 +51,7 @@ from workflows.domain.open_call import CallResult
 from workflows.domain.permissions.replies import AskDecision, Reply
 from workflows.domain.prompt import Prompt, PromptMode
 from workflows.domain.usage import Tokens
+from workflows.domain.views.accepted import AcceptedStop
 from workflows.domain.wake_signal import WakeKind
 from workflows.domain.wire import (
     AskRequest,
@@ -272,7 +272,7 @@ class ActivityRig:
         async with self.journal() as journal:
             return await asks.lock(journal, ask)
 
-    async def stop(self, **more: Any) -> StopRequested:
+    async def stop(self, **more: Any) -> AcceptedStop:
         async with self.journal() as journal:
             return await stops.accept(journal, StopId(new_id(Prefix.STOP)), **more)
 

@@ -13,7 +13,6 @@ from activities.store import schedules
 from activities.store.journal import session_journal
 from tests.harness import ACTOR, Harness, wait_for_file
 from tests.workflows.session_runs import activities
-from worker.api.schedules import ScheduleTiming
 from worker.engine_schedules import EngineSchedules
 from worker.outbox import SignalSender
 from worker.scripted.script import Hold, Refuse, ScriptedAnswer, ScriptedCall, ScriptedUsage
@@ -26,6 +25,7 @@ from workflows.domain.output_format import STRUCTURED_OUTPUT, OutputFormat
 from workflows.domain.permissions.replies import Reply
 from workflows.domain.prompt import Prompt
 from workflows.domain.schedules.timing import parse_every
+from workflows.domain.views.schedules import ScheduleTiming
 from workflows.domain.wake_signal import WAKE, Wake, WakeKind
 
 _POLL_INTERVAL = 0.05

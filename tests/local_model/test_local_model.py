@@ -9,7 +9,6 @@ from tests.harness import Harness
 from tests.local_model.local_model import CHAT, MESSAGES, RESPONSES, Wire, serve
 from tests.polling import WAIT_TIMEOUT
 from tests.workflows.conftest import Open
-from worker.api.events import EventWithContents, PublishedDelta
 from workflows.domain.events.generations import ContextCompacted, MessageCompleted, ModelRetry
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import SessionId
@@ -17,6 +16,8 @@ from workflows.domain.messages import AssistantMessage, TextPart
 from workflows.domain.permissions.replies import Reply
 from workflows.domain.prompt import Prompt
 from workflows.domain.usage import Tokens
+from workflows.domain.views.deltas import PublishedDelta
+from workflows.domain.views.events import EventWithContents
 
 EACH_WIRE = pytest.mark.parametrize("wire", [CHAT, RESPONSES, MESSAGES], ids=lambda wire: wire.name)
 SENTENCE = "The fox lives in a wood beside the river. "  # ten tokens

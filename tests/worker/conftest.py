@@ -10,13 +10,13 @@ from temporalio.client import Client
 from activities.model.wires.router import WireRouter
 from tests.harness import ACTOR, Harness
 from tests.harness import harness as build
-from worker.api.accepted import AcceptedPrompt
 from worker.client import Holdfast
 from worker.scripted.script import Script
 from worker.session_client import SessionClient
 from worker.settings import Settings
 from worker.stack.state_file import Endpoints
 from workflows.domain.prompt import Prompt
+from workflows.domain.views.accepted import AcceptedPrompt
 
 
 @pytest.fixture

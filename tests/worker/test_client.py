@@ -15,7 +15,6 @@ from tests.activities.rig import open_rig
 from tests.harness import ACTOR, Harness
 from tests.polling import WAIT_TIMEOUT
 from tests.worker.conftest import client_without_engine
-from worker.api.events import EventWithContents, PublishedDelta
 from worker.client import Holdfast
 from worker.length_check import MAX_PROMPT_CHARS
 from worker.project_config import load_project_config, sources_of
@@ -32,6 +31,8 @@ from workflows.domain.prompt import Prompt, PromptMode
 from workflows.domain.session_filter import SessionFilter
 from workflows.domain.suspension import SuspendCause, SuspendReason
 from workflows.domain.usage import Cost
+from workflows.domain.views.deltas import PublishedDelta
+from workflows.domain.views.events import EventWithContents
 from workflows.domain.wire import CloseReason
 
 UNKNOWN = SessionId("ses_x")

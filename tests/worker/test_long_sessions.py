@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from bench.filler import Filler
 from tests.worker.test_client import alone as alone
-from worker.api.events import EventWithContents
 from worker.opencode.export import Exporter
 from worker.session_client import SessionClient
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import SessionId
+from workflows.domain.views.events import EventWithContents
 
 
 class Held(NamedTuple):

@@ -14,11 +14,11 @@ from tests.workflows.conftest import pooler_url as pooler_url
 from tests.workflows.conftest import port as port
 from tests.workflows.conftest import with_sweeper as with_sweeper
 from tests.workflows.delegation import DONE, FOUND, LOOK, delegates, delegation_scripts
-from worker.api.events import EventWithContents
 from worker.session_watcher import SessionWatcher
 from workflows.domain.events.calls import CallFinished
 from workflows.domain.events.tasks import TaskStarted
 from workflows.domain.ids import SessionId
+from workflows.domain.views.events import EventWithContents
 
 BOTH = delegation_scripts(delegates("one", "two"), DONE, one=(LOOK, FOUND), two=(FOUND,))
 CUT = f"""SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_database d ON d.oid = database

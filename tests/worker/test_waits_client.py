@@ -6,11 +6,11 @@ from activities.store import waits
 from tests.activities.conftest import database as database
 from tests.activities.conftest import rig as rig
 from tests.activities.rig import PERSON, ActivityRig
-from worker.api.accepted import AcceptedPoke
 from worker.settings import Settings
 from worker.waits_client import WaitsClient
 from workflows.domain.errors import Conflict
 from workflows.domain.ids import SessionId
+from workflows.domain.views.accepted import AcceptedPoke
 
 
 async def test_a_wait_ends_by_one_poke_of_several_at_once(rig: ActivityRig) -> None:

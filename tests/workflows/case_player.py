@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from tests.cases import Case, assert_matches, entries
 from tests.harness import Harness
-from worker.api.events import PublishedDelta
 from worker.scripted.script import DEFAULT_SCRIPT, Refuse, Script, ScriptedAnswer, ScriptedCall, ScriptedUsage
 from workflows.domain.events.asks import AskAnswered, AskClosed, AskRaised
 from workflows.domain.events.calls import CallFinished, CallPrepared
@@ -21,6 +20,7 @@ from workflows.domain.messages import AssistantMessage, Message, TextPart, ToolP
 from workflows.domain.permissions import refusals
 from workflows.domain.permissions.replies import Reply
 from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.views.deltas import PublishedDelta
 
 _ERRORS: Final = {"stopped": "MessageAbortedError", "failed": "APIError"}
 _DATE: Final = re.compile(r"\A<system-reminder>\nToday's date is [^<]*</system-reminder>\s*")

@@ -17,7 +17,6 @@ from tests.harness import ACTOR, Harness
 from tests.histories.history_scenarios import DONE
 from tests.polling import WAIT_TIMEOUT
 from tests.workflows.conftest import Open
-from worker.api.schedules import ScheduleEntry, ScheduleEvent, ScheduleTiming
 from worker.engine_schedules import EngineSchedules
 from worker.outbox import SignalSender
 from worker.schedule_reconciler import ScheduleReconciler
@@ -28,6 +27,7 @@ from workflows.domain.prompt import Prompt
 from workflows.domain.schedules.decision import Missed
 from workflows.domain.schedules.recurrence import Recurrence, next_after
 from workflows.domain.schedules.timing import parse_every
+from workflows.domain.views.schedules import ScheduleEntry, ScheduleEvent, ScheduleTiming
 
 DAILY: Final = ScheduleTiming(words="daily 2:00", recurrence=parse_every("daily 2:00"), zone="Europe/Berlin")
 SECRET: Final = "Sweep the floor."

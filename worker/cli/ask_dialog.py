@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from worker.api.inbox import InboxEntry
 from worker.cli.render.ask_preview import describe_saved_rule, preview_ask, question_rows
 from worker.cli.render.console import Row
 from worker.cli.render.formatting import pluralize
@@ -15,6 +14,7 @@ from workflows.domain.errors import UsageError
 from workflows.domain.permissions.grants import GrantScope
 from workflows.domain.permissions.replies import AskDecision, Reply
 from workflows.domain.questions import Question, QuestionRequest, answers_problem
+from workflows.domain.views.inbox import InboxEntry
 
 ALLOWING_ANSWERS: Final = {
     "once": (Reply.ONCE, GrantScope.SESSION),

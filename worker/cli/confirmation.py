@@ -5,11 +5,11 @@ from typing import Final
 
 import click
 
-from worker.api.sessions import Overview
 from worker.cli import id_lookup
 from worker.cli.command_support import confirm
 from worker.cli.render.escaping import one_line
 from worker.session_client import SessionClient
+from workflows.domain.views.sessions import Overview
 
 yes_option: Final = click.option("--yes", is_flag=True, help="Do not ask first.")
 

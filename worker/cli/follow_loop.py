@@ -10,8 +10,6 @@ from collections.abc import Mapping
 
 import click
 
-from worker.api.events import EventWithContents, PublishedDelta
-from worker.api.inbox import InboxEntry
 from worker.cli.ask_dialog import (
     AskDialog,
     BadChoice,
@@ -34,6 +32,9 @@ from workflows.domain.errors import Conflict, Unavailable
 from workflows.domain.events.asks import AskAnswered, AskClosed, AskRaised
 from workflows.domain.ids import AskId
 from workflows.domain.permissions.replies import AskDecision
+from workflows.domain.views.deltas import PublishedDelta
+from workflows.domain.views.events import EventWithContents
+from workflows.domain.views.inbox import InboxEntry
 from workflows.domain.wire import AskState
 
 _MANY = 5  # questions of a run before a rule is suggested (security.md 4)

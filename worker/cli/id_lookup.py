@@ -4,12 +4,12 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from worker.api.inbox import InboxEntry
 from worker.cli.command_support import current_directory, require_text
 from worker.cli.render.escaping import one_line
 from worker.inbox_reader import InboxReader
 from workflows.domain.errors import NotFound, UsageError
 from workflows.domain.ids import AskId, GrantId, Prefix, ScheduleId, SessionId, is_id
+from workflows.domain.views.inbox import InboxEntry
 
 if TYPE_CHECKING:
     from worker.session_client import SessionClient

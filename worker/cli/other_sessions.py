@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from activities.project import worktree
-from worker.api.sessions import Overview
 from worker.cli.command_support import print_note
 from worker.cli.render.escaping import escape_exact
 from worker.session_client import SessionClient
 from workflows.domain.ids import SessionId
+from workflows.domain.views.sessions import Overview
 
 _SCAN_LIMIT = 200  # sessions, the last changed first
 _NAMED = 2  # sessions with a line each; more are counted

@@ -7,7 +7,6 @@ from typing import Final, NamedTuple, Self, TypeAlias
 
 import click
 
-from worker.api.events import EventWithContents
 from worker.cli import exit_codes
 from worker.cli.command_support import alert_terminal, options, print_note
 from worker.cli.exit_codes import ExitCode
@@ -37,6 +36,7 @@ from workflows.domain.events.turns import RetryWithdrawn, TurnEnded, TurnOpened
 from workflows.domain.ids import CompactionId, MessageId, PartId, RetryId, SessionId, TurnConfigId, TurnId
 from workflows.domain.prompt import Prompt
 from workflows.domain.value import Value
+from workflows.domain.views.events import EventWithContents
 
 AcceptedWork: TypeAlias = MessageId | RetryId | CompactionId
 _MOMENT: Final = 1.0  # seconds that leaving waits for the stop: the second Ctrl-C may come milliseconds after it

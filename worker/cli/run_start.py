@@ -4,8 +4,6 @@ import sys
 
 from activities.shell.environment import session_environment
 from worker import credential_handoff
-from worker.api.accepted import AcceptedPrompt
-from worker.api.sessions import Overview
 from worker.cli import config_remarks, id_lookup, model_choices, model_dialog, session_preparation
 from worker.cli.budget_options import ChosenLimits, check_priced
 from worker.cli.command_support import current_directory, print_note
@@ -24,6 +22,8 @@ from workflows.domain.messages import FilePart
 from workflows.domain.output_format import OutputFormat
 from workflows.domain.prompt import Prompt
 from workflows.domain.value import Value
+from workflows.domain.views.accepted import AcceptedPrompt
+from workflows.domain.views.sessions import Overview
 
 
 class RunArguments(Value):

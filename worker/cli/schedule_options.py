@@ -12,7 +12,6 @@ from zoneinfo import ZoneInfo, available_timezones
 import click
 
 from activities.shell.environment import session_environment
-from worker.api.schedules import ScheduleEntry, ScheduleTiming
 from worker.cli import id_lookup, session_preparation
 from worker.cli.command_support import current_directory, open_client, options, print_note
 from worker.cli.exit_codes import ExitCode
@@ -28,6 +27,7 @@ from workflows.domain.schedules.decision import Missed, Overlap
 from workflows.domain.schedules.recurrence import Interval, Once
 from workflows.domain.schedules.timing import parse_at, parse_every
 from workflows.domain.value import Value
+from workflows.domain.views.schedules import ScheduleEntry, ScheduleTiming
 
 _LOCALTIME: Final = Path("/etc/localtime")
 _UTC: Final = "Etc/UTC"

@@ -14,7 +14,6 @@ from activities.model.model_table import ModelTables
 from activities.project.worktree import find_workspace
 from activities.web.remote_copies import TO_BE_FETCHED
 from worker import credential_handoff
-from worker.api.sessions import Overview
 from worker.cli import completers, config_remarks, model_choices
 from worker.cli.budget_options import ChosenLimits, check_priced
 from worker.cli.command_support import C, options, print_note
@@ -28,6 +27,7 @@ from workflows.domain.errors import ConfigError, UsageError
 from workflows.domain.ids import TurnConfigId
 from workflows.domain.prompt import Prompt
 from workflows.domain.value import Value
+from workflows.domain.views.sessions import Overview
 
 _NO_CHANGE: Final = "The session looks for its configuration where this shell does already."
 

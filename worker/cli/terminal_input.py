@@ -14,9 +14,10 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, suppress
 from typing import Final, Self, TypeAlias
 
-from worker.api.events import EventWithContents, PublishedDelta
 from workflows.domain.ids import AskId
 from workflows.domain.value import Value
+from workflows.domain.views.deltas import PublishedDelta
+from workflows.domain.views.events import EventWithContents
 
 _AHEAD: Final = 100  # events that wait; some are long
 _REDRAW_INTERVAL: Final = 0.2  # seconds

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from activities.project.checked_config import CheckedConfig
-from worker.api.trust import TrustDecision
 from worker.project_config import check_project_trust
 from worker.session_client import SessionClient
 from worker.settings import Settings
 from workflows.domain.config.trust_items import TrustChange, TrustContent, TrustLeaf, find_changes
+from workflows.domain.views.decisions import TrustDecision
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,12 @@
 
 from typing import Any, NamedTuple
 
-from worker.api.messages import MessageDetails, SummaryDetails
 from worker.opencode import shapes
 from worker.opencode.exported_shapes import ExportedMessage, UserInfo
 from worker.opencode.shapes import PromptPartShape, TimesShape
 from workflows.domain.ids import MessageId, PartId, SessionId, shifted_message_id
 from workflows.domain.messages import AssistantMessage
+from workflows.domain.views.messages import MessageDetails, SummaryDetails
 
 
 class Position(NamedTuple):

@@ -6,8 +6,6 @@ from typing import Any, Literal
 
 from pydantic import JsonValue, SerializeAsAny
 
-from worker.api.events import EventWithContents
-from worker.api.inbox import InboxEntry
 from worker.opencode import shapes
 from worker.opencode.shapes import ErrorShape, PartShape, Shape, SpanShape, milliseconds
 from worker.stored_contents import note_of, part_of, stored_call
@@ -28,6 +26,8 @@ from workflows.domain.events.waits import WaitBegun, WaitEnded
 from workflows.domain.ids import MessageId, PartId, SessionId, TurnConfigId
 from workflows.domain.messages import CallState
 from workflows.domain.prompt import PromptContent
+from workflows.domain.views.events import EventWithContents
+from workflows.domain.views.inbox import InboxEntry
 
 _PartKind = Literal["step_start", "text", "reasoning", "tool_use", "step_finish"]
 _OwnKind = Literal[

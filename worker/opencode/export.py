@@ -13,8 +13,6 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from worker.api.messages import CallTimes, ChangeSummary, MessageDetails, StepFailure, SummaryDetails
-from worker.api.sessions import Overview, SessionOrigin, Totals, UnfinishedTurn
 from worker.opencode import compaction_shapes, shapes
 from worker.opencode.compaction_shapes import Position
 from worker.opencode.exported_shapes import (
@@ -35,6 +33,8 @@ from worker.opencode.turn_errors import UNKNOWN, turn_error
 from workflows.domain import messages, usage
 from workflows.domain.ids import MessageId, TurnId, ending_message_id
 from workflows.domain.messages import FINISH_BROKEN_OFF, AssistantMessage, UserMessage
+from workflows.domain.views.messages import CallTimes, MessageDetails, StepFailure, SummaryDetails
+from workflows.domain.views.sessions import ChangeSummary, Overview, SessionOrigin, Totals, UnfinishedTurn
 
 
 @dataclass

@@ -4,11 +4,11 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from worker.api.sessions import UnfinishedTurn
 from worker.opencode.shapes import ErrorShape
 from workflows.domain.close_reason import CloseReason
 from workflows.domain.messages import FINISH_LENGTH, AssistantMessage
 from workflows.domain.provider_failure import FinalFailure
+from workflows.domain.views.sessions import UnfinishedTurn
 
 ABORTED: Final = "MessageAbortedError"
 UNKNOWN: Final = "UnknownError"

@@ -187,6 +187,19 @@ def describe(unit: Unit, amount: Decimal) -> str:
             return f"{int(amount):,} {unit if amount != 1 else str(unit).removesuffix('s')}"
 
 
+class BudgetOverview(Value):
+    """The limits of the turn or session at the top of a tree, or of a day (in a `worktree`); what is used of them, how
+    many dollars of that no provider has counted, and what running requests have `reserved`."""
+
+    id: str
+    scope: Scope
+    worktree: str | None
+    limits: BudgetLimits
+    used: Usage
+    reserved: Usage
+    estimated: Decimal
+
+
 def describe_use(unit: Unit, used: Decimal, limit: Decimal) -> str:
     """How much of a limit is used."""
     amount = f"{int(used):,}" if unit in (Unit.TOKENS, Unit.STEPS) else describe(unit, used)

@@ -12,11 +12,11 @@ from activities.archive.archiver import Archiver
 from activities.archive.verification import read_records, verify
 from activities.store import archives, events, overviews, sessions
 from activities.store.database import Database
-from activities.store.events import ChainVerification
 from tests.activities.rig import ActivityRig
 from workflows.domain.archive_location import ArchiveLocation
 from workflows.domain.errors import Conflict, NotFound, UsageError
 from workflows.domain.ids import PartId, SessionId, TurnId
+from workflows.domain.views.sessions import Verification
 
 NESTED = {"subagent_depth": 2, "agent": {"general": {"permission": {"task": "allow"}}}}
 
@@ -51,7 +51,7 @@ class Family:
         found |= {"session": [{**row, "restored_at": None} for row in found["session"]]}
         return {table: sorted(rows, key=str) for table, rows in found.items()}
 
-    async def chains(self) -> list[ChainVerification]:
+    async def chains(self) -> list[Verification]:
         return [await events.verify(self.database, each) for each in self.ids]
 
 

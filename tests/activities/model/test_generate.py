@@ -17,7 +17,6 @@ from temporalio.converter import DataConverter
 
 from activities.model.retry_budget import RetryBudget
 from activities.store import deltas, events, faults, generations, turns
-from activities.store.deltas import DeltaRow
 from tests.activities.conftest import Arm
 from tests.activities.model.model_rig import Open
 from tests.activities.rig import ActivityRig
@@ -31,6 +30,7 @@ from workflows.domain.events.prompts import PromptTaken
 from workflows.domain.ids import answer_id
 from workflows.domain.messages import FilePart, TextPart
 from workflows.domain.prompt import PromptMode
+from workflows.domain.views.deltas import PublishedDelta
 from workflows.domain.wire import FINISH_STOPPED, StepResult
 
 HELLO = ScriptedAnswer(text="Hello.")
@@ -462,7 +462,7 @@ async def test_watchers_see_before_the_first_piece_whether_the_model_is_known_to
     assert (piece.body["kind"], piece.body["text"]) == (kind, "")
 
 
-async def pieces_of(rig: ActivityRig, text: str) -> list[DeltaRow]:
+async def pieces_of(rig: ActivityRig, text: str) -> list[PublishedDelta]:
     """The pieces for watchers, once they have this text."""
     async with aclosing(events.ticks(rig.database, rig.session, read_nothing(rig.session))) as ticks:
         async for _ in ticks:

@@ -9,7 +9,7 @@ import pytest
 
 from activities.archive import archive_file
 from activities.archive.archiver import Archiver
-from activities.session.deletion import Deletion, DeletionReport
+from activities.session.deletion import Deletion
 from activities.session.forks import fork_session
 from activities.shell.left_processes import find_left
 from activities.store import archives, deletions, deltas, events, grants, overviews, projects, sessions, turns
@@ -26,6 +26,7 @@ from workflows.domain.events.turns import TurnOpened
 from workflows.domain.ids import PartId, SessionId, TurnId
 from workflows.domain.permissions.grants import GrantScope
 from workflows.domain.permissions.replies import Reply
+from workflows.domain.views.accepted import DeletedSessions
 
 REMAINS = {"session", "session_head", "event", "grant_"}
 FORK = SessionId("ses_fork")
@@ -35,7 +36,7 @@ def data_of(rig: ActivityRig) -> Path:
     return rig.project.parent / "data"
 
 
-async def delete(rig: ActivityRig, session: SessionId | None = None) -> DeletionReport:
+async def delete(rig: ActivityRig, session: SessionId | None = None) -> DeletedSessions:
     return await Deletion(rig.database, data_of(rig), None, PERSON).run(session or rig.session)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from activities.session.deletion import Deletion
-from activities.session.forks import ForkedSession, fork_session
+from activities.session.forks import fork_session
 from activities.store import (
     calls,
     compactions,
@@ -49,11 +49,12 @@ from workflows.domain.messages import (
 from workflows.domain.permissions.replies import Reply
 from workflows.domain.prompt import Prompt, UsedCommand
 from workflows.domain.session_filter import EVERY_SESSION
+from workflows.domain.views.accepted import AcceptedFork
 
 FORK = SessionId("ses_fork")
 
 
-async def forked(rig: ActivityRig, before: MessageId | None = None, new: SessionId = FORK) -> ForkedSession:
+async def forked(rig: ActivityRig, before: MessageId | None = None, new: SessionId = FORK) -> AcceptedFork:
     return await fork_session(rig.database, rig.session, new, before, PERSON)
 
 

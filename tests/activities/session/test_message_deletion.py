@@ -3,7 +3,7 @@
 import pytest
 
 from activities.archive.archiver import Archiver
-from activities.session.deletion import Deletion, DeletionReport
+from activities.session.deletion import Deletion
 from activities.session.forks import fork_session
 from activities.store import events, overviews, retries, transcript
 from activities.store.compactions import CompactionTry, NewCompaction
@@ -17,12 +17,13 @@ from workflows.domain.generation import Generation, Purpose
 from workflows.domain.ids import GenerationId, MessageId, PartId, RetryId, SessionId
 from workflows.domain.messages import AssistantMessage, ContextSummary, Message, TextPart, ToolPart, UserMessage
 from workflows.domain.permissions.grants import GrantScope
+from workflows.domain.views.accepted import DeletedSessions
 from workflows.domain.wire import CloseReason
 
 FORK = SessionId("ses_fork")
 
 
-async def delete(rig: ActivityRig, message: MessageId) -> DeletionReport:
+async def delete(rig: ActivityRig, message: MessageId) -> DeletedSessions:
     return await Deletion(rig.database, data_of(rig), None, PERSON).run_message(rig.session, message)
 
 

@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 from pydantic import JsonValue
 
 from activities.tools.registry import TOOLS
-from worker.api.inbox import InboxEntry
 from workflows.domain.call_display import CallDisplay
 from workflows.domain.effects import Effect, Plan, Target
 from workflows.domain.ids import AskId, PartId, SessionId
@@ -13,6 +12,7 @@ from workflows.domain.permissions.grants import savable_patterns
 from workflows.domain.permissions.reasons import reasons
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.questions import AskKind, Question, QuestionRequest
+from workflows.domain.views.inbox import InboxEntry
 from workflows.domain.wire import AskState
 
 

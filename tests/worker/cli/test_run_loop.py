@@ -13,8 +13,6 @@ from activities.store.journal import session_journal
 from tests.conftest import settings_of
 from tests.harness import Harness
 from tests.worker.conftest import client_without_engine
-from worker.api.accepted import AcceptedStop
-from worker.api.events import EventWithContents
 from worker.cli.exit_codes import ExitCode
 from worker.cli.render.event_renderer import EventRenderer
 from worker.cli.render.terminal_writer import TerminalWriter
@@ -33,6 +31,8 @@ from workflows.domain.events.tasks import TaskStarted
 from workflows.domain.events.turns import TurnEnded, TurnOpened
 from workflows.domain.ids import MessageId, PartId, Prefix, SessionId, StopId, TurnConfigId, TurnId, mint
 from workflows.domain.prompt import Prompt
+from workflows.domain.views.accepted import AcceptedStop
+from workflows.domain.views.events import EventWithContents
 
 ADA = Actor(subject="ada@here", method="cli")
 SESSION, PROMPT, RESULT, TURN = SessionId("ses_1"), MessageId("msg_1"), MessageId("msg_2"), TurnId("trn_1")

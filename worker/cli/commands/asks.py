@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from worker.api.inbox import InboxEntry, SuspendedSession
 from worker.cli import completers, id_lookup
 from worker.cli.ask_dialog import ALLOWING_ANSWERS, ANSWERS, DISMISSALS, answer_command, option_label, parse_line
 from worker.cli.command_output import CommandOutput, with_json
@@ -31,9 +30,10 @@ from workflows.domain.permissions.grants import GrantScope
 from workflows.domain.permissions.replies import AskDecision, AskState, Reply
 from workflows.domain.questions import Answers, AskKind, Question, QuestionRequest, answers_problem
 from workflows.domain.suspension import SuspendReason
+from workflows.domain.views.inbox import InboxEntry, SuspendedSession
 
 if TYPE_CHECKING:
-    from worker.api.accepted import AcceptedAnswer
+    from workflows.domain.views.accepted import AcceptedAnswer
 
 _SHOWN = 30  # asks
 _SHORT = 12  # digits of a digest

@@ -17,7 +17,6 @@ import click
 import psutil
 from pydantic import JsonValue
 
-from worker.api.events import EventWithContents
 from worker.cli.render.event_contents import time_of
 from worker.cli.render.event_renderer import EventRenderer
 from worker.cli.render.terminal_writer import MarginWriter, TerminalWriter
@@ -41,6 +40,7 @@ from workflows.domain.events.generations import MessageCompleted
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import SessionId
 from workflows.domain.usage import Cost, Tokens
+from workflows.domain.views.events import EventWithContents
 
 T = TypeVar("T")
 Check = tuple[str, bool, str]  # a claim, whether it holds, the figures behind it

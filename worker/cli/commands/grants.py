@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 
 import click
 
-from worker.api.grants import GrantEntry
 from worker.cli import completers, id_lookup
 from worker.cli.command_output import CommandOutput, with_json
 from worker.cli.command_support import (
@@ -21,6 +20,7 @@ from worker.cli.render.text_table import format_listing
 from worker.cli.render.wrap import wrap_text
 from worker.settings import Settings
 from workflows.domain.errors import NothingYet
+from workflows.domain.views.decisions import GrantEntry
 
 
 @click.group(cls=ListingGroup)

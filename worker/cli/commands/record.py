@@ -13,8 +13,6 @@ from activities.archive import archive_file, verification
 from activities.archive.archive_file import SUFFIX
 from activities.project import worktree
 from activities.shell.environment import session_environment
-from worker.api.accepted import DeletedMessage, DeletedSessions
-from worker.api.events import EventWithContents, Verification
 from worker.archives_client import verify_archive
 from worker.cli import completers, confirmation, id_lookup
 from worker.cli.command_output import CommandOutput, with_json
@@ -30,6 +28,9 @@ from worker.session_client import SessionClient
 from worker.settings import Settings
 from workflows.domain.errors import UsageError
 from workflows.domain.ids import MessageId, Prefix, SessionId, is_id
+from workflows.domain.views.accepted import DeletedMessage, DeletedSessions
+from workflows.domain.views.events import EventWithContents
+from workflows.domain.views.sessions import Verification
 
 _COLUMNS = 100  # of a summary: in a pipe, and at most on a terminal
 _LONGEST = 60  # characters of a field in the log

@@ -4,8 +4,6 @@ from contextlib import aclosing
 
 import click
 
-from worker.api.accepted import AcceptedRetry
-from worker.api.sessions import Overview
 from worker.cli import completers, id_lookup, session_preparation
 from worker.cli.command_support import async_command, open_client, print_note, thinking_option
 from worker.cli.exit_codes import ExitCode
@@ -16,6 +14,8 @@ from worker.settings import Settings
 from workflows.domain.events.compactions import CompactionTaken
 from workflows.domain.events.generations import CompactionFailed, ContextCompacted
 from workflows.domain.ids import CompactionId, SessionId
+from workflows.domain.views.accepted import AcceptedRetry
+from workflows.domain.views.sessions import Overview
 
 
 @click.command()

@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from worker.api.accepted import AcceptedPrompt
 from worker.cli import completers, id_lookup, other_sessions, prompt_input, session_preparation
 from worker.cli.budget_options import ChosenLimits, budget_options
 from worker.cli.command_support import (
@@ -36,6 +35,7 @@ from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import UsageError
 from workflows.domain.ids import TurnConfigId
 from workflows.domain.titles import validate_title
+from workflows.domain.views.accepted import AcceptedPrompt
 
 
 @click.command()

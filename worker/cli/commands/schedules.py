@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 
 import click
 
-from worker.api.schedules import ScheduleEntry, ScheduleVerification
 from worker.cli import completers, confirmation, id_lookup
 from worker.cli.command_output import CommandOutput, with_json
 from worker.cli.command_support import (
@@ -26,6 +25,7 @@ from worker.cli.render.text_table import format_listing
 from worker.cli.render.wrap import wrap_for_stdout, wrap_text
 from worker.settings import Settings
 from workflows.domain.errors import NothingYet
+from workflows.domain.views.schedules import ScheduleEntry, ScheduleVerification
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="As JSON.")
 _ONE = click.argument("schedule", shell_complete=completers.schedule)

@@ -4,7 +4,6 @@ from datetime import UTC, datetime
 
 import click
 
-from worker.api.sessions import Overview
 from worker.cli import completers, id_lookup, prompt_input, session_preparation
 from worker.cli.budget_options import ChosenLimits, budget_options
 from worker.cli.command_support import async_command, open_client, print_note
@@ -15,6 +14,7 @@ from worker.session_client import SessionClient
 from worker.settings import Settings
 from workflows.domain.ids import SessionId
 from workflows.domain.prompt import Prompt, PromptMode
+from workflows.domain.views.sessions import Overview
 
 
 @click.command()

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from activities.shell.left_processes import find_left
-from worker.api.sessions import Overview
 from worker.cli import completers, confirmation, filter_options, id_lookup, other_sessions
 from worker.cli.command_output import CommandOutput, with_json
 from worker.cli.command_support import async_command, open_client, open_reader
@@ -35,6 +34,7 @@ from workflows.domain.generation import Purpose
 from workflows.domain.ids import GenerationId, Prefix, is_id
 from workflows.domain.sent_request import RequestChoice
 from workflows.domain.session_filter import SessionFilter
+from workflows.domain.views.sessions import Overview
 
 if TYPE_CHECKING:
     from worker.session_client import SessionClient

@@ -7,8 +7,6 @@ from typing import Any, Final
 
 import click
 
-from worker.api.budgets import BudgetOverview
-from worker.api.sessions import Project
 from worker.cli import completers, filter_options, id_lookup
 from worker.cli.command_output import CommandOutput, with_json
 from worker.cli.command_support import async_command, open_reader
@@ -20,8 +18,10 @@ from worker.cli.render.session_status import describe_budget
 from worker.cli.render.text_table import format_table
 from worker.cli.render.wrap import wrap_text
 from worker.settings import Settings
+from workflows.domain.budgets import BudgetOverview
 from workflows.domain.errors import NothingYet, UsageError
 from workflows.domain.statistics import NO_STATISTICS, Statistics, ToolEntry, UsageEntry
+from workflows.domain.views.sessions import Project
 
 _DAYS: Final = 30
 _LISTED: Final = 7

@@ -6,7 +6,6 @@ from typing import Final
 
 import click
 
-from worker.api.events import EventWithContents
 from worker.cli import completers, id_lookup
 from worker.cli.command_support import async_command, open_client, print_note
 from worker.cli.exit_codes import ExitCode
@@ -19,6 +18,7 @@ from workflows.domain.events.generations import MessageCompleted
 from workflows.domain.events.sessions import AsideFailed, SessionTitled
 from workflows.domain.generation import Purpose
 from workflows.domain.ids import GenerationId, SessionId
+from workflows.domain.views.events import EventWithContents
 
 _ANSWER_TIMEOUT: Final = 120.0  # seconds for the model
 

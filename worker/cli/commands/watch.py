@@ -4,8 +4,6 @@ from contextlib import nullcontext
 
 import click
 
-from worker.api.events import EventWithContents
-from worker.api.sessions import Overview
 from worker.cli import completers, exit_codes, id_lookup, other_sessions
 from worker.cli.command_support import alert_terminal, async_command, open_reader, print_note, thinking_option
 from worker.cli.exit_codes import ExitCode
@@ -20,6 +18,8 @@ from workflows.domain.events.compactions import CompactionWithdrawn
 from workflows.domain.events.prompts import PromptWithdrawn
 from workflows.domain.events.sessions import SessionEnded
 from workflows.domain.events.turns import RetryWithdrawn, TurnEnded, TurnOpened
+from workflows.domain.views.events import EventWithContents
+from workflows.domain.views.sessions import Overview
 
 _RESTING = (TurnEnded, SessionEnded, PromptWithdrawn, RetryWithdrawn, CompactionWithdrawn)
 _IDLE = "Idle. Ctrl-C leaves."

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from worker.api.inbox import InboxEntry
 from worker.cli.render.call_arguments import format_arguments, format_one_line_call
 from worker.cli.render.collapse import (
     COMMAND_LIMIT,
@@ -22,6 +21,7 @@ from workflows.domain.call_display import DisplayKind
 from workflows.domain.permissions import loop_guard, permission_keys
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.questions import Question, QuestionRequest
+from workflows.domain.views.inbox import InboxEntry
 
 _RESERVED_ROWS: Final = 13  # rows for the headline, notes, answers and the typed line
 _MIN_LINES: Final = 6  # lines of an effect on the lowest terminal

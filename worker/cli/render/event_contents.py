@@ -4,7 +4,6 @@ import re
 from datetime import datetime
 from typing import Final
 
-from worker.api.events import EventWithContents
 from worker.cli.render.call_arguments import format_arguments, format_questions
 from worker.cli.render.escaping import escape_exact, escape_prose
 from worker.cli.render.formatting import format_past
@@ -18,6 +17,7 @@ from workflows.domain.events.turns import TurnOpened
 from workflows.domain.ids import AskId
 from workflows.domain.messages import TaskEnd
 from workflows.domain.prompt import PromptContent
+from workflows.domain.views.events import EventWithContents
 
 
 class CallContent(StoredCall):

@@ -7,8 +7,6 @@ from typing import Final, Literal, Protocol
 
 from pydantic import JsonValue
 
-from worker.api.events import EventWithContents, PublishedDelta
-from worker.api.inbox import InboxEntry
 from worker.cli.ask_dialog import answer_command
 from worker.cli.render import suspension_text
 from worker.cli.render.ask_preview import preview_ask
@@ -43,6 +41,9 @@ from workflows.domain.events.turns import TurnEnded, TurnOpened
 from workflows.domain.ids import PartId, Prefix, SessionId
 from workflows.domain.messages import FINISH_LENGTH, ReasoningPart, TextPart
 from workflows.domain.prompt import PromptMode
+from workflows.domain.views.deltas import PublishedDelta
+from workflows.domain.views.events import EventWithContents
+from workflows.domain.views.inbox import InboxEntry
 
 _QUICK: Final = ("repeatable", "idempotent")  # such calls are shown when they are done
 _FURTHER: Final = 4  # blanks before continuation rows, which may quote: no other line of ours begins so

@@ -3,7 +3,6 @@
 from decimal import Decimal
 from typing import Final, TypeAlias
 
-from worker.api.events import EventWithContents
 from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.event_contents import (
     actor_of,
@@ -51,6 +50,7 @@ from workflows.domain.events.waits import WaitBegun, WaitEnded
 from workflows.domain.generation import Purpose
 from workflows.domain.titles import without_thoughts
 from workflows.domain.usage import Cost
+from workflows.domain.views.events import EventWithContents
 from workflows.domain.waits import WaitEnd, WaitKind
 
 DIM: Final = "dim"

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from worker.api.schedules import ScheduleEntry, ScheduleEvent, ScheduleVerification
 from worker.cli.render.escaping import escape_exact, one_line
 from worker.cli.render.formatting import format_duration, pluralize
 from workflows.domain.schedules.decision import Missed, Overlap, ScheduleState
+from workflows.domain.views.schedules import ScheduleEntry, ScheduleEvent, ScheduleVerification
 
 _TITLE = 60  # characters
 _NOTE = 300

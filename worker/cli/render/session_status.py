@@ -4,18 +4,17 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
-from worker.api.accepted import AcceptedStop
-from worker.api.budgets import BudgetOverview
-from worker.api.sessions import Overview, ProviderBackoff
 from worker.cli.render import suspension_text
 from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.formatting import format_age, format_queued_prompts, format_upcoming, pluralize
 from workflows.domain.budget_question import scope_name
-from workflows.domain.budgets import Unit, describe, describe_use
+from workflows.domain.budgets import BudgetOverview, Unit, describe, describe_use
 from workflows.domain.close_reason import CloseReason
 from workflows.domain.events.generations import BEHIND_BUDGET, BEHIND_LIMIT
 from workflows.domain.file_changes import ChangedFiles
 from workflows.domain.ids import SessionId
+from workflows.domain.views.accepted import AcceptedStop
+from workflows.domain.views.sessions import Overview, ProviderBackoff
 from workflows.domain.waits import FileEvent, WaitKind, WaitSubject
 
 _NAME: Final = 60  # characters of a file's name

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from worker.api.events import EventWithContents
-from worker.api.sessions import Overview
 from worker.cli.render import suspension_text
 from worker.cli.render.console import Row, styled
 from worker.cli.render.escaping import escape_exact, one_line
@@ -53,6 +51,8 @@ from workflows.domain.ids import MessageId, PartId, SessionId
 from workflows.domain.messages import FINISH_LENGTH, CallState
 from workflows.domain.output_format import STRUCTURED_OUTPUT
 from workflows.domain.usage import Cost, Tokens
+from workflows.domain.views.events import EventWithContents
+from workflows.domain.views.sessions import Overview
 
 _WHOLE: Final = 6  # turns in full; earlier ones have a line each
 _LINES: Final = 20

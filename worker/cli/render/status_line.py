@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from itertools import cycle
 from typing import Final, NamedTuple
 
-from worker.api.events import EventWithContents
 from worker.cli.render.escaping import escape_prose, one_line
 from worker.cli.render.event_contents import ask_name, call_of
 from worker.cli.render.formatting import (
@@ -29,6 +28,7 @@ from workflows.domain.events.turns import TurnEnded, TurnOpened
 from workflows.domain.events.waits import WaitBegun, WaitEnded
 from workflows.domain.ids import AskId, MessageId, PartId, SessionId
 from workflows.domain.usage import Cost
+from workflows.domain.views.events import EventWithContents
 from workflows.domain.waits import WaitSubject
 
 _SPINNER: Final = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"

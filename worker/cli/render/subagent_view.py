@@ -7,8 +7,6 @@ from typing import Final
 
 import click
 
-from worker.api.events import EventWithContents, PublishedDelta
-from worker.api.inbox import InboxEntry
 from worker.cli.render.escaping import one_line
 from worker.cli.render.event_renderer import EventRenderer, Renderer
 from worker.cli.render.status_line import StatusLine
@@ -18,6 +16,9 @@ from worker.session_client import SessionClient
 from workflows.domain.events.generations import MessageCompleted
 from workflows.domain.events.tasks import TaskStarted
 from workflows.domain.ids import SessionId
+from workflows.domain.views.deltas import PublishedDelta
+from workflows.domain.views.events import EventWithContents
+from workflows.domain.views.inbox import InboxEntry
 
 _LOOKBACK: Final = 100  # earlier events that are read to know the step
 

@@ -9,7 +9,7 @@ from workflows.domain.ids import SessionId
 from workflows.domain.suspension import SuspendReason
 
 if TYPE_CHECKING:
-    from worker.api.sessions import Overview
+    from workflows.domain.views.sessions import Overview
 
 
 REPEATS: Final = "What it did that is not in its log may be done already, and is done again if it goes on."

@@ -3,8 +3,6 @@
 import sys
 from typing import Final, Self
 
-from worker.api.events import EventWithContents, PublishedDelta
-from worker.api.inbox import InboxEntry
 from worker.cli.command_support import print_note
 from worker.cli.render.console import Row, styled
 from worker.cli.render.escaping import escape_prose, one_line
@@ -14,6 +12,9 @@ from worker.cli.render.terminal_writer import TerminalWriter
 from worker.cli.render.wrap import clip_start, display_width, wrap_words
 from worker.settings import Settings
 from workflows.domain.ids import SessionId
+from workflows.domain.views.deltas import PublishedDelta
+from workflows.domain.views.events import EventWithContents
+from workflows.domain.views.inbox import InboxEntry
 
 _PROMPT: Final = "> "
 _BREAK: Final = "⏎"

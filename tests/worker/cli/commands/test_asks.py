@@ -8,8 +8,8 @@ from bench.filler import Filler
 from tests.harness import Harness
 from tests.worker.cli.conftest import CommandRunner, OpenHarness, shell
 from tests.worker.cli.test_completers import tab
-from worker.api.inbox import InboxEntry
 from worker.scripted.script import ScriptedAnswer, ScriptedCall
+from workflows.domain.views.inbox import InboxEntry
 
 LONG = "\n".join(f"echo {number}" for number in range(200))
 DONE = ScriptedAnswer(text="Done.")

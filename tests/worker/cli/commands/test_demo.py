@@ -10,8 +10,6 @@ from pathlib import Path
 import pytest
 
 from activities.tools.edit.substitute import substitute
-from worker.api.events import Verification
-from worker.api.sessions import Totals
 from worker.cli.commands import demo as demo_script
 from worker.cli.commands.demo import Demo
 from worker.scripted.request_ledger import RequestRecord, StreamEnd
@@ -23,6 +21,7 @@ from workflows.domain.events.generations import MessageCompleted
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import AskId, GenerationId, MessageId, PartId, SessionId, TurnId
 from workflows.domain.usage import Cost, Tokens
+from workflows.domain.views.sessions import Totals, Verification
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 SESSION, TURN = SessionId("ses_1"), TurnId("trn_1")

@@ -13,8 +13,6 @@ from activities import failpoints
 from tests.harness import Harness
 from tests.polling import WAIT_TIMEOUT
 from tests.worker.cli.conftest import CTRL_C, CommandResult, OpenHarness, shell
-from worker.api.events import EventWithContents, PublishedDelta
-from worker.api.inbox import InboxEntry
 from worker.cli.commands.watch import WatchLoop
 from worker.cli.session_follower import SessionFollower
 from worker.client import Holdfast
@@ -22,6 +20,9 @@ from worker.scripted.script import ScriptedAnswer, ScriptedCall, Stall
 from worker.session_client import SessionClient
 from worker.settings import Settings
 from workflows.domain.ids import AskId, SessionId
+from workflows.domain.views.deltas import PublishedDelta
+from workflows.domain.views.events import EventWithContents
+from workflows.domain.views.inbox import InboxEntry
 
 HELLO = ScriptedAnswer(text="Hello to you.")
 TOUCH = ScriptedAnswer(tools=(ScriptedCall(name="bash", arguments={"command": "touch ran"}),))

@@ -4,10 +4,10 @@ import pytest
 from pydantic import JsonValue
 
 from tests.worker.cli.inbox_entries import bash, entry
-from worker.api.inbox import InboxEntry
 from worker.cli.render.ask_preview import describe_saved_rule, preview_ask
 from workflows.domain.effects import Target
 from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.views.inbox import InboxEntry
 
 DIFF = "Index: /p/a.txt\n=====\n--- /p/a.txt\n+++ /p/a.txt\n@@ -1,2 +1,2 @@\n-old\n+new\n same\n"
 UNDECIDED = "  Asked because no rule decides about {} here."

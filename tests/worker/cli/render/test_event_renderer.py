@@ -8,7 +8,6 @@ import pytest
 from pydantic import JsonValue
 
 from activities.tools.registry import TOOLS
-from worker.api.events import EventWithContents, PublishedDelta
 from worker.cli.render.event_renderer import EventRenderer
 from worker.cli.render.terminal_writer import TerminalWriter
 from workflows.domain.actor import Actor
@@ -40,6 +39,8 @@ from workflows.domain.ids import (
 )
 from workflows.domain.suspension import SuspendReason
 from workflows.domain.usage import Tokens
+from workflows.domain.views.deltas import PublishedDelta
+from workflows.domain.views.events import EventWithContents
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 NOTE = NoteId("trn_1/error")

@@ -7,8 +7,6 @@ import pytest
 from pydantic import JsonValue
 
 from tests.worker.cli.render.test_event_renderer import NOON, call
-from worker.api.events import EventWithContents
-from worker.api.sessions import Overview
 from worker.cli.render.session_summary import SessionSummary, render_session_summary
 from workflows.domain.actor import Actor
 from workflows.domain.events.asks import AnswerRefused, AskAnswered, AskClosed, AskRaised
@@ -33,6 +31,8 @@ from workflows.domain.ids import (
     TurnId,
 )
 from workflows.domain.usage import Tokens
+from workflows.domain.views.events import EventWithContents
+from workflows.domain.views.sessions import Overview
 
 ROOT, CHILD = SessionId("ses_1"), SessionId("ses_2")
 GENERATION = GenerationId("gen_1")

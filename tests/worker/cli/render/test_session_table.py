@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from worker.api.sessions import Overview
 from worker.cli.commands.sessions import render_session_table
 from worker.cli.render.wrap import display_width
 from workflows.domain.ids import SessionId
+from workflows.domain.views.sessions import Overview
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 IDS = [SessionId(f"ses_{number:026d}") for number in range(3)]

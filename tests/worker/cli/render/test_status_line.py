@@ -6,7 +6,6 @@ import pytest
 from pydantic import JsonValue
 
 from tests.worker.cli.render.test_event_renderer import CALL, NOON, TURN, call, completed, finished, seen, titled
-from worker.api.events import EventWithContents
 from worker.cli.render.status_line import THINKING, WAITING, StatusLine
 from workflows.domain.events.asks import AskAnswered, AskRaised
 from workflows.domain.events.calls import CallClaimed
@@ -18,6 +17,7 @@ from workflows.domain.events.turns import TurnEnded, TurnOpened
 from workflows.domain.events.waits import WaitBegun, WaitEnded
 from workflows.domain.ids import AskId, GenerationId, MessageId, NoteId, PartId, SessionId, TurnConfigId
 from workflows.domain.usage import Cost
+from workflows.domain.views.events import EventWithContents
 from workflows.domain.waits import WaitEnd, WaitKind
 
 OPENED = TurnOpened(turn=TURN, number=1, turn_config=TurnConfigId("cfg_1"), agent="build", model="a/b")

@@ -4,7 +4,6 @@ import click
 import pytest
 
 from tests.worker.cli.render.test_event_renderer import seen
-from worker.api.events import EventWithContents, PublishedDelta
 from worker.cli.render.subagent_view import create_session_view
 from worker.cli.render.terminal_writer import MarginWriter, TerminalWriter
 from worker.cli.render.wrap import display_width
@@ -12,6 +11,8 @@ from workflows.domain.events.event import Event
 from workflows.domain.events.tasks import TaskStarted
 from workflows.domain.events.turns import TurnOpened
 from workflows.domain.ids import MessageId, PartId, SessionId, TurnConfigId, TurnId
+from workflows.domain.views.deltas import PublishedDelta
+from workflows.domain.views.events import EventWithContents
 
 Capture = pytest.CaptureFixture[str]
 

@@ -9,7 +9,7 @@ from workflows.domain.effects import Plan
 from workflows.domain.ids import AskId, PartId, SessionId, SuspensionId
 from workflows.domain.permissions.replies import AskState
 from workflows.domain.questions import AskBody, AskKind
-from workflows.domain.suspension import SuspendReason
+from workflows.domain.suspension import SuspendCause
 from workflows.domain.value import Value
 
 
@@ -45,15 +45,14 @@ class InboxEntry(Value):
     also_waiting: tuple[str, ...] = ()
 
 
-class SuspendedSession(Value):
+class SuspendedSession(SuspendCause):
     session: SessionId
     id: SuspensionId
-    reason: SuspendReason
-    was: str | None
-    now: str | None
     title: str
 
 
 class Completion(Value):
+    """`title` describes the id."""
+
     id: str
     title: str

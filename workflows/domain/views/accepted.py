@@ -65,8 +65,8 @@ class DeletedSessions(Value):
     calls, and removes them."""
 
     deleted: tuple[SessionId, ...]
-    failures: tuple[str, ...]
-    host: str | None
+    failures: tuple[str, ...] = ()
+    host: str | None = None
 
 
 class DeletedMessage(Value):
@@ -97,7 +97,7 @@ class AcceptedStop(Value):
 
     stop: StopId
     turn: TurnId | None
-    withdrawn: tuple[MessageId, ...]
+    withdrawn: tuple[MessageId, ...] = ()
     background: tuple[SessionId, ...] = ()
 
 

@@ -6,10 +6,10 @@ from workflows.domain.archive_location import ArchiveLocation
 from workflows.domain.close_reason import CloseReason
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.file_changes import ChangedFiles
-from workflows.domain.ids import PartId, ScheduleId, SessionId, SuspensionId, TurnId
+from workflows.domain.ids import GenerationId, MessageId, PartId, ScheduleId, SessionId, SuspensionId, TurnId
 from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.provider_failure import FinalFailure
-from workflows.domain.suspension import SuspendReason
+from workflows.domain.suspension import SuspendCause
 from workflows.domain.usage import Cost, Tokens
 from workflows.domain.value import Value
 from workflows.domain.waits import WaitSubject
@@ -32,11 +32,8 @@ class OpenWait(Value):
     until: datetime | None
 
 
-class Suspension(Value):
+class Suspension(SuspendCause):
     id: SuspensionId
-    reason: SuspendReason
-    was: str | None
-    now: str | None
 
 
 class Overview(Value):
@@ -109,9 +106,9 @@ class SessionOrigin(Value):
     began_as: str
     model: str | None
     variant: str | None = None
-    rules: Ruleset
-    ancestors: int
-    sources: ConfigSources | None
+    rules: Ruleset = ()
+    ancestors: int = 0
+    sources: ConfigSources | None = None
 
 
 class Totals(Value):
@@ -136,3 +133,23 @@ class UnfinishedTurn(Value):
     failure: FinalFailure | None
     opened_at: datetime
     ended_at: datetime
+
+
+class ChangeSummary(Value):
+    """What a model says that a session has changed. `number`: of its newest turn when a person asked for it; `prompt`:
+    the newest one then.
+    `text` is read apart."""
+
+    generation: GenerationId
+    number: int
+    prompt: MessageId | None
+    text: str = ""
+
+
+class Verification(Value):
+    """The verification of a session's hash chain; `problem` names the first bad event."""
+
+    session: SessionId
+    events: int
+    head: str
+    problem: str | None = None

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from pydantic import JsonValue
 
-from workflows.domain.ids import GenerationId, MessageId, PartId, SessionId, TurnId
+from workflows.domain.ids import MessageId, PartId, SessionId, TurnId
 from workflows.domain.messages import AnswerMetadata, Message, StoredPart
 from workflows.domain.value import Value
 
@@ -29,22 +29,12 @@ class MessageDetails(Value):
     message: Message
     number: int
     opened: datetime
-    agent: str
-    model: str
-    variant: str | None
-    read: dict[int, dict[str, JsonValue]]
-    text_parts: tuple[PartId, ...]
-    call_times: dict[PartId, CallTimes]
-
-
-class ChangeSummary(Value):
-    """What a model says that a session has changed. `number`: of its newest turn when a person asked for it; `prompt`:
-    the newest one then."""
-
-    generation: GenerationId
-    number: int
-    prompt: MessageId | None
-    text: str
+    agent: str = ""
+    model: str = ""
+    variant: str | None = None
+    read: dict[int, dict[str, JsonValue]] = {}
+    text_parts: tuple[PartId, ...] = ()
+    call_times: dict[PartId, CallTimes] = {}
 
 
 class StepFailure(Value):

@@ -1,1 +1,0 @@
-"""What doors get from the client: values of its own, which the store's rows may differ from."""

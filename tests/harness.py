@@ -17,7 +17,7 @@ from activities.model.port import ModelPort
 from activities.stop_interceptor import POLL_INTERVAL, StopInterceptor
 from activities.store import sessions
 from activities.store.database import Database
-from activities.tools.toolset import Toolsets
+from activities.tools.tool import Toolsets
 from tests.polling import WAIT_TIMEOUT, wait_until
 from worker.assemble import BUILT_IN_TOOLS, build_worker
 from worker.background_tasks import every, run_in_background

@@ -37,7 +37,7 @@ from activities.stop_interceptor import StopInterceptor
 from activities.store.database import Database
 from activities.tools.registry import TOOLS
 from activities.tools.structured_output import FormattedTools
-from activities.tools.toolset import Toolsets
+from activities.tools.tool import Toolsets
 from worker.credential_handoff import CredentialEnvironment
 from worker.machine_id import machine_id
 from worker.outbox import SignalSender, queue

@@ -28,8 +28,7 @@ from activities.store.database import Database
 from activities.store.deltas import Watchers
 from activities.store.journal import WORKER, session_journal, write_optimistically
 from activities.tools.file_change import EarlierEdit, FileChangeTool
-from activities.tools.tool import Delegated, Tool, ToolContext, Waiting
-from activities.tools.toolset import Toolset, Toolsets
+from activities.tools.tool import Delegated, Tool, ToolContext, Toolset, Toolsets, Waiting
 from activities.turn_context import TurnContext
 from workflows.domain.effects import Plan, Recovery
 from workflows.domain.errors import OutcomeUnknown, ToolError, Unavailable, VersionConflict

@@ -18,8 +18,7 @@ from activities.store.calls import CallRow
 from activities.store.statements import RowReader
 from activities.tools.file_change import EarlierEdit, FileChangeTool
 from activities.tools.invalid import INVALID
-from activities.tools.tool import Tool
-from activities.tools.toolset import Toolset
+from activities.tools.tool import Tool, Toolset
 from activities.turn_context import TurnContext
 from workflows.domain.effects import Plan, input_digest
 from workflows.domain.errors import ToolError, Unavailable

@@ -1,6 +1,7 @@
 """Model.compact: a summary in place of the beginning of a session's context."""
 
 import asyncio
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
@@ -23,10 +24,9 @@ from activities.model.compaction_prompt import compaction_request
 from activities.model.context_fill import answers_of, begins_anew, context_tokens
 from activities.model.context_split import CHARS_PER_TOKEN, ContextSplit, estimate_text, estimate_tokens
 from activities.model.endpoints import EndpointResolver, ResolvedModel
-from activities.model.port import ModelRequest, SystemInput, UserInput
+from activities.model.port import Finish, ModelRequest, SystemInput, UserInput
 from activities.model.reservation import reserve
 from activities.model.retry_budget import ProviderPause
-from activities.model.summary_check import NOT_SHORTER, find_summary_flaw
 from activities.model.system_prompt import agent_prompt
 from activities.store import budgets, compaction_requests, compactions, turns
 from activities.store.attempts import CompactionForm, RequestForm
@@ -52,6 +52,13 @@ _MOST_SUMMARY: Final = 8_000  # tokens of an answer without thoughts
 _MOST_WORDS: Final = 2_000  # tokens of the prompts that stay word for word beside the notes
 _MOST_REASON: Final = 2_000  # characters
 _NO_ANSWER: Final = "There is nothing to summarise."
+_SECTIONS: Final = ("objective", "work state", "next move")  # of prompts/compaction/request.md; others may be left out
+_HEADING: Final = re.compile(r"^\s{0,3}#{1,6}\s*(.*?)[\s:#*]*$", re.MULTILINE)
+_UNUSABLE: Final = {
+    Finish.LENGTH: "The summary was cut at the limit of its length.",
+    Finish.CONTENT_FILTER: "The provider's content filter blocked the summary.",
+}
+_NOT_SHORTER: Final = "The summary is not shorter than what it would replace."
 
 
 class _View(NamedTuple):
@@ -243,7 +250,7 @@ def _outcome(
     """The change that the answer makes; its cost counts in any case."""
     flaw = find_summary_flaw(answer, split.head)
     if flaw is not None:
-        return NewFailure(tried=tried, reason=flaw, final=view.asked or flaw == NOT_SHORTER)
+        return NewFailure(tried=tried, reason=flaw, final=view.asked or flaw == _NOT_SHORTER)
     first, last = view.transcript[0], split.head[-1]
     return NewCompaction(
         tried=tried,
@@ -272,3 +279,13 @@ def _result_of_row(row: CompactionTryRow) -> CompactResult:
             return CompactResult(state=CompactState.SHORTENED)
         case CompactionOutcome.FAILED:
             return CompactResult(state=CompactState.FAILED, reason=row.reason or "", final=row.final)
+
+
+def find_summary_flaw(answer: NewAnswer, head: Transcript) -> str | None:
+    """Why it cannot stand for `head`, for people."""
+    if (text := _UNUSABLE.get(Finish(answer.body.finish))) is not None:
+        return f"{text.rstrip('.')}: {answer.body.explanation}." if answer.body.explanation else text
+    headings = {match[1].strip(" *").lower() for match in _HEADING.finditer(answer.text)}
+    if answer.body.finish != Finish.STOP or not headings.issuperset(_SECTIONS):
+        return "The model's answer is not a summary."
+    return None if estimate_text(answer.text) < estimate_tokens(head) else _NOT_SHORTER

@@ -42,7 +42,7 @@ from activities.store.lru_cache import LruCache
 from activities.store.model_answers import StoredAnswer
 from activities.store.turn_calls import is_ordered
 from activities.store.turns import TurnStatus
-from activities.tools.toolset import Toolset, Toolsets
+from activities.tools.tool import Toolset, Toolsets
 from workflows.domain.errors import ConfigError, UsageError
 from workflows.domain.generation import Generation, Purpose
 from workflows.domain.ids import TurnConfigId, TurnId

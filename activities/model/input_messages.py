@@ -6,11 +6,11 @@ from typing import Final
 
 from activities.model import media, port
 from activities.model.claude_thoughts import unthought
-from activities.model.embedded_text import embedded_text
 from activities.model.prompt_shortening import shown_text
 from activities.model.request_memory import AnswerMessages
 from activities.store.database import dumps
 from prompts import render_prompt
+from workflows.domain.context.truncate import OutputLimits, truncate
 from workflows.domain.ids import MessageId, PartId
 from workflows.domain.messages import (
     FINISH_BROKEN_OFF,
@@ -18,6 +18,7 @@ from workflows.domain.messages import (
     AssistantMessage,
     ContextSummary,
     Entry,
+    FilePart,
     ReasoningPart,
     ReminderName,
     RequestedCall,
@@ -33,6 +34,7 @@ from workflows.domain.reminder_tags import escape_reminders
 _TEXT_ONLY: Final = port.ModelFacts()
 INTERRUPTED: Final = "[Tool execution was interrupted]"
 CLEARED: Final = "[Result cleared to make room. The call succeeded; repeat it only if it changes nothing.]"
+_EMBEDDED: Final = OutputLimits()  # never changes: messages stay as they were sent
 
 
 def convert_entries(
@@ -142,7 +144,7 @@ def _user_input(entry: UserMessage | StepReminders, opening: str, facts: port.Mo
 
 def _text(entry: UserMessage) -> str:
     """The prompt's text and those of its files. Wraps a person's prompt that came during its turn in a reminder."""
-    texts = (embedded_text(part) for part in entry.read_files if part.is_text)
+    texts = (_embedded_text(part) for part in entry.read_files if part.is_text)
     text = "\n\n".join((shown_text(entry), *texts))
     if any(isinstance(part, SubtaskPart) for part in entry.parts):
         text = "\n\n".join(filter(None, (text, render_prompt("reminders/subtask"))))
@@ -195,3 +197,11 @@ def _results(
         yield port.ToolResultInput(call=call.provider_id, content="\n\n".join((output, *missing)), failed=failed)
     if attached:
         yield port.UserInput(content=(port.TextPiece(text=render_prompt("tools/attached")), *attached))
+
+
+def _embedded_text(part: FilePart) -> str:
+    """The text of a file that a prompt contains, as `read` would show it."""
+    text = part.content.decode("utf-8", "replace")
+    cut = truncate(text, _EMBEDDED)
+    shown = text if cut is None else cut.with_message(render_prompt("reminders/held_cut"))
+    return escape_reminders(render_prompt("reminders/held", name=part.filename or "file", text=shown))

@@ -18,7 +18,7 @@ from activities.store.statements import RowReader
 from activities.store.transcript import StepNumber
 from activities.store.transcript_cache import read_context
 from activities.store.turn_configs import TurnConfigCache
-from activities.tools.toolset import Toolsets
+from activities.tools.tool import Toolsets
 from workflows.domain.agents.agent import Agent
 from workflows.domain.agents.built_in import COMPACTION, SUMMARY, TITLE
 from workflows.domain.config.agent_selection import hidden_agent

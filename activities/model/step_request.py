@@ -14,7 +14,7 @@ from activities.model.step_view import StepView
 from activities.model.system_prompt import system_prompt
 from activities.model.tool_offers import offer_tools, tool_choice
 from activities.store.attempts import RequestForm
-from activities.tools.toolset import Toolset
+from activities.tools.tool import Toolset
 from workflows.domain.messages import ContextSummary
 from workflows.domain.wire import GenerateRequest
 

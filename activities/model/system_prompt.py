@@ -1,11 +1,12 @@
 """The system prompt's layers in order (opencode.md 6.1, 6.3, 6.4)."""
 
 import html
+import re
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from functools import cache
+from typing import Final, NamedTuple
 
 import prompts
-from activities.model.base_prompt import base_prompt, prompt_family
 from activities.project.instructions import MAX_INSTRUCTION_BYTES
 from workflows.domain.agents.agent import Agent
 from workflows.domain.config.provider_settings import ProviderModel
@@ -13,6 +14,20 @@ from workflows.domain.config.turn_config import Instruction, TurnConfig
 from workflows.domain.description_limits import split_listed
 from workflows.domain.reminder_tags import escape_reminders
 from workflows.domain.skills import Skill, described_skills
+
+# The first row that fits a model's id counts, as in opencode.md 6.2; docs/models.md has the reasons.
+_FAMILIES: Final = (
+    ("muse", re.compile(r"muse")),
+    ("gpt-4", re.compile(r"gpt-4|(^|/)o[134](?!\d)")),
+    ("gpt-6", re.compile(r"gpt-6(?!\d)")),
+    ("codex", re.compile(r"codex")),
+    ("gpt", re.compile(r"gpt-?\d")),
+    ("gemini", re.compile(r"gemini-")),
+    ("claude", re.compile(r"claude")),
+    ("trinity", re.compile(r"trinity")),
+    ("kimi", re.compile(r"kimi")),
+)
+_OF_PROVIDERS: Final = {"kimi-for-coding": "kimi", "moonshotai": "kimi", "moonshotai-cn": "kimi"}
 
 
 class SystemLayer(NamedTuple):
@@ -97,3 +112,26 @@ def _instruction(instruction: Instruction) -> str:
     if path.startswith(("http://", "https://")):
         return prompts.render_prompt("system/instructions_cut", path=path, text=text, bytes=limit)
     return prompts.render_prompt("system/instructions_shortened", path=path, text=text, bytes=limit)
+
+
+@cache
+def base_prompt(family: str | None) -> str:
+    """A family's section takes the place of the one with its heading; others follow."""
+    sections = _sections(prompts.render_prompt("system/base"))
+    if family is not None:
+        sections |= _sections(prompts.render_prompt(f"families/{family}"))
+    return "\n\n".join(sections.values())
+
+
+def prompt_family(model: str, provider_id: str | None = None) -> str | None:
+    """The family of "provider/model"; `provider_id`: what the provider calls a model that is configured by another
+    name."""
+    provider, _, name = model.partition("/")
+    called = (provider_id or name).lower()
+    return next((family for family, ids in _FAMILIES if ids.search(called)), _OF_PROVIDERS.get(provider))
+
+
+def _sections(text: str) -> dict[str, str]:
+    """The sections by their first lines."""
+    parts = re.split(r"\n+(?=# )", text)
+    return {part.partition("\n")[0]: part for part in parts}

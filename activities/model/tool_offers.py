@@ -3,7 +3,7 @@
 import re
 from typing import Final, Literal
 
-from activities.tools.toolset import Toolset
+from activities.tools.tool import Toolset
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.permissions.rules import is_switched_off
 from workflows.domain.tool_offer import ToolOffer

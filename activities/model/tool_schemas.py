@@ -7,14 +7,15 @@ goes into the description.
 
 import json
 import logging
+import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
 from activities.model.endpoint import Endpoint
 from activities.model.request_json import JsonDict, encode_json, utf8_safe
 from activities.model.schema_draft import kinds_of, modern, value_kind
-from activities.model.schema_rules import SchemaRules, rules_for
 from workflows.domain.tool_offer import ToolOffer
 
 _LOG: Final = logging.getLogger(__name__)
@@ -41,6 +42,42 @@ _WITHIN: Final = "the references that led to a property"  # another such word; i
 _UNIONS: Final = ("anyOf", "oneOf")
 
 
+@dataclass(frozen=True)
+class _SchemaRules:
+    """What a family of models refuses of the common form.
+
+    `keywords`: the ones that it takes, of those that bound a value (None: all). `text_values`: only texts can be listed
+    (`enum`). `names`: of properties (None: any). `default_type`: of properties and items that may be anything, where
+    each must have a type.
+    """
+
+    keywords: frozenset[str] | None = None
+    text_values: bool = False
+    names: re.Pattern[str] | None = None
+    default_type: str | None = None
+
+
+# ai.google.dev/gemini-api/docs/structured-output#json_schema_support; texts only: OpenCode's transform
+_GEMINI: Final = _SchemaRules(
+    keywords=frozenset({"minimum", "maximum", "minItems", "maxItems", "default"}), text_values=True
+)
+# "property names outside letters, digits, underscores, dots, and hyphens (1-64 characters)" are refused
+_CLAUDE: Final = _SchemaRules(names=re.compile(r"[a-zA-Z0-9_.-]{1,64}"))
+# "At path 'properties.x': type is not defined"
+_KIMI: Final = _SchemaRules(default_type="string")
+_FAMILIES: Final = (
+    (re.compile("gemini"), _GEMINI),
+    (re.compile("kimi|moonshot"), _KIMI),
+    (re.compile("claude|anthropic"), _CLAUDE),
+)
+
+
+def rules_for(endpoint: Endpoint) -> _SchemaRules:
+    """By the wire, and by the model's name: many providers serve a family."""
+    name = f"{endpoint.wire}/{endpoint.model}/{endpoint.behind}".lower()
+    return next((rules for pattern, rules in _FAMILIES if pattern.search(name)), _SchemaRules())
+
+
 def clean_tools(endpoint: Endpoint, tools: tuple[ToolOffer, ...]) -> tuple[ToolOffer, ...]:
     """The tools with schemas that the endpoint's model takes. One that cannot have such a schema is left out, and
     logged by its name."""
@@ -58,14 +95,14 @@ def clean_tools(endpoint: Endpoint, tools: tuple[ToolOffer, ...]) -> tuple[ToolO
 
 
 @lru_cache(maxsize=512)  # a turn's tools are the same in each step
-def _clean_offer(name: str, description: str, schema: bytes, rules: SchemaRules) -> tuple[ToolOffer, str | None]:
+def _clean_offer(name: str, description: str, schema: bytes, rules: _SchemaRules) -> tuple[ToolOffer, str | None]:
     """The offer, and a parameter's name that is refused, if any."""
     cleaned = _Cleaner(json.loads(schema), rules).clean_root()
     offer = ToolOffer(name=name, description=utf8_safe(description), parameters=cleaned)
     return offer, _refused_name(cleaned, rules)
 
 
-def _refused_name(node: Any, rules: SchemaRules) -> str | None:
+def _refused_name(node: Any, rules: _SchemaRules) -> str | None:
     if rules.names is None or not isinstance(node, dict):
         return None
     properties = node.get("properties", {})
@@ -77,7 +114,7 @@ def _refused_name(node: Any, rules: SchemaRules) -> str | None:
 class _Cleaner:
     """Cleans one schema."""
 
-    def __init__(self, root: JsonDict, rules: SchemaRules) -> None:
+    def __init__(self, root: JsonDict, rules: _SchemaRules) -> None:
         self._root = root
         self._rules = rules
         self._nodes = 0

@@ -7,8 +7,7 @@ from typing import NoReturn
 from pydantic import JsonValue
 
 from activities.tools.json_schema import find_problems, may_take_long
-from activities.tools.tool import Output, Plan, Tool, ToolContext
-from activities.tools.toolset import Toolset
+from activities.tools.tool import Output, Plan, Tool, ToolContext, Toolset
 from activities.turn_context import TurnContext
 from prompts import render_prompt
 from workflows.domain.call_display import CallDisplay

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from pydantic import JsonValue
 
@@ -220,3 +220,11 @@ class Tool(ABC, Generic[P]):
         if self.recovery.may_run_again:
             return None
         raise OutcomeUnknown("The turn was stopped while this call ran, and nothing tells whether it took effect.")
+
+
+Toolset: TypeAlias = Mapping[str, Tool[Any]]
+
+
+class Toolsets(Protocol):
+    def of(self, turn: TurnConfig) -> Toolset:
+        """The tools of a turn by name, with `invalid`; the same for the same configuration."""

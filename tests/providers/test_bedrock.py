@@ -13,7 +13,7 @@ from activities.model.endpoints import EndpointResolver
 from activities.model.failures import FailureAction, Overflow, Retry, Stop, StopKind, classify
 from activities.model.keys import Keys
 from activities.model.port import AssistantInput, FilePiece, Finish, ModelRequest, TextPiece, ToolResultInput, UserInput
-from activities.model.schema_rules import rules_for
+from activities.model.tool_schemas import rules_for
 from activities.model.wires.bedrock_request import prepare
 from activities.model.wires.router import WireRouter
 from tests.providers import bedrock_converse as service

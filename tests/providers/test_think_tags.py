@@ -5,7 +5,7 @@ import time
 import pytest
 
 from activities.model.port import ReasoningDelta, TextDelta
-from activities.model.wires.think_tags import ThinkTags
+from activities.model.wires.chat import ThinkTags
 
 
 def read(*pieces: str) -> tuple[str, str]:

@@ -10,8 +10,7 @@ from activities.tools.arguments import Params
 from activities.tools.built_in_tool import BuiltInTool
 from activities.tools.registry import TOOLS
 from activities.tools.structured_output import FormattedTools
-from activities.tools.tool import Output, Plan, ToolContext
-from activities.tools.toolset import Toolsets
+from activities.tools.tool import Output, Plan, ToolContext, Toolsets
 from activities.turn_context import TurnContext
 from tests.harness import Harness, wait_for_file
 from tests.workflows.conftest import Open

@@ -10,8 +10,7 @@ from pydantic import JsonValue
 
 from activities.model.tool_offers import offer_tools
 from activities.tools.registry import TOOLS
-from activities.tools.tool import Output, Plan, Tool, ToolContext
-from activities.tools.toolset import Toolset
+from activities.tools.tool import Output, Plan, Tool, ToolContext, Toolset
 from activities.turn_context import TurnContext
 from tests.harness import wait_for_file
 from tests.workflows.conftest import Open

@@ -9,7 +9,7 @@ from activities.model import catalogue
 from activities.model.catalogue import ModelChoice, TableMatch
 from activities.model.endpoints import find_or_require_key
 from activities.model.keys import Keys, find_key
-from activities.model.misspelling import find_meant
+from activities.model.model_names import find_meant
 from activities.model.model_options import requested_terms, unknown_variant_error
 from activities.model.model_table import ModelTables
 from activities.model.providers import provider_named, split_model_id

@@ -25,8 +25,7 @@ from activities.model.request_json import JsonDict, encode_body, encode_json, pa
 from activities.model.served_work import container_of, is_sent, resumable
 from activities.model.vertex import VERTEX
 from activities.model.wires.anthropic_options import beta_names, merge_message_options, refuses_thoughts
-from activities.model.wires.tool_json import encode_tools
-from activities.model.wires.wire_request import WireRequest
+from activities.model.wires.wire_request import WireRequest, encode_tools
 from workflows.domain.messages import ReasoningPart, RequestedCall, TextPart
 from workflows.domain.tool_offer import ToolOffer
 

@@ -19,8 +19,7 @@ from activities.model.encoded_messages import Encoded, MessageEncoder
 from activities.model.endpoint import Wire
 from activities.model.port import InputMessage, ModelRequest, SystemInput
 from activities.model.request_json import encode_body
-from activities.model.wires.tool_json import encode_tools
-from activities.model.wires.wire_request import WireRequest
+from activities.model.wires.wire_request import WireRequest, encode_tools
 
 _PATH: Final = "/chat/completions"
 

@@ -4,9 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
-from activities.model.called_tools import CalledTools
+from pydantic import JsonValue
+
 from activities.model.encoded_messages import Encoded, Group
 from activities.model.endpoint import Endpoint, Wire
+from activities.model.model_families import GEMINI_MINIMAL, GEMINI_SIGNS, GEMINI_THINKS
+from activities.model.output_limit import EFFORT_BUDGETS
 from activities.model.port import (
     AnswerPart,
     AssistantInput,
@@ -17,12 +20,19 @@ from activities.model.port import (
     ToolResultInput,
     UserInput,
 )
-from activities.model.request_json import EncodedJson, JsonDict, encode_body, encode_json, parse_arguments, utf8_safe
+from activities.model.request_json import (
+    EncodedJson,
+    JsonDict,
+    encode_body,
+    encode_json,
+    merge_options,
+    parse_arguments,
+    utf8_safe,
+)
 from activities.model.vertex import VERTEX
+from activities.model.wires.chat_options import OPENAI_ONLY, translatable
 from activities.model.wires.gemini import SIGNATURE
-from activities.model.wires.gemini_options import merge_generation_options, signs_calls
-from activities.model.wires.tool_json import encode_tools
-from activities.model.wires.wire_request import WireRequest
+from activities.model.wires.wire_request import CalledTools, WireRequest, encode_tools
 from workflows.domain.messages import ReasoningPart, RequestedCall, TextPart
 from workflows.domain.tool_offer import ToolOffer
 
@@ -32,6 +42,19 @@ _MODEL: Final = Group(b'{"role":"model","parts":[')
 _USER: Final = Group(b'{"role":"user","parts":[')
 _RESULTS: Final = _USER._replace(results=True)  # stand alone
 _TOOL_CHOICES: Final = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
+_CONFIG: Final = "generationConfig"
+_TOP: Final = ("safetySettings", "cachedContent", "toolConfig", "labels")
+_NAMES: Final = {  # of the chat protocol → here; all others go out as they are
+    "top_p": "topP",
+    "top_k": "topK",
+    "stop": "stopSequences",
+    "max_completion_tokens": "maxOutputTokens",
+    "frequency_penalty": "frequencyPenalty",
+    "presence_penalty": "presencePenalty",
+}
+_PATHS: Final = {name: (name,) for name in _TOP} | {name: (_CONFIG, ours) for name, ours in _NAMES.items()}
+_OF_THINKING: Final = ("reasoning_effort", "reasoningEffort", "thinking", "thinkingConfig")
+_LEVELS: Final = {"none": "minimal", "xhigh": "high", "max": "high"}  # what no model has a level for
 
 
 class _Form(NamedTuple):
@@ -80,7 +103,7 @@ def _parameters(request: ModelRequest) -> JsonDict:
         "responseJsonSchema": request.format,
     }
     form["generationConfig"] |= {name: value for name, value in given.items() if value is not None}
-    return merge_generation_options(form, request.endpoint.name, request.options)
+    return _merge_generation_options(form, request.endpoint.name, request.options)
 
 
 def _declaration(tool: ToolOffer) -> JsonDict:
@@ -123,3 +146,40 @@ def _piece(piece: Piece) -> JsonDict:
         return {"text": piece.text}
     kind, data = piece.content
     return {"inlineData": {"mimeType": kind, "data": data}}
+
+
+def signs_calls(model: str) -> bool:
+    """Whether the model wants the signatures of its calls back, and their ids."""
+    return bool(GEMINI_SIGNS.match(model))
+
+
+def _merge_generation_options(form: JsonDict, model: str, options: Mapping[str, JsonValue]) -> JsonDict:
+    if thinking := _thinking(model, options):
+        form[_CONFIG]["thinkingConfig"] = thinking
+    others = translatable(options, ("user", *OPENAI_ONLY, *_OF_THINKING))
+    return merge_options(form, others, _PATHS, default=(_CONFIG,))
+
+
+def _thinking(model: str, options: Mapping[str, JsonValue]) -> dict[str, Any]:
+    shown = {"includeThoughts": True} if GEMINI_THINKS.match(model) else {}
+    own, written = options.get("thinkingConfig"), options.get("thinking")
+    effort = options.get("reasoning_effort", options.get("reasoningEffort"))
+    if isinstance(own, dict):
+        return {**shown, **own}
+    if isinstance(effort, str):
+        return {"includeThoughts": effort != "none", **_by_effort(model, effort)}
+    if written is None:
+        return shown
+    if not isinstance(written, dict):
+        raise ValueError(f"thinking is {written!r}")
+    if written.get("type") == "disabled":
+        return {"includeThoughts": False}
+    budget = written.get("budget_tokens", written.get("budgetTokens"))
+    return {"includeThoughts": True} | ({} if signs_calls(model) or budget is None else {"thinkingBudget": budget})
+
+
+def _by_effort(model: str, effort: str) -> dict[str, Any]:
+    if signs_calls(model):
+        level = _LEVELS.get(effort, effort)
+        return {"thinkingLevel": "low" if level == "minimal" and not GEMINI_MINIMAL.match(model) else level}
+    return {"thinkingBudget": 0 if effort == "none" else EFFORT_BUDGETS[effort]}

@@ -18,8 +18,8 @@ from activities.model.wires import (
     bedrock_request,
     chat_request,
     gemini_request,
-    ollama_request,
-    responses,
+    ollama,
+    responses_request,
 )
 from activities.model.wires.advice import advise
 from activities.model.wires.anthropic import AnthropicReader
@@ -66,12 +66,10 @@ class WireRouter:
         self._aws = AwsProfiles(environment)
         self._wires: Mapping[Wire, HttpWire] = {
             Wire.CHAT: HttpWire(self._connections, timeouts, chat_request.prepare, ChatReader),
-            Wire.RESPONSES: HttpWire(self._connections, timeouts, responses.prepare, ResponsesReader),
+            Wire.RESPONSES: HttpWire(self._connections, timeouts, responses_request.prepare, ResponsesReader),
             Wire.ANTHROPIC: HttpWire(self._connections, timeouts, anthropic_request.prepare, AnthropicReader),
             Wire.GEMINI: HttpWire(self._connections, timeouts, gemini_request.prepare, GeminiReader),
-            Wire.OLLAMA: HttpWire(
-                self._connections, timeouts, ollama_request.prepare, OllamaReader, splitter=LineSplitter
-            ),
+            Wire.OLLAMA: HttpWire(self._connections, timeouts, ollama.prepare, OllamaReader, splitter=LineSplitter),
             Wire.BEDROCK: HttpWire(
                 *(self._connections, timeouts, bedrock_request.prepare, ConverseReader, FrameSplitter),
                 authorize=self._aws.authorize,

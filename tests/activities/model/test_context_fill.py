@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from activities.model import context_fill
+from activities.model.compact import find_summary_flaw
 from activities.model.compaction_plan import NoRemedy, ShortenedPrompts, plan_compaction
 from activities.model.context_fill import context_tokens, share_room
 from activities.model.context_split import ContextSplit
 from activities.model.prompt_shortening import shown_text
-from activities.model.summary_check import find_summary_flaw
 from activities.store.calls import CallRow
 from activities.store.compactions import ShownPrompt
 from activities.store.model_answers import NewAnswer, NewPart

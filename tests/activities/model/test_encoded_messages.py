@@ -16,8 +16,8 @@ from activities.model.wires import (
     bedrock_request,
     chat_request,
     gemini_request,
-    ollama_request,
-    responses,
+    ollama,
+    responses_request,
 )
 from activities.model.wires.wire_request import WireRequest
 from workflows.domain.messages import ReasoningPart, RequestedCall, TextPart
@@ -29,10 +29,10 @@ WIRES: list[tuple[Prepare, Wire, str]] = [
     (chat_request.prepare, Wire.CHAT, "own/model"),
     (chat_request.prepare, Wire.CHAT, "own/devstral"),
     (chat_request.prepare, Wire.CHAT, "openrouter/anthropic/claude-sonnet-4.5"),
-    (responses.prepare, Wire.RESPONSES, "openai/gpt-5"),
+    (responses_request.prepare, Wire.RESPONSES, "openai/gpt-5"),
     (anthropic_request.prepare, Wire.ANTHROPIC, "anthropic/claude-sonnet-4-5"),
     (gemini_request.prepare, Wire.GEMINI, "gemini/gemini-3-pro"),
-    (ollama_request.prepare, Wire.OLLAMA, "ollama/qwen3"),
+    (ollama.prepare, Wire.OLLAMA, "ollama/qwen3"),
     (bedrock_request.prepare, Wire.BEDROCK, "bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0"),
 ]
 NAMES = [model for _, _, model in WIRES]

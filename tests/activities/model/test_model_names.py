@@ -6,13 +6,18 @@ import pytest
 
 from activities.model.catalogue import TableMatch, facts_of, match_model, nearest_model, variants_of
 from activities.model.litellm_table import ModelTable, find_facts, find_relative
-from activities.model.model_names import read_name
+from activities.model.model_names import find_meant, read_name
 from activities.model.model_table import ModelTables
 from activities.model.port import ModelFacts
 from workflows.domain.config.provider_settings import Provider
 
 TODAY = date(2026, 11, 27)
 SEES = {"supports_vision": True, "supports_pdf_input": True, "supports_reasoning": True}
+KNOWN = [
+    *("claude-sonnet-4-5", "claude-sonnet-4-5-20250929", "claude-sonnet-5", "claude-opus-5", "claude-haiku-4-5"),
+    *("gpt-5.5", "gpt-5.5-pro", "gpt-5-mini", "gpt-5-nano", "gpt-6-sol", "gpt-6-luna", "gpt-5.3-codex"),
+    *("anthropic/claude-sonnet-4.5", "qwen"),
+]
 
 
 def _entry(provider: str, context: int, **more: object) -> dict[str, object]:
@@ -134,3 +139,33 @@ def test_a_version_is_read_in_every_spelling() -> None:
     spellings = ("kimi-k3.1", "moonshotai/Kimi-K3.1:free", "accounts/fireworks/models/kimi-k3p1", "kimi-k3-1-preview")
 
     assert len({read_name(each) for each in spellings}) == 1
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("claude-sonet-4-5", "claude-sonnet-4-5"),
+        ("claude-sonnet-4.5", "claude-sonnet-4-5"),
+        ("claude-sonnet-45", "claude-sonnet-4-5"),
+        ("Claude-Opus-5", "claude-opus-5"),
+        ("claude-sonnet4-5", "claude-sonnet-4-5"),
+        ("sonnet", "claude-sonnet-5"),
+        ("claude-opus", "claude-opus-5"),
+        ("gpt-5.5-por", "gpt-5.5-pro"),
+        ("gpt-5.3-codx", "gpt-5.3-codex"),
+        ("gpt5.5", "gpt-5.5"),
+        ("qwem", "qwen"),
+        ("anthropic/claude-sonet-4.5", "anthropic/claude-sonnet-4.5"),
+        ("claude-opus-6", None),
+        ("claude-sonnet-5-6", None),
+        ("claude-fable-5", None),
+        ("gpt-6.2-sol", None),
+        ("gpt-6-astra", None),
+        ("gpt-6-nova", None),
+        ("gpt-5-tiny", None),
+        ("anthropic/claude-opus-5.5", None),
+        ("something-else", None),
+    ],
+)
+def test_a_slip_of_letters_is_a_known_name_and_another_version_is_not(typed: str, meant: str | None) -> None:
+    assert find_meant(typed, KNOWN) == meant

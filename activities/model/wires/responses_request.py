@@ -9,10 +9,13 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from activities.model import port
+from activities.model.addresses import append_path
+from activities.model.encoded_messages import Encoded
+from activities.model.endpoint import Wire
 from activities.model.model_families import OPENAI_REASONS
-from activities.model.request_json import JsonDict, merge_options, sendable_id, utf8_safe
+from activities.model.request_json import JsonDict, encode_body, encode_json, merge_options, sendable_id, utf8_safe
 from activities.model.wires.responses_reader import ITEM
-from activities.model.wires.tool_json import encode_tools
+from activities.model.wires.wire_request import WireRequest, encode_tools
 from workflows.domain.messages import ReasoningPart, RequestedCall, TextPart
 from workflows.domain.tool_offer import ToolOffer
 
@@ -32,7 +35,21 @@ _OPTION_PATHS: Final = {  # options of the chat protocol, and of OpenCode's pack
 }
 
 
-def build_parameters(request: port.ModelRequest) -> JsonDict:
+def prepare(request: port.ModelRequest) -> WireRequest:
+    endpoint = request.endpoint
+    items = request.encoder.encode(request.messages, Wire.RESPONSES, _encode)
+    return WireRequest(
+        append_path(endpoint.base_url or "", "/responses"),
+        {**endpoint.authorization, **endpoint.headers},
+        encode_body("input", items, {**_parameters(request), "model": endpoint.name}),
+    )
+
+
+def _encode(message: port.InputMessage) -> Encoded:
+    return None, b",".join(map(encode_json, _input_items(message)))
+
+
+def _parameters(request: port.ModelRequest) -> JsonDict:
     """The request without its model and its input."""
     form: JsonDict = {"store": False, "stream": True}
     parameters = {
@@ -63,7 +80,7 @@ def _tool(tool: ToolOffer) -> JsonDict:
     }
 
 
-def input_items(message: port.InputMessage) -> Iterator[JsonDict]:
+def _input_items(message: port.InputMessage) -> Iterator[JsonDict]:
     """A message as items of the input."""
     match message:
         case port.UserInput(content=str(content)):

@@ -11,7 +11,7 @@ from activities.store import asks, calls, generations, prompts, sessions, turns
 from activities.store.calls import CallRow
 from activities.store.database import Database
 from activities.store.journal import Journal, session_journal
-from activities.store.model_answers import NewAnswer, NewPart, StoredAnswer
+from activities.store.model_answers import NewAnswer, StoredAnswer
 from activities.store.sessions import NewSession
 from activities.store.turns import TurnRow
 from activities.tools.registry import TOOLS
@@ -21,7 +21,7 @@ from workflows.domain.effects import Effect, Plan, Recovery
 from workflows.domain.fence import Fence
 from workflows.domain.generation import Generation, Purpose
 from workflows.domain.ids import AskId, GenerationId, MessageId, PartId, Prefix, SessionId, TurnId
-from workflows.domain.messages import AnswerMetadata, CallState, Outcome, TextPart
+from workflows.domain.messages import AnswerMetadata, CallState, NewPart, Outcome, TextPart
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.prompt import Prompt, PromptMode
 from workflows.domain.usage import Tokens

@@ -9,11 +9,10 @@ from pydantic import JsonValue
 
 from activities.store import (
     asides,
+    attempts,
     compactions,
     events,
     model_answers,
-    step_failures,
-    summaries,
     transcript,
     turns,
 )
@@ -97,11 +96,11 @@ class RecordReader(ClientPart):
 
     async def summaries(self, session: SessionId) -> list[SummaryDetails]:
         """The summaries of its compactions, the oldest first."""
-        return await summaries.of_session(self.database, session)
+        return await compactions.summaries(self.database, session)
 
     async def failures(self, session: SessionId) -> list[StepFailure]:
         """The failed attempts at its steps, the oldest first."""
-        return await step_failures.of_session(self.database, session)
+        return await attempts.failures(self.database, session)
 
     async def result(self, session: SessionId, prompt: MessageId) -> dict[str, JsonValue] | None:
         """The result of the prompt's turn, in the form that the prompt asked for; None if there is none yet. Raises

@@ -19,9 +19,9 @@ from activities.failpoints import failpoint
 from activities.store import archives, overviews
 from activities.store.archives import ArchiveCandidate
 from activities.store.database import Database
-from workflows.domain.archive_location import ArchiveLocation
 from workflows.domain.errors import Conflict, DamagedArchive, Unavailable
 from workflows.domain.ids import PartId, SessionId
+from workflows.domain.views.sessions import ArchiveLocation
 
 _LOG: Final = logging.getLogger("holdfast.archive")
 

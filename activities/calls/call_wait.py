@@ -10,10 +10,8 @@ from activities.store import waits
 from activities.store.calls import CallRow
 from activities.store.database import Database
 from activities.store.journal import WORKER, Journal, session_journal
-from activities.store.waits import WaitRow
-from activities.tools.tool import WaitStatus
 from workflows.domain.fence import Fence
-from workflows.domain.waits import WaitEnd, WaitSubject
+from workflows.domain.waits import WaitEnd, WaitStatus, WaitSubject
 
 
 @dataclass(frozen=True)
@@ -38,24 +36,18 @@ class CallWait:
         await failpoint("wait.begun", self.call.id)
         if begun is None:
             raise RuntimeError(f"The wait of call {self.call.id!r} was stored and is not there.")
-        return _status_of(begun)
+        return begun
 
     async def status(self) -> WaitStatus | None:
         async with self._journal() as journal:
             await waits.end_if_due(journal, self.call.id)
-            found = await waits.of_call(journal, self.call.id)
-        return _status_of(found) if found is not None else None
+            return await waits.of_call(journal, self.call.id)
 
     async def stop(self) -> WaitStatus | None:
         async with self._journal() as journal:
             await waits.end(journal, self.call.id, WaitEnd.STOPPED)
-            found = await waits.of_call(journal, self.call.id)
-        return _status_of(found) if found is not None else None
+            return await waits.of_call(journal, self.call.id)
 
     def _journal(self) -> AbstractAsyncContextManager[Journal]:
         """Finishes what an attempt has begun."""
         return session_journal(self.database, self.call.session, WORKER, epoch=self.fence.epoch, needs_newest=False)
-
-
-def _status_of(row: WaitRow) -> WaitStatus:
-    return WaitStatus(**row.model_dump(exclude={"call", "session"}))

@@ -10,9 +10,9 @@ from typing import Any, Final
 from pydantic import JsonValue
 
 from activities.calls import outcomes
-from activities.calls.call_prompt import queue_prompt
 from activities.calls.call_wait import CallWait
 from activities.calls.claim import CallClaim, Claimed
+from activities.calls.open_claim import require_open_claim
 from activities.calls.outcomes import Settlement
 from activities.calls.output import outcome_of
 from activities.calls.plan_call import plan_call
@@ -22,7 +22,7 @@ from activities.failpoints import failpoint
 from activities.fault_limit import EXPECTED_ERRORS
 from activities.project.project_loader import ProjectLoader
 from activities.shell.environment import tool_environment
-from activities.store import asks, attached_instructions, calls, deltas, seen_files, turn_calls
+from activities.store import asks, attached_instructions, calls, deltas, prompts, seen_files, turn_calls
 from activities.store.calls import CallRow, PreparedCall
 from activities.store.database import Database
 from activities.store.deltas import Watchers
@@ -33,9 +33,10 @@ from activities.turn_context import TurnContext
 from workflows.domain.effects import Plan, Recovery
 from workflows.domain.errors import OutcomeUnknown, ToolError, Unavailable, VersionConflict
 from workflows.domain.fence import Fence
-from workflows.domain.ids import PartId
+from workflows.domain.ids import MessageId, PartId, Prefix
 from workflows.domain.messages import CallState, Outcome
 from workflows.domain.open_call import CallResult
+from workflows.domain.prompt import Prompt
 from workflows.domain.wire import RunRequest
 
 _LOG: Final = logging.getLogger("holdfast.tools")
@@ -213,7 +214,7 @@ class CallEffects:
             environment=partial(tool_environment, environment, turn.workspace, call.id),
             progress=progress,
             answers=partial(asks.answers_to, self.database, call.id),
-            queue_prompt=partial(queue_prompt, self.database, call, fence),
+            queue_prompt=partial(_queue_prompt, self.database, call, fence),
             attach=partial(attached_instructions.claim, self.database, call.id, fence),
             fence=partial(calls.require_claim, self.database, call.id, fence),
             subagent=CallSubagent(self.database, self.deliver, call, fence),
@@ -233,3 +234,15 @@ class CallEffects:
                 raise
             _LOG.exception("call %s could not be ended", call.id)
             return outcomes.unknown(call, f"{given_up}; ending it: {type(error).__name__}: {error}")
+
+
+def prompt_of_call(call: PartId) -> MessageId:
+    """The same for every attempt."""
+    return MessageId(f"{Prefix.MESSAGE}{call.removeprefix(Prefix.PART)}")
+
+
+async def _queue_prompt(database: Database, call: CallRow, fence: Fence, prompt: Prompt) -> None:
+    """Accept it, once. Raises as `require_open_claim`."""
+    async with session_journal(database, call.session, WORKER, epoch=fence.epoch) as journal:
+        await require_open_claim(journal, call, fence)
+        await prompts.accept(journal, prompt_of_call(call.id), prompt)

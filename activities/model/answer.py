@@ -21,11 +21,11 @@ from activities.store import deltas
 from activities.store.calls import CallRow
 from activities.store.commit_retry import finish_within_grace
 from activities.store.deltas import Watchers
-from activities.store.model_answers import NewAnswer, NewPart
+from activities.store.model_answers import NewAnswer
 from workflows.domain.errors import ModelError, UsageError
 from workflows.domain.generation import Purpose
 from workflows.domain.ids import PartId, Prefix
-from workflows.domain.messages import FINISH_BROKEN_OFF, AnswerMetadata, ReasoningPart, RequestedCall, TextPart
+from workflows.domain.messages import FINISH_BROKEN_OFF, AnswerMetadata, NewPart, ReasoningPart, RequestedCall, TextPart
 from workflows.domain.usage import Tokens, decimal_text
 
 _LONGEST_EXPLANATION: Final = 500  # characters

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from activities.store.database import dumps
 from prompts import render_prompt
-from workflows.domain.context.text_shortening import share_out, shorten
+from workflows.domain.context.truncate import share_out, shorten
 from workflows.domain.messages import (
     AssistantMessage,
     ContextSummary,

@@ -6,7 +6,7 @@ from typing import Final
 from activities.model.context_split import CHARS_PER_TOKEN, estimate_files
 from activities.store.compactions import ShownPrompt
 from prompts import render_prompt
-from workflows.domain.context.text_shortening import head_and_end, share_out
+from workflows.domain.context.truncate import head_and_end, share_out
 from workflows.domain.ids import MessageId
 from workflows.domain.messages import AssistantMessage, Transcript, UserMessage
 from workflows.domain.reminder_tags import escape_reminders

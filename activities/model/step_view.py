@@ -12,13 +12,12 @@ from activities.model.context_fill import answers_of, begins_anew, context_token
 from activities.model.endpoints import ResolvedModel
 from activities.model.reminders import due_reminders, mode_reminder, reminder, reminders_of_summary
 from activities.model.request_memory import RequestMemory
-from activities.store import budgets, calls, generations, prompts, prunings, step_rows, tasks, turn_calls, turns
+from activities.store import budgets, calls, generations, prompts, step_rows, tasks, turn_calls, turns
 from activities.store.budgets import BudgetRow
 from activities.store.generations import BackoffPending, Suspended, TurnOver
 from activities.store.journal import Journal
 from activities.store.model_answers import StoredAnswer
-from activities.store.prunings import PruningRow
-from activities.store.step_rows import OrderedCommands, OrderedSubtask, StepRow
+from activities.store.step_rows import OrderedCommands, OrderedSubtask, PruningRow, StepRow
 from activities.store.transcript_cache import TranscriptCache
 from workflows.domain.budgets import BudgetLimits, OnLimit
 from workflows.domain.config.turn_config import TurnConfig
@@ -167,7 +166,7 @@ class StepViews:
             if isinstance(model, ResolvedModel) and (model.facts.context or LARGE) < LARGE:
                 used = context_tokens(transcript, cleared_calls(transcript, pruned.call if pruned else None))
                 small = SmallWindow(model.usable(config.config.compaction), used)
-            pruned = prunings.advance(journal, request.turn, request.step, transcript, pruned, small)
+            pruned = step_rows.advance_pruning(journal, request.turn, request.step, transcript, pruned, small)
         last_cleared = pruned.call if pruned else None
         return StepView(
             transcript,

@@ -14,8 +14,7 @@ from activities.project.config_references import detach_from_file
 from activities.project.folder_scan import MAX_ENTRIES, FolderScan
 from activities.project.frontmatter import MarkdownFile
 from activities.project.markdown_text import read_text, shown_path
-from workflows.domain.agents.agent import AgentMode
-from workflows.domain.agents.refused_agent import RefusedAgent
+from workflows.domain.agents.agent import AgentMode, RefusedAgent
 from workflows.domain.config.agent_forms import find_ineffective
 from workflows.domain.config.fields import JsonObject
 from workflows.domain.config.merge import ConfigLayer, normalize_field_names, normalize_permissions

@@ -10,7 +10,7 @@ from activities.project.config_checks import check_fields, field_error
 from activities.project.folder_scan import MAX_ENTRIES, FolderScan
 from activities.project.frontmatter import MarkdownFile
 from activities.project.markdown_text import read_text, shown_path
-from workflows.domain.commands.refused_command import RefusedCommand
+from workflows.domain.commands.slash_command import RefusedCommand
 from workflows.domain.config.config import CommandSettings
 from workflows.domain.config.fields import JsonObject
 from workflows.domain.config.merge import ConfigLayer

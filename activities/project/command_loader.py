@@ -11,8 +11,7 @@ from activities.project.config_files import read_layers
 from activities.project.prompt_files import read_prompts
 from activities.project.skill_files import read_skill
 from prompts import render_prompt
-from workflows.domain.commands.refused_command import RefusedCommand
-from workflows.domain.commands.slash_command import CommandSource, SlashCommand
+from workflows.domain.commands.slash_command import CommandSource, RefusedCommand, SlashCommand
 from workflows.domain.config.config import CommandSettings
 from workflows.domain.config.fields import value_at
 from workflows.domain.config.merge import ConfigLayer, merge_files

@@ -19,10 +19,9 @@ from activities.project.remote_instructions import RemoteInstructions, read_remo
 from activities.project.skill_files import FoundSkills, find_skills, skill_rules
 from activities.project.unsupported import ignored_files
 from activities.web.remote_copies import RemoteSource
-from workflows.domain.agents.agent import Agent
+from workflows.domain.agents.agent import Agent, RefusedAgent
 from workflows.domain.agents.built_in import BUILD, HIDDEN
 from workflows.domain.agents.delegation import Delegation
-from workflows.domain.agents.refused_agent import RefusedAgent
 from workflows.domain.config.accepted_trust import AcceptedTrust
 from workflows.domain.config.agent_selection import check_readable, default_agent, select_agent, visible_names
 from workflows.domain.config.config import AgentSettings, Config

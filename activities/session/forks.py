@@ -16,11 +16,11 @@ from activities.store.statements import Statements
 from workflows.domain.actor import Actor
 from workflows.domain.agents.built_in import BUILD
 from workflows.domain.close_reason import CloseReason
-from workflows.domain.copied_messages import CopiedAnswer, CopiedCall, CopiedPart, CopiedPrompt, CopiedTurn
+from workflows.domain.copied_messages import CopiedAnswer, CopiedCall, CopiedPrompt, CopiedTurn
 from workflows.domain.errors import NotFound, Unavailable
 from workflows.domain.events.copies import SessionForked
 from workflows.domain.ids import GenerationId, MessageId, PartId, Prefix, SessionId, TurnId, ending_message_id
-from workflows.domain.messages import AssistantMessage, ToolPart, UserMessage
+from workflows.domain.messages import AssistantMessage, NewPart, ToolPart, UserMessage
 from workflows.domain.titles import fork_title
 from workflows.domain.views.accepted import AcceptedFork
 from workflows.domain.views.messages import MessageDetails
@@ -184,7 +184,7 @@ class _Copy:
                     more["ordered_by"] = self._prompt_id(ordered_by)
                 calls.append(CopiedCall(id=id, position=position, **named, **more))
             else:
-                parts.append(CopiedPart(id=id, position=position, body=part))
+                parts.append(NewPart(id=id, position=position, body=part))
         answer = CopiedAnswer(
             generation=generation,
             origin=message.id,
@@ -220,7 +220,7 @@ class _Copy:
                 media=row.media,
                 words=row.words,
                 body=row.body,
-                parts=tuple(CopiedPart(id=PartId(new_id(Prefix.PART)), **part) for part in parts),
+                parts=tuple(NewPart(id=PartId(new_id(Prefix.PART)), **part) for part in parts),
                 at=row.created_at,
             )
             copies.write_answer(self._journal, answer)

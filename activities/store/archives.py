@@ -13,10 +13,10 @@ from psycopg.types.json import Json
 from activities.store.database import Database
 from activities.store.queries import Queries
 from activities.store.statements import RowReader
-from workflows.domain.archive_location import ArchiveLocation
 from workflows.domain.errors import Conflict
 from workflows.domain.ids import PartId, SessionId
 from workflows.domain.value import Value
+from workflows.domain.views.sessions import ArchiveLocation
 
 _QUERIES: Final = Queries("archives")
 _LOCK: Final = 0x61726368  # advisory lock: "arch"

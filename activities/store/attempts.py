@@ -7,16 +7,19 @@ from datetime import datetime
 from typing import Final, Literal
 
 from activities.store.database import dumps
+from activities.store.events import parse_record
 from activities.store.journal import Journal
 from activities.store.queries import Queries
 from activities.store.statements import RowReader
 from activities.store.transcript import StepNumber
+from workflows.domain.events.generations import BEHIND_LIMIT, ModelRetry
 from workflows.domain.fence import Fence
 from workflows.domain.generation import Purpose
 from workflows.domain.ids import CompactionId, GenerationId, MessageId, PartId, SessionId, TurnConfigId, TurnId
 from workflows.domain.messages import AnswerMetadata
 from workflows.domain.sent_request import RequestChoice
 from workflows.domain.value import WireValue
+from workflows.domain.views.messages import StepFailure
 
 _QUERIES: Final = Queries("attempts")
 
@@ -123,3 +126,23 @@ async def count_until(reader: RowReader, session: SessionId, last: StepNumber) -
     """The prompts and answers up to and including the answer of a step."""
     (row,) = await reader.rows(_QUERIES.count_until, session=session, **last._asdict())
     return int(row["messages"])
+
+
+async def failures(reader: RowReader, session: SessionId) -> list[StepFailure]:
+    """A session's failed attempts, the oldest first."""
+    records = [parse_record(bytes(row["canonical"])) for row in await reader.rows(_QUERIES.failures, session=session)]
+    failed = [(record.at, record.event) for record in records if isinstance(record.event, ModelRetry)]
+    ids = [event.note for _, event in failed]
+    notes = {row["id"]: row["body"] for row in await reader.rows(_QUERIES.failure_messages, ids=ids)}
+    return [
+        StepFailure(
+            turn=event.turn,
+            step=event.step,
+            attempt=event.attempt,
+            kind=event.kind,
+            message=notes.get(event.note, ""),
+            at=datetime.fromisoformat(at),
+        )
+        for at, event in failed
+        if event.turn is not None and event.step is not None and event.kind != BEHIND_LIMIT
+    ]

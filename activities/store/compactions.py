@@ -1,18 +1,23 @@
 """Compactions: summaries that stand for the beginning of a session's context, and what else was tried to shorten it."""
 
+import asyncio
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from activities.new_ids import new_id
 from activities.store import compaction_requests, notes
+from activities.store.attempts import RequestForm
 from activities.store.journal import Journal
 from activities.store.queries import Queries
 from activities.store.statements import RowReader
+from activities.store.transcript import PART, REMINDERS
 from workflows.domain.events.generations import CompactionFailed, ContextCompacted
 from workflows.domain.events.prompts import PromptShortened
 from workflows.domain.ids import GenerationId, MessageId, NoteId, Prefix, SessionId, TurnId
+from workflows.domain.messages import ReminderName
 from workflows.domain.value import Value
+from workflows.domain.views.messages import SummaryDetails, SummaryPart
 
 _QUERIES: Final = Queries("compactions")
 _GROWTH: Final = 8  # a context that has grown by this part (1/8) counts as another one
@@ -182,4 +187,23 @@ def _insert_try(
         outcome=outcome,
         final=final,
         **tried.model_dump(),
+    )
+
+
+async def summaries(reader: RowReader, session: SessionId) -> list[SummaryDetails]:
+    """A session's summaries, the oldest first."""
+    rows, parts = await asyncio.gather(
+        reader.rows(_QUERIES.answers, session=session), reader.rows(_QUERIES.parts, session=session)
+    )
+    return [_summary(row, [part for part in parts if part["message"] == row["id"]]) for row in rows]
+
+
+def _summary(row: dict[str, Any], parts: list[dict[str, Any]]) -> SummaryDetails:
+    reminders, form = REMINDERS.validate_python(row.pop("reminders") or ()), row.pop("form")
+    made = RequestForm.model_validate(form).compaction if form is not None else None
+    return SummaryDetails(
+        **row,
+        asked=made is not None and bool(made.requests),
+        parts=tuple(SummaryPart(id=part["id"], body=PART.validate_python(part["body"])) for part in parts),
+        go_on=next((each.text for each in reminders if each.name is ReminderName.CONTINUE), None),
     )

@@ -9,11 +9,12 @@ from psycopg.types.json import Json
 from pydantic import JsonValue
 
 from activities.store import attached_instructions, model_answers, notes, seen_files
+from activities.store.compactions import CompactionRow
 from activities.store.journal import Journal, seal
 from activities.store.queries import Queries
 from activities.store.statements import RowReader, Statements
 from workflows.domain.config.turn_config import TurnConfig
-from workflows.domain.copied_messages import CopiedAnswer, CopiedCall, CopiedPart, CopiedPrompt, CopiedTurn
+from workflows.domain.copied_messages import CopiedAnswer, CopiedCall, CopiedPrompt, CopiedTurn
 from workflows.domain.events.copies import MessageCopied, SessionImported
 from workflows.domain.events.generations import PartSeal
 from workflows.domain.events.prompts import PromptShortened
@@ -30,22 +31,14 @@ from workflows.domain.ids import (
     shifted_message_id,
 )
 from workflows.domain.messages import AnswerMetadata, CallState
-from workflows.domain.value import Value
 
 _QUERIES: Final = Queries("copies")
-_MODEL_ANSWERS: Final = Queries("model_answers")
 _TURN_CONFIGS: Final = Queries("turn_configs")
 
 
-class SummaryRow(Value):
-    """A summary, and what it stands for; `media` and `words` as in `CompactionRow`."""
+class SummaryRow(CompactionRow):
+    """A summary, and what it stands for."""
 
-    generation: GenerationId
-    turn: TurnId
-    step: int
-    newest: MessageId
-    media: bool
-    words: int
     id: MessageId
     body: AnswerMetadata
     created_at: datetime
@@ -145,7 +138,7 @@ def write_answer(journal: Journal, answer: CopiedAnswer, kept: PartSeal | None =
         at=answer.at,
         **model_answers.body_columns(answer.body),
     )
-    copied += [_write_part(journal, answer.message, part) for part in answer.parts]
+    copied += [model_answers.store_part(journal, answer.message, part) for part in answer.parts]
     for call in answer.calls:
         copied += _write_call(journal, answer, call)
     if answer.newest is not None:
@@ -163,13 +156,6 @@ def _record(
 ) -> int:
     named = copy.model_dump(include={"origin", "turn", "step", "newest", "media"})
     return journal.record(MessageCopied(message=message, role=role, contents=tuple(contents), **named))
-
-
-def _write_part(journal: Journal, message: MessageId, part: CopiedPart) -> PartSeal:
-    body = seal(part.body.model_dump(mode="json"))
-    row = {"id": part.id, "message": message, "position": part.position, "kind": part.body.type}
-    journal.write(_MODEL_ANSWERS.insert_part, **row, body=body.content, salt=body.salt)
-    return PartSeal(part=part.id, kind=part.body.type, seal=body.seal)
 
 
 def _write_call(journal: Journal, answer: CopiedAnswer, call: CopiedCall) -> list[PartSeal]:

@@ -15,7 +15,6 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from activities.cancellation import cancel_and_wait
 from activities.failpoints import io_failpoint
-from activities.store.cut_connection import cut_connection
 from activities.store.lru_cache import LruCache
 from activities.store.notification_hub import NotificationHub
 from activities.store.outages import translate_errors
@@ -23,7 +22,7 @@ from activities.store.pg_connect import CONNECT_TIMEOUT, connect, connection_opt
 from activities.store.pg_notify import CHANNEL, NotifySender
 from activities.store.pg_protocol import PipelinedConnection, Rows
 from activities.store.queries import Queries
-from activities.store.statements import Statements
+from activities.store.statements import Statements, cut_connection
 from activities.store.turn_configs import TurnConfigCache
 from workflows.domain.errors import Unavailable
 from workflows.domain.ids import PartId, SessionId, TurnConfigId

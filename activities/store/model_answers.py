@@ -17,21 +17,13 @@ from workflows.domain.answer_text import texts_of
 from workflows.domain.budgets import Usage
 from workflows.domain.events.generations import MessageCompleted, PartSeal
 from workflows.domain.generation import Generation, Purpose
-from workflows.domain.ids import GenerationId, MessageId, PartId, TurnId, answer_id
-from workflows.domain.messages import FINISH_LENGTH, FINISH_PAUSE, AnswerMetadata, StoredPart
+from workflows.domain.ids import GenerationId, MessageId, TurnId, answer_id
+from workflows.domain.messages import FINISH_LENGTH, FINISH_PAUSE, AnswerMetadata, NewPart, StoredPart
 from workflows.domain.permissions.grants import Grant
 from workflows.domain.turn_state import MAX_CONTINUATIONS, MAX_PAUSES
 from workflows.domain.value import Value
 
 _QUERIES: Final = Queries("model_answers")
-
-
-class NewPart(Value):
-    """A finished text or reasoning part of an answer."""
-
-    id: PartId
-    position: int
-    body: StoredPart
 
 
 class NewAnswer(Value):
@@ -120,7 +112,7 @@ def store(journal: Journal, generation: Generation, new: NewAnswer, live: tuple[
     message, body = generation.message, new.body
     named = generation.model_dump(include={"turn", "step"}) | {"generation": generation.id}
     journal.write(_QUERIES.insert_message, id=message, session=journal.session, **named, **body_columns(body))
-    seals = [_store_part(journal, message, part) for part in new.parts]
+    seals = [store_part(journal, message, part) for part in new.parts]
     journal.record(
         MessageCompleted(
             **named,
@@ -156,7 +148,7 @@ def body_columns(body: AnswerMetadata) -> dict[str, Any]:
     return {"body": dumps(body.model_dump(mode="json")), "cost": cost, **named}
 
 
-def _store_part(journal: Journal, message: MessageId, part: NewPart) -> PartSeal:
+def store_part(journal: Journal, message: MessageId, part: NewPart) -> PartSeal:
     body = seal(part.body.model_dump(mode="json"))
     journal.write(
         _QUERIES.insert_part,

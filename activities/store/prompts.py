@@ -11,7 +11,7 @@ from activities.store.queries import Queries
 from activities.store.shell_outputs import read_filled
 from activities.store.statements import RowReader
 from activities.store.work import TurnRequest, WorkItem, WorkKind
-from workflows.domain.context.text_shortening import share_out, shorten
+from workflows.domain.context.truncate import share_out, shorten
 from workflows.domain.errors import Conflict
 from workflows.domain.events.prompts import PromptAccepted, PromptTaken, PromptWithdrawn
 from workflows.domain.ids import MessageId, PartId, Prefix, ScheduleId, SessionId, TurnId, is_id

@@ -4,9 +4,10 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
+from psycopg import AsyncConnection
+
 from activities.failpoints import io_failpoint
-from activities.store.cut_connection import cut_connection
-from activities.store.pg_protocol import PipelinedConnection, Rows, Statement
+from activities.store.pg_protocol import PipelinedConnection, Rows, Statement, shut_socket
 from workflows.domain.errors import Unavailable
 
 _COMMIT: Final = b"COMMIT"
@@ -130,3 +131,12 @@ def _fail(batch: list[_PendingStatement], error: BaseException) -> None:
                 statement.result.exception()  # marks it as retrieved: its task may be gone
             else:
                 statement.result.cancel()
+
+
+async def cut_connection(connection: AsyncConnection[Any]) -> None:
+    """Cut after the server executed what was sent so far. Raises the driver's error."""
+    async with connection.pipeline() as pipeline:
+        await pipeline.sync()
+    shut_socket(connection)
+    async with connection.pipeline():
+        await connection.execute("SELECT")

@@ -11,25 +11,10 @@ from activities.store.statements import RowReader
 from workflows.domain.events.waits import WaitBegun, WaitEnded
 from workflows.domain.ids import NoteId, PartId, SessionId
 from workflows.domain.value import Value
-from workflows.domain.waits import WaitEnd, WaitSubject
+from workflows.domain.waits import WaitEnd, WaitStatus, WaitSubject
 from workflows.domain.wake_signal import WakeKind
 
 _QUERIES: Final = Queries("waits")
-
-
-class WaitRow(Value):
-    """`until`: its moment, or the latest one, `seconds` from now. `author`: who has poked or woken it, with `text`."""
-
-    call: PartId
-    session: SessionId
-    subject: WaitSubject
-    until: datetime | None
-    seconds: float | None
-    begun_at: datetime
-    ending: WaitEnd | None
-    ended_at: datetime | None
-    author: str | None
-    text: str | None
 
 
 class OpenPokeWait(Value):
@@ -66,9 +51,9 @@ async def begin(journal: Journal, call: PartId, subject: WaitSubject, until: tim
     journal.record(WaitBegun(call=call, kind=subject.kind, until=begun))
 
 
-async def of_call(reader: RowReader, call: PartId) -> WaitRow | None:
+async def of_call(reader: RowReader, call: PartId) -> WaitStatus | None:
     found = await reader.rows(_QUERIES.of_call, call=call)
-    return WaitRow(**_with_subject(found[0])) if found else None
+    return WaitStatus(**_with_subject(found[0])) if found else None
 
 
 async def end_if_due(journal: Journal, call: PartId) -> None:
@@ -108,10 +93,10 @@ async def open_pokes(reader: RowReader, session: SessionId | None = None) -> lis
     return [OpenPokeWait(**_with_subject(row)) for row in rows]
 
 
-async def last_ended(reader: RowReader, token: str, session: SessionId | None = None) -> WaitRow | None:
+async def last_ended(reader: RowReader, token: str, session: SessionId | None = None) -> WaitStatus | None:
     """The wait for this token that ended last."""
     rows = [_with_subject(row) for row in await reader.rows(_QUERIES.ended_pokes, session=session)]
-    return next((WaitRow(**row) for row in rows if row["subject"].name == token), None)
+    return next((WaitStatus(**row) for row in rows if row["subject"].name == token), None)
 
 
 async def open_files(database: Database, host: str | None) -> list[OpenFileWait]:

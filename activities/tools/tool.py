@@ -25,7 +25,7 @@ from workflows.domain.questions import Answers
 from workflows.domain.tool_offer import ToolOffer
 from workflows.domain.usage import Cost
 from workflows.domain.value import Value
-from workflows.domain.waits import WaitEnd, WaitSubject
+from workflows.domain.waits import WaitStatus, WaitSubject
 from workflows.domain.wire import CloseReason
 
 P = TypeVar("P")
@@ -96,20 +96,6 @@ class SubagentHandle(Protocol):
 class Delegated(Value):
     child: SessionId
     agent: str
-
-
-class WaitStatus(Value):
-    """A wait on purpose. `until`: its moment, or the latest one, `seconds` from now. `author`: the person who has ended
-    it, with `text`."""
-
-    subject: WaitSubject
-    until: datetime | None
-    seconds: float | None
-    begun_at: datetime
-    ending: WaitEnd | None
-    ended_at: datetime | None
-    author: str | None
-    text: str | None
 
 
 class WaitHandle(Protocol):

@@ -14,7 +14,7 @@ from activities.files.safe_open import raise_tool_errors
 from activities.files.workspace import Workspace
 from activities.tools.arguments import Params
 from activities.tools.built_in_tool import BuiltInTool
-from activities.tools.tool import Output, Plan, ToolContext, Waiting, WaitStatus
+from activities.tools.tool import Output, Plan, ToolContext, Waiting
 from activities.turn_context import TurnContext
 from workflows.domain.call_display import CallDisplay, DisplayKind
 from workflows.domain.effects import Effect, Recovery, Target
@@ -27,6 +27,7 @@ from workflows.domain.waits import (
     FileEvent,
     WaitEnd,
     WaitKind,
+    WaitStatus,
     WaitSubject,
     has_happened,
     parse_moment,

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from itertools import combinations
 from typing import Any, Final
 
-from activities.calls.call_prompt import prompt_of_call
+from activities.calls.effect import prompt_of_call
 from activities.store.journal import WORKER
 from activities.store.stops import stop_of_call
 from tests.acceptance import workflow_histories

@@ -10,9 +10,8 @@ from activities.project.config_origins import ConfigOrigins
 from worker.cli.command_support import current_directory
 from worker.project_config import Role, check_project_trust, default_models, load_project_config
 from worker.settings import Settings
-from workflows.domain.agents.agent import Agent
+from workflows.domain.agents.agent import Agent, RefusedAgent
 from workflows.domain.agents.built_in import BUILT_IN, HIDDEN, SUMMARY, TITLE, agent_named
-from workflows.domain.agents.refused_agent import RefusedAgent
 from workflows.domain.config.agent_selection import hidden_agent, is_disabled
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import UnknownAgent

@@ -8,8 +8,7 @@ from pydantic import JsonValue, SerializeAsAny
 
 from worker.opencode import shapes
 from worker.opencode.shapes import ErrorShape, PartShape, Shape, SpanShape, milliseconds
-from worker.stored_contents import note_of, part_of, stored_call
-from worker.wait_contents import begun_wait
+from worker.stored_contents import begun_wait, note_of, part_of, stored_call
 from workflows.domain.events.calls import CallClaimed, CallFinished, CallPrepared
 from workflows.domain.events.copies import SessionForked, SessionImported
 from workflows.domain.events.generations import (

@@ -28,7 +28,6 @@ from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.copied_messages import (
     CopiedAnswer,
     CopiedCall,
-    CopiedPart,
     CopiedPrompt,
     CopiedTurn,
     ImportedMessage,
@@ -40,6 +39,7 @@ from workflows.domain.messages import (
     AnswerMetadata,
     CallState,
     FilePart,
+    NewPart,
     Outcome,
     ReasoningPart,
     TextPart,
@@ -180,12 +180,12 @@ class SessionImport:
         tail = self._tails.get(request or "")
         return None if tail is None else self._answer_before[tail]
 
-    def _texts(self, message: ForeignMessage) -> Iterator[CopiedPart]:
+    def _texts(self, message: ForeignMessage) -> Iterator[NewPart]:
         for position, each in enumerate(message.parts):
             if each.is_text and each.text.strip():
                 thought = each.type == "reasoning"
                 body = ReasoningPart(text=each.text) if thought else TextPart(text=each.text, phase=each.phase)
-                yield CopiedPart(id=PartId(self._ids[each.id]), position=position, body=body)
+                yield NewPart(id=PartId(self._ids[each.id]), position=position, body=body)
 
     def _calls(self, message: ForeignMessage) -> Iterator[CopiedCall]:
         for position, each in enumerate(message.parts):

@@ -6,7 +6,7 @@ from pydantic import JsonValue
 
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.ids import GenerationId, MessageId, PartId, SessionId, TurnConfigId, TurnId, answer_id
-from workflows.domain.messages import AnswerMetadata, CallState, Outcome, Reminder, StoredPart
+from workflows.domain.messages import AnswerMetadata, CallState, NewPart, Outcome, Reminder
 from workflows.domain.prompt import PromptContent
 from workflows.domain.value import Value
 
@@ -49,12 +49,6 @@ class CopiedPrompt(Value):
     at: datetime
 
 
-class CopiedPart(Value):
-    id: PartId
-    position: int
-    body: StoredPart
-
-
 class CopiedCall(Value):
     """A settled call. `ordered_by`: the copy of the prompt whose subtask it is."""
 
@@ -84,7 +78,7 @@ class CopiedAnswer(Value):
     media: bool = True
     words: int = 0
     body: AnswerMetadata
-    parts: tuple[CopiedPart, ...] = ()
+    parts: tuple[NewPart, ...] = ()
     calls: tuple[CopiedCall, ...] = ()
     reminders: tuple[Reminder, ...] = ()
     at: datetime

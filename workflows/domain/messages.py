@@ -187,6 +187,14 @@ PromptPart: TypeAlias = Annotated[
 ]
 
 
+class NewPart(Value):
+    """A finished text or reasoning part of an answer."""
+
+    id: PartId
+    position: int
+    body: StoredPart
+
+
 def join_texts(parts: Iterable[PromptPart]) -> str:
     return "\n\n".join(part.text for part in parts if isinstance(part, TextPart) and part.text)
 

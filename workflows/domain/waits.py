@@ -53,6 +53,20 @@ class WaitSubject(Value):
     seen: str = ""
 
 
+class WaitStatus(Value):
+    """A wait on purpose. `until`: its moment, or the latest one, `seconds` from now. `author`: the person who has ended
+    it, with `text`."""
+
+    subject: WaitSubject
+    until: datetime | None
+    seconds: float | None
+    begun_at: datetime
+    ending: WaitEnd | None
+    ended_at: datetime | None
+    author: str | None
+    text: str | None
+
+
 def parse_moment(text: str) -> timedelta | datetime:
     """A duration (`90s`, `2h 30m`, `PT2H`) or an ISO 8601 moment, naive without an offset. Raises ValueError."""
     written = text.strip().lower()

@@ -13,7 +13,6 @@ from activities.shell.analysis.expand import WildcardExpander
 from activities.shell.analysis.implicit_reads import ImplicitReadFinder
 from activities.shell.analysis.program import Command, Redirect, ShellProgram, Word
 from activities.shell.analysis.repository import find_repository, unsafe_setting
-from activities.shell.analysis.revisions import MAX_COLONS, file_names
 from activities.shell.analysis.special_files import HARMLESS_DEVICES
 from activities.turn_context import TurnContext
 from workflows.domain.errors import TreeTooLarge
@@ -36,6 +35,8 @@ _PROCESSES: Final = Path("/proc")
 _PREFIXED: Final = re.compile(
     r"(?:(?:--?[A-Za-z][\w-]*=|[\w-]+=|[\w-]+(?=@))[@<]?|-[A-Za-z](?=[./~@])@?|@|file:(?://)?|[^:/]+:)(.+)", re.S
 )
+_MAGIC: Final = re.compile(r":(?:\([^)]*\)|/)")  # `:(top,icase)x`, `:/x`
+MAX_COLONS: Final = 8  # of a revision; a date with time zone has five
 
 
 @dataclass
@@ -173,7 +174,7 @@ class _PathCollector:
         words = [name for word in command.words[1:] for name in word.names if not name.startswith("-")]
         if any(word.count(":") > MAX_COLONS for word in words):
             self.guard(f"a word of 'git' has more than {MAX_COLONS} colons")
-        for written in (name for word in words for name in (word, *file_names(word))):
+        for written in (name for word in words for name in (word, *_file_names(word))):
             self.budget.spend(2)
             for start in (directory, self.workspace.root):
                 self.add_name(start / written)
@@ -244,3 +245,15 @@ def _real(path: Path) -> Path:
     """Below `/proc` a path stays as written: links there differ between processes."""
     plain = Path(os.path.normpath(path))
     return plain if plain.is_relative_to(_PROCESSES) else real_path(path)
+
+
+def _file_names(word: str) -> Iterator[str]:
+    """Possible file names in `REV:PATH`, `:PATH`, `:0:PATH` and `:(magic)PATH`."""
+    # Revisions contain colons, too (`@{12:30}:PATH`): a name may follow each of the first ones.
+    if magic := _MAGIC.match(word):
+        yield word[magic.end() :]
+    name = word
+    for _ in range(min(word.count(":"), MAX_COLONS)):
+        name = name.partition(":")[2]
+        if name.strip() and not name.startswith((" ", "//")):  # a message's text, a URL
+            yield name

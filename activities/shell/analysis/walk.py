@@ -9,13 +9,19 @@ from typing import Final, TypeVar
 from tree_sitter import Node
 
 from activities.files.real_paths import is_directory
-from activities.shell.analysis import node_kinds
+from activities.shell.analysis import syntax_tree
 from activities.shell.analysis.budget import MAX_DIRECTORIES, WorkBudget
 from activities.shell.analysis.directories import DirectoriesAfter, cd_target, unchanged_directories, union
-from activities.shell.analysis.heredocs import heredoc_text
 from activities.shell.analysis.program import CHANGES_DIRECTORY, Command, Redirect, ShellProgram, Word
-from activities.shell.analysis.source_text import BETWEEN_WORDS, SourceText
-from activities.shell.analysis.syntax_tree import find_nodes, leaves, node_text, parse
+from activities.shell.analysis.syntax_tree import (
+    BETWEEN_WORDS,
+    SourceText,
+    find_nodes,
+    heredoc_text,
+    leaves,
+    node_text,
+    parse,
+)
 from activities.shell.analysis.variables import is_private_name
 from activities.shell.analysis.words import WordDecoder
 from workflows.domain.errors import ToolError, UndecodableWord
@@ -65,14 +71,14 @@ class SyntaxWalker:
         if node.type == "command":
             return self.command(node, directories)
         if not node.is_named:
-            if node.type not in node_kinds.SEPARATORS and node.type.strip():
+            if node.type not in syntax_tree.SEPARATORS and node.type.strip():
                 self.program.add_opaque(f"it has {node.type!r} where it is not expected")
             return unchanged_directories(directories)
-        if node.type in node_kinds.VALUES:
+        if node.type in syntax_tree.VALUES:
             self.decode_words([node], directories)
         if node.type == "extglob_pattern" and re.search(r"[$`(]", node_text(node)):
             self.program.add_opaque("it uses a pattern with more than wildcards")
-        if node.type in node_kinds.SILENT:
+        if node.type in syntax_tree.SILENT:
             return unchanged_directories(directories)
         self.depth += 1
         try:
@@ -92,14 +98,14 @@ class SyntaxWalker:
                 return self.and_or_list(node, directories)
             case "redirected_statement":
                 return self.redirected_statement(node, directories)
-            case kind if kind in node_kinds.ORDERLY:
+            case kind if kind in syntax_tree.ORDERLY:
                 return self.compound(node, directories)
-            case kind if kind in node_kinds.APART:
+            case kind if kind in syntax_tree.APART:
                 return self.subshell(node, directories)
             case "test_command" if node_text(node.children[0]) == "[":
                 return self.test_command(node, directories)
         if not node.is_error:
-            sets = node.type in node_kinds.ASSIGNMENTS
+            sets = node.type in syntax_tree.ASSIGNMENTS
             self.program.add_opaque("it sets variables" if sets else f"it uses a {node.type.replace('_', ' ')}")
         self.visit_loop(lambda: self.visit_unknown(node, directories))
         return unchanged_directories(directories)
@@ -118,7 +124,7 @@ class SyntaxWalker:
 
     def compound(self, node: Node, directories: tuple[Path, ...]) -> DirectoriesAfter:
         """Commands in sequence, each after any outcome of the previous; a loop repeats."""
-        if node.type in node_kinds.LOOPS:
+        if node.type in syntax_tree.LOOPS:
             return self.visit_loop(lambda: self.sequence(node, directories))
         return self.sequence(node, directories)
 
@@ -153,7 +159,7 @@ class SyntaxWalker:
 
     def subshell(self, node: Node, directories: tuple[Path, ...]) -> DirectoriesAfter:
         """Walk what runs in a subshell: a part of a pipeline, parentheses, a substitution."""
-        if node.type in node_kinds.SUBSTITUTIONS:
+        if node.type in syntax_tree.SUBSTITUTIONS:
             self.program.add_ask_reason("it uses command substitution")
         after, directory_unknown = directories, self.directory_unknown
         for child in node.children:
@@ -194,7 +200,7 @@ class SyntaxWalker:
 
     def file_redirect(self, node: Node, directories: tuple[Path, ...]) -> list[Word]:
         """Returns the words after the target, which the tree takes for further targets."""
-        targets = [child for child in node.children if child.is_named and child.type not in node_kinds.NO_TARGETS]
+        targets = [child for child in node.children if child.is_named and child.type not in syntax_tree.NO_TARGETS]
         words = self.decode_words(targets, directories)
         for one, two in pairwise(targets):
             self.source.check_blank(one.end_byte, two.start_byte, BETWEEN_WORDS)
@@ -307,7 +313,7 @@ class SyntaxWalker:
             source = node_text(node)
             if self.source.keeps_descriptor(node):
                 self.program.add_opaque("it keeps the number of a file in a variable")
-            if node.type in node_kinds.OPERATORS:
+            if node.type in syntax_tree.OPERATORS:
                 words.append(Word(source, source))
                 continue
             decoded, unclear = self.decoder(() if self.directory_unknown else directories).words(node)
@@ -319,12 +325,12 @@ class SyntaxWalker:
         return words
 
     def substitutions(self, node: Node, directories: tuple[Path, ...]) -> None:
-        for found in find_nodes(node, node_kinds.SUBSTITUTIONS):
+        for found in find_nodes(node, syntax_tree.SUBSTITUTIONS):
             self.visit(found, directories)
 
     def visit_unknown(self, node: Node, directories: tuple[Path, ...]) -> None:
         """Visit the commands and files below a node that is not understood, for denies."""
-        for found in find_nodes(node, frozenset({"command", "file_redirect"}) | node_kinds.SUBSTITUTIONS):
+        for found in find_nodes(node, frozenset({"command", "file_redirect"}) | syntax_tree.SUBSTITUTIONS):
             if found.type == "file_redirect":
                 self.file_redirect(found, directories)
             else:

@@ -39,3 +39,11 @@ SELECT (SELECT count(*) FROM turn t JOIN message m ON m.turn = t.id
         WHERE t.session = %(session)s AND (t.number, m.step) <= (%(number)s, %(step)s))
      + (SELECT count(*) FROM turn t JOIN work w ON w.turn = t.id JOIN prompt p ON p.id = w.id
         WHERE t.session = %(session)s AND (t.number, p.step) <= (%(number)s, %(step)s)) AS messages
+
+-- name: failures
+-- The events of a session about providers that have failed, in order.
+SELECT canonical FROM event WHERE session = %(session)s AND type = 'model.retry' ORDER BY seq
+
+-- name: failure_messages
+-- Messages of providers.
+SELECT id, body FROM note WHERE id = ANY(%(ids)s)

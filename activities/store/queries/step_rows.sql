@@ -15,3 +15,7 @@ FROM (SELECT) AS one
 LEFT JOIN LATERAL (SELECT p.turn, p.step, p.call, p.tokens FROM pruning p JOIN turn t ON t.id = p.turn
                    WHERE p.session = %(session)s ORDER BY t.number DESC, p.step DESC LIMIT 1) p ON true
 LEFT JOIN LATERAL (SELECT i.id, i.body FROM turn t JOIN prompt i ON i.id = t.instructed_by WHERE t.id = %(turn)s) i ON true
+
+-- name: insert_pruning
+-- Clear old results of tools from this step on.
+INSERT INTO pruning (turn, step, session, call, tokens) VALUES (%(turn)s, %(step)s, %(session)s, %(call)s, %(tokens)s)

@@ -7,7 +7,7 @@ RETURNING until
 
 -- name: of_call
 -- The wait of a call, with the text of a poke.
-SELECT w.call, w.session, w.body, w.until, extract(epoch FROM w.until - clock_timestamp())::float8 AS seconds, w.begun_at,
+SELECT w.body, w.until, extract(epoch FROM w.until - clock_timestamp())::float8 AS seconds, w.begun_at,
        w.ending, w.ended_at, w.author, n.body AS text
 FROM wait w LEFT JOIN note n ON n.id = w.call || '/poke' WHERE w.call = %(call)s
 
@@ -37,7 +37,7 @@ ORDER BY w.begun_at, w.call
 
 -- name: ended_pokes
 -- The waits for pokes that have ended lately, the last one first.
-SELECT w.call, w.session, w.body, w.until, NULL::float8 AS seconds, w.begun_at, w.ending, w.ended_at, w.author, NULL AS text
+SELECT w.body, w.until, NULL::float8 AS seconds, w.begun_at, w.ending, w.ended_at, w.author, NULL AS text
 FROM wait w WHERE w.kind = 'poke' AND w.ended_at IS NOT NULL
   AND (%(session)s::text IS NULL OR w.session = %(session)s)
 ORDER BY w.ended_at DESC LIMIT 100

@@ -15,14 +15,14 @@ from activities.archive import archive_file
 from activities.archive.archiver import Archiver
 from activities.archive.verification import read_records, verify
 from activities.store import archives, events, grants, overviews, retries
-from activities.store.model_answers import NewAnswer, NewPart
+from activities.store.model_answers import NewAnswer
 from tests.activities.rig import BODY, ActivityRig
-from workflows.domain.archive_location import ArchiveLocation
 from workflows.domain.errors import Conflict, UsageError
 from workflows.domain.generation import Generation, Purpose
 from workflows.domain.ids import GenerationId, PartId, RetryId, SessionId
-from workflows.domain.messages import TextPart
+from workflows.domain.messages import NewPart, TextPart
 from workflows.domain.permissions.replies import Reply
+from workflows.domain.views.sessions import ArchiveLocation
 from workflows.domain.wire import CloseReason
 
 NUL = "a\x00b \ud800"

@@ -13,10 +13,9 @@ from activities.archive.verification import read_records, verify
 from activities.store import archives, events, overviews, sessions
 from activities.store.database import Database
 from tests.activities.rig import ActivityRig
-from workflows.domain.archive_location import ArchiveLocation
 from workflows.domain.errors import Conflict, NotFound, UsageError
 from workflows.domain.ids import PartId, SessionId, TurnId
-from workflows.domain.views.sessions import Verification
+from workflows.domain.views.sessions import ArchiveLocation, Verification
 
 NESTED = {"subagent_depth": 2, "agent": {"general": {"permission": {"task": "allow"}}}}
 

@@ -4,7 +4,6 @@ import pytest
 
 from activities.session.deletion import Deletion
 from activities.store import events, reconcile, waits
-from activities.store.waits import WaitRow
 from tests.activities.rig import PERSON, ActivityRig
 from worker.settings import Settings
 from worker.waits_client import WaitsClient
@@ -13,7 +12,7 @@ from workflows.domain.events.waits import WaitBegun, WaitEnded
 from workflows.domain.ids import PartId, SessionId
 from workflows.domain.messages import CallState
 from workflows.domain.open_call import CallResultState
-from workflows.domain.waits import WaitEnd
+from workflows.domain.waits import WaitEnd, WaitStatus
 from workflows.domain.wake_signal import WakeKind
 from workflows.domain.wire import CloseReason
 
@@ -26,7 +25,7 @@ async def waiting(rig: ActivityRig, **arguments: str) -> PartId:
     return call
 
 
-async def row(rig: ActivityRig, call: PartId) -> WaitRow:
+async def row(rig: ActivityRig, call: PartId) -> WaitStatus:
     found = await waits.of_call(rig.database, call)
     assert found is not None
     return found

@@ -9,7 +9,7 @@ import pytest
 from activities.calls.claim import Claimed
 from activities.calls.subagent import CallSubagent
 from activities.store import grants, sessions, tasks
-from activities.store.model_answers import NewAnswer, NewPart
+from activities.store.model_answers import NewAnswer
 from activities.tools.tool import SubagentStatus, TaskRequest
 from tests.activities.rig import BODY, ActivityRig
 from workflows.domain.agents.agent import Agent
@@ -21,7 +21,7 @@ from workflows.domain.events.tasks import TaskSettled, TaskStarted
 from workflows.domain.events.turns import TurnEnded, TurnOpened
 from workflows.domain.fence import Fence
 from workflows.domain.ids import PartId, SessionId, TurnConfigId, TurnId
-from workflows.domain.messages import CallState, TextPart
+from workflows.domain.messages import CallState, NewPart, TextPart
 from workflows.domain.open_call import CallResultState
 from workflows.domain.permissions.grants import GrantScope
 from workflows.domain.permissions.replies import Reply

@@ -3,7 +3,7 @@
 from activities.calls.claim import Claimed
 from activities.calls.subagent import CallSubagent
 from activities.store.compactions import CompactionTry, NewCompaction
-from activities.store.model_answers import NewAnswer, NewPart
+from activities.store.model_answers import NewAnswer
 from activities.tools.tool import TaskRequest
 from tests.activities.model.model_rig import Open
 from tests.activities.rig import BODY
@@ -11,7 +11,7 @@ from worker.scripted.script import ScriptedAnswer
 from workflows.domain.agents.built_in import EXPLORE
 from workflows.domain.generation import Generation, Purpose
 from workflows.domain.ids import GenerationId, MessageId, PartId
-from workflows.domain.messages import TextPart
+from workflows.domain.messages import NewPart, TextPart
 
 
 async def test_the_first_request_behind_a_summary_names_them(open_model: Open) -> None:

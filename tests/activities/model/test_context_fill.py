@@ -12,14 +12,23 @@ from activities.model.context_split import ContextSplit
 from activities.model.prompt_shortening import shown_text
 from activities.store.calls import CallRow
 from activities.store.compactions import ShownPrompt
-from activities.store.model_answers import NewAnswer, NewPart
+from activities.store.model_answers import NewAnswer
 from activities.tools.registry import TOOLS
 from activities.tools.tool import Tool
 from tests.activities.model.test_hostile_conversation import answer, call, prompt, summary
 from workflows.domain.config.config import Compaction
-from workflows.domain.context.text_shortening import share_out, shorten
+from workflows.domain.context.truncate import share_out, shorten
 from workflows.domain.ids import MessageId, PartId
-from workflows.domain.messages import AssistantMessage, Entry, FilePart, Part, TextPart, Transcript, UserMessage
+from workflows.domain.messages import (
+    AssistantMessage,
+    Entry,
+    FilePart,
+    NewPart,
+    Part,
+    TextPart,
+    Transcript,
+    UserMessage,
+)
 from workflows.domain.usage import Tokens
 
 SECTIONS = "## Objective\nx\n\n## Work state\nx\n\n## **Next move**:\nx"

@@ -27,7 +27,7 @@ from activities.store import (
 from activities.store.compactions import CompactionTry, NewCompaction
 from activities.store.database import Database
 from activities.store.journal import session_journal
-from activities.store.model_answers import NewAnswer, NewPart
+from activities.store.model_answers import NewAnswer
 from activities.store.sessions import NewSession
 from activities.store.transcript_cache import TranscriptCache
 from tests.acceptance.database_proxy import database_proxy
@@ -41,6 +41,7 @@ from workflows.domain.messages import (
     CallState,
     ContextSummary,
     Message,
+    NewPart,
     TaskEnd,
     TextPart,
     ToolPart,

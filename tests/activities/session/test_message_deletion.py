@@ -7,7 +7,7 @@ from activities.session.deletion import Deletion
 from activities.session.forks import fork_session
 from activities.store import events, overviews, retries, transcript
 from activities.store.compactions import CompactionTry, NewCompaction
-from activities.store.model_answers import NewAnswer, NewPart
+from activities.store.model_answers import NewAnswer
 from activities.store.transcript_cache import TranscriptCache
 from tests.activities.rig import BODY, PERSON, ActivityRig
 from tests.activities.session.test_deletion import data_of, filled, worked
@@ -15,7 +15,15 @@ from workflows.domain.errors import Conflict, NotFound
 from workflows.domain.events.sessions import MessageDeleted
 from workflows.domain.generation import Generation, Purpose
 from workflows.domain.ids import GenerationId, MessageId, PartId, RetryId, SessionId
-from workflows.domain.messages import AssistantMessage, ContextSummary, Message, TextPart, ToolPart, UserMessage
+from workflows.domain.messages import (
+    AssistantMessage,
+    ContextSummary,
+    Message,
+    NewPart,
+    TextPart,
+    ToolPart,
+    UserMessage,
+)
 from workflows.domain.permissions.grants import GrantScope
 from workflows.domain.views.accepted import DeletedSessions
 from workflows.domain.wire import CloseReason

@@ -16,7 +16,7 @@ from activities.project.config_loader import PRIMARY_ROLE, FindAccepted, Role
 from activities.project.project_loader import DirectoryConfig, ProjectLoader
 from activities.store import calls, events, retries, sessions, suspensions, trust_records, turns
 from activities.store.database import Database
-from activities.store.model_answers import NewAnswer, NewPart
+from activities.store.model_answers import NewAnswer
 from tests.activities.rig import BODY, PERSON, ActivityRig
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.errors import UnknownEpoch
@@ -24,7 +24,7 @@ from workflows.domain.events.prompts import PromptTaken
 from workflows.domain.events.sessions import SessionSuspended
 from workflows.domain.events.turns import ConfigurationChanged, TurnOpened
 from workflows.domain.ids import PartId, RetryId
-from workflows.domain.messages import CallState, TextPart
+from workflows.domain.messages import CallState, NewPart, TextPart
 from workflows.domain.open_call import CallPhase
 from workflows.domain.permissions.loop_guard import GUARD_REQUEST
 from workflows.domain.permissions.replies import Reply

@@ -4,14 +4,14 @@ import pytest
 
 from activities.store import events, generations
 from activities.store.generations import BackoffPending, FailedAttempt, GenerationStatus, Suspended, TurnOver
-from activities.store.model_answers import NewAnswer, NewPart, StoredAnswer
+from activities.store.model_answers import NewAnswer, StoredAnswer
 from tests.activities.rig import BODY, ActivityRig
 from workflows.domain.errors import StaleFence, Unavailable
 from workflows.domain.events.generations import ModelRetry
 from workflows.domain.fence import Fence
 from workflows.domain.generation import Generation
 from workflows.domain.ids import PartId
-from workflows.domain.messages import ReasoningPart, TextPart
+from workflows.domain.messages import NewPart, ReasoningPart, TextPart
 
 BUSY = FailedAttempt(attempt=1, kind="429", message="busy", pause=0, waited_ms=2000, next_at="2026-01-01T00:00:00Z")
 FIRST, SECOND = Fence(1, 1, 1, 7), Fence(1, 1, 2, 5)

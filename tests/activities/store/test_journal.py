@@ -14,11 +14,11 @@ from activities.store.journal import KNOWN_LOG, WORKER, KnownLog, SessionVersion
 from activities.store.queries import Queries
 from tests.activities.store.conftest import ACTOR
 from tests.polling import WAIT_TIMEOUT
-from workflows.domain.archive_location import ArchiveLocation
 from workflows.domain.errors import DatabaseBehind, NotFound, StaleFence, UnknownEpoch, VersionConflict
 from workflows.domain.events.sessions import SessionEnded
 from workflows.domain.hash_chain import LogPosition
 from workflows.domain.ids import SessionId
+from workflows.domain.views.sessions import ArchiveLocation
 
 ARCHIVES = Queries("archives")
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from activities.tools.tool import Output, Waiting, WaitStatus
+from activities.tools.tool import Output, Waiting
 from activities.tools.wait import WaitTool
 from activities.turn_context import TurnContext
 from tests.activities.tools.tool_calls import make_context, project
 from workflows.domain.errors import ToolError
-from workflows.domain.waits import MISSING, FileEvent, WaitEnd, WaitKind, WaitSubject
+from workflows.domain.waits import MISSING, FileEvent, WaitEnd, WaitKind, WaitStatus, WaitSubject
 
 NOON = datetime(2026, 11, 24, 12, tzinfo=UTC)
 LATER = NOON + timedelta(hours=1)

@@ -8,10 +8,10 @@ from typing import Any
 from pydantic import JsonValue
 
 from activities.files.workspace import Workspace
-from activities.tools.tool import Output, SubagentStatus, TaskRequest, Tool, ToolContext, WaitStatus
+from activities.tools.tool import Output, SubagentStatus, TaskRequest, Tool, ToolContext
 from activities.turn_context import TurnContext
 from workflows.domain.ids import PartId, SessionId
-from workflows.domain.waits import WaitSubject
+from workflows.domain.waits import WaitStatus, WaitSubject
 
 
 def project(scratch: Path) -> Workspace:

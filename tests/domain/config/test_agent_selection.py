@@ -2,8 +2,7 @@
 
 import pytest
 
-from workflows.domain.agents.agent import AgentMode
-from workflows.domain.agents.refused_agent import RefusedAgent
+from workflows.domain.agents.agent import AgentMode, RefusedAgent
 from workflows.domain.config.agent_selection import available_agents, check_readable, default_agent, select_agent
 from workflows.domain.config.config import Config
 from workflows.domain.errors import UnknownAgent

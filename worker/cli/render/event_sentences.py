@@ -15,8 +15,7 @@ from worker.cli.render.event_contents import (
 )
 from worker.cli.render.formatting import format_price, format_rule
 from worker.cli.render.session_status import describe_wait, how_to_poke
-from worker.stored_contents import note_of, part_of
-from worker.wait_contents import begun_wait
+from worker.stored_contents import begun_wait, note_of, part_of
 from workflows.domain.answer_text import texts_of
 from workflows.domain.budget_question import scope_name
 from workflows.domain.budgets import Unit, describe, describe_use

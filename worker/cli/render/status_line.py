@@ -18,7 +18,7 @@ from worker.cli.render.formatting import (
     format_upcoming,
 )
 from worker.cli.render.session_status import describe_wait
-from worker.wait_contents import begun_wait
+from worker.stored_contents import begun_wait
 from workflows.domain.events.asks import AskAnswered, AskClosed, AskRaised
 from workflows.domain.events.calls import CallClaimed, CallFinished
 from workflows.domain.events.generations import MessageCompleted, ModelRetry, PauseEnded

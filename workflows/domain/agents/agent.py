@@ -64,3 +64,11 @@ class Agent(Value):
     def names_permission(self, permission: str) -> bool:
         """Whether its own rules or the user's settings for it name a permission."""
         return permission in self.named_permissions or any(rule.permission == permission for rule in self.rules)
+
+
+class RefusedAgent(Value):
+    """No agent has these names until the file is fixed, not even a built-in one: a rule of the file may be about it.
+    `why` begins with the file, and the line if it is known."""
+
+    names: tuple[str, ...]
+    why: str

@@ -94,3 +94,10 @@ def _agent(command: SlashCommand, given: Prompt, agents: Sequence[Agent], defaul
 def _parts(part: PromptPart, expanded: ExpandedTemplate, given: Prompt) -> tuple[PromptPart, ...]:
     shell = (ShellPart(part=0, start=each.start, end=each.end, command=each.command) for each in expanded.shell)
     return part, *shell, *given.parts
+
+
+class RefusedCommand(Value):
+    """`why` begins with the file, and the line if it is known."""
+
+    name: str
+    why: str

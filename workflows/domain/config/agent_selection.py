@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
-from workflows.domain.agents.agent import Agent
+from workflows.domain.agents.agent import Agent, RefusedAgent
 from workflows.domain.agents.built_in import BUILD, BUILT_IN, HIDDEN, RESERVED, agent_named
-from workflows.domain.agents.refused_agent import RefusedAgent
 from workflows.domain.config.config import AgentSettings, Config
 from workflows.domain.errors import UnknownAgent
 

@@ -6,8 +6,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from workflows.domain.agents.agent import AgentMode
-from workflows.domain.agents.refused_agent import RefusedAgent
+from workflows.domain.agents.agent import AgentMode, RefusedAgent
 from workflows.domain.config.agent_forms import normalize_agent
 from workflows.domain.config.fields import AGENT_FIELDS, OPTION_FIELDS, FieldPath, JsonObject, field_paths, is_within
 from workflows.domain.permissions.permission_keys import current_key

@@ -3,10 +3,9 @@
 import hashlib
 from collections.abc import Mapping
 
-from workflows.domain.agents.agent import Agent
+from workflows.domain.agents.agent import Agent, RefusedAgent
 from workflows.domain.agents.built_in import BUILD
 from workflows.domain.agents.delegation import Delegation
-from workflows.domain.agents.refused_agent import RefusedAgent
 from workflows.domain.config.accepted_trust import AcceptedTrust
 from workflows.domain.config.config import Config
 from workflows.domain.config.trust_items import UntrustedField

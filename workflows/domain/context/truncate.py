@@ -1,9 +1,12 @@
-"""Shortens long tool output for the model (opencode.md 3.4, 5.1)."""
+"""Shortens long tool output for the model (opencode.md 3.4, 5.1), and texts that together fit some room."""
 
+from collections.abc import Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from workflows.domain.value import Value
+
+_LEFT_OUT: Final = "[…]"
 
 
 class OutputLimits(Value):
@@ -100,3 +103,25 @@ def _last_bytes(line: str, limit: int) -> str:
 
 def _size(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass"))
+
+
+def share_out(lengths: Sequence[int], room: int) -> list[int]:
+    """How much of each text fits: short ones whole, the others the same part of what they leave."""
+    shares, left = [0] * len(lengths), max(room, 0)
+    order = sorted(range(len(lengths)), key=lambda place: lengths[place])
+    for done, place in enumerate(order):
+        shares[place] = min(lengths[place], left // (len(order) - done))
+        left -= shares[place]
+    return shares
+
+
+def head_and_end(text: str, length: int) -> tuple[str, str]:
+    """Half of `length` characters from each."""
+    end = length // 2
+    return text[: length - end], text[len(text) - end :]
+
+
+def shorten(text: str, length: int) -> str:
+    if len(text) <= length:
+        return text
+    return f"\n{_LEFT_OUT}\n".join(head_and_end(text, length))

@@ -2,7 +2,6 @@
 
 from datetime import datetime
 
-from workflows.domain.archive_location import ArchiveLocation
 from workflows.domain.close_reason import CloseReason
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.file_changes import ChangedFiles
@@ -13,6 +12,17 @@ from workflows.domain.suspension import SuspendCause
 from workflows.domain.usage import Cost, Tokens
 from workflows.domain.value import Value
 from workflows.domain.waits import WaitSubject
+
+
+class ArchiveLocation(Value):
+    """The file with the rows, and its SHA-256."""
+
+    file: str
+    sha256: str
+    at: datetime
+
+    def __str__(self) -> str:
+        return f"lies in {self.file!r} since {self.at:%Y-%m-%d}: `holdfast restore {self.file}` brings it back"
 
 
 class ProviderBackoff(Value):

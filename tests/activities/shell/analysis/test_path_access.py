@@ -9,7 +9,7 @@ import pytest
 
 from activities.files.workspace import Workspace
 from activities.shell.analysis.expand import MAX_MATCHES, MAX_WILDCARDS
-from activities.shell.analysis.revisions import MAX_COLONS
+from activities.shell.analysis.path_access import MAX_COLONS
 from activities.shell.shell_requests import shell_requests
 from activities.turn_context import TurnContext
 from tests.activities.shell.checker import ALLOW, ASK, DENY, CommandChecker, make_checker

@@ -52,7 +52,7 @@ def _thinking_budget(options: Mapping[str, JsonValue]) -> int:
         return _tokens(thinking.get("budget_tokens")) or _tokens(thinking.get("budgetTokens"))
     if isinstance(gemini, dict):
         return _tokens(gemini.get("thinkingBudget"))
-    return EFFORT_BUDGETS.get(str(options.get("reasoning_effort", options.get("reasoningEffort"))), 0)
+    return EFFORT_BUDGETS.get(str(options.get("reasoning_effort")), 0)
 
 
 def _tokens(value: JsonValue) -> int:

@@ -9,6 +9,7 @@ import pytest
 from activities.model.endpoint import Wire
 from activities.model.failures import Overflow, Retry, Stop, classify
 from activities.model.litellm_table import read_table
+from activities.model.model_options import spell
 from activities.model.port import (
     AssistantInput,
     Finish,
@@ -249,7 +250,7 @@ async def test_options_stand_where_this_api_wants_them(
 ) -> None:
     service = Anthropic(Answer((Text("Hi"),)))
     async with serve_double(service.double):
-        await collect_answer(port, request(service, model=model, options=options))
+        await collect_answer(port, request(service, model=model, options=spell(options, Wire.ANTHROPIC)))
 
     plain = {"model", "messages", "max_tokens", "tools", "stream"}
     assert {name: value for name, value in service.double.asked[0].items() if name not in plain} == sent

@@ -12,6 +12,7 @@ from activities.model.endpoint import Endpoint, Wire
 from activities.model.endpoints import EndpointResolver
 from activities.model.failures import FailureAction, Overflow, Retry, Stop, StopKind, classify
 from activities.model.keys import Keys
+from activities.model.model_options import spell
 from activities.model.port import AssistantInput, FilePiece, Finish, ModelRequest, TextPiece, ToolResultInput, UserInput
 from activities.model.tool_schemas import rules_for
 from activities.model.wires.bedrock_request import prepare
@@ -342,7 +343,7 @@ async def test_a_document_alone_and_with_any_name(port: WireRouter) -> None:
 def body_of(model: str, options: Mapping[str, Any], **more: Any) -> dict[str, Any]:
     """The members of a request besides its messages."""
     endpoint = Endpoint(model=f"bedrock/{model}", wire=Wire.BEDROCK)
-    request = ModelRequest(endpoint=endpoint, messages=GO, tools=(READ,), options=options, **more)
+    request = ModelRequest(endpoint=endpoint, messages=GO, tools=(READ,), options=spell(options, Wire.BEDROCK), **more)
     body: dict[str, Any] = json.loads(prepare(request).body)
     return {name: value for name, value in body.items() if name not in ("messages", "toolConfig")}
 

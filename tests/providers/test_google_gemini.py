@@ -6,6 +6,7 @@ import pytest
 
 from activities.model.endpoint import Wire
 from activities.model.failures import Retry, Stop, classify
+from activities.model.model_options import spell
 from activities.model.port import (
     AssistantInput,
     Finish,
@@ -124,7 +125,7 @@ async def test_options_stand_where_this_api_wants_them(
 ) -> None:
     service = Gemini(Answer((Text("Hi"),)))
     async with serve_double(service.double):
-        await collect_answer(port, request(service, model=model, options=options))
+        await collect_answer(port, request(service, model=model, options=spell(options, Wire.GEMINI)))
 
     assert service.double.asked[0]["generationConfig"] == sent
 

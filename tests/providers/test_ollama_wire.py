@@ -16,6 +16,7 @@ from activities.model.endpoints import EndpointResolver
 from activities.model.failures import Overflow, Retry, Stop, StopKind, classify
 from activities.model.input_messages import convert_entries
 from activities.model.keys import Keys
+from activities.model.model_options import spell
 from activities.model.port import FilePiece, Finish, ImagePiece, TextPiece, UserInput
 from activities.model.stream import Answer as Received
 from activities.model.wires.router import WireRouter
@@ -145,7 +146,7 @@ async def test_options_go_where_ollama_reads_them(
     port: WireRouter, options: Mapping[str, JsonValue], top: dict[str, Any], inner: dict[str, Any]
 ) -> None:
     service = Ollama(DONE)
-    await ask(port, service, options=options, temperature=0.5, max_output=100)
+    await ask(port, service, options=spell(options, Wire.OLLAMA), temperature=0.5, max_output=100)
 
     (body,) = service.double.asked
     plain = {"stream": True, "truncate": False, "shift": False}

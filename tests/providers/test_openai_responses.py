@@ -8,6 +8,7 @@ from openai import AsyncOpenAI, BadRequestError
 
 from activities.model.endpoint import Wire
 from activities.model.failures import Overflow, Retry, Stop, StopKind, classify
+from activities.model.model_options import spell
 from activities.model.port import (
     AssistantInput,
     Finish,
@@ -141,10 +142,15 @@ async def test_a_model_gets_only_what_it_takes(port: WireRouter, model: str) -> 
 
 
 async def test_options_stand_where_this_api_wants_them(port: WireRouter) -> None:
-    options = {"reasoningEffort": "high", "textVerbosity": "low", "serviceTier": "flex", "max_completion_tokens": 9}
+    options: dict[str, Any] = {
+        "reasoningEffort": "high",
+        "textVerbosity": "low",
+        "serviceTier": "flex",
+        "max_completion_tokens": 9,
+    }
     service = OpenAI(Answer((Text("Hi"),)))
     async with serve_double(service.double):
-        await collect_answer(port, request(service, options=options, tool_choice="none"))
+        await collect_answer(port, request(service, options=spell(options, Wire.RESPONSES), tool_choice="none"))
 
     body = service.double.asked[0]
     assert body["reasoning"] == {"effort": "high"}

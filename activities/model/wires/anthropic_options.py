@@ -19,18 +19,13 @@ from activities.model.output_limit import EFFORT_BUDGETS
 from activities.model.request_json import JsonDict, merge_options
 from activities.model.wires.chat_options import OPENAI_ONLY, forbids_parallel_calls, translatable
 
-_PATHS: Final = {  # options of the chat protocol, and of OpenCode's packages → their paths here
+_PATHS: Final = {  # options → their paths here
     "max_completion_tokens": ("max_tokens",),
-    "topP": ("top_p",),
-    "topK": ("top_k",),
     "stop": ("stop_sequences",),
-    "stopSequences": ("stop_sequences",),
-    "serviceTier": ("service_tier",),
     "user": ("metadata", "user_id"),
     "effort": ("output_config", "effort"),
 }
-_UNKNOWN: Final = ("seed", "frequency_penalty", "frequencyPenalty", "presence_penalty", "presencePenalty")
-_EFFORTS: Final = ("reasoning_effort", "reasoningEffort")
+_UNKNOWN: Final = ("seed", "frequency_penalty", "presence_penalty", "reasoning_effort", "thinking")
 _BETAS: Final = "anthropicBeta"  # names of betas, in a header
 _INTERLEAVED: Final = "interleaved-thinking-2025-05-14"
 BINDING_BETA: Final = "thinking-binding-controls-2026-08-01"
@@ -60,8 +55,8 @@ def merge_message_options(form: JsonDict, options: Mapping[str, JsonValue], *, b
     `began_without_thought`: the model has answered in this turn without thinking. Anthropic then refuses a budget for
     thinking.
     """
-    model, effort = form["model"], next((options[name] for name in _EFFORTS if name in options), None)
-    others = translatable(options, (*_UNKNOWN, *OPENAI_ONLY, *_EFFORTS, _BETAS, "thinking"))
+    model, effort = form["model"], options.get("reasoning_effort")
+    others = translatable(options, (*_UNKNOWN, *OPENAI_ONLY, _BETAS))
     thinking, default_effort = _thinking(model, options.get("thinking"), effort)
     if thinking.get("type") == "between_tools" and options.get("effort") in _DEEP:
         thinking = dict(_SHOWN)

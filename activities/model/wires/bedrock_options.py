@@ -12,20 +12,20 @@ from activities.model.wires.anthropic_options import BINDING_BETA, merge_message
 from activities.model.wires.chat_options import translatable
 
 OTHERS: Final = "additionalModelRequestFields"  # of the model behind the service, in its own words
-_LIMITS: Final = {  # of the chat protocol, of OpenCode's packages, of Anthropic → here
+_LIMITS: Final = {  # of the chat protocol, of Anthropic → here
     **dict.fromkeys(("max_tokens", "max_completion_tokens"), "maxTokens"),
-    **dict.fromkeys(("stop", "stop_sequences", "stopSequences"), "stopSequences"),
-    **dict.fromkeys(("top_p", "topP"), "topP"),
+    **dict.fromkeys(("stop", "stop_sequences"), "stopSequences"),
+    "top_p": "topP",
     "temperature": "temperature",
 }
 _TOP: Final = ("guardrailConfig", "performanceConfig", "requestMetadata", "additionalModelResponseFieldPaths", OTHERS)
 _PATHS: Final = {
     **{name: ("inferenceConfig", ours) for name, ours in _LIMITS.items()},
     **{name: (name,) for name in _TOP},
-    **dict.fromkeys(("service_tier", "serviceTier"), ("serviceTier", "type")),
+    "service_tier": ("serviceTier", "type"),
 }
-_NAMES: Final = {"anthropicBeta": "anthropic_beta", "reasoningEffort": "reasoning_effort", "topK": "top_k"}
-_UNKNOWN: Final = ("user", "seed", "frequency_penalty", "frequencyPenalty", "presence_penalty", "presencePenalty")
+_NAMES: Final = {"anthropicBeta": "anthropic_beta"}
+_UNKNOWN: Final = ("user", "seed", "frequency_penalty", "presence_penalty", "extra_body")  # the last goes in as it is
 _REASONING: Final = "reasoningConfig"  # of OpenCode's package, for all models
 
 
@@ -55,7 +55,7 @@ def family_of(model: str) -> Family:
 
 def settle_options(form: JsonDict, options: Mapping[str, JsonValue], *, began_without_thought: bool) -> JsonDict:
     """`form` with the options: Claude's are Anthropic's. It holds what Anthropic's Messages call so."""
-    named = {_NAMES.get(name, name): value for name, value in options.items() if name not in (*_UNKNOWN, "extra_body")}
+    named = {_NAMES.get(name, name): value for name, value in options.items() if name not in _UNKNOWN}
     config = named.pop(_REASONING, None)
     if not family_of(form["model"]).claude:
         return form | _thinking(form["model"], named, config) | translatable(named)

@@ -5,11 +5,11 @@ from typing import Final
 
 from pydantic import JsonValue
 
-_CHAT_ONLY: Final = frozenset({"logit_bias", "n", "parallel_tool_calls", "parallelToolCalls", "response_format"})
+_CHAT_ONLY: Final = frozenset({"logit_bias", "n", "parallel_tool_calls", "response_format"})
 # of services that speak chat or Responses: an agent that was written for them may work with another's model
 OPENAI_ONLY: Final = (
     *("enable_thinking", "max_tool_calls", "prompt_cache_key", "prompt_cache_retention", "reasoning_format"),
-    *("safe_prompt", "safety_identifier", "store", "textVerbosity", "verbosity"),
+    *("safe_prompt", "safety_identifier", "store", "verbosity"),
 )
 
 
@@ -22,4 +22,4 @@ def translatable(options: Mapping[str, JsonValue], unknown: Collection[str] = ()
 
 
 def forbids_parallel_calls(options: Mapping[str, JsonValue]) -> bool:
-    return options.get("parallel_tool_calls", options.get("parallelToolCalls")) is False
+    return options.get("parallel_tool_calls") is False

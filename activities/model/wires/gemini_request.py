@@ -53,7 +53,7 @@ _NAMES: Final = {  # of the chat protocol → here; all others go out as they ar
     "presence_penalty": "presencePenalty",
 }
 _PATHS: Final = {name: (name,) for name in _TOP} | {name: (_CONFIG, ours) for name, ours in _NAMES.items()}
-_OF_THINKING: Final = ("reasoning_effort", "reasoningEffort", "thinking", "thinkingConfig")
+_OF_THINKING: Final = ("reasoning_effort", "thinking", "thinkingConfig")
 _LEVELS: Final = {"none": "minimal", "xhigh": "high", "max": "high"}  # what no model has a level for
 
 
@@ -162,8 +162,7 @@ def _merge_generation_options(form: JsonDict, model: str, options: Mapping[str, 
 
 def _thinking(model: str, options: Mapping[str, JsonValue]) -> dict[str, Any]:
     shown = {"includeThoughts": True} if GEMINI_THINKS.match(model) else {}
-    own, written = options.get("thinkingConfig"), options.get("thinking")
-    effort = options.get("reasoning_effort", options.get("reasoningEffort"))
+    own, written, effort = (options.get(name) for name in ("thinkingConfig", "thinking", "reasoning_effort"))
     if isinstance(own, dict):
         return {**shown, **own}
     if isinstance(effort, str):
@@ -174,7 +173,7 @@ def _thinking(model: str, options: Mapping[str, JsonValue]) -> dict[str, Any]:
         raise ValueError(f"thinking is {written!r}")
     if written.get("type") == "disabled":
         return {"includeThoughts": False}
-    budget = written.get("budget_tokens", written.get("budgetTokens"))
+    budget = written.get("budget_tokens")
     return {"includeThoughts": True} | ({} if signs_calls(model) or budget is None else {"thinkingBudget": budget})
 
 

@@ -35,15 +35,10 @@ from workflows.domain.usage import ReportedUsage
 _FINISHES: Final = {"stop": Finish.STOP, "length": Finish.LENGTH}  # any other, as "load", ends no answer: ask again
 _PATH: Final = "/api/chat"
 _TOP: Final = ("think", "keep_alive", "format", "truncate", "shift", "logprobs", "top_logprobs", "options")
-_NAMES: Final = {  # options of the chat protocol, and of OpenCode's packages → here
+_NAMES: Final = {  # options of the chat protocol, and of OpenCode's package for it → here
     "max_completion_tokens": "num_predict",
-    "topP": "top_p",
-    "topK": "top_k",
     "minP": "min_p",
-    "frequencyPenalty": "frequency_penalty",
-    "presencePenalty": "presence_penalty",
     "repeatPenalty": "repeat_penalty",
-    "stopSequences": "stop",
     "numCtx": "num_ctx",
 }
 _PATHS: Final = (
@@ -51,12 +46,7 @@ _PATHS: Final = (
     | {name: ("options", ours) for name, ours in _NAMES.items()}
     | {"keepAlive": ("keep_alive",)}
 )
-_OF_THINKING: Final = ("reasoning_effort", "reasoningEffort", "thinking")
-_LEVELS: Final[Mapping[str, bool | str]] = {
-    "none": False,
-    "minimal": "low",
-    "xhigh": "max",
-}  # what it has no such level for
+_LEVELS: Final[Mapping[str, bool | str]] = {"none": False, "minimal": "low", "xhigh": "max"}  # it has no such levels
 _NOT_CUT: Final = {"truncate": False, "shift": False}  # a prompt that is too long is refused, not cut in silence
 
 
@@ -125,13 +115,13 @@ def _parameters(request: ModelRequest) -> JsonDict:
         form["tools"] = tools
     if (think := _think(request.options)) is not None:
         form["think"] = think
-    others = translatable(request.options, ("user", *_OF_THINKING))
+    others = translatable(request.options, ("user", "reasoning_effort", "thinking"))
     return merge_options(form, others, _PATHS, default=("options",))
 
 
 def _think(options: Mapping[str, JsonValue]) -> bool | str | None:
     """The server's default is that every model thinks if it can."""
-    effort, thinking = options.get("reasoning_effort", options.get("reasoningEffort")), options.get("thinking")
+    effort, thinking = options.get("reasoning_effort"), options.get("thinking")
     if isinstance(effort, str):
         return _LEVELS.get(effort, effort)
     return thinking.get("type") != "disabled" if isinstance(thinking, dict) else None

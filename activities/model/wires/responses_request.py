@@ -20,18 +20,11 @@ from workflows.domain.messages import ReasoningPart, RequestedCall, TextPart
 from workflows.domain.tool_offer import ToolOffer
 
 _ID: Final = re.compile(r"(?s).{1,64}")  # of a call
-_OPTION_PATHS: Final = {  # options of the chat protocol, and of OpenCode's packages → their paths here
+_OPTION_PATHS: Final = {  # options of the chat protocol → their paths here
     "reasoning_effort": ("reasoning", "effort"),
-    "reasoningEffort": ("reasoning", "effort"),
     "reasoning_summary": ("reasoning", "summary"),
-    "reasoningSummary": ("reasoning", "summary"),
     "verbosity": ("text", "verbosity"),
-    "textVerbosity": ("text", "verbosity"),
     "max_completion_tokens": ("max_output_tokens",),
-    "promptCacheKey": ("prompt_cache_key",),
-    "serviceTier": ("service_tier",),
-    "parallelToolCalls": ("parallel_tool_calls",),
-    "topP": ("top_p",),
 }
 
 

@@ -1,7 +1,7 @@
 """What a person has a model asked apart from a session's turns, and the title that a person gives."""
 
 from activities.new_ids import new_id
-from activities.store import asides, titles
+from activities.store import asides
 from activities.store.journal import session_journal
 from worker.client_part import ClientPart
 from workflows.domain.generation import Purpose
@@ -19,7 +19,7 @@ class AsidesClient(ClientPart):
         title = validate_title(text)
         async with session_journal(self.database, session, self.actor) as journal:
             await journal.locked()
-            titles.give(journal, title)
+            asides.give_title(journal, title)
         return title
 
     async def ask(

@@ -64,7 +64,7 @@ _ASIDE_SECONDS: Final = 300.0  # for all failures of a provider at what nothing 
 _EAGER: Final = 16  # parallel calls of a step, started without a round trip
 
 
-class _Sandbox(SandboxedWorkflowRunner):
+class Sandbox(SandboxedWorkflowRunner):
     """Runs workflows in the engine's sandbox."""
 
     def create_instance(self, det: WorkflowInstanceDetails) -> WorkflowInstance:
@@ -98,13 +98,13 @@ class _Instance(WorkflowInstance):
         return self._inside.get_thread_id()
 
 
-def workflow_runner() -> _Sandbox:
+def workflow_runner() -> Sandbox:
     """Our packages pass through the sandbox, or their classes would exist twice (temporal.md 8).
 
     Values are built outside: inside, pydantic would import its dependencies again.
     """
     build_models("workflows")
-    return _Sandbox(restrictions=SandboxRestrictions.default.with_passthrough_modules(*PASSED_THROUGH))
+    return Sandbox(restrictions=SandboxRestrictions.default.with_passthrough_modules(*PASSED_THROUGH))
 
 
 def build_activities(

@@ -10,7 +10,7 @@ from typing import Final
 from prometheus_client import CollectorRegistry, Counter, Gauge, start_http_server
 from temporalio.runtime import PrometheusConfig, Runtime, TelemetryConfig
 
-from activities.store import queue_stats
+from activities.store import statistics
 from activities.store.database import Database
 from worker.background_tasks import every
 from workflows.domain.errors import Unavailable, UsageError
@@ -100,7 +100,7 @@ class Metrics:
     async def update(self) -> None:
         """Read all sessions' states; an unreachable database has its own gauge."""
         try:
-            stats = await queue_stats.read_queue_stats(self._database)
+            stats = await statistics.read_queue_stats(self._database)
         except Unavailable:
             self._database_up.set(0)
             return

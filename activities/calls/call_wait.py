@@ -4,7 +4,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from activities.calls.open_claim import require_open_claim
+from activities.calls.claim import require_open_claim
 from activities.failpoints import failpoint
 from activities.store import waits
 from activities.store.calls import CallRow

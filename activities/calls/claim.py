@@ -13,7 +13,7 @@ from activities.store.journal import Journal, SessionVersion
 from activities.store.turns import TurnStatus
 from prompts import render_prompt
 from workflows.domain.effects import Plan
-from workflows.domain.errors import StaleFence, ToolError, VersionConflict
+from workflows.domain.errors import CallStopped, StaleFence, ToolError, VersionConflict
 from workflows.domain.events.asks import SignalWithoutAnswer
 from workflows.domain.events.calls import RecordedDecision
 from workflows.domain.fence import Fence
@@ -310,3 +310,14 @@ def _decision_on(finding: Finding, answer: AskRow | None) -> RecordedDecision | 
     if finding.grant is not None:
         return RecordedDecision(permission=finding.permission, by="grant", grant=finding.grant)
     return RecordedDecision(permission=finding.permission, by="rule", rule=finding.rule)
+
+
+async def require_open_claim(journal: Journal, call: CallRow, fence: Fence) -> TurnStatus:
+    """Locks the call; returns its turn. Raises StaleFence when another attempt holds the claim, CallStopped when the
+    turn is over."""
+    row, turn = await asyncio.gather(calls.lock(journal, call.id), turns.turn_status(journal, call.turn))
+    if row.settled or row.fence != fence:
+        raise StaleFence(f"Call {row.id!r} is {row.state} under {row.fence}, this attempt is {fence}.")
+    if turn.over or journal.ended:
+        raise CallStopped(render_prompt("tools/not_begun"))
+    return turn

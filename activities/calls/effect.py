@@ -11,8 +11,7 @@ from pydantic import JsonValue
 
 from activities.calls import outcomes
 from activities.calls.call_wait import CallWait
-from activities.calls.claim import CallClaim, Claimed
-from activities.calls.open_claim import require_open_claim
+from activities.calls.claim import CallClaim, Claimed, require_open_claim
 from activities.calls.outcomes import Settlement
 from activities.calls.output import outcome_of
 from activities.calls.plan_call import plan_call

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from activities.calls.open_claim import require_open_claim
+from activities.calls.claim import require_open_claim
 from activities.failpoints import failpoint
 from activities.new_ids import new_id
 from activities.store import prompts, sessions, stops, tasks, transcript, turns

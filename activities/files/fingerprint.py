@@ -6,7 +6,7 @@ import stat
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from activities.files.openat import open_without_links
+from activities.files.safe_open import open_without_links
 from workflows.domain.waits import MISSING
 
 _MAX_HASHED: Final = 64 * 1024 * 1024  # bytes; of a longer file, size and time count

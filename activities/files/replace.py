@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from activities.files.openat import open_without_links
-from activities.files.safe_open import descriptor_path, open_directory, open_file, raise_tool_errors
+from activities.files.safe_open import descriptor_path, open_directory, open_file, open_without_links, raise_tool_errors
 from workflows.domain.errors import ToolError
 
 BACKUP: Final = "before"  # the old content of a file that is being overwritten

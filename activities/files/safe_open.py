@@ -9,10 +9,10 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Final
 
-from activities.files.openat import open_without_links
 from workflows.domain.errors import ToolError
 
 _READ_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_DIRECTORY_FLAGS: Final = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
 
 
 @contextmanager
@@ -85,3 +85,15 @@ def _make_directories(path: Path) -> None:
     for step in reversed(missing):
         with open_directory(step.parent) as parent, raise_tool_errors(step), suppress(FileExistsError):
             os.mkdir(step.name, dir_fd=parent)
+
+
+def open_without_links(path: Path, flags: int) -> int:
+    """`path` is absolute; OSError (ELOOP or ENOTDIR) when a link is on the way."""
+    current = os.open("/", _DIRECTORY_FLAGS)
+    try:
+        for name in path.parts[1:-1]:
+            current, previous = os.open(name, _DIRECTORY_FLAGS, dir_fd=current), current
+            os.close(previous)
+        return os.open(path.name or ".", flags | os.O_NOFOLLOW, dir_fd=current)
+    finally:
+        os.close(current)

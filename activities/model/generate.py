@@ -8,10 +8,9 @@ from typing import Final, NamedTuple, TypeAlias
 from temporalio import activity
 
 from activities.calls.description import CallDescriber
-from activities.calls.order import in_order
 from activities.calls.permissions import PermissionEvaluator
 from activities.calls.planner.planner import Planner
-from activities.calls.prepare import CallPreparer
+from activities.calls.prepare import CallPreparer, in_order
 from activities.failpoints import failpoint
 from activities.files.named_files import resolve_references
 from activities.model.answer import AnswerStream

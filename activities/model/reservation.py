@@ -18,7 +18,6 @@ from activities.store.budgets import BudgetRow
 from activities.store.generations import GenerationStatus
 from activities.store.journal import Journal, session_journal
 from workflows.domain.actor import Actor
-from workflows.domain.budget_question import END, More, limit_question, question_digest, read_choice
 from workflows.domain.budgets import (
     BudgetLimits,
     Estimate,
@@ -41,6 +40,7 @@ from workflows.domain.messages import AssistantMessage, Transcript
 from workflows.domain.permissions.replies import AskDecision, AskState
 from workflows.domain.questions import QuestionRequest, limit_name
 from workflows.domain.state import TurnLimits
+from workflows.domain.turn_questions import END, More, limit_question, question_digest, read_choice
 from workflows.domain.wire import FINISH_LIMIT, FINISH_STOPPED, GenerateRequest, StepResult
 
 _LONGEST_WAIT: Final = 90.0  # seconds, for what others have reserved; their answers end it

@@ -43,7 +43,7 @@ _UNIONS: Final = ("anyOf", "oneOf")
 
 
 @dataclass(frozen=True)
-class _SchemaRules:
+class SchemaRules:
     """What a family of models refuses of the common form.
 
     `keywords`: the ones that it takes, of those that bound a value (None: all). `text_values`: only texts can be listed
@@ -58,13 +58,13 @@ class _SchemaRules:
 
 
 # ai.google.dev/gemini-api/docs/structured-output#json_schema_support; texts only: OpenCode's transform
-_GEMINI: Final = _SchemaRules(
+_GEMINI: Final = SchemaRules(
     keywords=frozenset({"minimum", "maximum", "minItems", "maxItems", "default"}), text_values=True
 )
 # "property names outside letters, digits, underscores, dots, and hyphens (1-64 characters)" are refused
-_CLAUDE: Final = _SchemaRules(names=re.compile(r"[a-zA-Z0-9_.-]{1,64}"))
+_CLAUDE: Final = SchemaRules(names=re.compile(r"[a-zA-Z0-9_.-]{1,64}"))
 # "At path 'properties.x': type is not defined"
-_KIMI: Final = _SchemaRules(default_type="string")
+_KIMI: Final = SchemaRules(default_type="string")
 _FAMILIES: Final = (
     (re.compile("gemini"), _GEMINI),
     (re.compile("kimi|moonshot"), _KIMI),
@@ -72,10 +72,10 @@ _FAMILIES: Final = (
 )
 
 
-def rules_for(endpoint: Endpoint) -> _SchemaRules:
+def rules_for(endpoint: Endpoint) -> SchemaRules:
     """By the wire, and by the model's name: many providers serve a family."""
     name = f"{endpoint.wire}/{endpoint.model}/{endpoint.behind}".lower()
-    return next((rules for pattern, rules in _FAMILIES if pattern.search(name)), _SchemaRules())
+    return next((rules for pattern, rules in _FAMILIES if pattern.search(name)), SchemaRules())
 
 
 def clean_tools(endpoint: Endpoint, tools: tuple[ToolOffer, ...]) -> tuple[ToolOffer, ...]:
@@ -95,14 +95,14 @@ def clean_tools(endpoint: Endpoint, tools: tuple[ToolOffer, ...]) -> tuple[ToolO
 
 
 @lru_cache(maxsize=512)  # a turn's tools are the same in each step
-def _clean_offer(name: str, description: str, schema: bytes, rules: _SchemaRules) -> tuple[ToolOffer, str | None]:
+def _clean_offer(name: str, description: str, schema: bytes, rules: SchemaRules) -> tuple[ToolOffer, str | None]:
     """The offer, and a parameter's name that is refused, if any."""
     cleaned = _Cleaner(json.loads(schema), rules).clean_root()
     offer = ToolOffer(name=name, description=utf8_safe(description), parameters=cleaned)
     return offer, _refused_name(cleaned, rules)
 
 
-def _refused_name(node: Any, rules: _SchemaRules) -> str | None:
+def _refused_name(node: Any, rules: SchemaRules) -> str | None:
     if rules.names is None or not isinstance(node, dict):
         return None
     properties = node.get("properties", {})
@@ -114,7 +114,7 @@ def _refused_name(node: Any, rules: _SchemaRules) -> str | None:
 class _Cleaner:
     """Cleans one schema."""
 
-    def __init__(self, root: JsonDict, rules: _SchemaRules) -> None:
+    def __init__(self, root: JsonDict, rules: SchemaRules) -> None:
         self._root = root
         self._rules = rules
         self._nodes = 0

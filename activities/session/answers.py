@@ -12,7 +12,6 @@ from workflows.domain.actor import Actor
 from workflows.domain.errors import Conflict, UsageError
 from workflows.domain.events.asks import AnswerRefused
 from workflows.domain.ids import AskId, GrantId, Prefix, SessionId
-from workflows.domain.overflow_question import AGAIN, END, read_overflow_choice
 from workflows.domain.permissions.grants import Grant, GrantScope, asked_rules, savable_patterns
 from workflows.domain.permissions.replies import (
     AskDecision,
@@ -25,6 +24,7 @@ from workflows.domain.permissions.replies import (
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.questions import QuestionRequest
+from workflows.domain.turn_questions import AGAIN, END, read_overflow_choice
 from workflows.domain.value import Value
 
 GRANT_ACTOR = "grant"

@@ -10,7 +10,7 @@ from typing import Final
 from activities.archive.archive_file import draft_of
 from activities.archive.archiver import Archiver
 from activities.archive.deleted_files import remove_deleted_calls
-from activities.store import archives, deletions, message_deletions, overviews, schedules, sessions
+from activities.store import archives, deletions, overviews, schedules, sessions
 from activities.store.database import Database
 from activities.store.journal import session_journal
 from workflows.domain.actor import Actor
@@ -63,7 +63,7 @@ class Deletion:
         """Delete one message with the contents of its calls. Raises NotFound, Conflict."""
         found = await overviews.get(self._database, session)
         async with session_journal(self._database, session, self._actor) as journal:
-            await message_deletions.erase(journal, message)
+            await deletions.erase_message(journal, message)
         await self._remove_archives(self._archives_of(await archives.root_session(self._database, session)))
         return await self._report(found.host)
 

@@ -4,11 +4,10 @@ from activities.new_ids import new_id
 from activities.store import budgets, stops, turns
 from activities.store.asks import AskRow
 from activities.store.journal import Journal
-from workflows.domain.budget_question import END, FINISH, More, is_at_limit, read_choice
 from workflows.domain.ids import Prefix, StopId
-from workflows.domain.overflow_question import AGAIN, read_overflow_choice
 from workflows.domain.permissions.replies import AskDecision
 from workflows.domain.questions import QuestionRequest
+from workflows.domain.turn_questions import AGAIN, END, FINISH, More, is_at_limit, read_choice, read_overflow_choice
 
 
 async def apply(journal: Journal, row: AskRow, asked: QuestionRequest, decision: AskDecision) -> None:

@@ -27,7 +27,6 @@ from activities.store import (
     model_answers,
     sessions,
     suspensions,
-    titles,
     trust_records,
     turn_calls,
     turns,
@@ -189,7 +188,7 @@ async def open_requested_turn(
     work_kinds.take(journal, requested.item, turn.id)
     title = None
     if problem is None and not is_disabled(TITLE, turn_config.config):
-        title = await titles.request_if_due(journal, turn.id)
+        title = await asides.request_title_if_due(journal, turn.id)
     opened = await read_open_turn(journal, turn)
     if origin.ancestors == 0 and directory_config.problem is None:  # last: its locks are the last ones
         await budgets.configure(journal, turn.id, turn_config.config.holdfast.budget, requested.limits)

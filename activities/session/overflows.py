@@ -9,9 +9,8 @@ from activities.new_ids import new_id
 from activities.store import asks, turns
 from activities.store.database import Database
 from activities.store.journal import WORKER, Journal, session_journal
-from workflows.domain.budget_question import question_digest
 from workflows.domain.ids import AskId, Prefix
-from workflows.domain.overflow_question import overflow_question
+from workflows.domain.turn_questions import overflow_question, question_digest
 from workflows.domain.wire import AskState, OutgrowRequest, OutgrowResult, OutgrowState
 
 

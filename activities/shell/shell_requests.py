@@ -11,9 +11,8 @@ from activities.files.workspace import Workspace
 from activities.shell.analysis.always_patterns import always_patterns
 from activities.shell.analysis.analyse import ShellContext, analyse
 from activities.shell.analysis.executed_scripts import executed_scripts
-from activities.shell.analysis.path_access import PathAccess, path_access
+from activities.shell.analysis.path_access import PathAccess, find_special_files, path_access
 from activities.shell.analysis.program import Command, ShellProgram
-from activities.shell.analysis.special_files import find_special_files
 from activities.shell.environment import READ_ONLY_GIT, own_variables
 from activities.turn_context import TurnContext
 from workflows.domain.effects import Target

@@ -1,15 +1,16 @@
-"""Requests of people for what a model is asked apart from a session's turns: a title, a summary of the changes."""
+"""What a model is asked apart from a session's turns, a title and a summary of the changes, and titles themselves:
+content, which the log only names by its seal."""
 
 from typing import Final
 
-from activities.store import notes
 from activities.store.journal import Journal
 from activities.store.queries import Queries
 from activities.store.statements import RowReader
 from workflows.domain.errors import Conflict
-from workflows.domain.events.sessions import AsideFailed, AsideRequested
+from workflows.domain.events.sessions import AsideFailed, AsideRequested, SessionTitled
 from workflows.domain.generation import Generation, Purpose
-from workflows.domain.ids import GenerationId, NoteId, SessionId, TurnId
+from workflows.domain.ids import GenerationId, NoteId, SessionId, TurnId, title_id
+from workflows.domain.titles import wants_title
 from workflows.domain.views.sessions import ChangeSummary
 from workflows.domain.wake_signal import WakeKind
 
@@ -61,7 +62,7 @@ def withdraw_titles(journal: Journal, generation: GenerationId | None = None) ->
 def fail(journal: Journal, generation: Generation, reason: str) -> None:
     """`reason`: for people. The request of a title ends: each load of its turn would repeat it."""
     note = NoteId(f"{journal.session}/{journal.next_seq}")
-    seal = notes.store(journal, note, reason)
+    seal = journal.store_note(note, reason)
     journal.record(AsideFailed(generation=generation.id, purpose=generation.purpose, note=note, seal=seal))
     withdraw_titles(journal, generation.id)
 
@@ -69,3 +70,28 @@ def fail(journal: Journal, generation: Generation, reason: str) -> None:
 async def summaries(reader: RowReader, session: SessionId) -> list[ChangeSummary]:
     """The answers that sum up the changes, without their texts, the newest first."""
     return [ChangeSummary(**row) for row in await reader.rows(_QUERIES.summaries, session=session)]
+
+
+def give_title(journal: Journal, title: str, generation: GenerationId | None = None) -> None:
+    """Ends all requests for one. `generation`: whose answer it is; None: a person gives it."""
+    note = NoteId(f"{journal.session}/{journal.next_seq}")
+    journal.write(_QUERIES.set_title, session=journal.session, title=title)
+    withdraw_titles(journal)
+    journal.record(SessionTitled(note=note, seal=journal.store_note(note, title), generation=generation))
+
+
+def settle_title(journal: Journal, generation: GenerationId, title: str | None) -> None:
+    """Store the model's title; None if its answer has none."""
+    if title is not None:
+        give_title(journal, title, generation)
+    else:
+        withdraw_titles(journal, generation)
+
+
+async def request_title_if_due(journal: Journal, turn: TurnId) -> GenerationId | None:
+    """Request a title if the turn that opens is due one."""
+    facts = await journal.row(_QUERIES.title_facts, session=journal.session)
+    if facts is None or not wants_title(**facts):
+        return None
+    request(journal, Purpose.TITLE, title_id(turn), turn)
+    return title_id(turn)

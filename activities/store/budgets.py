@@ -14,11 +14,11 @@ from activities.store.database import dumps
 from activities.store.journal import Journal
 from activities.store.queries import Queries
 from activities.store.statements import RowReader
-from workflows.domain.budget_question import scope_name
 from workflows.domain.budgets import BudgetLimits, OnLimit, Raise, Scope, Spent, Unit, Usage, describe, room
 from workflows.domain.errors import Conflict
 from workflows.domain.events.budgets import BudgetNearlySpent, BudgetRaised, BudgetSet
 from workflows.domain.ids import SessionId, TurnId
+from workflows.domain.turn_questions import scope_name
 from workflows.domain.usage import decimal_text
 from workflows.domain.value import Value
 

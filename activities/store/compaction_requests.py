@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from activities.store import notes, work
+from activities.store import work
 from activities.store.journal import Journal
 from activities.store.queries import Queries
 from activities.store.statements import RowReader
@@ -38,7 +38,7 @@ async def accept(journal: Journal, compaction: CompactionId, focus: str | None =
     note = seal = None
     if focus:
         note = NoteId(f"{compaction}/focus")
-        seal = notes.store(journal, note, focus)
+        seal = journal.store_note(note, focus)
     work.accept(journal, item, journal.record(CompactionAccepted(compaction=compaction, note=note, seal=seal)))
     journal.write(_QUERIES.accept, id=compaction)
 

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from activities.new_ids import new_id
-from activities.store import compaction_requests, notes
+from activities.store import compaction_requests
 from activities.store.attempts import RequestForm
 from activities.store.journal import Journal
 from activities.store.queries import Queries
@@ -124,7 +124,7 @@ def store_failure(journal: Journal, generation: GenerationId, new: NewFailure) -
     _insert_try(journal, generation, new.tried, CompactionOutcome.FAILED, final=new.final)
     compaction_requests.finish(journal, new.tried.turn)
     note = NoteId(f"{generation}/failed")
-    words = notes.store(journal, note, new.reason)
+    words = journal.store_note(note, new.reason)
     journal.record(
         CompactionFailed(
             generation=generation, turn=new.tried.turn, step=new.tried.step, final=new.final, note=note, seal=words

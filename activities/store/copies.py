@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 from psycopg.types.json import Json
 from pydantic import JsonValue
 
-from activities.store import attached_instructions, model_answers, notes, seen_files
+from activities.store import attached_instructions, model_answers, seen_files
 from activities.store.compactions import CompactionRow
 from activities.store.journal import Journal, seal
 from activities.store.queries import Queries
@@ -194,14 +194,14 @@ async def taken_ids(reader: RowReader, ids: Sequence[str]) -> set[str]:
 def record_import(journal: Journal, info: JsonValue, *, origin: str, digest: str) -> None:
     """Record where the messages that follow come from; `info`: what the file says of the session."""
     note = _note_of(journal.session)
-    seal = notes.store(journal, note, json.dumps(info))
+    seal = journal.store_note(note, json.dumps(info))
     journal.record(SessionImported(origin=origin, digest=digest, note=note, seal=seal))
 
 
 def keep_unknown(journal: Journal, id: MessageId, unknown: JsonValue) -> PartSeal:
     """Keep what of an imported message has no place here; the seal for the event of the message."""
     note = _note_of(id)
-    return PartSeal(part=PartId(note), kind="imported", seal=notes.store(journal, note, json.dumps(unknown)))
+    return PartSeal(part=PartId(note), kind="imported", seal=journal.store_note(note, json.dumps(unknown)))
 
 
 def record_unseen(journal: Journal, id: MessageId, origin: str, kept: PartSeal, *, user: bool) -> None:

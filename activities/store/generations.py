@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from activities.store import asides, compactions, deltas, grants, model_answers, model_limits, notes, turns
+from activities.store import asides, compactions, deltas, grants, model_answers, model_limits, turns
 from activities.store.compactions import NewCompaction, NewFailure
 from activities.store.database import Database, dumps
 from activities.store.journal import Journal, seal
@@ -203,7 +203,7 @@ async def record_failure(journal: Journal, generation: Generation, fence: Fence,
     if found.turn_status is not None:
         model_limits.note_failure(journal, found.turn_status.model, failure.kind, failure.pause)
     note = NoteId(f"{generation.id}/{failure.attempt}")
-    words = notes.store(journal, note, failure.message)
+    words = journal.store_note(note, failure.message)
     fields = generation.model_dump(exclude={"id"}) | failure.model_dump(include={"attempt", "kind", "next_at"})
     journal.record(ModelRetry(generation=generation.id, note=note, seal=words, **fields))
 

@@ -19,7 +19,7 @@ from workflows.domain import hash_chain
 from workflows.domain.actor import Actor
 from workflows.domain.errors import Conflict, DatabaseBehind, NotFound, StaleFence, UnknownEpoch, VersionConflict
 from workflows.domain.hash_chain import LogPosition
-from workflows.domain.ids import SessionId, SuspensionId, TurnId
+from workflows.domain.ids import NoteId, SessionId, SuspensionId, TurnId
 from workflows.domain.wake_signal import WakeKind
 
 if TYPE_CHECKING:  # start-up time of commands: the union of all events
@@ -29,6 +29,7 @@ T = TypeVar("T")
 WORKER: Final = Actor(subject="worker", method="activity")
 _QUERIES: Final = Queries("journal")
 _OUTBOX: Final = Queries("outbox")
+_NOTES: Final = Queries("notes")
 
 
 @dataclass
@@ -194,6 +195,12 @@ class Journal:
         }
         self.recorded.append(RecordedEvent(event, author.subject, hash_chain.canonical_json(record)))
         return seq
+
+    def store_note(self, note: NoteId, text: str) -> str:
+        """Store another's text, which may quote anything: events only name its seal. Returns the seal."""
+        sealed = seal(text)
+        self.write(_NOTES.insert, id=note, session=self.session, body=sealed.content, salt=sealed.salt)
+        return sealed.seal
 
     def notify(self, kind: WakeKind, subject: str, turn: TurnId | None = None) -> None:
         """Write a signal for the workflow into the outbox; `subject`: the id of its row."""

@@ -6,7 +6,7 @@ from decimal import Decimal
 from itertools import takewhile
 from typing import Any, Final, NamedTuple
 
-from activities.store import calls, compactions, deltas, grants, prompts, reservations, titles, transcript, turn_calls
+from activities.store import asides, calls, compactions, deltas, grants, prompts, reservations, transcript, turn_calls
 from activities.store.calls import CallRow
 from activities.store.compactions import NewCompaction, NewFailure
 from activities.store.database import dumps
@@ -135,7 +135,7 @@ def store(journal: Journal, generation: Generation, new: NewAnswer, live: tuple[
         case NewFailure():
             compactions.store_failure(journal, generation.id, new.compaction)
     if generation.purpose is Purpose.TITLE:
-        titles.settle(journal, generation.id, new.title)
+        asides.settle_title(journal, generation.id, new.title)
     deltas.delete(journal, message)
     reservations.settle(journal, generation, body, new.estimated)  # last: its locks are the last ones
     return StoredAnswer(body=body, text=new.text, calls=new.calls, live=live)

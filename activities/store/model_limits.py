@@ -2,7 +2,6 @@
 
 from typing import Final
 
-from activities.store import notes
 from activities.store.journal import Journal
 from activities.store.queries import Queries
 from activities.store.statements import RowReader
@@ -44,7 +43,7 @@ async def admit(journal: Journal, generation: Generation, fence: Fence, model: s
                 attempt=failures,
                 kind=BEHIND_LIMIT,
                 note=note,
-                seal=notes.store(journal, note, _REASON),
+                seal=journal.store_note(note, _REASON),
                 next_at=paused["next_at"].isoformat(timespec="milliseconds"),
             )
         )

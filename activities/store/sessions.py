@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 from psycopg.types.json import Json
 from pydantic import AfterValidator
 
-from activities.store import projects, titles
+from activities.store import asides, projects
 from activities.store.database import Database, dumps
 from activities.store.journal import Journal
 from activities.store.queries import Queries
@@ -98,7 +98,7 @@ async def create_in(batch: Statements, turn_configs: TurnConfigCache, new: NewSe
     await journal.locked()
     journal.record(_created_event(new))
     if new.given_title is not None:
-        titles.give(journal, new.given_title)
+        asides.give_title(journal, new.given_title)
     return journal
 
 

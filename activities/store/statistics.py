@@ -1,4 +1,4 @@
-"""What sessions have used: sums over their answers and calls."""
+"""What sessions have used: sums over their answers and calls; and what waits and works now, for metrics."""
 
 import asyncio
 from collections.abc import Sequence
@@ -11,10 +11,27 @@ from workflows.domain.ids import SessionId
 from workflows.domain.session_filter import SessionFilter
 from workflows.domain.statistics import Statistics, ToolEntry, UsageEntry
 from workflows.domain.usage import Cost, Tokens
+from workflows.domain.value import Value
 
 _QUERIES: Final = Queries("statistics")
 _LIMIT: Final = 120.0  # seconds: all answers of a hundred thousand sessions may be asked for
 _TOKENS: Final = ("input", "output", "reasoning", "cache_read", "cache_write")
+
+
+class QueueStats(Value):
+    """Open asks and the age of the oldest; open turns; untaken prompts; suspended and stuck sessions."""
+
+    asks: int
+    oldest_ask_seconds: float
+    turns: int
+    prompts: int
+    suspended: int
+    stuck: int
+
+
+async def read_queue_stats(database: Database) -> QueueStats:
+    (row,) = await database.rows(_QUERIES.queues)
+    return QueueStats(**row)
 
 
 async def read(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from psycopg.types.json import Json
 
-from activities.store import notes, tasks
+from activities.store import tasks
 from activities.store.journal import Journal
 from activities.store.queries import Queries
 from activities.store.statements import RowReader
@@ -128,7 +128,7 @@ async def open_new(
 def record_change(journal: Journal, turn: TurnRow, before: TurnConfigId, changes: str) -> None:
     """Record that the turn's configuration differs from the one `before`."""
     note = NoteId(f"{turn.id}/configuration")
-    seal = notes.store(journal, note, changes)
+    seal = journal.store_note(note, changes)
     journal.record(ConfigurationChanged(turn=turn.id, before=before, after=turn.turn_config, note=note, seal=seal))
 
 
@@ -152,7 +152,7 @@ def change_model(journal: Journal, turn: TurnId, model: str, change: str, *, rea
     """Have another model take over from the next request on, without a variant. `change` names it in the turn."""
     journal.write(_QUERIES.change_model, turn=turn, model=model)
     note = _change_note(turn, change) if reason else None
-    words = notes.store(journal, note, reason) if note and reason else None
+    words = journal.store_note(note, reason) if note and reason else None
     journal.record(TurnModelChanged(turn=turn, model=model, note=note, seal=words))
 
 
@@ -169,6 +169,6 @@ async def close(journal: Journal, turn: TurnId, reason: str, error: str | None) 
     """Close a turn; one that has ended stays as it is."""
     if await journal.row(_QUERIES.close, turn=turn, reason=reason, error=error):
         note = NoteId(f"{turn}/error") if error else None
-        words = notes.store(journal, note, error) if note and error else None
+        words = journal.store_note(note, error) if note and error else None
         journal.record(TurnEnded(turn=turn, reason=reason, note=note, seal=words))
         tasks.settle_of_turn(journal, turn)

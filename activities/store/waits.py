@@ -3,7 +3,6 @@
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from activities.store import notes
 from activities.store.database import Database, dumps
 from activities.store.journal import Journal
 from activities.store.queries import Queries
@@ -68,7 +67,7 @@ async def end(journal: Journal, call: PartId, ending: WaitEnd, text: str | None 
     if not await journal.rows(_QUERIES.end, call=call, ending=ending, author=author):
         return False
     note = NoteId(f"{call}/poke") if text else None
-    sealed = notes.store(journal, note, text) if note and text else None
+    sealed = journal.store_note(note, text) if note and text else None
     journal.record(WaitEnded(call=call, end=ending, note=note, seal=sealed))
     return True
 

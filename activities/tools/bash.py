@@ -16,11 +16,10 @@ from activities.shell import spool
 from activities.shell.command_exit import wait_for_exit
 from activities.shell.launch import launch
 from activities.shell.lease import CallDirectory
-from activities.shell.pipe_statuses import record_statuses
 from activities.shell.shell_requests import shell_requests
 from activities.shell.supervisor.command_spec import CommandSpec
 from activities.tools.arguments import Params
-from activities.tools.bash_report import build_output, describe_lost_command, report_end
+from activities.tools.bash_report import build_output, describe_lost_command, record_statuses, report_end
 from activities.tools.built_in_tool import BuiltInTool
 from activities.tools.tool import Output, Plan, ToolContext
 from activities.turn_context import TurnContext

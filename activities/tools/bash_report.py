@@ -1,5 +1,7 @@
 """The report of an ended command, for people and the model (opencode.md 3.4)."""
 
+import re
+import shlex
 import signal
 from datetime import UTC, datetime
 from typing import Final
@@ -9,7 +11,6 @@ from pydantic import JsonValue
 from activities.shell import spool
 from activities.shell.lease import CallDirectory, CommandEnd, EndCause, Lease
 from activities.shell.left_processes import left_by
-from activities.shell.pipe_statuses import hidden_failure
 from activities.tools.tool import Output, Plan, ToolContext
 from prompts import render_prompt
 from workflows.domain.errors import ToolError
@@ -22,6 +23,9 @@ _SLOW: Final = (
 _SETTLE_SECONDS: Final = 0.2  # for what ends just after the shell, such as the `tee` of a process substitution
 _MAX_LEFT: Final = 10  # processes that the model is told of
 _LOUD: Final = "Redirect its output to a file, or have it write less."
+_HIDES: Final = re.compile(r"\|&?\s*(?:head|tail)\b(?:[^|;&\n]|(?<=[<>])&|&(?=>))*$")
+_STATUSES: Final = "statuses"
+_NO_FAILURES: Final = {"0", "141"}  # 141: by SIGPIPE, as its reader has ended
 
 
 def build_output(plan: Plan, end: CommandEnd, context: ToolContext) -> Output:
@@ -43,7 +47,7 @@ def build_output(plan: Plan, end: CommandEnd, context: ToolContext) -> Output:
     changed = [name for each in plan.requests if each.permission == permission_keys.EDIT for name in each.patterns]
     if changed:
         metadata["changed"] = list[JsonValue](changed)
-    hidden = None if end.cause else hidden_failure(directory)
+    hidden = None if end.cause else _hidden_failure(directory)
     if hidden:
         metadata["pipeline"] = hidden
     notes = _notes(end, hidden) + (_left_running(directory) if end.left_running else [])
@@ -119,3 +123,23 @@ def _exit_code(status: int) -> str:
 
 def _name(number: int) -> str:
     return signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
+
+
+def record_statuses(command: str, directory: CallDirectory) -> dict[str, str]:
+    """Variables that have the command's shell write them down as it ends. How the command runs stays as it is."""
+    if not _HIDES.search(command.rstrip()):
+        return {}
+    directory.create()
+    script, file = directory.path / "bash_env", shlex.quote(str(directory.path / _STATUSES))
+    write = f'{{ builtin echo "${{PIPESTATUS[@]}}" >{file}; }} 2>/dev/null || :'
+    script.write_text(f"trap {shlex.quote(write)} EXIT; unset BASH_ENV\n")
+    return {"BASH_ENV": str(script)}
+
+
+def _hidden_failure(directory: CallDirectory) -> str | None:
+    """The codes, such as `1 | 0`, if one that its last program hides is a failure."""
+    try:
+        codes = [each for each in (directory.path / _STATUSES).read_text("ascii").split() if each.isdigit()]
+    except (OSError, ValueError):  # there is none, or the command has written there
+        return None
+    return " | ".join(codes) if {*codes[:-1]} - _NO_FAILURES else None

@@ -13,8 +13,7 @@ from temporalio.testing import ActivityEnvironment
 from activities.calls.claim import CallClaim, Claimed
 from activities.calls.description import describe_nothing
 from activities.calls.effect import CallEffect, CallEffects
-from activities.calls.order import in_order
-from activities.calls.prepare import CallPreparer
+from activities.calls.prepare import CallPreparer, in_order
 from activities.calls.run import ToolActivities
 from activities.model.default_model import DefaultModels
 from activities.model.keys import Keys

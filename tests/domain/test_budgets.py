@@ -4,7 +4,6 @@ from decimal import Decimal
 
 import pytest
 
-from workflows.domain.budget_question import More, limit_question, read_choice
 from workflows.domain.budgets import (
     BudgetLimits,
     Full,
@@ -20,6 +19,7 @@ from workflows.domain.budgets import (
     room,
 )
 from workflows.domain.permissions.replies import AskDecision, Reply, decision_problem
+from workflows.domain.turn_questions import More, limit_question, read_choice
 from workflows.domain.usage import Price, Terms
 
 FIVE = BudgetLimits(cost=Decimal(5), steps=10)

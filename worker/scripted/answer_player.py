@@ -2,14 +2,14 @@
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from aiohttp import web
 
-from worker.scripted.chunks import answer_chunks, sse_event
 from worker.scripted.request_ledger import OpenRequest, StreamEnd
 from worker.scripted.script import (
     Drop,
@@ -17,13 +17,73 @@ from worker.scripted.script import (
     Hold,
     Refuse,
     ScriptedAnswer,
+    ScriptedCall,
     ScriptedFault,
+    ScriptedUsage,
     Stall,
     StreamError,
     WebPage,
 )
 
 _POLL_INTERVAL: Final = 0.01  # seconds between polls
+_ChunkDelta = dict[str, Any]
+
+
+def _answer_chunks(answer: ScriptedAnswer, *, identity: str, model: str, prompt: int) -> Iterator[_ChunkDelta]:
+    """The last has the usage.
+
+    `identity` names the request, for call ids that the script leaves open. `prompt`: its length in characters, to
+    estimate tokens.
+    """
+    head = {"id": f"chatcmpl-{identity}", "object": "chat.completion.chunk", "created": 0, "model": model}
+    for delta in _deltas(answer, identity):
+        yield {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+    yield {**head, "choices": [{"index": 0, "delta": {}, "finish_reason": answer.reason}]}
+    usage = answer.usage or _estimate(answer, prompt)
+    yield {**head, "choices": [], "usage": _usage(usage), "service_tier": usage.service}
+
+
+def _deltas(answer: ScriptedAnswer, identity: str) -> Iterator[_ChunkDelta]:
+    yield {"role": "assistant", "content": ""}
+    for piece in _pieces(answer.reasoning, answer.chunk):
+        yield {"reasoning_content": piece}
+    for piece in _pieces(answer.text, answer.chunk):
+        yield {"content": piece}
+    calls = [_call(index, call, answer.chunk, identity) for index, call in enumerate(answer.tools)]
+    rows = zip_longest(*calls) if answer.interleaved else calls
+    yield from (delta for row in rows for delta in row if delta is not None)
+
+
+def _call(index: int, call: ScriptedCall, length: int, identity: str) -> Iterator[_ChunkDelta]:
+    name = call.id if call.id is not None else f"call_{identity}_{index}"
+    opening = {"index": index, "id": name, "type": "function", "function": {"name": call.name, "arguments": ""}}
+    yield {"tool_calls": [opening]}
+    for piece in _pieces(call.raw, length):
+        yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
+
+
+def _pieces(text: str, length: int) -> Iterator[str]:
+    return (text[start : start + length] for start in range(0, len(text), length))
+
+
+def _estimate(answer: ScriptedAnswer, prompt: int) -> ScriptedUsage:
+    output_text = answer.text + answer.reasoning + "".join(call.name + call.raw for call in answer.tools)
+    return ScriptedUsage(input=prompt // 4, output=len(output_text) // 4, reasoning=len(answer.reasoning) // 4)
+
+
+def _usage(usage: ScriptedUsage) -> dict[str, Any]:
+    return {
+        "prompt_tokens": usage.input,
+        "completion_tokens": usage.output,
+        "total_tokens": usage.input + usage.output,
+        "prompt_tokens_details": {"cached_tokens": usage.cached},
+        "completion_tokens_details": {"reasoning_tokens": usage.reasoning},
+    }
+
+
+def _sse_event(data: Any) -> bytes:
+    """ASCII JSON, which escapes NUL and lone surrogates."""
+    return b"data: " + (data if isinstance(data, str) else json.dumps(data)).encode() + b"\n\n"
 
 
 class _StreamAborted(Exception):
@@ -50,7 +110,7 @@ class AnswerPlayer:
             await self._apply_fault_at(None)
             await self.response.prepare(self.request)
             await self._send_chunks()
-            await self.response.write(sse_event("[DONE]"))
+            await self.response.write(_sse_event("[DONE]"))
             await self.response.write_eof()
         except _StreamAborted:
             return StreamEnd.BROKEN
@@ -62,7 +122,7 @@ class AnswerPlayer:
         played = self._chunks()
         for position, chunk in enumerate(played):
             await self._apply_fault_at(position, len(played) - 1)
-            await self.response.write(sse_event(chunk))
+            await self.response.write(_sse_event(chunk))
             self.open_request.chunks += 1
             if self.answer.delay:
                 await asyncio.sleep(self.answer.delay)
@@ -70,7 +130,7 @@ class AnswerPlayer:
     def _chunks(self) -> list[dict[str, Any]]:
         prompt = len(json.dumps(self.body))
         played = list(
-            answer_chunks(self.answer, identity=f"{self.open_request.n}", model=self.body["model"], prompt=prompt)
+            _answer_chunks(self.answer, identity=f"{self.open_request.n}", model=self.body["model"], prompt=prompt)
         )
         wants_usage = (self.body.get("stream_options") or {}).get("include_usage")
         return played if wants_usage else played[:-1]
@@ -106,7 +166,7 @@ class AnswerPlayer:
         raise _StreamAborted
 
     async def _end_with(self, data: Any) -> NoReturn:
-        await self.response.write(sse_event(data))
+        await self.response.write(_sse_event(data))
         await self.response.write_eof()
         raise _StreamAborted
 

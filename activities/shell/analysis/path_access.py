@@ -1,4 +1,4 @@
-"""The paths that a program reads, writes, or reaches outside the project."""
+"""The paths that a program reads, writes, or reaches outside the project, and the devices and processes it names."""
 
 import os
 import re
@@ -13,7 +13,6 @@ from activities.shell.analysis.expand import WildcardExpander
 from activities.shell.analysis.implicit_reads import ImplicitReadFinder
 from activities.shell.analysis.program import Command, Redirect, ShellProgram, Word
 from activities.shell.analysis.repository import find_repository, unsafe_setting
-from activities.shell.analysis.special_files import HARMLESS_DEVICES
 from activities.turn_context import TurnContext
 from workflows.domain.errors import TreeTooLarge
 from workflows.domain.permissions.paths import is_outside, may_hold_secrets
@@ -37,6 +36,15 @@ _PREFIXED: Final = re.compile(
 )
 _MAGIC: Final = re.compile(r":(?:\([^)]*\)|/)")  # `:(top,icase)x`, `:/x`
 MAX_COLONS: Final = 8  # of a revision; a date with time zone has five
+_HARMLESS: Final = ("null", "zero", "full", "random", "urandom", "tty", "stdin", "stdout", "stderr")
+_HARMLESS_DEVICES: Final = frozenset(f"/dev/{name}" for name in _HARMLESS)  # for who only reads and writes them
+# An absolute path, also after an option (`-o/dev/sda`), a possibly empty variable, or a substitution that may print
+# nothing. Not `src/dev/x` or `http://dev/x`; `/dev/p` and `/proc/ {` are mostly sed and awk patterns.
+_HOST: Final = r"(?<!http:)(?<!https:)(?<!ftp:)(?<!git:)(?<!ssh:)"
+_BEFORE: Final = rf"(?:^|[^\w.~/*?\]}}-]{_HOST}|(?<!\S)-\w+|\$\w+|\$\{{[^}}]*\}}|file://[^/\s]*)/+(?:\.{{1,2}}/+)*"
+_OTHERS: Final = rf"(?!(?:{'|'.join(_HARMLESS)})(?![\w/.-]))"
+_PROCESS: Final = r"proc(?:/+[\w$*?\[.\\\"']|(?=[\s;|&<>)\"']|$))"
+_NAMED: Final = re.compile(rf"{_BEFORE}(dev(?:/+{_OTHERS}(?:\w{{2,}}|[$*?\[])|(?=:))|{_PROCESS})", re.MULTILINE)
 
 
 @dataclass
@@ -126,7 +134,7 @@ class _PathCollector:
         self.budget.spend(len(directories))
         for directory in directories:
             for path in self.expander.paths(redirect.target, directory):
-                if str(path) in HARMLESS_DEVICES:
+                if str(path) in _HARMLESS_DEVICES:
                     continue
                 if _SPECIAL.fullmatch(os.path.normpath(path)):
                     self.found.special.append(str(path))
@@ -144,7 +152,7 @@ class _PathCollector:
         mode = command.name in _WRITES_ALL_BUT_FIRST and word is command.words[1]
         behind = _PREFIXED.fullmatch(word.text)
         named = (word.text, behind[1] if behind else "")
-        if command.name not in _UNSAFE_ON_DEVICES and not HARMLESS_DEVICES.isdisjoint(named):
+        if command.name not in _UNSAFE_ON_DEVICES and not _HARMLESS_DEVICES.isdisjoint(named):
             return
         for path in self.expander.paths(word, directory):
             if (operand and not mode) or _names_a_path(path, word.text):
@@ -257,3 +265,10 @@ def _file_names(word: str) -> Iterator[str]:
         name = name.partition(":")[2]
         if name.strip() and not name.startswith((" ", "//")):  # a message's text, a URL
             yield name
+
+
+def find_special_files(text: str, program: ShellProgram) -> list[str]:
+    """The first one in a text's source or decoded words."""
+    words = (word.known for command in program.commands for each in command.with_inner() for word in each.words)
+    found = next((named for each in (text, *words) if (named := _NAMED.search(each))), None)
+    return [f"/{found[1]}"] if found else []

@@ -33,3 +33,13 @@ SELECT a.generation, t.number, (
 ) AS prompt
 FROM aside_request a JOIN message m ON m.generation = a.generation JOIN turn t ON t.id = a.turn
 WHERE a.session = %(session)s AND a.purpose = 'summary' ORDER BY m.created_at DESC LIMIT 20
+
+-- name: set_title
+-- Replace a session's title.
+UPDATE session SET title = %(title)s, default_title = NULL WHERE id = %(session)s
+
+-- name: title_facts
+-- Whether a session is a subagent's, whether it has a title, and how many prompts its turns have taken.
+SELECT parent IS NOT NULL AS subagent, default_title IS NULL AS titled,
+       (SELECT count(*) FROM work WHERE work.session = session.id AND kind = 'prompt' AND state = 'taken') AS prompts
+FROM session WHERE id = %(session)s

@@ -21,7 +21,6 @@ from tests.activities.rig import PERSON, ActivityRig
 from tests.activities.store.test_reconcile import is_due
 from tests.harness import wait_for_file
 from worker.scripted.script import Drop, ScriptedAnswer, ScriptedUsage
-from workflows.domain.budget_question import scope_name
 from workflows.domain.budgets import BudgetLimits, OnLimit, Scope, Usage, estimate
 from workflows.domain.errors import Conflict, StaleFence
 from workflows.domain.events.budgets import BudgetNearlySpent, BudgetSpent, UsageEstimated
@@ -30,6 +29,7 @@ from workflows.domain.ids import AskId, GenerationId, Prefix, RetryId, SessionId
 from workflows.domain.permissions.replies import Reply
 from workflows.domain.questions import QuestionRequest
 from workflows.domain.suspension import SuspendCause, SuspendReason
+from workflows.domain.turn_questions import scope_name
 from workflows.domain.wake_signal import WakeKind
 from workflows.domain.wire import FINISH_LIMIT, FINISH_PAUSED, FINISH_STOPPED, AskState, CloseReason, StepResult
 

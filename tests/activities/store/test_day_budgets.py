@@ -14,13 +14,13 @@ from activities.store.model_answers import NewAnswer
 from activities.store.sessions import NewSession
 from tests.activities.rig import BODY, PERSON, ActivityRig
 from tests.polling import attempts
-from workflows.domain.budget_question import GO_ON, limit_question, question_digest
 from workflows.domain.budgets import BudgetLimits, Scope, Unit, estimate
 from workflows.domain.events.budgets import BudgetSet
 from workflows.domain.fence import Fence
 from workflows.domain.generation import Generation
 from workflows.domain.ids import AskId, Prefix, SessionId
 from workflows.domain.permissions.replies import Reply
+from workflows.domain.turn_questions import GO_ON, limit_question, question_digest
 from workflows.domain.usage import Tokens
 from workflows.domain.wake_signal import WakeKind
 from workflows.domain.wire import CloseReason

@@ -273,7 +273,7 @@ async def test_a_sweep_reads_no_session_that_rests(rig: ActivityRig) -> None:
         Queries("outbox").overdue: {},
         Queries("outbox").pending: {"session": rig.session},
         Queries("grants").unpropagated: {"before": await rig.database.now()},
-        Queries("queue_stats").read: {},
+        Queries("statistics").queues: {},
     }
     for query, values in plans.items():
         plan = [row["QUERY PLAN"] for row in await rig.database.rows(b"EXPLAIN " + query, **values)]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from activities.session.forks import fork_session
-from activities.store import message_deletions
+from activities.store import deletions
 from tests.activities.conftest import Arm
 from tests.activities.rig import PERSON, ActivityRig
 from workflows.domain.ids import SessionId
@@ -145,5 +145,5 @@ async def test_a_deleted_message_has_shown_nothing(rig: ActivityRig) -> None:
     query = b"SELECT f.call, c.message FROM seen_file f JOIN call c ON c.id = f.call"
     (seen,) = await rig.database.rows(query)
     async with rig.journal() as journal:
-        await message_deletions.erase(journal, seen["message"])
+        await deletions.erase_message(journal, seen["message"])
     assert await rig.database.rows(query) == []

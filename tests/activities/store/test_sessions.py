@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from activities.store import events, generations, overviews, projects, sessions, titles
+from activities.store import asides, events, generations, overviews, projects, sessions
 from activities.store.journal import session_journal
 from activities.store.model_answers import NewAnswer
 from activities.store.sessions import NewSession
@@ -113,7 +113,7 @@ async def test_a_title_that_a_person_gives_is_shown_instead_of_the_first_line_an
     before = await overviews.get(rig.database, UNKNOWN)
     async with session_journal(rig.database, UNKNOWN, PERSON) as journal:
         await journal.locked()
-        titles.give(journal, "The slug fix")
+        asides.give_title(journal, "The slug fix")
     after = await overviews.get(rig.database, UNKNOWN)
     *_, titled = [record async for record in events.after(rig.database, UNKNOWN)]
     contents = await events.contents(rig.database, [titled])

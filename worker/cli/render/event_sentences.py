@@ -17,7 +17,6 @@ from worker.cli.render.formatting import format_price, format_rule
 from worker.cli.render.session_status import describe_wait, how_to_poke
 from worker.stored_contents import begun_wait, note_of, part_of
 from workflows.domain.answer_text import texts_of
-from workflows.domain.budget_question import scope_name
 from workflows.domain.budgets import Unit, describe, describe_use
 from workflows.domain.events.asks import AnswerNotRun, AnswerRefused, AskAnswered, AskClosed, AskReopened
 from workflows.domain.events.budgets import BudgetNearlySpent, BudgetRaised, BudgetSet, BudgetSpent, UsageEstimated
@@ -48,6 +47,7 @@ from workflows.domain.events.turns import ConfigurationChanged, RetryAccepted, R
 from workflows.domain.events.waits import WaitBegun, WaitEnded
 from workflows.domain.generation import Purpose
 from workflows.domain.titles import without_thoughts
+from workflows.domain.turn_questions import scope_name
 from workflows.domain.usage import Cost
 from workflows.domain.views.events import EventWithContents
 from workflows.domain.waits import WaitEnd, WaitKind

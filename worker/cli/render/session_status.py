@@ -7,12 +7,12 @@ from typing import Final
 from worker.cli.render import suspension_text
 from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.formatting import format_age, format_queued_prompts, format_upcoming, pluralize
-from workflows.domain.budget_question import scope_name
 from workflows.domain.budgets import BudgetOverview, Unit, describe, describe_use
 from workflows.domain.close_reason import CloseReason
 from workflows.domain.events.generations import BEHIND_BUDGET, BEHIND_LIMIT
 from workflows.domain.file_changes import ChangedFiles
 from workflows.domain.ids import SessionId
+from workflows.domain.turn_questions import scope_name
 from workflows.domain.views.accepted import AcceptedStop
 from workflows.domain.views.sessions import Overview, ProviderBackoff
 from workflows.domain.waits import FileEvent, WaitKind, WaitSubject

@@ -1,4 +1,4 @@
-"""What a person is asked at the limit of a budget, and may answer."""
+"""What a turn asks a person itself: at the limit of a budget, or where its conversation does not fit its model."""
 
 import hashlib
 from decimal import ROUND_CEILING, Decimal
@@ -20,6 +20,8 @@ _NAMES: Final = {
     Scope.PROJECT: "this project for today",
     Scope.DAY: "today",
 }
+AGAIN: Final = "Try again"
+_MOST_REASON: Final = 500  # characters
 
 
 def scope_name(scope: Scope) -> str:
@@ -78,3 +80,25 @@ def read_choice(request: QuestionRequest, decision: AskDecision) -> More | str:
     amount = (parse_amount(chosen) or Decimal(0)) * (60 if unit is Unit.TIME else 1)
     whole = amount.to_integral_value(ROUND_CEILING)  # less than one more would be asked about again at once
     return More(unit=unit, amount=amount if unit is Unit.COST else whole)
+
+
+def overflow_question(model: str, reason: str) -> QuestionRequest:
+    question = Question(
+        question=f"{reason[:_MOST_REASON]} How shall the turn go on? A model's name (provider/model) has that one take "
+        "over.",
+        header="Context",
+        options=(
+            Option(label=AGAIN, description=f"{model} is asked again, and it is compacted anew"),
+            Option(label=END, description="the turn stops now"),
+        ),
+        model=True,
+    )
+    return QuestionRequest(questions=(question,))
+
+
+def read_overflow_choice(decision: AskDecision) -> str:
+    """AGAIN, END, or the model that takes over. A dismissed question ends the turn."""
+    if decision.reply is Reply.REJECT or not decision.answers:
+        return END
+    (chosen,) = decision.answers[0]
+    return chosen.strip()

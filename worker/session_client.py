@@ -191,7 +191,7 @@ class SessionClient(ClientPart):
             with suppress(Unavailable):  # the sweeper goes on
                 for session in await answers.apply_project_grant(self.database, settled.grant.id):
                     await self.deliver(session)
-        return AcceptedAnswer.model_validate(settled, from_attributes=True)
+        return settled
 
     async def retry(
         self,

@@ -25,19 +25,10 @@ from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.questions import QuestionRequest
 from workflows.domain.turn_questions import AGAIN, END, read_overflow_choice
-from workflows.domain.value import Value
+from workflows.domain.views.accepted import AcceptedAnswer, SettledAsk
 
 GRANT_ACTOR = "grant"
 _TURN_ENDED = "the turn ended by the rejection of another call"
-
-
-class AnswerResult(Value):
-    """The asks that an answer settled; `repeated`: the same decision was recorded before."""
-
-    ask: AskRow
-    asks: tuple[AskId, ...] = ()
-    grant: Grant | None = None
-    repeated: bool = False
 
 
 class _Refusal(NamedTuple):
@@ -47,7 +38,7 @@ class _Refusal(NamedTuple):
     problem: str = ""
 
 
-async def answer_ask(database: Database, ask: AskId, decision: AskDecision, actor: Actor) -> AnswerResult:
+async def answer_ask(database: Database, ask: AskId, decision: AskDecision, actor: Actor) -> AcceptedAnswer:
     """Settle an open ask, once; the same decision again returns the first record.
 
     Raises NotFound; Conflict, recorded as an event, when the ask is settled otherwise, its turn is stopped, its session
@@ -57,7 +48,7 @@ async def answer_ask(database: Database, ask: AskId, decision: AskDecision, acto
     async with session_journal(database, session, actor) as journal:
         row = await asks.lock(journal, ask)
         if _is_repetition(row, decision):
-            return AnswerResult(ask=row, asks=(row.id,), repeated=True)
+            return AcceptedAnswer(ask=_settled(row), asks=(row.id,), repeated=True)
         rules = await _rules_of_turn(journal, row)
         refused = _refusal(row, decision, rules, await turns.why_over(journal, row.turn))
         refused = refused or await _model_refusal(journal, row, decision)
@@ -86,7 +77,7 @@ async def apply_project_grant(database: Database, grant: GrantId) -> list[Sessio
     return [session for session in reached if await answer_covered_asks(database, session)]
 
 
-async def _settle(journal: Journal, row: AskRow, decision: AskDecision, rules: Ruleset) -> AnswerResult:
+async def _settle(journal: Journal, row: AskRow, decision: AskDecision, rules: Ruleset) -> AcceptedAnswer:
     grant = _save_grant(journal, row, decision.scope, rules) if decision.reply is Reply.ALWAYS else None
     decided = AskAnswer(reply=decision.reply, feedback=decision.feedback, answers=decision.answers)
     asks.answer(journal, row, decided)
@@ -99,7 +90,11 @@ async def _settle(journal: Journal, row: AskRow, decision: AskDecision, rules: R
         also_settled = await _close_others(journal, row)
     elif grant:
         also_settled = await _answer_covered(journal, await asks.open_of_session(journal), rules)
-    return AnswerResult(ask=await asks.lock(journal, row.id), asks=(row.id, *also_settled), grant=grant)
+    return AcceptedAnswer(ask=_settled(await asks.lock(journal, row.id)), asks=(row.id, *also_settled), grant=grant)
+
+
+def _settled(row: AskRow) -> SettledAsk:
+    return SettledAsk.model_validate(row, from_attributes=True)
 
 
 def _save_grant(journal: Journal, row: AskRow, scope: GrantScope, rules: Ruleset) -> Grant | None:

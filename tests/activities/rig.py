@@ -21,7 +21,6 @@ from activities.model.model_table import ModelTables
 from activities.new_ids import new_id
 from activities.project.project_loader import ProjectLoader
 from activities.session import answers
-from activities.session.answers import AnswerResult
 from activities.session.asks import AskActivities
 from activities.session.open_turn import ProjectActivities
 from activities.session.turns import TurnActivities
@@ -50,7 +49,7 @@ from workflows.domain.open_call import CallResult
 from workflows.domain.permissions.replies import AskDecision, Reply
 from workflows.domain.prompt import Prompt, PromptMode
 from workflows.domain.usage import Tokens
-from workflows.domain.views.accepted import AcceptedStop
+from workflows.domain.views.accepted import AcceptedAnswer, AcceptedStop
 from workflows.domain.wake_signal import WakeKind
 from workflows.domain.wire import (
     AskRequest,
@@ -264,7 +263,7 @@ class ActivityRig:
     async def asked(self, call: PartId, request: int = 0, **more: Any) -> AskId:
         return (await self.ask(call, request, **more))[0]
 
-    async def answer(self, ask: AskId, reply: Reply = Reply.ONCE, **more: Any) -> AnswerResult:
+    async def answer(self, ask: AskId, reply: Reply = Reply.ONCE, **more: Any) -> AcceptedAnswer:
         return await answers.answer_ask(self.database, ask, AskDecision(reply=reply, **more), PERSON)
 
     async def ask_row(self, ask: AskId) -> AskRow:

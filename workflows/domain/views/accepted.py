@@ -145,6 +145,6 @@ class AcceptedAnswer(Value):
     """`asks`: all that the answer settled; `repeated`: the same decision was recorded before."""
 
     ask: SettledAsk
-    asks: tuple[AskId, ...]
-    grant: Grant | None
-    repeated: bool
+    asks: tuple[AskId, ...] = ()
+    grant: Grant | None = None
+    repeated: bool = False

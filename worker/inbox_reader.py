@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from activities.store import completions, waiting_items
+from activities.store import waiting_items
 from activities.store.database import Database
 from worker.stack.state_file import Endpoints
 from workflows.domain.ids import AskId, Prefix, SessionId
@@ -39,10 +39,10 @@ class InboxReader:
     async def completions(self, prefix: Prefix, typed: str) -> list[Completion]:
         """Sessions, open asks, grants or schedules by the start of their ids."""
         query = {
-            Prefix.SESSION: completions.complete_sessions,
-            Prefix.ASK: completions.complete_asks,
-            Prefix.GRANT: completions.complete_grants,
-            Prefix.SCHEDULE: completions.complete_schedules,
+            Prefix.SESSION: waiting_items.complete_sessions,
+            Prefix.ASK: waiting_items.complete_asks,
+            Prefix.GRANT: waiting_items.complete_grants,
+            Prefix.SCHEDULE: waiting_items.complete_schedules,
         }[prefix]
         return await query(self.database, typed)
 

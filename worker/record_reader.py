@@ -7,15 +7,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from activities.store import (
-    asides,
-    attempts,
-    compactions,
-    events,
-    model_answers,
-    transcript,
-    turns,
-)
+from activities.store import asides, attempts, compactions, events, model_answers, transcript, turns
 from worker.client_part import ClientPart
 from worker.session_reader import SessionReader
 from worker.session_watcher import SessionWatcher, read_events

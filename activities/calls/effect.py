@@ -21,7 +21,7 @@ from activities.failpoints import failpoint
 from activities.fault_limit import EXPECTED_ERRORS
 from activities.project.project_loader import ProjectLoader
 from activities.shell.environment import tool_environment
-from activities.store import asks, attached_instructions, calls, deltas, prompts, seen_files, turn_calls
+from activities.store import asks, calls, deltas, prompts, seen_files, turn_calls
 from activities.store.calls import CallRow, PreparedCall
 from activities.store.database import Database
 from activities.store.deltas import Watchers
@@ -214,7 +214,7 @@ class CallEffects:
             progress=progress,
             answers=partial(asks.answers_to, self.database, call.id),
             queue_prompt=partial(_queue_prompt, self.database, call, fence),
-            attach=partial(attached_instructions.claim, self.database, call.id, fence),
+            attach=partial(seen_files.claim_instructions, self.database, call.id, fence),
             fence=partial(calls.require_claim, self.database, call.id, fence),
             subagent=CallSubagent(self.database, self.deliver, call, fence),
             wait=CallWait(self.database, call, fence),

@@ -48,13 +48,7 @@ from workflows.domain.ids import TurnConfigId, TurnId
 from workflows.domain.mentions import newest_mentions
 from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.step_flaw import find_flaw
-from workflows.domain.wire import (
-    FINISH_FULL,
-    FINISH_PAUSED,
-    FINISH_STOPPED,
-    GenerateRequest,
-    StepResult,
-)
+from workflows.domain.wire import FINISH_FULL, FINISH_PAUSED, FINISH_STOPPED, GenerateRequest, StepResult
 
 _MOST_TURNS: Final = 1000
 _MOST_MODELS: Final = 100

@@ -2,16 +2,16 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from decimal import Decimal
 from importlib.util import find_spec
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from activities.model.model_names import ModelName, choose_relative, read_name
 from activities.model.port import ModelFacts
-from activities.model.table_entry import read_entry
 from workflows.domain.usage import Price, PriceTier
 
 ModelTable: TypeAlias = Mapping[str, Mapping[str, Any]]
@@ -54,6 +54,7 @@ COLUMNS: Final = re.compile(  # those that are read here
     r"|reasoning_effort_levels|supports_(function_calling|vision|pdf_input|reasoning)"
     rf"|{_PRICES.pattern}|{_OF_TERMS.pattern}"
 )
+_DECODER: Final = json.JSONDecoder()
 
 
 def read_table() -> ModelTable:
@@ -223,3 +224,20 @@ def search_fee(known: Mapping[str, Any]) -> Decimal | None:
     fee = known.get(SEARCH)
     fees = set(fee.values()) if isinstance(fee, dict) else {fee}
     return Decimal(str(fees.pop())) if len(fees) == 1 and fees != {None} else None
+
+
+def read_entry(file: Path, names: Iterable[str], indent: str = "") -> dict[str, Any]:
+    """The entry of the first name that is there, or {}.
+
+    In the file, each entry begins with its name on a line, after `indent`, and no other line begins so. To parse the
+    whole file takes 60 ms, and 20 MB that the process keeps.
+    """
+    with file.open("rb") as opened, mmap(opened.fileno(), 0, access=ACCESS_READ) as text:
+        for name in names:
+            key = f"\n{indent}{json.dumps(name)}: ".encode()
+            if (at := text.find(key)) >= 0:
+                end = text.find(f'\n{indent}"'.encode(), at + 1)
+                entry: dict[str, Any]
+                entry, _ = _DECODER.raw_decode(text[at + len(key) : end if end >= 0 else len(text)].decode())
+                return entry
+    return {}

@@ -16,12 +16,12 @@ from activities.model.litellm_table import (
     merge_entries,
     names_in_table,
     provider_of,
+    read_entry,
     read_single_entry,
     read_table,
 )
 from activities.model.model_names import read_name
 from activities.model.port import ModelFacts
-from activities.model.table_entry import read_entry
 from workflows.domain.errors import UsageError
 from workflows.domain.value import Value
 

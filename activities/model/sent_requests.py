@@ -10,8 +10,8 @@ from activities.model.endpoint import Endpoint
 from activities.model.input_messages import convert_entries
 from activities.model.port import ModelFacts, ModelRequest, SystemInput, UserInput
 from activities.model.request_digest import RequestDigester
+from activities.model.step_request import offer_tools
 from activities.model.system_prompt import SystemLayer, join_layers, system_layers
-from activities.model.tool_offers import offer_tools
 from activities.store import attempts, compaction_requests, compactions, prompts
 from activities.store.attempts import AskedGeneration, AskedTurn, AttemptRow, CompactionForm, RequestForm
 from activities.store.statements import RowReader

@@ -8,17 +8,18 @@ from typing import Final
 
 from activities.files.affected_files import count_affected_files
 from activities.files.workspace import Workspace
-from activities.shell.analysis.always_patterns import always_patterns
 from activities.shell.analysis.analyse import ShellContext, analyse
 from activities.shell.analysis.executed_scripts import executed_scripts
 from activities.shell.analysis.path_access import PathAccess, find_special_files, path_access
 from activities.shell.analysis.program import Command, ShellProgram
+from activities.shell.analysis.runners import inner_commands
 from activities.shell.environment import READ_ONLY_GIT, own_variables
 from activities.turn_context import TurnContext
 from workflows.domain.effects import Target
 from workflows.domain.emoji import EMOJI_JOINER
 from workflows.domain.errors import ToolError
 from workflows.domain.permissions import permission_keys
+from workflows.domain.permissions.arity import command_prefix
 from workflows.domain.permissions.paths import (
     external_pattern,
     is_outside,
@@ -27,11 +28,17 @@ from workflows.domain.permissions.paths import (
     ungrantable_patterns,
 )
 from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.permissions.specificity import contains_word
 from workflows.domain.value import Value
 
 _MAX_IMPLICIT_READS: Final = 50  # files of one request
 _MAX_BYTES: Final = 32 * 1024
 _INVISIBLE: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs", "Co", "Cn"})  # what a person cannot see or tell apart
+# An option or operand makes these do something quite different: only the exact call is saved.
+_MANIFOLD_NAMES: Final = """find sed awk gawk mawk sort tree rg fd jq man less more tar zip unzip curl wget nc ncat
+    socat scp rsync ftp sftp dd install patch ed vim vi emacs nano gdb crontab at kill pkill killall"""
+_MANIFOLD: Final = frozenset(_MANIFOLD_NAMES.split())
+_NAME: Final = re.compile(r"[A-Za-z0-9_./:@+=,-]+", re.ASCII)
 
 
 class ShellRequests(Value):
@@ -171,3 +178,25 @@ def _file(permission: str, paths: list[Path], workspace: Workspace, *, protect: 
         metadata={"filepath": ", ".join(patterns), **({"files": files} if files is not None else {})},
         guarded=protect,
     )
+
+
+def always_patterns(program: ShellProgram) -> tuple[str, ...]:
+    """The patterns in order; none when a part of the text must never be saved."""
+    commands = [command for command in program.commands if not command.needs_no_rule]
+    if any(redirect.writes and redirect.target.text != "/dev/null" for redirect, _ in program.redirects):
+        return ()
+    if any(inner_commands(command) is not None or command.without_options for command in commands):
+        return ()
+    return tuple(dict.fromkeys(pattern for command in commands for pattern in _pattern(command)))
+
+
+def _pattern(command: Command) -> tuple[str, ...]:
+    words = command_prefix([word.text for word in command.words if word.text is not None])
+    if not all(_NAME.fullmatch(word) for word in words):
+        return ()
+    pattern = f"{' '.join(words)} *"
+    named = all(contains_word(pattern, mark) for mark in command.required_words)
+    if command.name in _MANIFOLD or words[1:2] == ("-m",) or not named:
+        exactly = command.source == command.canonical and not re.search(r"[*?\\]", command.source)
+        return (command.source,) if exactly else ()
+    return (pattern,)

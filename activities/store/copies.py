@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 from psycopg.types.json import Json
 from pydantic import JsonValue
 
-from activities.store import attached_instructions, model_answers, seen_files
+from activities.store import model_answers, seen_files
 from activities.store.compactions import CompactionRow
 from activities.store.journal import Journal, seal
 from activities.store.queries import Queries
@@ -176,7 +176,7 @@ def _write_call(journal: Journal, answer: CopiedAnswer, call: CopiedCall) -> lis
     )
     seen_files.store(journal, call.id, call.outcome.versions)
     if call.state is CallState.DONE:
-        attached_instructions.copy(journal, call.id, call.outcome.metadata.get("loaded"))
+        seen_files.copy_instructions(journal, call.id, call.outcome.metadata.get("loaded"))
     return [
         PartSeal(part=call.id, kind="call", seal=arguments.seal),
         PartSeal(part=PartId(f"{call.id}/outcome"), kind="outcome", seal=outcome.seal),

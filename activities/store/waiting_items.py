@@ -1,4 +1,4 @@
-"""What waits for a person; apart from `asks`, to import little."""
+"""What waits for a person, and what a shell completes; apart from `asks`, to import little."""
 
 from typing import Any, Final
 
@@ -11,10 +11,11 @@ from workflows.domain.permissions.reasons import reasons
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.questions import turn_subject
-from workflows.domain.views.inbox import InboxEntry, SuspendedSession
+from workflows.domain.views.inbox import Completion, InboxEntry, SuspendedSession
 
 _ASKS: Final = Queries("asks")
 _SUSPENSIONS: Final = Queries("suspensions")
+_COMPLETIONS: Final = Queries("completions")
 
 
 async def pending_asks(
@@ -38,9 +39,30 @@ async def suspended_sessions(database: Database, session: SessionId | None = Non
 
 
 def _entry(row: dict[str, Any], rules: Ruleset) -> InboxEntry:
-    fields = {name: row[name] for name in InboxEntry.model_fields if name in row and name != "request"}
-    entry = InboxEntry(**fields | {"tool": row["tool"] or turn_subject(row["body"]), "request": row["body"]})
+    named = {name: row[name] for name in InboxEntry.model_fields if name not in ("request", "savable", "reasons")}
+    entry = InboxEntry(**named | {"tool": row["tool"] or turn_subject(row["body"]), "request": row["body"]})
     if not isinstance(entry.request, PermissionRequest):
         return entry
     savable, why = savable_patterns(entry.request, rules), reasons(entry.request, rules)
     return entry.model_copy(update={"savable": savable, "reasons": why})
+
+
+async def complete_sessions(database: Database, prefix: str) -> list[Completion]:
+    """Sessions, the last changed first."""
+    return [Completion(**row) for row in await database.rows(_COMPLETIONS.sessions, prefix=prefix)]
+
+
+async def complete_asks(database: Database, prefix: str) -> list[Completion]:
+    """Open asks, the oldest first."""
+    return [Completion(**row) for row in await database.rows(_COMPLETIONS.asks, prefix=prefix)]
+
+
+async def complete_grants(database: Database, prefix: str) -> list[Completion]:
+    """Live grants, the newest first."""
+    rows = await database.rows(_COMPLETIONS.grants, prefix=prefix)
+    return [Completion(id=row["id"], title=f"{row['body']['permission']}, {row['title']}") for row in rows]
+
+
+async def complete_schedules(database: Database, prefix: str) -> list[Completion]:
+    """Schedules that are not deleted, the next due first."""
+    return [Completion(**row) for row in await database.rows(_COMPLETIONS.schedules, prefix=prefix)]

@@ -6,7 +6,7 @@ from datetime import date
 import pytest
 
 from activities.model import litellm_table, model_table
-from activities.model.table_entry import read_entry
+from activities.model.litellm_table import read_entry
 from tests.providers.write_release_models import corrections, release_table
 
 

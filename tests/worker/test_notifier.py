@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from activities.redact import Redactor
-from activities.store import asks, budgets, completions, pending_notifications
+from activities.store import asks, budgets, pending_notifications, waiting_items
 from activities.store.database import dumps
 from tests.activities.conftest import database as database
 from tests.activities.conftest import rig as rig
@@ -74,7 +74,7 @@ async def test_an_ask_about_what_text_columns_refuse_is_told_and_its_grant_compl
         journal.write(b"UPDATE grant_ SET body = %(body)s", body=dumps(odd.model_dump(mode="json")))
 
     await notifier(rig, tmp_path).poll()
-    (granted,) = await completions.complete_grants(rig.database, "gra_")
+    (granted,) = await waiting_items.complete_grants(rig.database, "gra_")
 
     assert [each["said"]["permission"] for each in told(tmp_path)] == ["grep"]
     assert granted.title == "grep, A session"

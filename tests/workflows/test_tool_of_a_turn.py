@@ -8,7 +8,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from activities.model.tool_offers import offer_tools
+from activities.model.step_request import offer_tools
 from activities.tools.registry import TOOLS
 from activities.tools.tool import Output, Plan, Tool, ToolContext, Toolset
 from activities.turn_context import TurnContext

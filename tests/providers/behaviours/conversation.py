@@ -9,8 +9,8 @@ from typing import Any, Final
 from activities.model.bound_thoughts import join_entries
 from activities.model.input_messages import convert_entries
 from activities.model.port import ModelFacts, ModelPort
+from activities.model.step_request import tool_choice
 from activities.model.stream import Answer
-from activities.model.tool_offers import tool_choice
 from tests.providers.behaviours.wire_under_test import WireUnderTest
 from tests.providers.double_requests import collect_answer, last_step_reminder
 from workflows.domain.ids import MessageId, PartId, TurnId

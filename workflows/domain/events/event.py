@@ -14,13 +14,7 @@ from workflows.domain.events.asks import (
     AskReopened,
     SignalWithoutAnswer,
 )
-from workflows.domain.events.budgets import (
-    BudgetNearlySpent,
-    BudgetRaised,
-    BudgetSet,
-    BudgetSpent,
-    UsageEstimated,
-)
+from workflows.domain.events.budgets import BudgetNearlySpent, BudgetRaised, BudgetSet, BudgetSpent, UsageEstimated
 from workflows.domain.events.calls import CallClaimed, CallDrifted, CallFinished, CallPrepared, WriteRefused
 from workflows.domain.events.compactions import CompactionAccepted, CompactionTaken, CompactionWithdrawn
 from workflows.domain.events.copies import MessageCopied, SessionForked, SessionImported

@@ -1,6 +1,6 @@
 """The tools that a model is offered."""
 
-from activities.model.tool_offers import offer_tools, tool_choice
+from activities.model.step_request import offer_tools, tool_choice
 from activities.tools.registry import TOOLS
 from workflows.domain.agents.delegation import Delegation
 from workflows.domain.config.agent_selection import available_agents

@@ -21,7 +21,7 @@ from activities.failpoints import failpoint
 from activities.fault_limit import EXPECTED_ERRORS
 from activities.project.project_loader import ProjectLoader
 from activities.shell.environment import tool_environment
-from activities.store import asks, calls, deltas, prompts, seen_files, turn_calls
+from activities.store import asks, calls, deltas, prompts, seen_files
 from activities.store.calls import CallRow, PreparedCall
 from activities.store.database import Database
 from activities.store.deltas import Watchers
@@ -84,7 +84,7 @@ class CallEffect:
 
     async def claim(self, database: Database, request: RunRequest, fence: Fence) -> Claimed | CallResult:
         """Plans again on each try: files may change while the database is away."""
-        before = await turn_calls.open_before(database, self.call) if request.only_plans else ()
+        before = await calls.open_before(database, self.call) if request.only_plans else ()
         plan = await self.plan(database, before) if self.call.state is CallState.PREPARED else None
         claim = CallClaim(request, fence, self.machine, plan)
         journal = partial(session_journal, database, request.session, WORKER, epoch=request.epoch)

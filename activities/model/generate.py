@@ -35,11 +35,11 @@ from activities.model.step_view import (
 from activities.own_thread import read_in_time
 from activities.project.project_loader import ProjectLoader
 from activities.store import attempts, compactions, turns
+from activities.store.calls import is_ordered
 from activities.store.generations import BackoffPending, TurnOver
 from activities.store.journal import Journal
 from activities.store.lru_cache import LruCache
 from activities.store.model_answers import StoredAnswer
-from activities.store.turn_calls import is_ordered
 from activities.store.turns import TurnStatus
 from activities.tools.tool import Toolset, Toolsets
 from workflows.domain.errors import ConfigError, UsageError

@@ -12,7 +12,7 @@ from activities.model.context_fill import answers_of, begins_anew, context_token
 from activities.model.endpoints import ResolvedModel
 from activities.model.reminders import due_reminders, mode_reminder, reminder, reminders_of_summary
 from activities.model.request_memory import RequestMemory
-from activities.store import budgets, calls, generations, prompts, step_rows, tasks, turn_calls, turns
+from activities.store import budgets, calls, generations, prompts, step_rows, tasks, turns
 from activities.store.budgets import BudgetRow
 from activities.store.generations import BackoffPending, Suspended, TurnOver
 from activities.store.journal import Journal
@@ -122,7 +122,7 @@ class StepViews:
             prompts.steered(journal),
             self.transcripts.read(journal, request.session),
             step_rows.read(journal, request.session, request.turn, request.step),
-            turn_calls.recent_results(journal, request.turn),
+            calls.recent_results(journal, request.turn),
         )
         if begun is not None:
             return await _not_asked(journal, request, begun)
@@ -216,7 +216,7 @@ class StepViews:
         todos, background, newest = await asyncio.gather(
             calls.todos(journal, request.session),
             tasks.in_background(journal),
-            turn_calls.of_step(journal, request.turn, request.step - 1),
+            calls.of_step(journal, request.turn, request.step - 1),
         )
         unseen = [] if answers_of(transcript) else newest
         return (*reminders_of_summary(transcript, todos, background, unseen, prompted=prompted), *due)

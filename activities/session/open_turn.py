@@ -21,6 +21,7 @@ from activities.store import (
     asides,
     asks,
     budgets,
+    calls,
     compaction_requests,
     compactions,
     generations,
@@ -28,7 +29,6 @@ from activities.store import (
     sessions,
     suspensions,
     trust_records,
-    turn_calls,
     turns,
     work_kinds,
 )
@@ -211,10 +211,10 @@ async def read_open_turn(journal: Journal, turn: TurnRow, describe: CallDescribe
     found, evaluator, rows, turn_config, rejected, recent_digests = await asyncio.gather(
         generations.step_status(journal, turn.id, turn.step),
         load_evaluator(journal, turn.turn_config),
-        turn_calls.of_step(journal, turn.id, turn.step),
+        calls.of_step(journal, turn.id, turn.step),
         turns.turn_config(journal, turn.turn_config),
         asks.any_rejected(journal, turn.id),
-        turn_calls.recent_loops(journal, turn.id, turn.step),
+        calls.recent_loops(journal, turn.id, turn.step),
     )
     tries, compacting, asked, only_compacts, before = await asyncio.gather(
         compactions.tries_of_step(journal, turn.id, turn.step),
@@ -226,7 +226,7 @@ async def read_open_turn(journal: Journal, turn: TurnRow, describe: CallDescribe
     opened = zip(rows, evaluator.open_calls(rows, describe), strict=True)
     prepared = await asyncio.gather(*(resume_call(journal, row, call) for row, call in opened))
     limit = await step_limit(journal, turn, turn_config, found.turn_status)
-    ordered = turn_calls.is_ordered(rows)
+    ordered = calls.is_ordered(rows)
     text_only = limit is not None and turn.step >= limit and not ordered
     answer = await read_answer(journal, found, prepared, text_only=text_only, ordered=ordered)
     return OpenTurn(
@@ -247,7 +247,7 @@ async def read_open_turn(journal: Journal, turn: TurnRow, describe: CallDescribe
         cut_call=before.in_call,
         pauses=before.pauses,
         corrections=turn_config.format.corrections if turn_config.format else None,
-        corrected=await turn_calls.count_without_result(journal, turn.id, turn.step) if turn_config.format else 0,
+        corrected=await calls.count_without_result(journal, turn.id, turn.step) if turn_config.format else 0,
         error=turn.error,
     )
 
@@ -256,7 +256,7 @@ async def step_limit(journal: Journal, turn: TurnRow, turn_config: TurnConfig, s
     """The agent's steps besides those that prompts have asked for, or the one that a spent budget has made the last."""
     steps, last = turn_config.agent.steps, status.last_step if status is not None else None
     if steps is not None:
-        steps += await turn_calls.count_ordered_steps(journal, turn.id, turn.step)
+        steps += await calls.count_ordered_steps(journal, turn.id, turn.step)
     return min(filter(None, (steps, last)), default=None)
 
 

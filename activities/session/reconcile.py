@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from activities.store import asks, reconcile, reservations, suspensions, turn_calls
+from activities.store import asks, calls, reconcile, reservations, suspensions
 from activities.store.calls import CallRow
 from activities.store.database import Database
 from activities.store.journal import Journal, session_journal
@@ -54,7 +54,7 @@ async def waits(journal: Journal, due: DueSession) -> bool:
     """Whether each ready call waits after all: for an ask whose answer no event explains."""
     if due.turn is None or due.step is None or due.interrupted or not due.ready:
         return False
-    rows = await turn_calls.of_step(journal, due.turn, due.step)
+    rows = await calls.of_step(journal, due.turn, due.step)
     return all([await _call_waits(journal, row) for row in rows if row.id in due.ready])
 
 

@@ -24,7 +24,6 @@ from activities.store import (
     stops,
     suspensions,
     tasks,
-    turn_calls,
     turns,
     work,
     work_kinds,
@@ -111,7 +110,7 @@ class TurnActivities:
         """Put this fence on all claimed calls: earlier holders can write nothing more."""
         async with session_journal(self.database, request.session, WORKER, epoch=request.epoch) as journal:
             open_calls, turn_status, open_turn = await asyncio.gather(
-                turn_calls.unsettled(journal, turn), turns.turn_status(journal, turn), turns.open_turn(journal)
+                calls.unsettled(journal, turn), turns.turn_status(journal, turn), turns.open_turn(journal)
             )
             if open_turn is not None and open_turn.step > request.step and request.reason not in _WITHOUT_REST:
                 raise StaleFence(f"Turn {turn!r} has begun step {open_turn.step}: its run has seen {request.step}.")
@@ -129,7 +128,7 @@ class TurnActivities:
     async def close_turn(self, journal: Journal, request: CloseRequest, turn: TurnId) -> None:
         asked = await asks.close_of_turn(journal, turn, f"the turn ended ({request.reason})")
         waiting = asked if request.reason is CloseReason.STOPPED else ()
-        for call in await turn_calls.unsettled(journal, turn):
+        for call in await calls.unsettled(journal, turn):
             if call.state is CallState.CLAIMED:  # by a paused attempt, after the takeover
                 raise Unavailable(f"Call {call.id!r} was claimed while its turn was being closed: closing it again.")
             calls.settle(journal, call, *outcomes.interrupted("stopped_waiting" if call.id in waiting else "not_begun"))

@@ -6,7 +6,7 @@ from typing import Final
 from activities.shell.lease import CallDirectory
 from activities.shell.supervisor.process import command_line, descendants, pids
 from workflows.domain.ids import PartId
-from workflows.domain.left_process import LeftProcess
+from workflows.domain.views.sessions import LeftProcess
 
 _COMMAND: Final = 200  # characters
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 from itertools import takewhile
 from typing import Any, Final, NamedTuple
 
-from activities.store import asides, calls, compactions, deltas, grants, prompts, reservations, transcript, turn_calls
+from activities.store import asides, calls, compactions, deltas, grants, prompts, reservations, transcript
 from activities.store.calls import CallRow
 from activities.store.compactions import NewCompaction, NewFailure
 from activities.store.database import dumps
@@ -69,7 +69,7 @@ async def read(journal: Journal, generation: Generation, body: AnswerMetadata) -
     """`body`: of the answer's message."""
     text, rows, live = await asyncio.gather(
         read_text(journal, generation.id),
-        turn_calls.of_step(journal, generation.turn, generation.step),
+        calls.of_step(journal, generation.turn, generation.step),
         grants.list_live(journal),
     )
     return StoredAnswer(body=body, text=text, calls=tuple(rows), live=live)

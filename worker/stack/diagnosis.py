@@ -1,9 +1,15 @@
 """What a check of the stack finds, and what to do about it."""
 
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from workflows.domain.value import Value
+
+# That agents' commands are not isolated yet (security.md 8, level 1)
+NOT_ISOLATED: Final = (
+    "Commands of the agent are not isolated: they run as you, and may read and change whatever you may."
+)
+ISOLATION_REMEDY: Final = "Allow what you would run yourself, and be asked about the rest."
 
 
 class Level(StrEnum):

@@ -11,12 +11,11 @@ from typing import Final
 from activities.model.keys import Keys
 from activities.model.providers import PROVIDERS
 from activities.store import pg_server
-from worker import isolation_notice
 from worker.settings import Settings
 from worker.stack import cluster, database_checks, external_servers, home, ports
 from worker.stack.binaries import postgres, temporal
 from worker.stack.database_checks import DatabaseCheck
-from worker.stack.diagnosis import CheckResult, Diagnosis, Level
+from worker.stack.diagnosis import ISOLATION_REMEDY, NOT_ISOLATED, CheckResult, Diagnosis, Level
 from worker.stack.layout import Layout
 from worker.stack.state_file import Endpoints, PartName
 from worker.stack.status import ServerStatus, endpoints, external_endpoints, outdated_processes, status
@@ -229,7 +228,7 @@ _STACK_DOWN: Final = (Level.WARNING, "cannot be seen while the stack does not ru
 
 
 async def _isolation(settings: Settings) -> Diagnosis:
-    return Level.WARNING, isolation_notice.NOTICE, isolation_notice.REMEDY
+    return Level.WARNING, NOT_ISOLATED, ISOLATION_REMEDY
 
 
 _CHECKS: Final[dict[str, Check]] = {

@@ -9,8 +9,8 @@ from worker.stack import home, state_file
 from worker.stack.layout import Layout
 from worker.stack.state_file import Endpoints, PartName, StackPart, StackPhase, StackState, WorkerNote
 from workflows.domain.errors import NothingYet, Unavailable, UsageError
-from workflows.domain.left_process import LeftProcess
 from workflows.domain.value import Value
+from workflows.domain.views.sessions import LeftProcess
 
 
 class PartStatus(Value):

@@ -9,10 +9,10 @@ from operator import attrgetter
 from typing import Final
 
 from activities.store.migrate import migrate
-from worker import isolation_notice
 from worker.settings import ResumePolicy, Settings
 from worker.stack import cluster, external_servers, locks, processes, state_file
 from worker.stack.binaries import temporal as binaries
+from worker.stack.diagnosis import ISOLATION_REMEDY, NOT_ISOLATED
 from worker.stack.layout import Layout
 from worker.stack.processes import ProcessRef
 from worker.stack.running_supervisor import await_supervisor_state, is_running, start_stop_lock
@@ -55,7 +55,7 @@ async def up(settings: Settings, report: Report, *, worker: bool = True, migrate
             await external_servers.register_attributes(settings, serving.endpoints)
             serving.supervisor.kill(START_WORKER)
             serving = await _wait_until(layout, serving.supervisor, attrgetter("works"), settings.start_seconds)
-            report(f"{isolation_notice.NOTICE} {isolation_notice.REMEDY}")
+            report(f"{NOT_ISOLATED} {ISOLATION_REMEDY}")
     return require_same_servers(settings, serving)
 
 

@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from activities.shell.programs import awk, jq, sed
 from activities.shell.programs.program_rules import ArgumentKind, ProgramRule, find_subcommand, program_rules
+from activities.shell.programs.small_languages import awk_only_prints, jq_only_prints, sed_only_prints
 from workflows.domain.permissions.overlap import overlaps
 
 _PRINTS_ONLY: Final[dict[str, Callable[[str], bool]]] = {
-    "sed": sed.only_prints,
-    "awk": awk.only_prints,
-    "jq": jq.only_prints,
+    "sed": sed_only_prints,
+    "awk": awk_only_prints,
+    "jq": jq_only_prints,
 }
 _ALWAYS: Final = "*"
 _NEUTRAL: Final = frozenset({"--cached", "--staged", "--color", "--no-color", "-z"})  # do not choose what is shown

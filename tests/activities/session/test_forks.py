@@ -22,7 +22,6 @@ from activities.store import (
     statistics,
     tasks,
     transcript,
-    turn_calls,
 )
 from activities.store.compactions import CompactionTry, NewCompaction
 from activities.store.database import Database
@@ -124,7 +123,7 @@ async def test_a_fork_goes_on_with_the_agent_of_its_last_turn(rig: ActivityRig) 
 
 async def unsettled(rig: ActivityRig) -> list[PartId]:
     async with rig.journal() as journal:
-        return [call.id for call in await turn_calls.unsettled(journal, rig.turn)]
+        return [call.id for call in await calls.unsettled(journal, rig.turn)]
 
 
 async def test_a_fork_inherits_neither_grants_nor_todos_nor_costs(rig: ActivityRig) -> None:

@@ -1,5 +1,7 @@
 """The ledger: a call's life in rows and events."""
 
+from typing import Any
+
 import pytest
 
 from activities.store import asks, calls, events
@@ -10,6 +12,7 @@ from workflows.domain.fence import Fence
 from workflows.domain.file_changes import ChangedFiles, FileChanged
 from workflows.domain.ids import PartId
 from workflows.domain.messages import CallState, Outcome
+from workflows.domain.permissions import loop_guard
 from workflows.domain.permissions.replies import Reply
 
 ODD = ["a\x00b", "lone \ud800 surrogate", "\x1b[2K\r", "emoji 🙂"]
@@ -143,3 +146,48 @@ def test_a_fence_is_compared_by_epoch_then_sequence_then_attempt() -> None:
 )
 def test_an_execution_takes_from_itself_and_from_lower_attempts(holder: Fence | None, may: bool) -> None:
     assert Fence(2, 2, 2, 5).may_take(holder) is may
+
+
+async def test_calls_of_a_step_keep_the_order_of_the_answer(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    prepared = await rig.answered(*[("glob", {"pattern": str(number)}) for number in range(12)])
+    async with rig.journal() as journal:
+        assert [row.id for row in await calls.of_step(journal, rig.turn, 1)] == prepared
+
+
+async def test_the_loop_guard_remembers_the_last_two_calls_before_a_step(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    await rig.called("glob", pattern="a")
+    newest = await rig.answered(("glob", {"pattern": "b"}), ("glob", {"pattern": "c"}))
+    loops = [(await rig.row(call)).loop_digest for call in newest]
+    async with rig.journal() as journal:
+        assert list(await calls.recent_loops(journal, rig.turn, 3)) == loops
+        assert await calls.recent_loops(journal, rig.turn, 1) == ()
+
+
+async def test_equal_results_of_the_newest_input_are_told_apart_from_others(rig: ActivityRig) -> None:
+    rig.file("a.txt", "one\n" * 3000)
+    await rig.open_turn()
+
+    async def results(tool: str, **arguments: Any) -> loop_guard.Recent:
+        await rig.run(await rig.called(tool, **arguments))
+        async with rig.journal() as journal:
+            return await calls.recent_results(journal, rig.turn)
+
+    await results("glob", pattern="*")
+    once = await results("bash", command="cat a.txt")
+    twice = await results("bash", command="cat a.txt")  # its text names a file of its own
+    rig.file("a.txt", "two\n")
+    changed = await results("bash", command="cat a.txt")
+    assert [loop_guard.count_equal(each) for each in (once, twice, changed)] == [1, 2, 1]
+    assert [result is None for _, result in changed] == [False, False, False, True]
+    assert len({digest for digest, _ in changed}) == 2
+
+
+async def test_unsettled_are_those_without_an_outcome(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    done, claimed, prepared = await rig.answered(*[("glob", {"pattern": "*"})] * 3)
+    await rig.run(done)
+    await rig.claim(claimed)
+    async with rig.journal() as journal:
+        assert [row.id for row in await calls.unsettled(journal, rig.turn)] == [claimed, prepared]

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from worker.cli.render.escaping import escape_exact
-from workflows.domain.left_process import LeftProcess
 from workflows.domain.usage import Cost
+from workflows.domain.views.sessions import LeftProcess
 
 _UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 

@@ -163,3 +163,12 @@ class Verification(Value):
     events: int
     head: str
     problem: str | None = None
+
+
+class LeftProcess(Value):
+    """`command`: the beginning, in one line."""
+
+    session: SessionId
+    call: PartId
+    pid: int
+    command: str

@@ -11,9 +11,10 @@ from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.context.truncate import OutputLimits
 from workflows.domain.output_format import OutputFormat
 from workflows.domain.permissions import permission_keys
-from workflows.domain.permissions.findings import Finding, evaluate_request
+from workflows.domain.permissions.findings import Finding
 from workflows.domain.permissions.requests import PermissionRequest
-from workflows.domain.permissions.rules import Action, Ruleset, rules_about
+from workflows.domain.permissions.rules import Action, rules_about
+from workflows.domain.permissions.rulesets import Rulesets
 from workflows.domain.permissions.wildcard import matches
 from workflows.domain.skills import Skill
 
@@ -31,7 +32,7 @@ class TurnContext:
     has been told."""
 
     workspace: Workspace
-    rules: Ruleset = ()
+    rules: Rulesets = Rulesets()
     delegation: Delegation = Delegation()
     limits: OutputLimits = OutputLimits()
     format: OutputFormat | None = None
@@ -58,17 +59,20 @@ class TurnContext:
 
     @cached_property
     def denies_any_read(self) -> bool:
-        return any(rule.action is Action.DENY for rule in rules_about(permission_keys.READ, self.rules))
+        return any(rule.action is Action.DENY for rule in rules_about(permission_keys.READ, self.rules.flat))
 
     def may_read(self, path: Path) -> bool:
-        return not self.denies_any_read or self._read_finding(path).action is not Action.DENY
+        return not self.denies_any_read or self._read_action(path) is not Action.DENY
 
     @cached_property
     def _restricting_patterns(self) -> tuple[str, ...]:
         """The patterns that ask or deny, in lower case."""
-        rules = rules_about(permission_keys.READ, self.rules)
-        last = max((at for at, rule in enumerate(rules) if rule.pattern == "*" and not rule.unless), default=0)
-        return tuple({rule.pattern.casefold() for rule in rules[last:] if rule.action is not Action.ALLOW})
+        found = set[str]()
+        for judged in self.rules.sets:
+            rules = rules_about(permission_keys.READ, judged.rules)
+            last = max((at for at, rule in enumerate(rules) if rule.pattern == "*" and not rule.unless), default=0)
+            found |= {rule.pattern.casefold() for rule in rules[last:] if rule.action is not Action.ALLOW}
+        return tuple(found)
 
     @property
     def restricts_any_read(self) -> bool:
@@ -80,20 +84,25 @@ class TurnContext:
         return any(matches(name, pattern) for pattern in self._restricting_patterns)
 
     def asks_before_read(self, path: Path) -> bool:
-        return bool(self.rules) and self._read_finding(path).action is Action.ASK
+        return bool(self.rules.sets) and self._read_action(path) is Action.ASK
 
     def search_filter(self, root: Path) -> Callable[[Path], bool]:
         """Which files a search of the real path `root` may show: none that a rule denies to read or asks about, unless
         the same rule has asked about `root`."""
-        asked = self._read_finding(root).rule
+        asked = self._read_findings(root)
 
         @lru_cache  # called for each matching line of a file
         def shown(path: Path) -> bool:
-            found = self._read_finding(path)
-            return found.action is Action.ALLOW or (found.action is Action.ASK and found.rule == asked)
+            found = zip(self._read_findings(path), asked, strict=True)
+            return all(
+                each.action is Action.ALLOW or (each.action is Action.ASK and each == above) for each, above in found
+            )
 
         return shown
 
-    def _read_finding(self, path: Path) -> Finding:
+    def _read_action(self, path: Path) -> Action:
+        return max((each.action for each in self._read_findings(path)), key=lambda each: each.strictness)
+
+    def _read_findings(self, path: Path) -> list[Finding]:
         request = PermissionRequest(permission=permission_keys.READ, patterns=(self.workspace.relative(path),))
-        return evaluate_request(request, self.rules)
+        return self.rules.findings(request)

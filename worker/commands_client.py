@@ -21,7 +21,7 @@ class CommandsClient(ClientPart):
         """For `start`. `given`: what the prompt has besides: files, agent, model and others. Raises UsageError."""
         agent = given.agent if given is not None else None
         turn_config = await load_project_config(self.settings, Path(directory), Role(agent), database=self.database)
-        return await expand_command(self.settings, turn_config, name, arguments, given, database=self.database)
+        return await expand_command(self.settings, turn_config, name, arguments, given)
 
     async def of_session(
         self,
@@ -34,9 +34,7 @@ class CommandsClient(ClientPart):
         """For `prompt`. Raises UsageError, NotFound."""
         turn_config, known = await self._config(session, given.agent if given is not None else None, sources)
         model = (await sessions.origin(self.database, session)).model
-        return await expand_command(
-            self.settings, turn_config, name, arguments, given, known, session_model=model, database=self.database
-        )
+        return await expand_command(self.settings, turn_config, name, arguments, given, known, session_model=model)
 
     async def list(self, session: SessionId) -> FoundCommands:
         """Raises UsageError, NotFound."""

@@ -20,7 +20,9 @@ from worker.stack.layout import Layout
 from workflows.domain.config.accepted_trust import AcceptedTrust
 from workflows.domain.config.references import has_reference
 from workflows.domain.config.sources import ConfigSources
+from workflows.domain.config.trust_items import TrustContent
 from workflows.domain.config.turn_config import TurnConfig
+from workflows.domain.errors import UsageError
 from workflows.domain.skills import usable_skills
 
 if TYPE_CHECKING:
@@ -43,7 +45,7 @@ async def load_project_config(
     Raises UsageError for an invalid file, and for an agent that cannot work there.
     """
     known = sources or sources_of(settings)
-    find_accepted = partial(_find_accepted, settings, database=database)
+    find_accepted = partial(_find_accepted, settings, directory, database=database)
     return await _loader_of_worker(settings).load(str(directory), known, role, find_accepted)
 
 
@@ -60,25 +62,26 @@ def find_project(settings: Settings, directory: Path) -> Workspace:
 
 
 async def _find_accepted(
-    settings: Settings, worktree: str, digest: str, *, database: "Database | None" = None
+    settings: Settings, directory: Path, content: TrustContent, *, database: "Database | None" = None
 ) -> AcceptedTrust | None:
     from activities.store import trust_records  # few projects need it
     from worker.inbox_reader import door_database
     from worker.stack.status import endpoints
 
+    where = settings.host, content.places.root, str(directory), content
     if database is not None:
-        return await trust_records.find_accepted(database, settings.host, worktree, digest)
+        return (await trust_records.read_decided(database, *where)).accepted
     addresses = endpoints(settings)
     if addresses is None:
         return None
     async with door_database(addresses) as opened:
-        return await trust_records.find_accepted(opened, settings.host, worktree, digest)
+        return (await trust_records.read_decided(opened, *where)).accepted
 
 
 async def load_checked_config(settings: Settings, directory: Path) -> CheckedConfig:
     """This shell's configuration of a directory, with what a person has accepted. Raises UsageError for an invalid
     one."""
-    find_accepted = partial(_find_accepted, settings)
+    find_accepted = partial(_find_accepted, settings, directory)
     return await _loader_of_worker(settings).check_trust(str(directory), sources_of(settings), find_accepted)
 
 
@@ -120,7 +123,13 @@ def effective_model(turn_config: TurnConfig, named: str | None) -> str | None:
     agent = turn_config.agent
     model = own or (None if agent.model_family else agent.model) or turn_config.config.model
     if model is not None and (own or not has_reference(model)):
-        check_model(model, turn_config.config)
+        try:
+            check_model(model, turn_config.config)
+        except UsageError as error:
+            provider = f"provider.{model.partition('/')[0]}"
+            held = any(each.field == provider for each in turn_config.held)
+            more = " The project's files have it, once you accept them: `holdfast trust`." if held else ""
+            raise UsageError(f"{error}{more}") from error
     return model
 
 

@@ -1,11 +1,64 @@
 """What a person decides about the files of a project (security.md 12)."""
 
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from activities.project.checked_config import CheckedConfig
 from activities.store import trust_records
 from activities.store.database import Database
-from activities.store.trust_records import TrustKind, TrustRecordRow, TrustVerification
+from activities.store.trust_records import TrustVerification
+from worker.project_config import check_project_trust
+from worker.settings import Settings
 from workflows.domain.actor import Actor
-from workflows.domain.config.trust_items import TrustContent
-from workflows.domain.views.decisions import TrustDecision
+from workflows.domain.config.accepted_trust import DecidedTrust
+from workflows.domain.config.trust_items import TrustChange, TrustContent, TrustItem, find_changes
+
+
+@dataclass(frozen=True)
+class TrustListing:
+    """What of a directory's files needs a person's trust, read once, and what was decided about it."""
+
+    checked: CheckedConfig
+    decided: DecidedTrust
+
+    @property
+    def content(self) -> TrustContent:
+        return self.checked.content
+
+    @property
+    def root(self) -> str:
+        """The root of the project."""
+        return self.content.places.root
+
+    @property
+    def directory(self) -> str:
+        return str(self.checked.workspace.directory)
+
+    @property
+    def undecided(self) -> bool:
+        """Whether something would start or be redirected that nobody has accepted, or declined as it is."""
+        declined = self.decided.decision is not None and not self.accepted
+        return self.checked.may_be_accepted and bool(self.pending_starts) and not declined
+
+    @cached_property
+    def pending_starts(self) -> list[TrustItem]:
+        """Those that nobody has accepted."""
+        accepted = self.decided.accepted
+        known = {each.digest for each in accepted.starts} if accepted is not None else set()
+        return [item for digest, item in self.content.start_digests.items() if digest not in known]
+
+    @property
+    def accepted(self) -> bool:
+        """All of it, as it is now."""
+        known = self.decided.accepted
+        return known is not None and not self.pending_starts and (known.rules or not self.content.rules)
+
+    @property
+    def changes(self) -> list[TrustChange]:
+        """The changes since what was accepted last; none if nothing was, or if this is it."""
+        before = self.decided.before
+        return [] if before is None or self.accepted else find_changes(before, self.content)
 
 
 class TrustClient:
@@ -16,20 +69,14 @@ class TrustClient:
         self._host = host
         self._actor = actor
 
-    async def decide(self, worktree: str, directory: str, content: TrustContent, *, accept: bool) -> TrustDecision:
-        """What is accepted counts from the next turns on, as long as the files hold exactly this."""
-        decided = await trust_records.decide(
-            self._database, self._host, worktree, directory, content, self._actor, accept=accept
+    async def decide(self, listing: TrustListing, *, accept: bool) -> None:
+        """What is accepted counts from the next turns on, each part as long as the files hold exactly this."""
+        await trust_records.decide(
+            self._database, self._host, listing.root, listing.directory, listing.content, self._actor, accept=accept
         )
-        return _decision(decided)
 
-    async def decision(self, worktree: str, content: TrustContent) -> TrustDecision | None:
-        found = await trust_records.decision(self._database, self._host, worktree, content.digest)
-        return None if found is None else _decision(found)
-
-    async def accepted_before(self, worktree: str, directory: str) -> TrustContent | None:
-        """What was accepted last, for showing how it has changed."""
-        return await trust_records.accepted_before(self._database, self._host, worktree, directory)
+    async def decided(self, directory: str, content: TrustContent) -> DecidedTrust:
+        return await trust_records.read_decided(self._database, self._host, content.places.root, directory, content)
 
     async def revoke(self, worktree: str, directory: str) -> None:
         """Everything that was accepted for the project. Raises Conflict if nothing was."""
@@ -40,6 +87,9 @@ class TrustClient:
         return await trust_records.verify(self._database)
 
 
-def _decision(row: TrustRecordRow) -> TrustDecision:
-    accepted = row.kind is TrustKind.ACCEPTED
-    return TrustDecision(seq=row.seq, accepted=accepted, author=row.author, method=row.method, at=row.at)
+async def list_trust(settings: Settings, client: TrustClient | None, directory: Path) -> TrustListing:
+    """`client`: None where no stack was ever started, so that nothing was decided. Raises UsageError."""
+    checked = await check_project_trust(settings, directory)
+    if client is None:
+        return TrustListing(checked, DecidedTrust(None))
+    return TrustListing(checked, await client.decided(str(checked.workspace.directory), checked.content))

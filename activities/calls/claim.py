@@ -21,11 +21,12 @@ from workflows.domain.ids import TurnConfigId
 from workflows.domain.messages import CallState, Outcome
 from workflows.domain.open_call import CallResult, CallResultState
 from workflows.domain.permissions import refusals
-from workflows.domain.permissions.findings import Finding, evaluate_request
+from workflows.domain.permissions.findings import Finding
 from workflows.domain.permissions.grants import Grant
 from workflows.domain.permissions.loop_guard import GUARD_REQUEST
 from workflows.domain.permissions.replies import AskState
-from workflows.domain.permissions.rules import Action, Ruleset
+from workflows.domain.permissions.rules import Action
+from workflows.domain.permissions.rulesets import Rulesets
 from workflows.domain.questions import AskKind
 from workflows.domain.wire import RunRequest
 
@@ -79,7 +80,7 @@ class ClaimEvidence:
 
     call: CallRow
     turn_config: TurnConfigId
-    rules: Ruleset
+    rules: Rulesets
     live: tuple[Grant, ...]
     asks: list[AskRow]
     loop_guarded: bool
@@ -116,7 +117,7 @@ class ClaimEvidence:
         if plan.effect.digest != self.call.digest:
             return True
         new = () if plan.effect.unchecked else (each for each in plan.asks if each not in self.call.asks)
-        return any(evaluate_request(each, self.rules, self.live).action is not Action.ALLOW for each in new)
+        return any(self.rules.finding(each, self.live).action is not Action.ALLOW for each in new)
 
     def after_drift(self, plan: Plan) -> "ClaimEvidence":
         """The evidence for the call's new revision: only the loop guard's answer still holds."""
@@ -127,7 +128,7 @@ class ClaimEvidence:
         """One decision for each finding; None while one is undecided."""
         due = dict(enumerate(self.findings))
         if self.loop_guarded:
-            due[GUARD_REQUEST] = evaluate_request(loop_guard_request(self.call), self.rules, self.live)
+            due[GUARD_REQUEST] = self.rules.finding(loop_guard_request(self.call), self.live)
         answers = {ask.request: ask for ask in self.asks if ask.allowed}
         made = [self._decision(index, finding, answers.get(index)) for index, finding in sorted(due.items())]
         found = tuple(decision for decision in made if decision is not None)
@@ -202,7 +203,7 @@ class CallClaim:
         return self.write(journal, *decided)
 
     def decide_as_prepared(
-        self, prepared: PreparedCall, version: SessionVersion, rules: Ruleset
+        self, prepared: PreparedCall, version: SessionVersion, rules: Rulesets
     ) -> tuple[ClaimEvidence, Decision] | None:
         """Only if rules alone allow the effect: a grant of another session can be revoked without a change of this
         session's log. None: the call's rows have to be read."""
@@ -278,7 +279,7 @@ def _decide_current(evidence: ClaimEvidence) -> Decision:
     call = evidence.call
     denied = next((finding for finding in evidence.findings if finding.action is Action.DENY), None)
     if denied is not None:
-        return Refused(call, CallState.REFUSED, refusals.denial_text(denied.permission, evidence.rules))
+        return Refused(call, CallState.REFUSED, refusals.denial_text(denied.permission, evidence.rules.flat))
     if evidence.has_void_answer:  # a new revision asks anew
         return Undecided(call.revised(call.plan), evidence.findings)
     decisions = evidence.decisions()

@@ -13,12 +13,13 @@ from workflows.domain.call_display import DisplayKind
 from workflows.domain.effects import Recovery
 from workflows.domain.ids import TurnConfigId
 from workflows.domain.open_call import GUARD_FINDING, CallPhase, OpenCall
-from workflows.domain.permissions.findings import Finding, evaluate_request
+from workflows.domain.permissions.findings import Finding
 from workflows.domain.permissions.grants import Grant
 from workflows.domain.permissions.loop_guard import GUARD_REQUEST
 from workflows.domain.permissions.replies import AskState
 from workflows.domain.permissions.requests import PermissionRequest
-from workflows.domain.permissions.rules import Action, Ruleset
+from workflows.domain.permissions.rules import Action
+from workflows.domain.permissions.rulesets import Rulesets
 from workflows.domain.questions import AskBody
 
 
@@ -26,7 +27,7 @@ from workflows.domain.questions import AskBody
 class PermissionEvaluator:
     """Applies a turn's rules and the session's live grants."""
 
-    rules: Ruleset
+    rules: Rulesets
     live: tuple[Grant, ...]
 
     def findings(self, call: CallRow) -> tuple[Finding, ...]:
@@ -34,7 +35,7 @@ class PermissionEvaluator:
         return call_findings(call, self.rules, self.live)
 
     def guard(self, call: CallRow) -> Finding:
-        return evaluate_request(loop_guard_request(call), self.rules, self.live)
+        return self.rules.finding(loop_guard_request(call), self.live)
 
     def open_calls(self, calls: Sequence[CallRow], describe: CallDescriber = describe_nothing) -> list[OpenCall]:
         """What the workflow gets of an answer: its calls without their contents, in its order."""
@@ -65,9 +66,9 @@ class PermissionEvaluator:
         )
 
 
-def call_findings(call: CallRow, rules: Ruleset, live: tuple[Grant, ...]) -> tuple[Finding, ...]:
+def call_findings(call: CallRow, rules: Rulesets, live: tuple[Grant, ...]) -> tuple[Finding, ...]:
     """One for each request. A person who has asked for the call itself is not asked again; a deny holds."""
-    found = (evaluate_request(request, rules, live) for request in call.asks)
+    found = (rules.finding(request, live) for request in call.asks)
     if call.asked_by is None:
         return tuple(found)
     allowed = {"action": Action.ALLOW, "grant": None}

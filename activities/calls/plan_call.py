@@ -13,7 +13,6 @@ from activities.tools.file_change import EarlierEdit, FileChangeTool
 from activities.tools.tool import P, Plan, Tool
 from activities.turn_context import TurnContext
 from workflows.domain.errors import CheckFailed, ToolError
-from workflows.domain.permissions.rules import is_switched_off
 
 _TIMEOUT: Final = 10.0  # seconds per call checked in this process
 _MAX_REASON_CHARS: Final = 300  # characters of a reason
@@ -61,5 +60,5 @@ async def _takes_long(tool: Tool[P], params: P, turn: TurnContext, earlier: Sequ
 
 def _check_may_ask(tool: Tool[P], turn: TurnContext) -> None:
     """Raises ToolError: a model may call what it is not offered, and no other permission stands before a question."""
-    if turn.delegation.ancestors or is_switched_off(tool.permission, turn.rules):
+    if turn.delegation.ancestors or turn.rules.hides(tool.permission):
         raise ToolError(f"The tool {tool.name} is not available in this turn: go on without it.")

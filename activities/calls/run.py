@@ -139,4 +139,4 @@ async def refusal_text(journal: Journal, request: RefuseRequest, call: CallRow) 
         files = [file for each, finding in needed if finding.action is Action.DENY for file in each.patterns]
         name = "only_plans" if config.agent.only_plans else "only_looks"
         return render_prompt(f"tools/{name}", files=", ".join(files))
-    return refusals.denial_text(denied[0] if denied else call.tool, evaluator.rules)
+    return refusals.denial_text(denied[0] if denied else call.tool, evaluator.rules.flat)

@@ -46,7 +46,7 @@ from workflows.domain.errors import ConfigError, UsageError
 from workflows.domain.generation import Generation, Purpose
 from workflows.domain.ids import TurnConfigId, TurnId
 from workflows.domain.mentions import newest_mentions
-from workflows.domain.permissions.rules import Ruleset
+from workflows.domain.permissions.rulesets import Rulesets
 from workflows.domain.step_flaw import find_flaw
 from workflows.domain.wire import FINISH_FULL, FINISH_PAUSED, FINISH_STOPPED, GenerateRequest, StepResult
 
@@ -280,7 +280,7 @@ class Model:
         newest = await compactions.newest_try(journal, journal.session)
         return newest is None or not newest.holds_for(model.name, tokens)
 
-    def step_result(self, request: GenerateRequest, answer: StoredAnswer, rules: Ruleset) -> StepResult:
+    def step_result(self, request: GenerateRequest, answer: StoredAnswer, rules: Rulesets) -> StepResult:
         """The calls are judged by the turn's rules and the live grants."""
         evaluator, ordered = PermissionEvaluator(rules, answer.live), is_ordered(answer.calls)
         flaw = find_flaw(answer.body.finish, text=answer.has_text, calls=bool(answer.calls))

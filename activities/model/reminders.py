@@ -27,7 +27,6 @@ from workflows.domain.messages import (
     Transcript,
 )
 from workflows.domain.permissions import permission_keys
-from workflows.domain.permissions.rules import is_denied_by_default
 
 
 def due_reminders(
@@ -63,7 +62,7 @@ def mode_reminder(transcript: Transcript, config: TurnConfig, session: SessionId
     planning = newest is not None and newest.name is ReminderName.PLAN_MODE
     if config.agent.only_plans and not planning:
         yield reminder(ReminderName.PLAN_MODE, file=f".opencode/plans/{session}.md")
-    elif planning and not config.agent.only_plans and not is_denied_by_default(permission_keys.EDIT, config.rules):
+    elif planning and not config.agent.only_plans and not config.rules.denies_by_default(permission_keys.EDIT):
         yield reminder(ReminderName.PLAN_LEFT, agent=config.agent.name)
 
 

@@ -18,7 +18,6 @@ from activities.store.attempts import RequestForm
 from activities.tools.tool import Toolset
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.messages import ContextSummary
-from workflows.domain.permissions.rules import is_switched_off
 from workflows.domain.tool_offer import ToolOffer
 from workflows.domain.wire import GenerateRequest
 
@@ -80,7 +79,7 @@ class StepRequests:
 def offer_tools(tools: Toolset, turn: TurnConfig) -> tuple[ToolOffer, ...]:
     """The offers, sorted by name for the provider's cache of prefixes."""
     by_name = (tools[name] for name in sorted(tools))
-    offered = (tool for tool in by_name if tool.always_offered or not is_switched_off(tool.permission, turn.rules))
+    offered = (tool for tool in by_name if tool.always_offered or not turn.rules.hides(tool.permission))
     offers = (tool.offer(turn) for tool in offered)
     return tuple(offer for offer in offers if offer is not None)
 

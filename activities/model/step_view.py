@@ -26,7 +26,7 @@ from workflows.domain.errors import UsageError
 from workflows.domain.ids import MessageId, PartId, SessionId
 from workflows.domain.messages import AssistantMessage, Reminder, ReminderName, Transcript, UserMessage
 from workflows.domain.permissions.loop_guard import LIMIT, ROUND, Recent, count_equal
-from workflows.domain.permissions.rules import Ruleset
+from workflows.domain.permissions.rulesets import Rulesets
 from workflows.domain.prompt import PromptContent
 from workflows.domain.wire import FINISH_LIMIT, FINISH_STOPPED, FINISH_SUSPENDED, GenerateRequest, StepResult
 
@@ -92,7 +92,7 @@ class CommittedStep:
     """An earlier attempt has stored the step's answer; `rules`: of its turn."""
 
     answer: StoredAnswer
-    rules: Ruleset
+    rules: Rulesets
 
 
 class StepViews:

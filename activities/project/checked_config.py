@@ -1,189 +1,167 @@
 """CheckedConfig: what a directory's files say, and what of it counts (security.md 12)."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
 
 from activities.files.workspace import Workspace
-from activities.project.command_trust import agent_items, named_agents, project_commands, shell_items
-from activities.project.config_rules import Powers, rules_of
+from activities.project.command_trust import command_starts, project_commands
+from activities.project.config_rules import configured_rules, rules_of
 from activities.project.instructions import FoundInstructions, read_instructions
 from activities.project.prompt_files import ReadPrompts, read_prompts
 from activities.project.remote_instructions import foreign_addresses
 from activities.project.skill_files import ConfiguredFolders, configured_folders
 from activities.project.trust_contents import pin_contents, with_contents
 from workflows.domain.agents.agent import Agent
-from workflows.domain.agents.built_in import BUILD
-from workflows.domain.config.agent_selection import available_agents, default_agent
-from workflows.domain.config.config import AgentSettings, Config
-from workflows.domain.config.fields import FieldPath
+from workflows.domain.agents.built_in import BUILD, BUILT_IN, RESERVED
+from workflows.domain.config.accepted_trust import AcceptedTrust
+from workflows.domain.config.agent_selection import available_agents, default_agent, visible_names
+from workflows.domain.config.config import Config
 from workflows.domain.config.merge import ConfigLayer, merge_files
 from workflows.domain.config.sources import ConfigSources
-from workflows.domain.config.trust import AppliedTrust, apply_trust
-from workflows.domain.config.trust_items import NOTHING, TrustContent, TrustItem
+from workflows.domain.config.trust import (
+    Choice,
+    apply_trust,
+    find_rules,
+    find_starts,
+    never_counting,
+    own_rules,
+    without_held,
+)
+from workflows.domain.config.trust_items import NOTHING, Places, TrustContent, TrustItem, UntrustedField
 from workflows.domain.errors import UnknownAgent
-
-_DEFAULT_AGENT: Final = ("default_agent",)
-_DEFAULT: Final = "the agent that works here may do more than that of your own configuration"
-
-
-class CheckedAgents(NamedTuple):
-    """`default`: who works here, if anyone can; `own_default`: the one that works by the user's own files; `items`: the
-    project's choice of a bolder one."""
-
-    known: Mapping[str, Agent]
-    default: str | None
-    own_default: str
-    items: tuple[TrustItem, ...]
+from workflows.domain.permissions import rules
+from workflows.domain.permissions.findings import RuleSource
+from workflows.domain.permissions.permission_keys import BASH
+from workflows.domain.permissions.rules import Action, Rule
+from workflows.domain.permissions.rulesets import Rulesets
 
 
 @dataclass(frozen=True)
 class CheckedConfig:
-    """`files`: as they were read; `layers`: with the texts of prompts; `counting_layers`: the accepted ones as trusted.
-    `own`: the part that the others cannot loosen. `held_items`: what has no effect without trust; `content`: the
-    project's part of it, which may be accepted, or was, with what follows from it."""
+    """`files`: as they were read; `layers`: what counts of them. `own`: of one's own and the accepted files. `content`:
+    what of the project's a person may accept; `held`: what has no effect without."""
 
     workspace: Workspace
     sources: ConfigSources
     files: tuple[ConfigLayer, ...]
     layers: tuple[ConfigLayer, ...]
-    counting_layers: tuple[ConfigLayer, ...]
+    choice: Choice
     settings: Config
     own: Config
-    agents: CheckedAgents
+    managed: Config
+    agents: Mapping[str, Agent]
     prompts: ReadPrompts
     instructions: FoundInstructions
     skill_folders: ConfiguredFolders
-    held_items: tuple[TrustItem, ...]
     content: TrustContent
+    held: tuple[TrustItem, ...]
+    ignored: tuple[UntrustedField, ...]
 
     @property
     def may_be_accepted(self) -> bool:
         return bool(self.content.items) and self.own.holdfast.trust != "never"
 
-    @property
-    def held_default(self) -> TrustItem | None:
-        return next((item for item in self.held_items if item.path == _DEFAULT_AGENT), None)
+    def with_trust(self, accepted: AcceptedTrust) -> "CheckedConfig":
+        """The same files, with what a person has accepted of their `content`."""
+        digests = {each.digest for each in accepted.starts}
+        starts = tuple(each for digest, each in self.content.start_digests.items() if digest in digests)
+        found = check_trust(self.files, self.workspace, self.sources, starts, rules_accepted=accepted.rules)
+        return replace(found, content=self.content)
 
-    def with_trust(self) -> "CheckedConfig":
-        """The same files, once a person has accepted their `content`."""
-        return check_trust(self.files, self.workspace, self.sources, self.content)
+    def rulesets(self, agent: str, of_skills: Iterable[Rule] = ()) -> Rulesets:
+        """What judges an agent's calls: one's own rules for it, those of all files, and the administrator's. An agent
+        that only the project has is judged as one's default agent, and as `build` without settings of its own."""
+        of_skills = tuple(of_skills)
+        own = [(agent, self.own)]
+        if agent not in BUILT_IN and agent not in self.own.agent:
+            plain = self.own.model_copy(update={"agent": {}})
+            own = [(self.choice.default, self.own), (BUILD.name, plain)]
+        found = Rulesets.of(*(rules_of(name, config, self.workspace, of_skills) for name, config in own))
+        found = found.with_set(rules_of(agent, self.settings, self.workspace, of_skills), RuleSource.PROJECT)
+        if ceiling := configured_rules(agent, self.managed, self.workspace):
+            found = found.with_set((*found.sets[0].rules, *ceiling), RuleSource.ADMINISTRATOR)
+        return found
+
+    def eased_rules(self) -> Iterator[tuple[str, Rule, str]]:
+        """What of one's own rules would be easier if the project's were accepted: the agent, a rule with what it says
+        then, and what is said now; by the patterns of both, which are no more than samples. A narrower allow of
+        commands names words that a wide one leaves as questions."""
+        for agent in sorted({self.choice.default, *self.own.agent} - RESERVED):
+            own, merged = (rules_of(agent, config, self.workspace) for config in (self.own, self.settings))
+            for permission, pattern in dict.fromkeys((each.permission, each.pattern) for each in (*own, *merged)):
+                now, then = (rules.evaluate(permission, pattern, each) for each in (own, merged))
+                named = permission == BASH and then.rule not in own and then.action is now.action is Action.ALLOW
+                if then.action.strictness < now.action.strictness or named:
+                    before = "allow, but asks about some words" if named else now.action.value
+                    yield agent, Rule(permission=permission, pattern=pattern, action=then.action), before
+
+    def default_agent(self) -> Agent:
+        """Who works where nobody names an agent. Raises UnknownAgent, also where the project's files leave only one
+        that they may not choose."""
+        naming = (layer.file for layer in reversed(self.layers) if layer.tree.get("default_agent"))
+        agent = default_agent(self.settings, self.agents, next(naming, None))
+        named = any(agent.name == each.tree.get("default_agent") for each in self.layers)
+        if named or self.choice.allows(agent.name) or all(each.trusted for each in self.layers):
+            return agent
+        raise UnknownAgent(
+            f"The files of this project take away {self.choice.default!r}, your default agent: name the one that is "
+            "to work with `--agent`.",
+            visible_names(self.agents),
+        )
 
 
 def check_trust(
-    files: tuple[ConfigLayer, ...], workspace: Workspace, sources: ConfigSources, accepted: TrustContent = NOTHING
+    files: tuple[ConfigLayer, ...],
+    workspace: Workspace,
+    sources: ConfigSources,
+    accepted: Sequence[TrustItem] = (),
+    *,
+    rules_accepted: bool = False,
 ) -> CheckedConfig:
-    """Raises ConfigError."""
-    prompts = read_prompts(files, workspace.root, accepted=accepted)
-    layers = pin_contents(prompts.layers, accepted.items, workspace.home)
-    trusting = {layer.file for layer in layers if accepted.items and layer.is_of_project}
-    applied, agents = _apply(layers, workspace, trusting)
+    """`accepted`: the starts that count. Raises ConfigError."""
+    known = TrustContent(starts=tuple(accepted)) if accepted else NOTHING
+    prompts = read_prompts(files, workspace.root, accepted=known)
+    layers = pin_contents(prompts.layers, accepted, workspace.home)
+    foreign = [layer for layer in layers if not layer.trusted]
+    choice = Choice(Config.model_validate(merge_files(layer.tree for layer in layers if layer.trusted)))
     commands = project_commands(files, workspace, sources)
-    instructions = read_instructions(workspace, layers, sources, accepted)
-    folders = configured_folders(workspace, layers, accepted)
-    of_commands = (*shell_items(commands), *_bold_commands(commands, agents, applied, workspace))
-    judged = (*applied.items, *foreign_addresses(layers), *of_commands, *agents.items)
-    held = (
-        *(item for item in judged if not (accepted.items and item.is_of_project)),
-        *prompts.items,
-        *instructions.items,
-        *folders.items,
-    )
-    further = () if accepted.items else _follows(held, agents, layers, commands, workspace)
-    content = accepted if accepted.items else _content((*held, *further), workspace)
-    if agents.default is None:
-        held += tuple(item for item in further if item.path == _DEFAULT_AGENT)
+    instructions = read_instructions(workspace, layers, sources, known)
+    folders = configured_folders(workspace, layers, known)
+    judged = [
+        *(item for layer in prompts.layers if not layer.trusted for item in find_starts(layer, choice)),
+        *foreign_addresses(foreign),
+        *command_starts(commands, choice),
+    ]
+    held = [each for each in judged if known.find(each) is None]
+    counting = tuple(layer if layer.trusted else without_held(layer, held) for layer in layers)
+    applied = apply_trust(counting, choice.default, rules_accepted=rules_accepted)
+    refused = tuple(layer.refused for layer in layers if layer.refused is not None)
+    elsewhere = (*prompts.items, *instructions.items, *folders.items)
     return CheckedConfig(
         workspace=workspace,
         sources=sources,
         files=files,
-        layers=layers,
-        counting_layers=tuple(_with_trust(layer) if layer.file in trusting else layer for layer in layers),
+        layers=counting,
+        choice=choice,
         settings=applied.config,
         own=applied.own,
-        agents=agents,
+        managed=Config.model_validate(merge_files(layer.tree for layer in files if layer.managed)),
+        agents=available_agents(applied.config, applied.own, refused),
         prompts=prompts,
         instructions=instructions,
         skill_folders=folders,
-        held_items=held,
-        content=content,
+        content=_content((*judged, *elsewhere), layers, workspace),
+        held=(*held, *elsewhere),
+        ignored=(*chain.from_iterable(map(never_counting, foreign)), *applied.ignored, *instructions.ignored),
     )
 
 
-def _with_trust(layer: ConfigLayer) -> ConfigLayer:
-    return layer.model_copy(update={"trusted": True})
-
-
-def _apply(
-    layers: Sequence[ConfigLayer], workspace: Workspace, accepted: Collection[str]
-) -> tuple[AppliedTrust, CheckedAgents]:
-    applied = apply_trust(layers, lambda config, agent: rules_of(agent, config, workspace), accepted=accepted)
-    return applied, _check_agents(applied, layers, workspace)
-
-
-def _follows(
-    held: Sequence[TrustItem],
-    agents: CheckedAgents,
-    layers: Sequence[ConfigLayer],
-    commands: Sequence[ConfigLayer],
-    workspace: Workspace,
-) -> tuple[TrustItem, ...]:
-    """What has an effect once the `held` ones have theirs: another default agent, a subagent that is freed, a command's
-    agent that may do more then."""
-    if not any(item.is_of_project for item in held):
-        return ()
-    applied, then = _apply(layers, workspace, {layer.file for layer in layers if layer.is_of_project})
-    items = (*applied.items, *then.items, *_bold_commands(commands, then, applied, workspace))
-    if not then.items and then.default not in (None, agents.default, then.own_default):
-        items = (*items, _chosen_default(then.default, layers))
-    known = {_identity(item) for item in held}
-    return tuple(item for item in items if item.is_of_project and _identity(item) not in known)
-
-
-def _identity(item: TrustItem) -> tuple[str, FieldPath, str]:
-    return item.file, item.path, repr(item.value)
-
-
-def _chosen_default(name: str, layers: Sequence[ConfigLayer]) -> TrustItem:
-    foreign = [layer for layer in layers if not layer.trusted]
-    named = [layer for layer in foreign if "default_agent" in layer.tree] or foreign
-    return TrustItem(file=named[-1].file, path=_DEFAULT_AGENT, value=name, why=_DEFAULT)
-
-
-def _content(items: Iterable[TrustItem], workspace: Workspace) -> TrustContent:
-    return TrustContent(items=tuple(with_contents(item, workspace) for item in items if item.is_of_project))
-
-
-def _check_agents(applied: AppliedTrust, layers: Sequence[ConfigLayer], workspace: Workspace) -> CheckedAgents:
-    refused = tuple(layer.refused for layer in layers if layer.refused is not None)
-    known = available_agents(applied.config, applied.own, refused)
-    own_default = _own_default(Config.model_validate(merge_files(layer.tree for layer in layers if layer.trusted)))
-    try:
-        agent = default_agent(applied.config, known)
-    except UnknownAgent:
-        return CheckedAgents(known, None, own_default, ())
-    foreign = any(not layer.trusted for layer in layers)
-    bolder = foreign and agent.name != own_default and _is_bolder(agent, own_default, applied, workspace)
-    return CheckedAgents(known, agent.name, own_default, (_chosen_default(agent.name, layers),) if bolder else ())
-
-
-def _bold_commands(
-    commands: Sequence[ConfigLayer], agents: CheckedAgents, applied: AppliedTrust, workspace: Workspace
-) -> Iterator[TrustItem]:
-    named = (agents.known[name] for name in named_agents(commands) & agents.known.keys() - {agents.own_default})
-    bolder = {agent.name for agent in named if _is_bolder(agent, agents.own_default, applied, workspace)}
-    return agent_items(commands, bolder)
-
-
-def _is_bolder(agent: Agent, own_default: str, applied: AppliedTrust, workspace: Workspace) -> bool:
-    steps = applied.own.agent.get(own_default, AgentSettings()).steps
-    own = Powers(rules_of(own_default, applied.own, workspace), steps)
-    return Powers(rules_of(agent.name, applied.config, workspace), agent.steps).exceed(own, workspace)
-
-
-def _own_default(own: Config) -> str:
-    """The user's files may name an agent that only the project defines."""
-    try:
-        return default_agent(own, available_agents(own)).name
-    except UnknownAgent:
-        return own.default_agent or BUILD.name
+def _content(starts: Iterable[TrustItem], layers: Sequence[ConfigLayer], workspace: Workspace) -> TrustContent:
+    places = Places(root=str(workspace.root), home=str(workspace.home))
+    return TrustContent(
+        places=places,
+        starts=tuple(with_contents(item, workspace) for item in starts if item.is_of_project),
+        rules=tuple(item for layer in layers if layer.is_of_project for item in find_rules(layer)),
+        own_rules=places.digest(own_rules(layers)),
+    )

@@ -66,8 +66,14 @@ def find_commands(
                 refused.append(RefusedCommand(name=skill.name, why=str(error)))
     for each in refused:
         found.pop(each.name, None)  # another one in its place would do something else than its user expects
-    held = (f"{each.file}: {'.'.join(each.path)} has no effect: {each.why}." for each in outside)
-    return FoundCommands(dict(sorted(found.items())), tuple(refused), (*files.warnings, *warnings, *held))
+    held = (f"{each.file}: {each.field} has no effect: {each.untrusted.why}." for each in outside)
+    own = {layer.file for layer in layers if layer.trusted}
+    replaced = (
+        f"{each.files[-1]}: its command /{name} takes the place of your own."
+        for name, each in found.items()
+        if not each.trusted and own.intersection(each.files)
+    )
+    return FoundCommands(dict(sorted(found.items())), tuple(refused), (*files.warnings, *warnings, *held, *replaced))
 
 
 def _built_in() -> Iterator[SlashCommand]:

@@ -1,7 +1,6 @@
-"""What a project's commands run, and bold agents that do it: both need a person's trust (security.md 12)."""
+"""What a project's commands run, and the agents that they choose (security.md 12)."""
 
-from collections.abc import Collection, Iterator, Sequence
-from typing import Final
+from collections.abc import Iterator, Sequence
 
 from activities.files.workspace import Workspace
 from activities.project.config_files import project_config_folders, user_config_folders
@@ -10,11 +9,9 @@ from workflows.domain.commands.template import find_shell_references
 from workflows.domain.config.fields import FieldPath, value_at
 from workflows.domain.config.merge import ConfigLayer
 from workflows.domain.config.sources import ConfigSources
+from workflows.domain.config.trust import Choice
 from workflows.domain.config.trust_items import TrustItem
 from workflows.domain.errors import ConfigError
-
-_RUNS: Final = "a command of the project runs programs only once a person has accepted them"
-_BOLDER: Final = "the agent that does it may do more than that of your own configuration"
 
 
 def project_commands(
@@ -26,22 +23,15 @@ def project_commands(
     return (*in_json, *_command_files(workspace, sources))
 
 
-def shell_items(commands: Sequence[ConfigLayer]) -> Iterator[TrustItem]:
-    """For each template, the commands in it; not its words, which start nothing."""
+def command_starts(commands: Sequence[ConfigLayer], choice: Choice) -> Iterator[TrustItem]:
+    """For each template, the commands in it; not its words, which start nothing. And agents that a project may not
+    choose."""
     for layer, path, template in _texts(commands, "template"):
         if found := find_shell_references(template):
-            yield TrustItem(file=layer.file, path=path, value=[*found], why=_RUNS)
-
-
-def named_agents(commands: Sequence[ConfigLayer]) -> frozenset[str]:
-    return frozenset(agent for _, _, agent in _texts(commands, "agent"))
-
-
-def agent_items(commands: Sequence[ConfigLayer], bolder: Collection[str]) -> Iterator[TrustItem]:
-    """`bolder`: the agents that may do more than the user's own default one."""
+            yield TrustItem(file=layer.file, path=path, value=[*found])
     for layer, path, agent in _texts(commands, "agent"):
-        if agent in bolder:
-            yield TrustItem(file=layer.file, path=path, value=agent, why=_BOLDER)
+        if not (choice.allows(agent) or choice.is_subagent(agent)):
+            yield TrustItem(file=layer.file, path=path, value=agent)
 
 
 def _texts(layers: Sequence[ConfigLayer], field: str) -> Iterator[tuple[ConfigLayer, FieldPath, str]]:

@@ -11,7 +11,6 @@ from activities.own_thread import read_in_time
 from activities.project.checked_config import CheckedConfig, check_trust
 from activities.project.claude_agents import with_claude_agents
 from activities.project.config_files import read_layers
-from activities.project.config_rules import configured_rules, rules_of
 from activities.project.config_warnings import file_warnings, shortened_warnings
 from activities.project.instructions import project_names
 from activities.project.organisations import Organisations, read_organisations
@@ -23,17 +22,17 @@ from workflows.domain.agents.agent import Agent, RefusedAgent
 from workflows.domain.agents.built_in import BUILD, HIDDEN
 from workflows.domain.agents.delegation import Delegation
 from workflows.domain.config.accepted_trust import AcceptedTrust
-from workflows.domain.config.agent_selection import check_readable, default_agent, select_agent, visible_names
+from workflows.domain.config.agent_selection import check_readable, select_agent
 from workflows.domain.config.config import AgentSettings, Config
-from workflows.domain.config.fields import unsupported_fields
-from workflows.domain.config.loosening import loosens
-from workflows.domain.config.merge import ConfigLayer, merge_files
+from workflows.domain.config.fields import unsupported_fields, value_at
+from workflows.domain.config.merge import ConfigLayer
 from workflows.domain.config.sources import ConfigSources
+from workflows.domain.config.trust_items import TrustContent
 from workflows.domain.config.turn_config import TurnConfig, UnsupportedField
 from workflows.domain.errors import UnknownAgent
-from workflows.domain.permissions import rules
 from workflows.domain.permissions.permission_keys import PLAN_ENTER, WEBFETCH
-from workflows.domain.permissions.rules import Action, Rule, Ruleset, evaluate
+from workflows.domain.permissions.rules import Action, Ruleset, deny_tools
+from workflows.domain.permissions.rulesets import Rulesets
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class Role:
 
 T = TypeVar("T")
 PRIMARY_ROLE: Final = Role()
-FindAccepted: TypeAlias = Callable[[str, str], Awaitable[AcceptedTrust | None]]  # of a work tree, by its digest
+FindAccepted: TypeAlias = Callable[[TrustContent], Awaitable[AcceptedTrust | None]]
 
 
 @dataclass(frozen=True)
@@ -95,8 +94,9 @@ async def read_counting(
     checked = await read_checked(workspace, sources, managed)
     if find_accepted is None or not checked.may_be_accepted:
         return checked, None
-    accepted = await find_accepted(str(workspace.root), checked.content.digest)
-    return (checked if accepted is None else await read_configuration(workspace, checked.with_trust)), accepted
+    if (accepted := await find_accepted(checked.content)) is None:
+        return checked, None
+    return await read_configuration(workspace, lambda: checked.with_trust(accepted)), accepted
 
 
 async def read_checked(workspace: Workspace, sources: ConfigSources, managed: Path) -> CheckedConfig:
@@ -118,13 +118,12 @@ async def read_configuration(workspace: Workspace, read: Callable[[], T]) -> T:
 def _load_turn_config(checked: CheckedConfig, role: Role, accepted: AcceptedTrust | None) -> LoadedConfig:
     workspace, settings = checked.workspace, checked.settings
     refused = tuple(layer.refused for layer in checked.files if layer.refused is not None)
-    managed = Config.model_validate(merge_files(layer.tree for layer in checked.files if layer.managed))
+    managed = checked.managed
     agent = _choose_agent(role, checked, refused)
     managed_model = managed.agent.get(agent.name, AgentSettings()).model or managed.model
-    ceiling = configured_rules(agent.name, managed, workspace)
-    named = _read_named(checked, rules.apply_ceiling(ceiling, rules_of(agent.name, settings, workspace)))
-    own_rules = _agent_rules(agent.name, checked, skill_rules(named.skills.skills.values(), workspace))
-    of_session = (*role.rules, *rules.deny_tools({PLAN_ENTER: not checked.sources.unattended}))
+    named = _read_named(checked, checked.rulesets(agent.name))
+    judging = checked.rulesets(agent.name, skill_rules(named.skills.skills.values(), workspace))
+    of_session = (*role.rules, *deny_tools({PLAN_ENTER: not checked.sources.unattended}))
     instructions = (*checked.instructions.instructions, *named.remote.instructions)
     ignored, scan_warnings = ignored_files(workspace, checked.sources)
     turn_config = TurnConfig(
@@ -133,15 +132,15 @@ def _load_turn_config(checked: CheckedConfig, role: Role, accepted: AcceptedTrus
         home=str(workspace.home),
         config=_without_prompts(settings),
         model_is_managed=managed_model is not None,
-        rules=rules.with_asks(checked.sources.ask, (*rules.apply_ceiling(ceiling, own_rules), *of_session)),
+        rules=judging.asking(checked.sources.ask).followed_by(of_session),
         agent=agent.model_copy(update={"model": managed_model}) if managed_model else agent,
         delegation=_delegation(role, checked),
         instructions=instructions,
         instruction_names=project_names(checked.sources),
         skills=named.skills.sorted(),
         accepted=accepted,
-        held_content=checked.content.digest if accepted is None and checked.may_be_accepted else None,
-        untrusted_fields=(*(item.untrusted for item in checked.held_items), *checked.instructions.ignored),
+        held=tuple(item.untrusted for item in checked.held),
+        untrusted_fields=checked.ignored,
         unsupported_fields=tuple(_unsupported_fields(checked.files)),
         ignored=ignored,
         refused_agents=refused,
@@ -151,14 +150,15 @@ def _load_turn_config(checked: CheckedConfig, role: Role, accepted: AcceptedTrus
             *shortened_warnings(instructions),
             *named.warnings,
             *scan_warnings,
+            *_chosen_model(checked, agent.name),
         ),
     )
     return LoadedConfig(turn_config, named.wanted)
 
 
-def _read_named(checked: CheckedConfig, ruleset: Ruleset) -> _NamedTexts:
-    """`ruleset`: what says which addresses may be fetched."""
-    workspace, layers, fetchable = checked.workspace, checked.counting_layers, partial(may_fetch, ruleset)
+def _read_named(checked: CheckedConfig, judging: Rulesets) -> _NamedTexts:
+    """`judging`: what says which addresses may be fetched."""
+    workspace, layers, fetchable = checked.workspace, checked.layers, partial(may_fetch, judging)
     return _NamedTexts(
         read_organisations(workspace),
         read_remote_instructions(workspace.data, layers, fetchable),
@@ -166,19 +166,9 @@ def _read_named(checked: CheckedConfig, ruleset: Ruleset) -> _NamedTexts:
     )
 
 
-def _agent_rules(agent: str, checked: CheckedConfig, of_skills: Iterator[Rule]) -> Ruleset:
-    """A project's rules for all agents may be strict for one and loose for another: what the latter's own rules deny
-    stays denied."""
-    workspace = checked.workspace
-    own, configured = (rules_of(agent, each, workspace) for each in (checked.own, checked.settings))
-    found = rules_of(agent, checked.settings, workspace, of_skills)
-    loose = configured != own and loosens(own, configured)
-    return (*found, *rules.only_denies(own)) if loose else found
-
-
-def may_fetch(ruleset: Ruleset, url: str) -> bool:
+def may_fetch(judging: Rulesets, url: str) -> bool:
     """What would be asked about, a person has named in the configuration."""
-    return evaluate(WEBFETCH, url, ruleset).action is not Action.DENY
+    return judging.action(WEBFETCH, url) is not Action.DENY
 
 
 def _without_prompts(settings: Config) -> Config:
@@ -195,15 +185,16 @@ def _without_prompt(agent: Agent) -> Agent:
 
 
 def _delegation(role: Role, checked: CheckedConfig) -> Delegation:
-    agents = tuple(map(_without_prompt, checked.agents.known.values()))
+    agents = tuple(map(_without_prompt, checked.agents.values()))
     return Delegation(agents=agents, ancestors=role.ancestors, limit=checked.settings.subagent_depth)
 
 
 def _choose_agent(role: Role, checked: CheckedConfig, refused: Sequence[RefusedAgent]) -> Agent:
     """Raises UnknownAgent."""
-    default = checked.agents.own_default if checked.held_default else checked.settings.default_agent or BUILD.name
-    check_readable(role.agent or default, refused, checked.agents.known)
-    return _subagent(role, checked.agents.known) if role.ancestors else _primary(role, checked)
+    check_readable(role.agent or checked.settings.default_agent or BUILD.name, refused, checked.agents)
+    if role.ancestors:
+        return _subagent(role, checked.agents)
+    return checked.default_agent() if role.agent is None else select_agent(role.agent, checked.agents)
 
 
 def _subagent(role: Role, known: Mapping[str, Agent]) -> Agent:
@@ -213,23 +204,15 @@ def _subagent(role: Role, known: Mapping[str, Agent]) -> Agent:
     return agent
 
 
-def _primary(role: Role, checked: CheckedConfig) -> Agent:
-    """Raises UnknownAgent, also when the project's files make an agent the default that may do more than the user's own
-    default, and leave no other."""
-    known = checked.agents.known
-    if role.agent is not None:
-        return select_agent(role.agent, known)
-    held, own_default = checked.held_default, checked.agents.own_default
-    if held is None:
-        naming = (layer.file for layer in reversed(checked.layers) if layer.tree.get("default_agent"))
-        return default_agent(checked.settings, known, next(naming, None))
-    if own_default in known and known[own_default].selectable:
-        return known[own_default]
-    problem = (
-        f"The files of this project choose agent {held.value!r}, which may do more than {own_default!r}, that of "
-        "your own configuration: name the one that you want with `--agent`, or accept the files with `holdfast trust`."
-    )
-    raise UnknownAgent(problem, visible_names(known))
+def _chosen_model(checked: CheckedConfig, agent: str) -> Iterator[str]:
+    """Which provider gets to see the conversation is worth a line where a project or an organisation says so."""
+    for path in (("agent", agent, "model"), ("model",)):
+        named = [(each, model) for each in checked.layers if (model := value_at(each.tree, path)) is not None]
+        if named:
+            layer, model = named[-1]
+            if not layer.trusted:
+                yield f"{layer.file}: this file, which is none of yours, chooses the model {model!r}."
+            return
 
 
 def _unsupported_fields(layers: Sequence[ConfigLayer]) -> Iterator[UnsupportedField]:

@@ -35,10 +35,7 @@ def list_values(checked: CheckedConfig, redactor: Redactor) -> Iterator[PlacedVa
 
 def _origin(checked: CheckedConfig, path: FieldPath, value: JsonValue) -> tuple[str | None, JsonValue]:
     """The strongest file that says so, and the value as it is written there."""
-    held = {(each.file, each.path) for each in checked.held_items}
     for written, layer in reversed([*zip(checked.files, checked.layers, strict=True)]):
-        if any((layer.file, path[:end]) in held for end in range(1, len(path) + 1)):
-            continue
         items = _items(value_at(layer.tree, path[:-1])) if is_within(path[:-1], JOINED_LISTS) else []
         if value in items:
             return written.file, value

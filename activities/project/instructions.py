@@ -130,7 +130,7 @@ class _Search:
             self.ignore(layer.file, entry, _MANY_PLACES)
             return []
         value = f"{entry} ({', '.join(map(shown_path, places))})"
-        item = TrustItem(file=layer.file, path=("instructions", entry), value=value, why=_OUTSIDE)
+        item = TrustItem(file=layer.file, path=("instructions", entry), value=value)
         if places and self.accepted.find(item) is None:
             self.items.append(item)
             return []
@@ -272,7 +272,7 @@ def _match(
 def _outside_item(candidate: Candidate, real: Path) -> TrustItem:
     path = candidate.path
     value = str(path) if real == path else f"{path} ({shown_path(real)})"
-    return TrustItem(file=candidate.named, path=("instructions", str(path)), value=value, why=_OUTSIDE)
+    return TrustItem(file=candidate.named, path=("instructions", str(path)), value=value)
 
 
 def read_instruction(candidate: Candidate, root: Path, limit: int) -> Instruction | UntrustedField:

@@ -20,6 +20,7 @@ from workflows.domain.config.config import Config
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import UsageError
+from workflows.domain.permissions.rulesets import Rulesets
 from workflows.domain.skills import Skill
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def built_in_config(workspace: Workspace) -> TurnConfig:
     """For a turn that only reports a problem."""
     config = Config()
     root = str(workspace.worktree) if workspace.worktree else None
-    rules = rules_of(BUILD.name, config, workspace)
+    rules = Rulesets.of(rules_of(BUILD.name, config, workspace))
     return TurnConfig(
         directory=str(workspace.directory), worktree=root, home=str(workspace.home), config=config, rules=rules
     )

@@ -14,7 +14,6 @@ from workflows.domain.config.trust_items import NOTHING, TrustContent, TrustItem
 from workflows.domain.errors import ConfigError
 
 MAX_PROMPT_CHARS: Final = 64 * 1024  # with all its files
-_OUTSIDE: Final = "a prompt from outside the project counts from your own configuration only"
 
 
 class ReadPrompts(NamedTuple):
@@ -52,7 +51,7 @@ def _read_layer(layer: ConfigLayer, root: Path, of: tuple[str, str], accepted: T
         path: FieldPath = (table, name, field)
         if not isinstance(written := value_at(tree, path), str):
             continue
-        item = TrustItem(file=layer.file, path=path, value=written, why=_OUTSIDE)
+        item = TrustItem(file=layer.file, path=path, value=written)
         files = _Files(layer, ".".join(path), root, accepted.find(item))
         text = replace_references(written, files.look_up)
         if len(text) > MAX_PROMPT_CHARS:

@@ -12,7 +12,6 @@ from workflows.domain.config.trust_items import TrustItem
 from workflows.domain.config.turn_config import Instruction
 
 MAX_ADDRESSES: Final = 50
-FOREIGN: Final = "addresses on the net are fetched only for your own configuration"
 
 
 @dataclass
@@ -29,7 +28,7 @@ def read_remote_instructions(
 ) -> RemoteInstructions:
     """From the copies in Holdfast's `data` directory, in the order of `layers`."""
     found = RemoteInstructions()
-    for layer, url in _addresses([layer for layer in layers if layer.trusted], found):
+    for layer, url in _addresses(layers, found):
         if not may_fetch(url):
             found.warnings.append(f"{layer.file}: {url} is left out: your rules deny webfetch of it.")
             continue
@@ -47,8 +46,8 @@ def read_remote_instructions(
 def foreign_addresses(layers: Iterable[ConfigLayer]) -> Iterator[TrustItem]:
     """The addresses in files that are not the user's own."""
     for layer in layers:
-        for url in instruction_urls(layer) if not layer.trusted else ():
-            yield TrustItem(file=layer.file, path=("instructions", url), value=url, why=FOREIGN)
+        for url in instruction_urls(layer):
+            yield TrustItem(file=layer.file, path=("instructions", url), value=url)
 
 
 def _addresses(layers: Iterable[ConfigLayer], found: RemoteInstructions) -> Iterator[tuple[ConfigLayer, str]]:

@@ -27,7 +27,6 @@ from workflows.domain.skills import Skill, is_skill_name
 FILE_NAME: Final = "SKILL.md"
 MAX_SKILL_FILES: Final = 300  # of the user, and as many of the project: each turn reads them
 _MAX_WARNINGS: Final = 20
-_OUTSIDE: Final = "folders of skills outside the project count from your own configuration only"
 _PATTERN_CHARACTERS: Final = frozenset("*?\\")  # a folder whose name has one is no pattern
 
 
@@ -164,7 +163,7 @@ def configured_folders(
         if outside and not layer.trusted:
             leads = ", ".join(map(str, outside))
             value = entry if leads == entry else f"{entry} ({leads})"
-            item = TrustItem(file=layer.file, path=("skills", "paths", entry), value=value, why=_OUTSIDE)
+            item = TrustItem(file=layer.file, path=("skills", "paths", entry), value=value)
             if accepted.find(item) is None:
                 items.append(item)
                 continue
@@ -186,7 +185,7 @@ def _remote_folders(
 ) -> Iterator[SkillFolder]:
     """The folders of skills from the net that have been fetched."""
     for layer in layers:
-        for url in _settings(layer).urls if layer.trusted else ():
+        for url in _settings(layer).urls:
             if not may_fetch(url):
                 found.warnings.append(f"{layer.file}: {url} is left out: your rules deny webfetch of it.")
                 continue

@@ -12,7 +12,7 @@ from workflows.domain.actor import Actor
 from workflows.domain.errors import Conflict, UsageError
 from workflows.domain.events.asks import AnswerRefused
 from workflows.domain.ids import AskId, GrantId, Prefix, SessionId
-from workflows.domain.permissions.grants import Grant, GrantScope, asked_rules, savable_patterns
+from workflows.domain.permissions.grants import Grant, GrantScope
 from workflows.domain.permissions.replies import (
     AskDecision,
     AskState,
@@ -22,7 +22,7 @@ from workflows.domain.permissions.replies import (
     decision_problem,
 )
 from workflows.domain.permissions.requests import PermissionRequest
-from workflows.domain.permissions.rules import Ruleset
+from workflows.domain.permissions.rulesets import Rulesets
 from workflows.domain.questions import QuestionRequest
 from workflows.domain.turn_questions import AGAIN, END, read_overflow_choice
 from workflows.domain.views.accepted import AcceptedAnswer, SettledAsk
@@ -77,7 +77,7 @@ async def apply_project_grant(database: Database, grant: GrantId) -> list[Sessio
     return [session for session in reached if await answer_covered_asks(database, session)]
 
 
-async def _settle(journal: Journal, row: AskRow, decision: AskDecision, rules: Ruleset) -> AcceptedAnswer:
+async def _settle(journal: Journal, row: AskRow, decision: AskDecision, rules: Rulesets) -> AcceptedAnswer:
     grant = _save_grant(journal, row, decision.scope, rules) if decision.reply is Reply.ALWAYS else None
     decided = AskAnswer(reply=decision.reply, feedback=decision.feedback, answers=decision.answers)
     asks.answer(journal, row, decided)
@@ -97,17 +97,17 @@ def _settled(row: AskRow) -> SettledAsk:
     return SettledAsk.model_validate(row, from_attributes=True)
 
 
-def _save_grant(journal: Journal, row: AskRow, scope: GrantScope, rules: Ruleset) -> Grant | None:
+def _save_grant(journal: Journal, row: AskRow, scope: GrantScope, rules: Rulesets) -> Grant | None:
     if not isinstance(row.body, PermissionRequest):
         return None
     grant = Grant(
         id=GrantId(new_id(Prefix.GRANT)),
         permission=row.body.permission,
-        patterns=savable_patterns(row.body, rules),
+        patterns=rules.savable_patterns(row.body),
         scope=scope,
         author=journal.actor.subject,
         time=datetime.now(UTC),
-        asked=asked_rules(row.body, rules),
+        asked=rules.asked_rules(row.body),
     )
     grants.store(journal, grant, row.id)
     return grant
@@ -125,7 +125,7 @@ async def _close_others(journal: Journal, row: AskRow) -> tuple[AskId, ...]:
     return tuple(ask.id for ask in others)
 
 
-async def _answer_covered(journal: Journal, waiting: list[AskRow], rules: Ruleset) -> tuple[AskId, ...]:
+async def _answer_covered(journal: Journal, waiting: list[AskRow], rules: Rulesets) -> tuple[AskId, ...]:
     bodies = ((ask.id, ask.body) for ask in waiting)
     permissions = [OpenAsk(ask, body, rules) for ask, body in bodies if isinstance(body, PermissionRequest)]
     found = asks_now_covered(permissions, await grants.list_live(journal))
@@ -137,7 +137,7 @@ async def _answer_covered(journal: Journal, waiting: list[AskRow], rules: Rulese
     return tuple(ask for ask, _ in found)
 
 
-async def _rules_of_turn(journal: Journal, row: AskRow) -> Ruleset:
+async def _rules_of_turn(journal: Journal, row: AskRow) -> Rulesets:
     turn_status = await turns.turn_status(journal, row.turn)
     return (await turn_configs.rules(journal, [turn_status.turn_config]))[turn_status.turn_config]
 
@@ -165,7 +165,7 @@ def _is_repetition(row: AskRow, decision: AskDecision) -> bool:
     return row.state is AskState.ANSWERED and row.by_grant is None and same and not wider
 
 
-def _refusal(row: AskRow, decision: AskDecision, rules: Ruleset, over: str | None) -> _Refusal | None:
+def _refusal(row: AskRow, decision: AskDecision, rules: Rulesets, over: str | None) -> _Refusal | None:
     if row.state is AskState.CLOSED:
         return _Refusal(f"The ask {row.name} was closed before your answer: {row.reason}.")
     if row.state is AskState.ANSWERED:
@@ -181,7 +181,7 @@ def _refusal(row: AskRow, decision: AskDecision, rules: Ruleset, over: str | Non
         )
     if (problem := decision_problem(row.body, decision)) is not None:
         return _Refusal(f"This does not answer ask {row.name}.", problem)
-    savable = savable_patterns(row.body, rules) if isinstance(row.body, PermissionRequest) else ()
+    savable = rules.savable_patterns(row.body) if isinstance(row.body, PermissionRequest) else ()
     if decision.reply is Reply.ALWAYS and not savable:
         return _Refusal(f"Nothing of ask {row.name} may be saved as a grant; answer it with `once` or `reject`.")
     return None

@@ -12,7 +12,6 @@ from activities.store.database import Database
 from activities.store.journal import WORKER, Journal, session_journal
 from workflows.domain.actor import Actor
 from workflows.domain.messages import CallState
-from workflows.domain.permissions.findings import evaluate_request
 from workflows.domain.permissions.replies import Reply
 from workflows.domain.wire import AskRequest, AskResult, AskState
 
@@ -59,7 +58,7 @@ class AskActivities:
 
 def _answer_by_grant(journal: Journal, row: AskRow, evaluator: PermissionEvaluator) -> AskState:
     """Answer the ask by a grant that came after the call was judged."""
-    found = evaluate_request(row.body, evaluator.rules, evaluator.live)
+    found = evaluator.rules.finding(row.body, evaluator.live)
     grant = next((grant for grant in evaluator.live if grant.id == found.grant), None)
     if grant is None:
         return AskState.OPEN

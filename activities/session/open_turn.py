@@ -40,13 +40,15 @@ from activities.store.turns import TurnRow, TurnStatus
 from activities.store.work import TurnRequest
 from activities.tools.invalid import INVALID
 from workflows.domain.agents.built_in import TITLE
+from workflows.domain.config.accepted_trust import AcceptedTrust
 from workflows.domain.config.agent_selection import is_disabled
+from workflows.domain.config.trust_items import TrustContent
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import UsageError
 from workflows.domain.ids import SessionId, TurnConfigId
 from workflows.domain.open_call import OpenCall
 from workflows.domain.step_flaw import find_flaw
-from workflows.domain.suspension import SuspendCause
+from workflows.domain.suspension import SuspendCause, SuspendReason
 from workflows.domain.turn_state import MAX_COMPACTIONS
 from workflows.domain.wire import LoadRequest, LoadResult, OpenTurn, StepResult
 
@@ -85,7 +87,7 @@ class ProjectActivities:
         while isinstance(found, TurnRequest):
             origin = await sessions.origin(self.database, request.session)
             role = Role(found.agent or origin.agent, origin.rules, origin.ancestors)
-            find_accepted = partial(trust_records.find_accepted, self.database, origin.host)
+            find_accepted = partial(find_accepted_trust, self.database, origin)
             loaded = await worktree.find_change(
                 origin.directory, origin.directory_identity
             ) or await self.loader.try_load(origin.directory, origin.sources, role, find_accepted)
@@ -101,8 +103,12 @@ class ProjectActivities:
                 known = await sessions.origin(journal, request.session)
                 if (found.agent or known.agent) != role.agent or not _has_model(loaded, found, known):
                     continue  # other work is the oldest now, for another agent or without a model
-                if await still_accepted(journal, origin, loaded.turn_config):
-                    return await open_requested_turn(journal, request, found, known, loaded)
+                if not await still_accepted(journal, origin, loaded.turn_config):
+                    continue
+                if loaded.problem is None and (cause := await find_trust_change(journal, origin, loaded.turn_config)):
+                    await suspensions.suspend(journal, cause)
+                    return LoadResult(epoch=journal.give_out_epoch())
+                return await open_requested_turn(journal, request, found, known, loaded)
         return found
 
     async def _with_model(self, session: SessionId, loaded: DirectoryConfig, of_session: str | None) -> DirectoryConfig:
@@ -138,8 +144,31 @@ async def still_accepted(journal: Journal, origin: Origin, turn_config: TurnConf
     """Whether what was accepted still is: it may have been revoked while the files were read."""
     if (accepted := turn_config.accepted) is None:
         return True
-    root = turn_config.worktree or turn_config.directory
-    return await trust_records.find_accepted(journal, origin.host, root, accepted.digest) == accepted
+    return await trust_records.is_current(journal, origin.host, _root(turn_config), accepted)
+
+
+def _root(turn_config: TurnConfig) -> str:
+    return turn_config.worktree or turn_config.directory
+
+
+async def find_accepted_trust(database: Database, origin: Origin, content: TrustContent) -> AcceptedTrust | None:
+    root, directory = content.places.root, origin.directory
+    return (await trust_records.read_decided(database, origin.host, root, directory, content)).accepted
+
+
+async def find_trust_change(journal: Journal, origin: Origin, now: TurnConfig) -> SuspendCause | None:
+    """What the session's last turn had of the project's files that people have accepted, and this one would not: with
+    other tools, providers or agents it goes on only once a person has said so."""
+    last = await trust_records.last_turn(journal, origin.host, _root(now), now.directory)
+    if last is None or last[1]:
+        return None
+    before = (await turns.turn_config(journal, last[0])).accepted
+    kept = {each.digest for each in now.accepted.starts} if now.accepted is not None else set()
+    lost = [each for each in before.starts if each.digest not in kept] if before is not None else []
+    held = {(each.file, each.field) for each in now.held}
+    ways = ("has changed" if (each.file, each.field) in held else "is gone" for each in lost)
+    changes = (f"{each.field} of {each.file} {way}" for each, way in zip(lost, ways, strict=True))
+    return SuspendCause(reason=SuspendReason.TRUST, was="; ".join(changes)) if lost else None
 
 
 async def find_turn(journal: Journal, describe: CallDescriber) -> LoadResult | TurnRequest:

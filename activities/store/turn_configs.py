@@ -3,21 +3,18 @@
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Final
 
-from pydantic import ConfigDict, TypeAdapter
-
 from activities.store.lru_cache import LruCache
 from activities.store.queries import Queries
 from activities.store.statements import RowReader
 from workflows.domain.errors import StaleFence
 from workflows.domain.ids import TurnConfigId
-from workflows.domain.permissions.rules import Ruleset
+from workflows.domain.permissions.rulesets import Rulesets
 
 if TYPE_CHECKING:
     from workflows.domain.config.turn_config import TurnConfig
 
 _QUERIES: Final = Queries("turn_configs")
 _MAX_ENTRIES: Final = 64
-_RULES: Final[TypeAdapter[Ruleset]] = TypeAdapter(Ruleset, config=ConfigDict(defer_build=True))
 
 
 class TurnConfigCache:
@@ -40,8 +37,8 @@ class TurnConfigCache:
         return cached
 
 
-async def rules(reader: RowReader, ids: Collection[TurnConfigId]) -> dict[TurnConfigId, Ruleset]:
+async def rules(reader: RowReader, ids: Collection[TurnConfigId]) -> dict[TurnConfigId, Rulesets]:
     """The rules of each configuration alone, so that commands need not load the whole model."""
     rows = await reader.rows(_QUERIES.get, ids=sorted(ids)) if ids else []
     # not in SQL: PostgreSQL cannot look into a body with NUL, as instructions may have
-    return {row["id"]: _RULES.validate_python(row["body"]["rules"]) for row in rows}
+    return {row["id"]: Rulesets.model_validate(row["body"]["rules"]) for row in rows}

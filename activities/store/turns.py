@@ -133,7 +133,7 @@ def record_change(journal: Journal, turn: TurnRow, before: TurnConfigId, changes
 
 
 def _trust(turn_config: "TurnConfig") -> dict[str, Any]:
-    if (accepted := turn_config.accepted) is None:
+    if (accepted := turn_config.accepted) is None or not (accepted.starts or accepted.rules):
         return {}
     at = accepted.at.astimezone(UTC).isoformat(timespec="seconds")
     return {"trust_record": accepted.record, "accepted_by": accepted.author, "accepted_at": at}

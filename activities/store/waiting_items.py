@@ -6,10 +6,8 @@ from activities.store import turn_configs
 from activities.store.database import Database
 from activities.store.queries import Queries
 from workflows.domain.ids import AskId, SessionId
-from workflows.domain.permissions.grants import savable_patterns
-from workflows.domain.permissions.reasons import reasons
 from workflows.domain.permissions.requests import PermissionRequest
-from workflows.domain.permissions.rules import Ruleset
+from workflows.domain.permissions.rulesets import Rulesets
 from workflows.domain.questions import turn_subject
 from workflows.domain.views.inbox import Completion, InboxEntry, SuspendedSession
 
@@ -38,12 +36,12 @@ async def suspended_sessions(database: Database, session: SessionId | None = Non
     return [SuspendedSession(**row) for row in await database.rows(_SUSPENSIONS.open, session=session)]
 
 
-def _entry(row: dict[str, Any], rules: Ruleset) -> InboxEntry:
+def _entry(row: dict[str, Any], rules: Rulesets) -> InboxEntry:
     named = {name: row[name] for name in InboxEntry.model_fields if name not in ("request", "savable", "reasons")}
     entry = InboxEntry(**named | {"tool": row["tool"] or turn_subject(row["body"]), "request": row["body"]})
     if not isinstance(entry.request, PermissionRequest):
         return entry
-    savable, why = savable_patterns(entry.request, rules), reasons(entry.request, rules)
+    savable, why = rules.savable_patterns(entry.request), rules.reasons(entry.request)
     return entry.model_copy(update={"savable": savable, "reasons": why})
 
 

@@ -137,7 +137,7 @@ def _select_agent(params: TaskParams, turn: TurnContext) -> Agent:
 
 def _changes_nothing(agent: Agent, turn: TurnContext) -> bool:
     """What the parent is denied, its subagent is, too."""
-    return any(is_denied_by_default(permission_keys.EDIT, rules) for rules in (agent.rules, turn.rules))
+    return is_denied_by_default(permission_keys.EDIT, agent.rules) or turn.rules.denies_by_default(permission_keys.EDIT)
 
 
 def _result(params: TaskParams, child: SubagentStatus, context: ToolContext) -> Output:

@@ -9,7 +9,8 @@ import pytest
 from worker.command_prompts import expand_command
 from worker.project_config import Role, check_project_trust, load_project_config
 from worker.settings import Settings
-from workflows.domain.config.accepted_trust import AcceptedTrust
+from workflows.domain.config.accepted_trust import AcceptedStart, AcceptedTrust
+from workflows.domain.config.trust_items import TrustContent
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import UsageError
 from workflows.domain.messages import ShellPart
@@ -32,12 +33,18 @@ def settings_of(command: Path) -> Settings:
     return Settings.read({"HOME": str(home), "HOLDFAST_MANAGED_CONFIG": str(home / "none")})
 
 
+def accept(content: TrustContent) -> AcceptedTrust:
+    starts = content.start_digests.items()
+    known = tuple(AcceptedStart(digest=digest, file=each.file, field=each.field) for digest, each in starts)
+    return AcceptedTrust(record=1, read_to=1, author="me", at=datetime.now(UTC), starts=known)
+
+
 async def run(command: Path, changed: str = "", named: str = "look") -> list[str]:
     """The programs of a prompt, where the file was `changed` since a turn's configuration was read as accepted."""
     project, settings = command.parents[2], settings_of(command)
     content = (await check_project_trust(settings, project)).content
     turn_config: TurnConfig = await load_project_config(settings, project)
-    accepted = AcceptedTrust(record=1, digest=content.digest, author="me", at=datetime.now(UTC))
+    accepted = accept(content)
     if changed:
         command.write_text(changed)
     prompt = await expand_command(settings, turn_config.model_copy(update={"accepted": accepted}), named, "src")
@@ -79,8 +86,7 @@ def own_configuration(command: Path) -> None:
 async def typed(command: Path, name: str, agent: str | None = None, *, accepted: bool = False) -> Prompt:
     """The prompt of a command that is typed where the agent works."""
     project, settings = command.parents[2], settings_of(command)
-    digest = (await check_project_trust(settings, project)).content.digest
-    record = AcceptedTrust(record=1, digest=digest, author="me", at=datetime.now(UTC)) if accepted else None
+    record = accept((await check_project_trust(settings, project)).content) if accepted else None
     turn_config = await load_project_config(settings, project, Role(agent))
     given = Prompt(parts=(), agent=agent)
     return await expand_command(settings, turn_config.model_copy(update={"accepted": record}), name, "", given)
@@ -102,7 +108,10 @@ async def test_a_projects_command_does_not_lead_out_of_a_chosen_agent(command: P
     command.write_text("---\nagent: build\n---\nLook.")
 
     assert (await typed(command, "look")).agent == "build"
-    with pytest.raises(UsageError, match=r"more than 'plan': choose it yourself \(`--agent build`, or Tab\)\."):
+    command.write_text("---\nagent: mine\n---\nLook.")
+    (command.parents[2] / "opencode.json").write_text('{"agent": {"mine": {}}}')
+    assert (await typed(command, "look")).agent == "mine"
+    with pytest.raises(UsageError, match=r"more than 'plan': choose it yourself \(`--agent mine`, or Tab\)\."):
         await typed(command, "look", "plan")
 
 

@@ -6,10 +6,11 @@ from pathlib import Path
 from activities.store.database import Database
 from tests.harness import ACTOR, Harness
 from worker import release
-from worker.project_config import check_project_trust, load_project_config
+from worker.project_config import load_project_config
 from worker.serve import write_worker_note
 from worker.session_client import SessionClient
 from worker.settings import Settings
+from worker.trust_client import list_trust
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -33,10 +34,9 @@ async def test_a_door_sees_a_directory_as_the_worker_does(tmp_path: Path) -> Non
 async def test_what_was_accepted_is_read_over_the_connections_of_a_client(harness: Harness) -> None:
     harness.configure_person(model={}, permission={"bash": "ask"})
     harness.configure(permission={"bash": {"*": "allow"}})
-    content = (await check_project_trust(harness.settings, harness.project)).content
     async with Database(f"{harness.endpoints.postgres_url}&application_name=ours", size=2) as database:
         client = SessionClient(harness.settings, database, ACTOR, harness.holdfast.deliver)
-        await client.trust.decide(str(harness.project), str(harness.project), content, accept=True)
+        await client.trust.decide(await list_trust(harness.settings, client.trust, harness.project), accept=True)
         await asyncio.gather(*(client.start(str(harness.project), "Hello.") for _ in range(20)))
         found = await load_project_config(harness.settings, harness.project, database=database)
         query = b"SELECT application_name AS name FROM pg_stat_activity WHERE datname = current_database()"

@@ -88,7 +88,7 @@ class TrackerTools:
         self.offered: set[bool] = set()
 
     def of(self, turn: TurnConfig) -> Toolset:
-        known = any(rule.permission == NAME for rule in turn.rules)
+        known = any(rule.permission == NAME for rule in turn.rules.flat)
         tools: Toolset = {**TOOLS, NAME: self.tool} if known else TOOLS
         self.offered.add(known)
         assert (NAME in {offer.name for offer in offer_tools(tools, turn)}) == known

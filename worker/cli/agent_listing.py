@@ -107,7 +107,7 @@ def _rules(turn_config: TurnConfig, origins: ConfigOrigins) -> tuple[tuple[Rule,
     built_in = len(DEFAULT_RULES) + len(agent_named(name).rules)
     return tuple(
         (rule, origins.file_of(rule, name) if number >= built_in else None)
-        for number, rule in enumerate(turn_config.rules)
+        for number, rule in enumerate(turn_config.rules.flat)
     )
 
 

@@ -12,6 +12,7 @@ from worker.cli.render.formatting import pluralize
 from worker.project_config import default_models, effective_model
 from worker.settings import Settings
 from workflows.domain.agents.agent import Agent, AgentMode
+from workflows.domain.config.merge import is_local
 from workflows.domain.config.references import has_reference
 from workflows.domain.config.turn_config import IgnoredFiles, TurnConfig
 from workflows.domain.description_limits import MAX_DESCRIPTION_CHARS, MAX_LISTED_CHARS, split_listed
@@ -36,11 +37,23 @@ def _ignored_fields(turn_config: TurnConfig) -> Iterator[str]:
     for held in turn_config.untrusted_fields:
         where = f"{one_line(held.field)} of {one_line(held.file, _LONGEST)}"
         yield f"Ignored: {where}: {one_line(held.why, _LONGEST)}."
-    if turn_config.held_content is not None:
-        effect = "What is ignored of the project's has no effect until a person accepts it"
-        yield f"{effect}: `holdfast trust` shows it in plain words, and asks."
+    of_project = [one_line(each.field) for each in turn_config.held if is_local(each.file)]
+    published = [one_line(each.field) for each in turn_config.held if not is_local(each.file)]
+    if of_project:
+        yield f"Not there until a person accepts it (`holdfast trust`): {_few(of_project)} of the project's files."
+    if published:
+        yield f"Ignored: {_few(published)}: what an organisation publishes starts and redirects nothing."
+    if turn_config.accepted is not None and turn_config.accepted.rules_changed:
+        yield (
+            "The project's rules, or those of your own files, have changed since they were accepted: the stricter of "
+            "both decides until `holdfast trust`."
+        )
     for field in turn_config.unsupported_fields:
         yield f"Ignored (not supported yet): {one_line(field.field)} of {one_line(field.file, _LONGEST)}."
+
+
+def _few(names: list[str]) -> str:
+    return f"{', '.join(names[:_MOST])}{f' and {len(names) - _MOST} more' if len(names) > _MOST else ''}"
 
 
 def find_other_remarks(settings: Settings, turn_config: TurnConfig) -> Iterator[str]:

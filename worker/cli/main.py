@@ -52,7 +52,7 @@ COMMAND_SECTIONS: Final = {
         "asks": CommandEntry("asks", "List what waits for an answer, with its exact effect."),
         "answer": CommandEntry("asks", "Answer an ask; the only one that is open needs no ASK."),
         "grants": CommandEntry("grants", "List standing grants, or revoke them."),
-        "trust": CommandEntry("trust", "Accept what a project's configuration would redirect, loosen or start."),
+        "trust": CommandEntry("trust", "Accept what a project's configuration would start, redirect or allow."),
     },
     "Records": {
         "log": CommandEntry("record", "Summarize what a session has done on one page, show its log, or verify it."),

@@ -8,12 +8,13 @@ from worker.cli import config_remarks, id_lookup, model_choices, model_dialog, s
 from worker.cli.budget_options import ChosenLimits, check_priced
 from worker.cli.command_support import current_directory, print_note
 from worker.cli.render import suspension_text
-from worker.cli.render.escaping import escape_exact, one_line
+from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.session_preparation import PreparedSession, warn_of_unseen_files
 from worker.command_prompts import expand_command
 from worker.project_config import Role, effective_model, load_project_config, sources_of
 from worker.session_client import SessionClient
 from worker.settings import Settings
+from workflows.domain.config.merge import is_local
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import Conflict, UsageError
@@ -98,9 +99,13 @@ class RunArguments(Value):
         if turn_config is None:
             raise UsageError("The session's files and commands are on another host: type it there.")
         made = await expand_command(
-            settings, turn_config, self.command, self.text, self._given, sources, session_model=model
+            settings, turn_config, self.command, self.text, self._given, sources, session_model=model, warn=_warn
         )
         return self.model_copy(update={"made": made})
+
+
+def _warn(warning: str) -> None:
+    print_note(escape_prose(warning))
 
 
 class StartedRun(Value):
@@ -118,14 +123,18 @@ class StartedRun(Value):
     turn: TurnId | None = None
 
 
-async def load_config(settings: Settings, request: RunArguments) -> tuple[RunArguments, TurnConfig]:
+async def load_config(
+    settings: Settings, request: RunArguments, trust: str | None = None
+) -> tuple[RunArguments, TurnConfig]:
     """Read a new session's configuration early, and hand over this shell's keys; the turn reads the files again. The
-    result names a model. Raises UsageError for what is known to fail."""
+    result names a model. `trust`: the digest of what is accepted first. Raises UsageError for what is known to fail."""
     role, directory, sources = Role(request.agent), current_directory(), request.sources(settings)
     turn_config = await load_project_config(settings, directory, role, sources)
-    if turn_config.held_content is not None:
+    if trust is not None or any(is_local(each.file) for each in turn_config.held):
         from worker.cli import trust_dialog  # few projects need it
 
+        if trust is not None:
+            await trust_dialog.accept_named(settings, directory, trust)
         await trust_dialog.ask_at_start(settings, directory)
         turn_config = await load_project_config(settings, directory, role, sources)
     _print_remarks(settings, turn_config, request)

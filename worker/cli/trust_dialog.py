@@ -6,36 +6,53 @@ from typing import Final
 import click
 
 from worker.cli.command_support import open_client, print_note
-from worker.cli.person_check import agents_call
+from worker.cli.person_check import agents_call, require_person
 from worker.cli.render import trust_page
 from worker.cli.render.console import print_rows, terminal_columns
 from worker.cli.render.formatting import pluralize
 from worker.cli.terminal_input import is_interactive
-from worker.cli.trust_listing import TrustListing, list_trust
 from worker.session_client import SessionClient
 from worker.settings import Settings
+from worker.trust_client import TrustListing, list_trust
+from workflows.domain.errors import UsageError
 
 _CHOICES: Final = "y accepts them, n ignores them and does not ask again, s shows them, Enter decides later."
-ACCEPTED: Final = "Accepted: it counts as your own from the next turn on, as long as it stays as it is."
+ACCEPTED: Final = "Accepted: it counts from the next turn on, each part as long as it stays as it is."
 DECLINED: Final = "It stays ignored, and you are not asked again until it changes. `holdfast trust` accepts it later."
+NEVER: Final = "Nothing may be accepted here: the field `holdfast.trust` says `never`."
 
 
 async def ask_at_start(settings: Settings, directory: Path) -> None:
-    """Ask about settings of the project that are ignored until a person decides. It starts the stack, as the run
-    would."""
+    """Ask about what the project would start or redirect, as long as nobody has decided. It starts the stack, as the
+    run would."""
     async with open_client(settings, with_worker=True) as client:
-        listing = await list_trust(settings, client, directory)
-        undecided = listing.decision is None and listing.checked.may_be_accepted
-        if undecided and is_interactive() and agents_call(settings) is None:
+        listing = await list_trust(settings, client.trust, directory)
+        if listing.undecided and is_interactive() and agents_call(settings) is None:
             await _ask(client, listing)
 
 
+async def accept_named(settings: Settings, directory: Path, digest: str) -> None:
+    """Accept exactly the content with this digest. Raises UsageError for another one."""
+    require_person(settings)
+    async with open_client(settings, with_worker=True) as client:
+        listing = await list_trust(settings, client.trust, directory)
+        if not listing.checked.may_be_accepted and listing.content.digest == digest:
+            raise UsageError(NEVER)
+        if listing.content.digest != digest:
+            raise UsageError(
+                f"What this project's files would start, redirect and allow is not what --trust names, but "
+                f"{listing.content.digest}: look at it with `holdfast trust --show`."
+            )
+        if not listing.accepted:
+            await client.trust.decide(listing, accept=True)
+
+
 async def _ask(client: SessionClient, listing: TrustListing) -> None:
-    count = pluralize(sum(1 for _ in listing.content.leaves()), "part")
+    count = pluralize(len(listing.pending_starts), "thing")
     changed = "What you or others have accepted of it has changed. " if listing.changes else ""
     print_note(
-        f"The configuration of this project has {count} that would redirect requests, loosen your rules or the like. "
-        f"{changed}They have no effect until you accept them: {_CHOICES}"
+        f"The configuration of this project has {count} that would start something, or redirect your agents. "
+        f"{changed}They are not there until you accept them, with the project's rules: {_CHOICES}"
     )
     while True:
         answer = click.prompt("Accept (y/n/s)", default="", show_default=False, err=True).strip().lower()
@@ -44,7 +61,7 @@ async def _ask(client: SessionClient, listing: TrustListing) -> None:
                 print_rows(trust_page.render_listing(listing, terminal_columns(err=True)), err=True)
             case "y" | "n":
                 accept = answer[:1] == "y"
-                await client.trust.decide(listing.root, listing.directory, listing.content, accept=accept)
+                await client.trust.decide(listing, accept=accept)
                 print_note(ACCEPTED if accept else DECLINED)
                 return
             case "":

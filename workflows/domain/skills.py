@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from workflows.domain.permissions import permission_keys
-from workflows.domain.permissions.rules import Action, Ruleset, evaluate
+from workflows.domain.permissions.rules import Action
+from workflows.domain.permissions.rulesets import Rulesets
 from workflows.domain.value import Value
 
 # Rules are about names, and an "always" saves one as a pattern: it holds no wildcard.
@@ -26,15 +27,15 @@ def is_skill_name(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
-def skill_action(skill: Skill, rules: Ruleset) -> Action:
-    return evaluate(permission_keys.SKILL, skill.name, rules).action
+def skill_action(skill: Skill, rules: Rulesets) -> Action:
+    return rules.action(permission_keys.SKILL, skill.name)
 
 
-def usable_skills(skills: Iterable[Skill], rules: Ruleset) -> tuple[Skill, ...]:
+def usable_skills(skills: Iterable[Skill], rules: Rulesets) -> tuple[Skill, ...]:
     """The skills that no rule denies."""
     return tuple(skill for skill in skills if skill_action(skill, rules) is not Action.DENY)
 
 
-def described_skills(skills: Iterable[Skill], rules: Ruleset) -> list[Skill]:
+def described_skills(skills: Iterable[Skill], rules: Rulesets) -> list[Skill]:
     """The skills that models may see."""
     return [each for each in usable_skills(skills, rules) if each.description]

@@ -8,7 +8,8 @@ from workflows.domain.value import Value
 class SuspendReason(StrEnum):
     """RESTART: at work when its stack ended, a person is asked; KEPT: the same, without a question; RESTORED: at work
     at the time of its backup; BEHIND: its log lacks what its run has seen; GONE, REPLACED, BRANCH: its directory has
-    changed since its last turn; SILENT: its directory does not answer; BROKEN: our own code keeps failing; STALLED: it
+    changed since its last turn; TRUST: what people have accepted of its project's files has changed;
+    SILENT: its directory does not answer; BROKEN: our own code keeps failing; STALLED: it
     did not go on although its run was started anew."""
 
     RESTART = "restart"
@@ -18,6 +19,7 @@ class SuspendReason(StrEnum):
     GONE = "gone"
     REPLACED = "replaced"
     BRANCH = "branch"
+    TRUST = "trust"
     SILENT = "silent"
     BROKEN = "broken"
     STALLED = "stalled"

@@ -18,7 +18,8 @@ from activities.shell.programs.parsed_arguments import ParsedArguments
 from activities.turn_context import TurnContext
 from workflows.domain.errors import TreeTooLarge
 from workflows.domain.permissions import permission_keys
-from workflows.domain.permissions.rules import Action, Ruleset, evaluate
+from workflows.domain.permissions.rules import Action, evaluate
+from workflows.domain.permissions.rulesets import Rulesets
 from workflows.domain.permissions.specificity import contains_word
 
 _NAMES: Final = 10  # of an index, checked for one unit of work
@@ -137,7 +138,10 @@ def _gives_pattern(option: str) -> bool:
     return option in ("-e", "-f") or (len(option) > 2 and any(each.startswith(option) for each in _PATTERNS))
 
 
-def _is_named(command: Command, name: str, rules: Ruleset) -> bool:
+def _is_named(command: Command, name: str, rules: Rulesets) -> bool:
     """Whether a rule names the program or git's sub-command itself, not by `*`."""
-    decided = evaluate(permission_keys.BASH, command.source, rules)
-    return decided.action is Action.ALLOW and decided.rule is not None and contains_word(decided.rule.pattern, name)
+    decided = [evaluate(permission_keys.BASH, command.source, each.rules) for each in rules.sets]
+    return bool(decided) and all(
+        each.action is Action.ALLOW and each.rule is not None and contains_word(each.rule.pattern, name)
+        for each in decided
+    )

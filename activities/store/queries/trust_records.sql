@@ -11,23 +11,25 @@ INSERT INTO trust_record (trust, seq, kind, directory, digest, content, author, 
 VALUES (%(trust)s, %(seq)s, %(kind)s, %(directory)s, %(digest)s, %(content)s, %(author)s, %(method)s, %(at)s,
         %(prev_hash)s, %(hash)s)
 
--- name: decision
--- The last record that decides about a content: of it, or a revocation.
-SELECT trust, seq, kind, directory, digest, author, method, at FROM trust_record
-WHERE trust = %(trust)s AND (digest = %(digest)s OR kind = 'revoked') ORDER BY seq DESC LIMIT 1
-
--- name: accepted_before
--- What was accepted last for a directory, unless it was revoked.
-SELECT content FROM trust_record r
-WHERE trust = %(trust)s AND directory = %(directory)s AND kind = 'accepted'
+-- name: unrevoked
+-- What was decided about a project since the last revocation, in order, with that.
+SELECT trust, seq, kind, directory, digest, author, method, at, content FROM trust_record r
+WHERE trust = %(trust)s
   AND NOT EXISTS (SELECT FROM trust_record v WHERE v.trust = r.trust AND v.kind = 'revoked' AND v.seq > r.seq)
-ORDER BY seq DESC LIMIT 1
+ORDER BY seq
 
--- name: any_accepted
--- A row if something that was accepted is not revoked.
-SELECT seq FROM trust_record a WHERE trust = %(trust)s AND kind = 'accepted'
-  AND NOT EXISTS (SELECT FROM trust_record v WHERE v.trust = a.trust AND v.kind = 'revoked' AND v.seq > a.seq)
-LIMIT 1
+-- name: last
+-- The number of a project's last record.
+SELECT seq FROM trust WHERE id = %(trust)s
+
+-- name: last_turn
+-- The configuration of a session's last turn that could work, and whether a person has decided about its files since.
+SELECT turn_config,
+       EXISTS (SELECT FROM trust_record WHERE trust = %(trust)s AND (directory = %(directory)s OR kind = 'revoked')
+               AND at > opened_at)
+       OR EXISTS (SELECT FROM suspension k WHERE k.session = t.session AND k.reason = 'trust' AND k.state = 'answered'
+                  AND k.settled_at > opened_at) AS decided
+FROM turn t WHERE session = %(session)s AND error IS NULL ORDER BY number DESC LIMIT 1
 
 -- name: chains
 -- The ends of all records of trust.

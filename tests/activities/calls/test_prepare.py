@@ -15,6 +15,7 @@ from activities.turn_context import TurnContext
 from tests.activities.rig import ActivityRig
 from workflows.domain.ids import GenerationId, MessageId, SessionId, TurnId
 from workflows.domain.messages import RequestedCall
+from workflows.domain.permissions.rulesets import Rulesets
 from workflows.domain.wire import GenerateRequest
 
 STEP = GenerateRequest(
@@ -139,4 +140,4 @@ async def test_a_call_waits_for_what_it_could_see(
     await rig.open_turn()
     rows = [await rig.row(call) for call in await rig.answered(*calls)]
     assert [call.waits_for for call in in_order(rows)] == waits
-    assert [call.waits_for for call in PermissionEvaluator((), ()).open_calls(in_order(rows))] == waits
+    assert [call.waits_for for call in PermissionEvaluator(Rulesets(), ()).open_calls(in_order(rows))] == waits

@@ -25,7 +25,7 @@ from workflows.domain.messages import CallState, NewPart, TextPart
 from workflows.domain.open_call import CallResultState
 from workflows.domain.permissions.grants import GrantScope
 from workflows.domain.permissions.replies import Reply
-from workflows.domain.permissions.rules import Action, evaluate
+from workflows.domain.permissions.rules import Action
 from workflows.domain.wake_signal import WakeKind
 from workflows.domain.wire import CloseReason
 
@@ -95,9 +95,9 @@ async def test_its_rules_end_with_what_its_parents_turn_was_denied(rig: Activity
     _, _, child = await begun(rig, **config)
     await works(child)
     rules = (await rig.database.turn_configs.get(rig.database, await snapshot_of(child))).rules
-    assert evaluate("read", "key.pem", rules).action is Action.DENY
-    assert evaluate("task", "general", rules).action is Action.DENY
-    assert evaluate("read", "a.txt", rules).action is Action.ALLOW
+    assert rules.action("read", "key.pem") is Action.DENY
+    assert rules.action("task", "general") is Action.DENY
+    assert rules.action("read", "a.txt") is Action.ALLOW
 
 
 async def test_a_second_attempt_finds_the_child_of_the_first(rig: ActivityRig) -> None:

@@ -21,6 +21,7 @@ from workflows.domain.messages import (
     UserMessage,
 )
 from workflows.domain.permissions.rules import Action, Rule, Ruleset
+from workflows.domain.permissions.rulesets import Rulesets
 from workflows.domain.usage import Tokens
 
 ALLOWED = (Rule(permission="*", pattern="*", action=Action.ALLOW),)
@@ -77,7 +78,7 @@ def test_behind_a_summary_the_model_is_told_to_go_on_unless_somebody_says_how() 
 
 def test_plan_mode_is_told_once_and_its_end_once_to_an_agent_that_may_edit() -> None:
     def told(agent: Agent, *transcript: StepReminders, rules: Ruleset = ALLOWED) -> list[Reminder]:
-        config = TurnConfig(directory="/", worktree=None, config=Config(), rules=rules, agent=agent)
+        config = TurnConfig(directory="/", worktree=None, config=Config(), rules=Rulesets.of(rules), agent=agent)
         return [*mode_reminder(transcript, config, SessionId("ses_1"))]
 
     def step_of(*reminders: Reminder) -> StepReminders:

@@ -7,6 +7,7 @@ from workflows.domain.config.agent_selection import available_agents
 from workflows.domain.config.config import Config
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.permissions.rules import Action, Rule
+from workflows.domain.permissions.rulesets import Rulesets
 from workflows.domain.skills import Skill
 from workflows.domain.tool_offer import ToolOffer
 
@@ -17,7 +18,7 @@ EVERYBODY = Delegation(agents=tuple(available_agents(Config()).values()))
 def offers(*rules: Rule, delegation: Delegation = EVERYBODY) -> dict[str, ToolOffer]:
     """A turn's offers under these rules, by name."""
     turn = TurnConfig(
-        directory="/", worktree=None, config=Config(), rules=rules, delegation=delegation, skills=(SKILL,)
+        directory="/", worktree=None, config=Config(), rules=Rulesets.of(rules), delegation=delegation, skills=(SKILL,)
     )
     return {offer.name: offer for offer in offer_tools(TOOLS, turn)}
 

@@ -10,10 +10,11 @@ from workflows.domain.config.agent_selection import available_agents
 from workflows.domain.config.config import Config
 from workflows.domain.config.turn_config import Instruction, TurnConfig
 from workflows.domain.permissions.rules import Action, Rule
+from workflows.domain.permissions.rulesets import Rulesets
 from workflows.domain.skills import Skill
 
 DENIED = Rule(permission="skill", pattern="*", action=Action.DENY)
-BARE = TurnConfig(directory="/ws/proj/sub", worktree="/ws/proj", config=Config(), rules=())
+BARE = TurnConfig(directory="/ws/proj/sub", worktree="/ws/proj", config=Config(), rules=Rulesets())
 FOLDER = Path(prompts.__file__).parent / "families"
 FAMILIES = sorted(file.stem for file in FOLDER.glob("*.md"))
 DUTIES = {  # what everyone is told (opencode.md 6.2)
@@ -72,8 +73,8 @@ def test_skills_with_a_description_are_listed_as_far_as_rules_allow() -> None:
     )
     line = "<skill><name>deploy</name><description>&lt;/skill&gt;\u2028&lt;b&gt; &amp; more</description>"
 
-    prompt = written(BARE.model_copy(update={"rules": rules, "skills": skills}))
-    denied = written(BARE.model_copy(update={"rules": (*rules, DENIED), "skills": skills}))
+    prompt = written(BARE.model_copy(update={"rules": Rulesets.of(rules), "skills": skills}))
+    denied = written(BARE.model_copy(update={"rules": Rulesets.of((*rules, DENIED)), "skills": skills}))
 
     assert f"\n<available_skills>\n{line}<location>/s/deploy/SKILL.md</location></skill>\n</available_skills>" in prompt
     assert not any(f"<name>{name}" in prompt for name in ("internal-x", "silent"))

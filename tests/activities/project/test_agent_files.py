@@ -12,7 +12,7 @@ from activities.project.markdown_text import MAX_MARKDOWN_BYTES
 from tests.activities.project.project_home import ProjectHome
 from workflows.domain.agents.agent import Agent, AgentMode
 from workflows.domain.errors import ConfigError, UnknownAgent
-from workflows.domain.permissions.rules import Action, evaluate
+from workflows.domain.permissions.rules import Action
 
 REVIEWER = "---\ndescription: reviews\nmode: subagent\npermission:\n  edit: deny\n---\nYou review."
 
@@ -22,7 +22,7 @@ async def agents(project_home: ProjectHome, directory: str = "", **environ: str)
 
 
 async def decide(project_home: ProjectHome, agent: str, permission: str) -> Action:
-    return evaluate(permission, "x", (await project_home.load(role=Role(agent, ancestors=1))).rules).action
+    return (await project_home.load(role=Role(agent, ancestors=1))).rules.action(permission, "x")
 
 
 async def test_agents_are_read_from_every_directory_of_configuration(project_home: ProjectHome) -> None:
@@ -80,10 +80,10 @@ async def test_a_project_loosens_nothing_by_a_file_of_an_agent(project_home: Pro
 
     turn_config = await project_home.load(role=Role("x"))
 
-    assert [evaluate(name, "x", turn_config.rules).action for name in ("bash", "edit")] == ["ask", "deny"]
+    assert [turn_config.rules.action(name, "x") for name in ("bash", "edit")] == ["ask", "deny"]
     assert (turn_config.agent.options, turn_config.agent.model) == ({}, None)
-    assert {(held.file, held.field) for held in turn_config.untrusted_fields} == {
-        (str(file), f"agent.x.{field}") for field in ("permission.bash.*", "options.reasoningEffort", "model")
+    assert {(each.file, each.field) for each in turn_config.held} == {
+        (str(file), f"agent.x.{field}") for field in ("options", "model")
     }
 
 
@@ -214,14 +214,16 @@ async def test_a_broken_file_is_judged_in_little_time(project_home: ProjectHome)
 
 
 async def test_a_project_has_not_more_rules_than_can_be_judged(project_home: ProjectHome) -> None:
+    """Of one agent's: collections have hundreds of agents."""
     for file in range(6):
         rules = "".join(f"    {file}-{number}/*: deny\n" for number in range(200))
         project_home.write(f".opencode/agent/x{file}.md", f"---\npermission:\n  edit:\n{rules}---\nP")
+    await project_home.load()
+    general = {f"{number}/*": "deny" for number in range(801)}
+    project_home.write("opencode.json", json.dumps({"permission": {"edit": general}}))
 
-    turn_config = await project_home.load()
-
-    (held,) = turn_config.untrusted_fields
-    assert held.file.endswith("x5.md") and "more than 1,000 rules" in held.why
+    with pytest.raises(ConfigError, match=r"x0\.md: .* more than 1,000 rules"):
+        await project_home.load()
 
 
 @pytest.mark.parametrize("name", ["build.md", "x.md"])
@@ -281,7 +283,7 @@ async def test_a_prompt_of_json_is_read_from_its_file(project_home: ProjectHome)
         None,
         "Of {env:HOME}",
     ]
-    assert [(held.file, held.field) for held in found["a"].untrusted_fields] == [(str(file), "agent.b.prompt")]
+    assert [(held.file, held.field) for held in found["a"].held] == [(str(file), "agent.b.prompt")]
     assert found["a"].warnings == (f"{file}: {{env:HOME}} in 'agent.c.prompt' is not looked up.",)
 
 

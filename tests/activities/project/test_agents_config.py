@@ -12,7 +12,6 @@ from tests.cases import Case, assert_matches, load
 from workflows.domain.agents.agent import Agent
 from workflows.domain.agents.built_in import BUILT_IN, HIDDEN
 from workflows.domain.errors import UsageError
-from workflows.domain.permissions.rules import evaluate
 
 ONLY_READS = "what plan and explore deny of edits stands after the general rules: only their own sections lift it"
 NO_OPTION = "an unknown field of an agent goes to no provider: `options` is for that"
@@ -88,7 +87,7 @@ async def _evaluated(case: Case, project_home: ProjectHome) -> list[list[str]]:
         subject = re.sub("^/tmp/", f"{project_home.home}/tmp/", pattern).replace(
             "<DATA>", str(project_home.home / "data")
         )
-        found.append([agent, permission, pattern, evaluate(permission, subject, rules).action.value])
+        found.append([agent, permission, pattern, rules.action(permission, subject).value])
     return found
 
 

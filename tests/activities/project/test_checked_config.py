@@ -3,29 +3,38 @@
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Any, Final
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from activities.project.checked_config import check_trust
 from activities.project.config_loader import PRIMARY_ROLE, Role, load_turn_config
 from activities.project.config_references import resolve
 from activities.project.project_loader import ProjectLoader
+from activities.store.trust_records import DecidedContent, TrustRecordRow, decided_about
 from tests.activities.project.project_home import ProjectHome
 from workflows.domain.config.accepted_trust import AcceptedTrust
+from workflows.domain.config.fields import JsonObject
+from workflows.domain.config.merge import ConfigLayer, normalize_permissions
 from workflows.domain.config.provider_settings import ProviderOptions
 from workflows.domain.config.trust_items import TrustContent
 from workflows.domain.config.turn_config import TurnConfig
-from workflows.domain.errors import ConfigError
-from workflows.domain.permissions.rules import evaluate
+from workflows.domain.errors import ConfigError, UnknownAgent
+from workflows.domain.ids import GrantId
+from workflows.domain.permissions.grants import Grant
+from workflows.domain.permissions.requests import PermissionRequest
 
 PROVIDER = {"options": {"baseURL": "http://e.test", "apiKey": "{file:key}", "headers": {"A": "plain"}}}
 
 
 class Person:
-    """Who accepts contents, by their digests."""
+    """Who accepts contents."""
 
     def __init__(self, project_home: ProjectHome) -> None:
         self.home = project_home
-        self.digests: set[str] = set()
+        self.records: list[DecidedContent] = []
         self.before_reading: Callable[[], None] = lambda: None
 
     async def content(self) -> TrustContent:
@@ -34,19 +43,24 @@ class Person:
         return (await loader.check_trust(str(home.project), home.sources())).content
 
     async def accept(self) -> None:
-        self.digests.add((await self.content()).digest)
+        content, directory = await self.content(), str(self.home.project)
+        named = {"trust": directory, "seq": len(self.records) + 1, "kind": "accepted", "directory": directory}
+        row = TrustRecordRow(digest=content.sealed, author="me", method="cli", at=datetime.now(UTC), **named)
+        self.records.append((row, content))
 
     async def load(self, role: Role = PRIMARY_ROLE) -> TurnConfig:
         home = self.home
 
-        async def find_accepted(worktree: str, digest: str) -> AcceptedTrust | None:
-            assert worktree == str(home.project)
-            known = digest in self.digests
+        async def find_accepted(content: TrustContent) -> AcceptedTrust | None:
+            assert content.places.root == str(home.project)
             self.before_reading()
-            return AcceptedTrust(record=1, digest=digest, author="me", at=datetime.now(UTC)) if known else None
+            return decided_about(content, str(home.project), self.records).accepted
 
         loaded = await load_turn_config(home.workspace(), home.sources(), home.managed, role, find_accepted)
         return loaded.turn_config
+
+    async def held(self) -> list[str]:
+        return [each.field for each in (await self.load()).held]
 
 
 @pytest.fixture
@@ -73,34 +87,52 @@ async def test_what_is_accepted_counts_until_any_of_it_changes(person: Person) -
     await person.accept()
     counts = await person.load()
 
-    assert (held.accepted, held.held_content) == (None, (await person.content()).digest)
-    assert {each.field for each in held.untrusted_fields} == {
-        *("provider.x.options", "permission.read.*", "agent.bold.prompt"),
+    assert held.accepted is None
+    assert {each.field for each in held.held} == {
+        *("provider.x", "agent.bold.prompt"),
         *(f"instructions {home.home}/rules.md", f"skills.paths {skill}"),
     }
-    assert (held.config.provider["x"].options.base_url, held.instructions, held.skills) == (None, (), ())
-    assert counts.accepted is not None and (counts.held_content, counts.untrusted_fields) == (None, ())
+    assert (dict(held.config.provider), held.instructions, held.skills) == ({}, (), ())
+    assert held.rules.action("read", ".env") == "ask" and len(held.rules.sets) == 2
+    assert counts.accepted is not None and (counts.held, len(counts.rules.sets)) == ((), 1)
     assert counts.config.provider["x"].options.base_url == "http://e.test"
-    assert evaluate("read", ".env", counts.rules).action == "allow"
+    assert counts.rules.action("read", ".env") == "allow"
     assert [each.text for each in counts.instructions] == ["Outside."] and [each.name for each in counts.skills] == [
         "a"
     ]
     assert (await person.load(Role("bold"))).agent.prompt == "Be bold."
     assert "plain" not in counts.model_dump_json() and "k1" not in counts.model_dump_json()
-    changes = (
-        ("key", "k2"),
-        ("opencode.json", json.dumps(tree | {"subagent_depth": 3})),
-        ("opencode.json", json.dumps(tree).replace("plain", "other")),
-    )
-    for name, text in changes:
+    for name, text in (("key", "k2"), ("opencode.json", json.dumps(tree).replace("plain", "other"))):
+        home.write(name, text)
+        changed = await person.load()
+        assert [each.field for each in changed.held] == ["provider.x"] and changed.skills != ()
+        assert changed.rules.action("read", ".env") == "allow"  # nobody has changed the rules
         home.write("key", "k1")
         home.write("opencode.json", json.dumps(tree))
-        assert (await person.load()).accepted is not None
-        home.write(name, text)
-        assert (await person.load()).accepted is None
     home.write("opencode.json", json.dumps(tree | {"username": "u"}))  # it needs no trust
-    home.write("key", "k1")
-    assert (await person.load()).accepted is not None
+    assert await person.held() == []
+
+
+async def test_accepted_rules_count_until_they_or_ones_own_change(person: Person) -> None:
+    """A rule that a person writes after it must hold, wherever it would stand among the project's."""
+    home, theirs = person.home, {"permission": {"bash": {"*": "allow"}}, "agent": {"build": {"steps": 9}}}
+    home.write("opencode.json", json.dumps({"permission": {"bash": "ask"}}), under=home.config)
+    home.write("opencode.json", json.dumps(theirs))
+
+    async def found() -> tuple[str, int | None, bool]:
+        turn_config = await person.load()
+        changed = turn_config.accepted is not None and turn_config.accepted.rules_changed
+        return turn_config.rules.action("bash", "rm x").value, turn_config.agent.steps, changed
+
+    assert await found() == ("ask", 9, False)
+    await person.accept()
+    assert await found() == ("allow", 9, False)
+    home.write("opencode.json", '{"permission": {"bash": {"*": "ask", "rm *": "deny"}}}', under=home.config)
+    assert await found() == ("deny", 9, True)
+    home.write("opencode.json", json.dumps({"permission": {"bash": "ask"}, "model": "a/b"}), under=home.config)
+    assert await found() == ("allow", 9, False)
+    home.write("opencode.json", json.dumps(theirs | {"subagent_depth": 3}))
+    assert await found() == ("ask", 9, True)
 
 
 async def test_a_file_that_changes_after_the_turn_began_is_not_used(person: Person) -> None:
@@ -139,7 +171,7 @@ async def test_a_file_of_certificates_or_credentials_is_accepted_with_its_conten
     assert [await resolve(each, {}) for each in texts] == ["ca.pem", "key"]
     for file, text in zip(files, texts, strict=True):
         file.write_text("other")
-        assert (await person.load()).accepted is None
+        assert await person.held() == ["provider.x"]
         with pytest.raises(ConfigError, match=f"^{file}: its content is not what was accepted"):
             await resolve(text, {})
         file.write_text(file.name)
@@ -180,8 +212,8 @@ async def test_a_link_out_of_the_project_is_accepted_with_where_it_leads(person:
     link.unlink()
     link.symlink_to(two)
 
-    assert [leaf.effect for leaf in (await person.content()).leaves()] == [
-        f"has models read {link} ({two}), which is outside of the project"
+    assert [each.effect for each in (await person.content()).starts] == [
+        f"has models read what is outside of the project: {link} ({two})"
     ]
     assert (await person.load()).instructions == ()
 
@@ -211,19 +243,7 @@ async def test_a_link_that_is_changed_after_the_comparison_leads_nowhere(person:
     turn_config = await person.load()
 
     assert (turn_config.instructions, turn_config.skills) == ((), ())
-    assert [each.field.split()[0] for each in turn_config.untrusted_fields] == ["instructions", "skills.paths"]
-
-
-async def test_a_default_agent_of_the_project_takes_no_more_steps_than_the_users_own(person: Person) -> None:
-    own = {"default_agent": "careful", "agent": {"careful": {"steps": 5}}}
-    person.home.write("opencode.json", json.dumps(own), under=person.home.config)
-    project: dict[str, object] = {"default_agent": "build"}
-    person.home.write("opencode.json", json.dumps(project))
-    assert (await person.load()).agent.name == "careful"
-
-    person.home.write("opencode.json", json.dumps(project | {"agent": {"build": {"steps": 5}}}))
-
-    assert (await person.load()).agent.name == "build"
+    assert [each.field.split()[0] for each in turn_config.held] == ["instructions", "skills.paths"]
 
 
 async def test_a_project_may_have_plan_work_which_does_less(person: Person) -> None:
@@ -231,7 +251,7 @@ async def test_a_project_may_have_plan_work_which_does_less(person: Person) -> N
 
     turn_config = await person.load()
 
-    assert (turn_config.agent.name, turn_config.untrusted_fields) == ("plan", ())
+    assert (turn_config.agent.name, turn_config.held) == ("plan", ())
 
 
 @pytest.mark.parametrize("where", ["managed", "config"])
@@ -242,8 +262,7 @@ async def test_a_managed_or_own_configuration_forbids_to_accept(person: Person, 
 
     turn_config = await person.load()
 
-    assert (turn_config.accepted, turn_config.held_content) == (None, None)
-    assert evaluate("read", ".env", turn_config.rules).action == "ask"
+    assert turn_config.accepted is None and turn_config.rules.action("read", ".env") == "ask"
 
 
 async def test_what_is_accepted_stays_below_the_administrators_configuration(person: Person) -> None:
@@ -256,7 +275,7 @@ async def test_what_is_accepted_stays_below_the_administrators_configuration(per
 
     assert turn_config.accepted is not None
     assert turn_config.config.provider["x"].options.base_url == "http://ours"
-    assert [evaluate("bash", each, turn_config.rules).action for each in ("rm x", "ls")] == ["deny", "allow"]
+    assert [turn_config.rules.action("bash", each) for each in ("rm x", "ls")] == ["deny", "allow"]
 
 
 async def test_an_accepted_default_agent_works(person: Person) -> None:
@@ -278,7 +297,7 @@ async def test_an_accepted_default_agent_works(person: Person) -> None:
         ({"mode": "subagent"}, {"mode": "primary"}),
     ],
 )
-async def test_a_default_agent_that_follows_from_what_is_held_is_accepted_with_it(
+async def test_a_default_agent_that_is_no_agent_without_trust_is_accepted_with_what_makes_it_one(
     person: Person, own: dict[str, object], theirs: dict[str, object]
 ) -> None:
     user = {"permission": {"bash": "ask"}, "agent": {"yolo": own}}
@@ -287,20 +306,138 @@ async def test_a_default_agent_that_follows_from_what_is_held_is_accepted_with_i
 
     before = await person.load()
     assert before.agent.name == "build"
-    assert "default_agent" in [each.field for each in before.untrusted_fields]
-    assert ("default_agent",) in [item.path for item in (await person.content()).items]
+    assert [each.field for each in before.held] == ["default_agent"]
 
     await person.accept()
 
     assert (await person.load()).agent.name == "yolo"
 
 
-async def test_a_looser_default_agent_and_a_freed_subagent_are_shown_with_what_makes_them_so(person: Person) -> None:
-    user = {"permission": {"bash": "ask"}, "agent": {"r": {"mode": "primary"}}}
-    theirs = {"e": {"permission": {"bash": "allow"}}, "r": {"mode": "all", "permission": {"task": "allow"}}}
+async def test_an_agent_of_the_project_alone_works_under_the_rules_of_ones_default_agent(person: Person) -> None:
+    """And under those of `build` without settings, which may be stricter."""
+    user = {"permission": {"bash": "ask"}, "agent": {"build": {"permission": {"bash": "allow", "edit": "ask"}}}}
+    theirs = {"mine": {"permission": {"bash": "allow", "edit": "allow", "task": "allow"}}}
     person.home.write("opencode.json", json.dumps(user), under=person.home.config)
-    person.home.write("opencode.json", json.dumps({"default_agent": "e", "agent": theirs}))
+    person.home.write("opencode.json", json.dumps({"default_agent": "mine", "agent": theirs}))
 
-    fields = [item.untrusted.field for item in (await person.content()).items]
+    before = await person.load()
+    subagent = before.delegation.agent("mine")
+    await person.accept()
+    accepted = await person.load()
 
-    assert {"default_agent", "agent.r.permission.task"} <= {*fields} and (await person.load()).agent.name == "e"
+    assert (before.agent.name, before.held, len(before.rules.sets)) == ("mine", (), 3)
+    assert [before.rules.action(*each) for each in (("bash", "make"), ("edit", "a.py"))] == ["ask", "ask"]
+    assert subagent is not None and not subagent.names_permission("task")
+    assert [accepted.rules.action(*each) for each in (("bash", "make"), ("edit", "a.py"))] == ["allow", "allow"]
+
+
+WORKS: list[dict[str, object]] = [
+    {"default_agent": "mine", "agent": {"mine": {}}},
+    {"default_agent": "auto"},
+    {"agent": {"build": {"disable": True}}},
+    {"agent": {"build": {"hidden": True}}},
+    {"agent": {"build": {"mode": "subagent"}}},
+    {"agent": {"yolo": {"mode": "primary"}}},
+    {"command": {"go": {"template": "t", "agent": "auto"}}},
+]
+
+
+@pytest.mark.parametrize("theirs", WORKS, ids=json.dumps)
+async def test_no_project_has_another_agent_work_that_asks_less(person: Person, theirs: dict[str, object]) -> None:
+    user = {
+        "agent": {
+            "build": {"permission": {"bash": "ask"}},
+            "auto": {"mode": "primary"},
+            "yolo": {"mode": "subagent"},
+        }
+    }
+    person.home.write("opencode.json", json.dumps(user), under=person.home.config)
+    person.home.write("opencode.json", json.dumps(theirs))
+
+    try:
+        turn_config = await person.load()
+    except UnknownAgent as error:
+        assert "--agent" in str(error) and "build" in str(theirs)
+    else:
+        assert turn_config.rules.action("bash", "make") == "ask"
+
+
+async def test_a_projects_narrower_allow_silences_no_question_of_ones_own(person: Person) -> None:
+    wide = {"bash": {"*": "ask", "find *": "allow", "git *": "allow"}}
+    narrow = {"bash": {"find * -delete*": "allow", "git clean*": "allow", "git push*": "allow"}}
+    person.home.write("opencode.json", json.dumps({"permission": wide}), under=person.home.config)
+    person.home.write("opencode.json", json.dumps({"permission": narrow}))
+    judging = (await person.load()).rules
+
+    for command, word in (("find . -delete", "-delete"), ("git clean -fdx", "clean"), ("git push -f", "push")):
+        request = PermissionRequest(permission="bash", patterns=(command,), required_words=((word,),))
+        assert judging.finding(request).action == "ask"
+        assert "`holdfast trust`" in judging.reasons(request)[-1]
+
+
+ACTIONS = st.sampled_from(["allow", "ask", "deny"])
+TABLES: Final = st.dictionaries(
+    st.sampled_from(["*", "bash", "edit", "read", "task"]),
+    st.one_of(
+        ACTIONS, st.dictionaries(st.sampled_from(["*", "git *", "git push*", "*.env", "a"]), ACTIONS, max_size=3)
+    ),
+    max_size=4,
+)
+SETTINGS: Final = st.fixed_dictionaries({"permission": TABLES})
+
+
+def trees(always: str, *sometimes: str) -> st.SearchStrategy[Any]:
+    agents = st.fixed_dictionaries({always: SETTINGS}, optional=dict.fromkeys(sometimes, SETTINGS))
+    return st.fixed_dictionaries({"permission": TABLES, "agent": agents})
+
+
+GRANT: Final = Grant(id=GrantId("g"), permission="bash", patterns=("git *",), author="me", time=datetime.now(UTC))
+ASKED: Final = (
+    PermissionRequest(permission="bash", patterns=("git push -f",), required_words=(("push",),)),
+    PermissionRequest(permission="bash", patterns=("eval $x",), opaque="it is made at run time"),
+    PermissionRequest(permission="bash", patterns=("git log",), changes=True),
+    PermissionRequest(permission="read", patterns=("A.ENV",)),
+    PermissionRequest(permission="edit", patterns=("a",)),
+    PermissionRequest(permission="task", patterns=("mine",)),
+)
+
+
+@given(own=trees("build", "plan", "auto"), project=trees("mine", "build", "auto"), granted=st.booleans())
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_no_project_makes_a_finding_looser(
+    project_home: ProjectHome, own: JsonObject, project: JsonObject, *, granted: bool
+) -> None:
+    """Of one's own agents, of built-in ones, and of those that only the project has."""
+    mine, theirs = (
+        ConfigLayer(file=name, trusted=name == "/own", tree=normalize_permissions(tree))
+        for name, tree in (("/own", own), (str(project_home.project / "opencode.json"), project))
+    )
+    alone, both = (
+        check_trust(layers, project_home.workspace(), project_home.sources()) for layers in ((mine,), (mine, theirs))
+    )
+    live = [GRANT] if granted else []
+    for agent in both.agents:
+        known = agent in alone.agents
+        before = alone.rulesets(agent if known else alone.choice.default)
+        after = both.rulesets(agent)
+        for request in ASKED:
+            found = [each.finding(request, live).action.strictness for each in (before, after)]
+            assert found[0] <= found[1], (agent, request)
+        assert set(after.denials()) >= set(before.denials())
+        assert not any(before.hides(each) and not after.hides(each) for each in ("bash", "edit", "read"))
+
+
+async def test_what_becomes_easier_with_the_projects_rules_is_listed(person: Person) -> None:
+    own = {"bash": {"*": "ask", "git *": "allow"}, "edit": "ask", "read": {"a": "deny"}}
+    theirs = {"bash": {"git push*": "allow", "make *": "allow", "rm *": "deny"}, "edit": "deny"}
+    person.home.write("opencode.json", json.dumps({"permission": own}), under=person.home.config)
+    person.home.write("opencode.json", json.dumps({"permission": theirs}))
+    home = person.home
+    loader = ProjectLoader(home.home / "data", home.home / "tmp", home.managed, {}, home.sources())
+
+    checked = await loader.check_trust(str(home.project), home.sources())
+
+    assert [(agent, rule.pattern, rule.action.value, before) for agent, rule, before in checked.eased_rules()] == [
+        ("build", "git push*", "allow", "allow, but asks about some words"),
+        ("build", "make *", "allow", "ask"),
+    ]

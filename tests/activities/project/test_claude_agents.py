@@ -1,7 +1,6 @@
 from activities.project.config_loader import PRIMARY_ROLE, Role
 from tests.activities.project.project_home import ProjectHome
 from workflows.domain.agents.agent import Agent
-from workflows.domain.permissions.rules import evaluate
 
 AGENT = "---\nname: {0}\ndescription: {1}\ntools: Read\n---\nP"
 
@@ -53,7 +52,7 @@ async def test_no_agent_of_a_project_takes_away_what_ones_own_of_the_name_forbid
     turn_config = await project_home.load(role=Role("a"))
 
     assert (turn_config.agent.description, turn_config.agent.prompt) == ("theirs", "Theirs")
-    assert [evaluate(each, "x", turn_config.rules).action for each in ("read", "bash", "edit")] == [
+    assert [turn_config.rules.action(each, "x") for each in ("read", "bash", "edit")] == [
         "allow",
         "deny",
         "deny",

@@ -142,7 +142,7 @@ async def test_too_many_files_and_files_outside_of_a_project_are_named(project_h
     known = await found(project_home)
     assert "x" not in known.commands
     assert [each.partition(": ")[2] for each in known.warnings] == [
-        "command.x.template has no effect: a prompt from outside the project counts from your own configuration only."
+        "command.x.template has no effect: it counts once a person has accepted it."
     ]
     for number in range(MAX_COMMAND_FILES + 1):
         project_home.write(f".opencode/command/{number}.md", "P")

@@ -5,12 +5,11 @@ import json
 from activities.project.config_loader import read_checked
 from activities.project.worktree import find_workspace
 from tests.activities.project.project_home import ProjectHome
-from workflows.domain.config.trust_items import TrustLeaf
+from workflows.domain.config.trust_items import TrustContent
 
 
-async def leaves(project_home: ProjectHome) -> list[TrustLeaf]:
-    checked = await read_checked(project_home.workspace(), project_home.sources(), project_home.managed)
-    return [*checked.content.leaves()]
+async def content(project_home: ProjectHome) -> TrustContent:
+    return (await read_checked(project_home.workspace(), project_home.sources(), project_home.managed)).content
 
 
 async def test_what_templates_of_the_project_run_is_accepted_with_it_and_their_words_are_not(
@@ -23,48 +22,39 @@ async def test_what_templates_of_the_project_run_is_accepted_with_it_and_their_w
     project_home.write(".opencode/command/broken.md", "---\na: [\n---\n!`rm x`")
     project_home.write("commands/mine.md", "!`ls`", under=project_home.config)
 
-    found = await leaves(project_home)
-    before = (await project_home.load()).held_content
+    found = (await content(project_home)).starts
+    before = (await content(project_home)).digest
     project_home.write("look.md", "Other words: !`git log $1` and !`ls`")
-    same = (await project_home.load()).held_content
+    same = (await content(project_home)).digest
     project_home.write("look.md", "Look: !`git log $1` and !`rm x`")
-    other = (await project_home.load()).held_content
+    other = (await content(project_home)).digest
 
     assert [(each.field, each.value) for each in found] == [
         ("command.json.template", ["git log $1", "ls"]),
         ("command.deep/notes.template", ["cat VERSION"]),
     ]
-    assert found[0].effect == 'runs ["git log $1", "ls"] where a person types /json'
+    assert found[0].effect == 'runs where a person types /json: ["git log $1", "ls"]'
     assert before == same != other
 
 
-async def test_a_bolder_agent_of_a_command_is_accepted_also_one_that_follows_from_what_is_held(
-    project_home: ProjectHome,
-) -> None:
-    project_home.write(
-        "opencode.json",
-        '{"permission": {"bash": "ask"}, "agent": {"bold": {"permission": {"bash": "allow"}}}}',
-        under=project_home.config,
-    )
-    agents = {"quick": {"permission": {"bash": "allow"}}, "calm": {"permission": {"bash": "deny"}}}
-    table = {name: {"template": "t", "agent": name} for name in ("bold", "quick", "calm", "build", "none")}
-    project_home.write("opencode.json", json.dumps({"agent": agents, "command": table}))
+async def test_an_agent_of_a_command_is_accepted_where_ones_own_files_know_it(project_home: ProjectHome) -> None:
+    """Not a subagent, which any model may hand work to, nor an agent that works under the rules of one's own."""
+    own = {"agent": {"bold": {"permission": {"bash": "allow"}}, "helper": {"mode": "subagent"}}}
+    project_home.write("opencode.json", json.dumps(own | {"permission": {"bash": "ask"}}), under=project_home.config)
+    table = {name: {"template": "t", "agent": name} for name in ("bold", "helper", "quick", "build", "plan", "none")}
+    project_home.write("opencode.json", json.dumps({"agent": {"quick": {}}, "command": table}))
 
-    found = await leaves(project_home)
+    found = await content(project_home)
 
-    effects = [each.effect for each in found if each.path[0] == "command"]
-    assert effects == [
-        f"has agent {name} do what /{name} says, which may do more than yours" for name in ("bold", "quick")
-    ]
-    held = [each.field for each in (await project_home.load()).untrusted_fields]
-    assert held == ["agent.quick.permission.bash.*", "command.bold.agent"]
+    assert [each.effect for each in found.starts] == ["has an agent that your own files know do what /bold says: bold"]
+    assert [each.field for each in (await project_home.load()).held] == ["command.bold.agent"]
 
 
 async def test_a_folder_of_commands_that_cannot_be_read_stops_no_turn(project_home: ProjectHome) -> None:
     for number in range(501):
         project_home.write(f".opencode/command/c{number}.md", "!`ls`")
 
-    assert await leaves(project_home) == [] and (await project_home.load()).held_content is None
+    assert (await content(project_home)).items == () and (await project_home.load()).held == ()
 
 
 async def test_the_users_own_commands_are_theirs_though_home_is_the_project(project_home: ProjectHome) -> None:
@@ -77,4 +67,4 @@ async def test_the_users_own_commands_are_theirs_though_home_is_the_project(proj
 
     checked = await read_checked(workspace, project_home.sources(), project_home.managed)
 
-    assert [leaf.field for leaf in checked.content.leaves()] == ["command.other.template"]
+    assert [each.field for each in checked.content.starts] == ["command.other.template"]

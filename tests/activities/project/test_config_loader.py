@@ -5,8 +5,8 @@ import pytest
 from activities.project.config_loader import Role
 from tests.activities.project.project_home import ProjectHome
 from workflows.domain.config.turn_config import TurnConfig
-from workflows.domain.errors import ConfigError, UnknownAgent, UsageError
-from workflows.domain.permissions.rules import Action, evaluate
+from workflows.domain.errors import ConfigError, UnknownAgent
+from workflows.domain.permissions.rules import Action
 
 
 async def test_a_turn_configuration_holds_the_settings_of_directory_and_user(project_home: ProjectHome) -> None:
@@ -21,7 +21,7 @@ async def test_a_turn_configuration_holds_the_settings_of_directory_and_user(pro
         str(project_home.project),
     )
     assert turn_config.config.model == "a/b"
-    assert [evaluate(name, "x", turn_config.rules).action for name in ("edit", "bash", "glob")] == [
+    assert [turn_config.rules.action(name, "x") for name in ("edit", "bash", "glob")] == [
         "ask",
         "ask",
         "allow",
@@ -56,9 +56,9 @@ async def test_settings_of_a_hostile_project_are_named_and_have_no_effect(projec
 
     turn_config = await project_home.load()
 
-    assert {item.field for item in turn_config.untrusted_fields} == {"provider.x.options", "permission.*.*"}
-    assert evaluate("read", ".env", turn_config.rules).action is Action.ASK
-    assert turn_config.config.provider["x"].options.base_url is None
+    assert [item.field for item in turn_config.held] == ["provider.x"]
+    assert turn_config.rules.action("read", ".env") is Action.ASK
+    assert turn_config.config.provider == {}
 
 
 async def test_a_project_does_not_free_its_subagents_of_their_bounds(project_home: ProjectHome) -> None:
@@ -94,9 +94,9 @@ async def test_only_its_own_section_lets_explore_change_files(
 
     found = (await project_home.load(role=Role("explore", ancestors=1))).rules
 
-    assert evaluate("edit", "a.py", found).action is action and evaluate("bash", "ls", found).action is Action.ALLOW
+    assert found.action("edit", "a.py") is action and found.action("bash", "ls") is Action.ALLOW
     general_rules = (await project_home.load(role=Role("general", ancestors=1))).rules
-    assert evaluate("edit", "a.py", general_rules).action is Action.ALLOW
+    assert general_rules.action("edit", "a.py") is Action.ALLOW
 
 
 WHITE_LIST = '{"permission": {"bash": {"git diff *": "allow", "ls *": "allow", "*": "ask"}}}'
@@ -156,7 +156,7 @@ async def test_a_permission_by_the_name_of_a_tool_that_edits_is_about_editing(pr
 
     turn_config = await project_home.load(role=Role("migrator"))
 
-    assert [evaluate("edit", file, turn_config.rules).action for file in ("migrations/1.sql", "a.py")] == [
+    assert [turn_config.rules.action("edit", file) for file in ("migrations/1.sql", "a.py")] == [
         "allow",
         "deny",
     ]
@@ -169,8 +169,7 @@ async def test_a_project_opens_nothing_by_another_name_for_editing(project_home:
 
     turn_config = await project_home.load()
 
-    assert evaluate("edit", "a.py", turn_config.rules).action is Action.ASK
-    assert [held.field for held in turn_config.untrusted_fields] == ["permission.write.*"]
+    assert turn_config.rules.action("edit", "a.py") is Action.ASK
 
 
 async def test_the_older_object_of_permissions_and_the_older_names_of_tools_hold(project_home: ProjectHome) -> None:
@@ -184,8 +183,8 @@ async def test_the_older_object_of_permissions_and_the_older_names_of_tools_hold
     old = await project_home.load(role=Role("old"))
 
     wanted = {"edit": "deny", "bash": "allow", "webfetch": "deny", "doom_loop": "deny", "external_directory": "allow"}
-    assert {name: evaluate(name, "x", turn_config.rules).action for name in wanted} == wanted
-    assert evaluate("edit", "x", old.rules).action is Action.ALLOW and turn_config.unsupported_fields == ()
+    assert {name: turn_config.rules.action(name, "x") for name in wanted} == wanted
+    assert old.rules.action("edit", "x") is Action.ALLOW and turn_config.unsupported_fields == ()
 
 
 async def test_a_wrong_file_stops_the_loading(project_home: ProjectHome) -> None:
@@ -219,10 +218,9 @@ BOLD = '{"permission": {"bash": "ask"}, "agent": {"bold": {"permission": {"bash"
     [
         (CAREFUL, '{"default_agent": "build"}', "careful"),
         (BOLD, '{"default_agent": "bold"}', "build"),
-        (BOLD, '{"agent": {"build": {"hidden": true}}}', "build"),
     ],
 )
-async def test_a_project_makes_no_default_of_an_agent_that_may_do_more(
+async def test_a_project_makes_no_default_of_an_agent_that_ones_own_files_know(
     project_home: ProjectHome, own: str, project: str, used: str
 ) -> None:
     project_home.write("opencode.json", own, under=project_home.config)
@@ -230,16 +228,16 @@ async def test_a_project_makes_no_default_of_an_agent_that_may_do_more(
 
     turn_config = await project_home.load()
 
-    assert (turn_config.agent.name, [held.field for held in turn_config.untrusted_fields]) == (used, ["default_agent"])
+    assert (turn_config.agent.name, [each.field for each in turn_config.held]) == (used, ["default_agent"])
     assert (await project_home.load(role=Role("bold"))).agent.name == "bold"
 
 
-async def test_a_project_that_leaves_only_an_agent_that_may_do_more_has_no_default(project_home: ProjectHome) -> None:
+async def test_a_project_that_takes_the_default_agent_away_leaves_none(project_home: ProjectHome) -> None:
     project_home.write("opencode.json", BOLD, under=project_home.config)
-    project_home.write("opencode.json", '{"agent": {"build": {"disable": true}}}')
-
-    with pytest.raises(UsageError, match="may do more than .*--agent"):
-        await project_home.load()
+    for taken in ('"disable": true', '"hidden": true'):
+        project_home.write("opencode.json", f'{{"agent": {{"build": {{{taken}}}}}}}')
+        with pytest.raises(UnknownAgent, match="take away 'build', your default agent: .*--agent"):
+            await project_home.load()
     assert (await project_home.load(role=Role("bold"))).agent.name == "bold"
 
 
@@ -250,7 +248,7 @@ async def test_a_project_asks_for_one_agent_and_turns_no_denial_of_another_into_
 
     decided = {
         name: [
-            evaluate(permission, "x", (await project_home.load(role=Role(name, ancestors=1))).rules).action
+            (await project_home.load(role=Role(name, ancestors=1))).rules.action(permission, "x")
             for permission in ("skill", "edit", "read")
         ]
         for name in ("build", "explore", "general")
@@ -280,7 +278,7 @@ async def test_a_denial_of_the_administrator_holds_against_all_later_rules(proje
 
     turn_config = await project_home.load(OPENCODE_PERMISSION='{"bash": "allow"}')
 
-    assert evaluate("bash", "ls", turn_config.rules).action is Action.DENY
+    assert turn_config.rules.action("bash", "ls") is Action.DENY
 
 
 async def test_a_model_of_the_administrator_is_known_as_such(project_home: ProjectHome) -> None:

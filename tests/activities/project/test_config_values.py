@@ -62,6 +62,7 @@ async def test_each_value_has_the_file_that_it_is_written_in(project_home: Proje
         "agent.build.options.reasoningEffort": ("high", own),
         "agent.build.options.token": ("[redacted]", own),
         "agent.build.steps": (7, own),
+        "agent.r.steps": (7, "None"),  # as one's default agent has
         "agent.r.description": ("Reviews", "code/project/.opencode/agent/r.md"),
         "agent.r.prompt": ("You review.", "code/project/.opencode/agent/r.md"),
     }
@@ -76,7 +77,7 @@ async def test_a_null_is_where_it_is_written_and_a_held_default_where_it_is_chos
     found = await read_checked(project_home.workspace(), project_home.sources(), project_home.managed)
 
     assert {".".join(each.path): each.file for each in list_values(found, REDACTOR)}["model"] == str(file)
-    assert [(each.path, each.file) for each in found.held_items] == [(("default_agent",), str(file))]
+    assert [(each.path, each.file) for each in found.held] == [(("default_agent",), str(file))]
 
 
 async def test_the_values_make_a_file_in_opencodes_shape_without_secrets(project_home: ProjectHome) -> None:

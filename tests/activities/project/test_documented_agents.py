@@ -7,7 +7,6 @@ import pytest
 
 from activities.project.config_loader import Role
 from tests.activities.project.project_home import ProjectHome
-from workflows.domain.permissions.rules import evaluate
 
 DOCS = Path(__file__).parents[3] / "docs"
 EXAMPLE = re.compile(r"^```(?:markdown|json)\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -24,7 +23,7 @@ async def action(project_home: ProjectHome, agent: str, permission: str, subject
     turn_config = await project_home.load(role=Role(agent, ancestors=1))
 
     assert (turn_config.refused_agents, turn_config.untrusted_fields, turn_config.warnings) == ((), (), ())
-    return evaluate(permission, subject, turn_config.rules).action
+    return turn_config.rules.action(permission, subject)
 
 
 @pytest.mark.parametrize(

@@ -284,7 +284,7 @@ def test_an_accepted_folder_is_no_file(project_home: ProjectHome) -> None:
     project_home.write("opencode.json", '{"instructions": ["~/rules"]}')
     workspace, sources = project_home.workspace(), project_home.sources()
     layers = read_layers(workspace, sources, project_home.managed)
-    shown = TrustContent(items=read_instructions(workspace, layers, sources).items)
+    shown = TrustContent(starts=read_instructions(workspace, layers, sources).items)
 
     (ignored,) = read_instructions(workspace, layers, sources, shown).ignored
 
@@ -351,7 +351,8 @@ def test_only_what_is_accepted_is_read_from_outside(project_home: ProjectHome) -
     project_home.write("foreign.md", "an organisation's", under=project_home.home)
     layers = (foreign, *read_layers(workspace, sources, project_home.managed))
 
-    shown = TrustContent(items=read_instructions(workspace, layers, sources).items[2:])  # but the link, the foreign one
+    found = read_instructions(workspace, layers, sources).items
+    shown = TrustContent(starts=found[2:])  # but the link, the foreign one
     extra.unlink()
     read = read_instructions(workspace, layers, sources, shown)
 
@@ -366,7 +367,7 @@ def test_a_pattern_for_files_outside_is_accepted_as_one(project_home: ProjectHom
     workspace, sources = project_home.workspace(), project_home.sources()
     layers = read_layers(workspace, sources, project_home.managed)
 
-    shown = TrustContent(items=read_instructions(workspace, layers, sources).items)
+    shown = TrustContent(starts=read_instructions(workspace, layers, sources).items)
 
     assert [each.text for each in read_instructions(workspace, layers, sources, shown).instructions] == ["a", "b"]
 
@@ -381,7 +382,7 @@ def test_an_accepted_pattern_reads_only_places_that_were_shown(project_home: Pro
     project_home.write("opencode.json", '{"instructions": ["links/*/*.md", "../*/links/n.md"]}')
     workspace, sources = project_home.workspace("sub"), project_home.sources()
     layers = read_layers(workspace, sources, project_home.managed)
-    shown = TrustContent(items=read_instructions(workspace, layers, sources).items)
+    shown = TrustContent(starts=read_instructions(workspace, layers, sources).items)
 
     assert [each.text for each in read_instructions(workspace, layers, sources, shown).instructions] == ["shared/a.md"]
 
@@ -390,7 +391,7 @@ def test_an_accepted_pattern_reads_only_places_that_were_shown(project_home: Pro
     (root / "sub" / "links" / "b").symlink_to(project_home.home / "private")
     found = read_instructions(workspace, layers, sources, shown)
 
-    assert found.instructions == () and TrustContent(items=found.items).digest != shown.digest
+    assert found.instructions == () and TrustContent(starts=found.items).digest != shown.digest
     assert str(project_home.home / "private") in str(found.items[0].value)
 
 
@@ -403,7 +404,7 @@ def test_a_link_in_an_accepted_place_is_named_with_what_to_do_and_then_accepted(
     def read(*entries: str) -> tuple[list[str], list[str]]:
         project_home.write("opencode.json", json.dumps({"instructions": entries}))
         layers = read_layers(workspace, sources, project_home.managed)
-        shown = TrustContent(items=read_instructions(workspace, layers, sources).items)
+        shown = TrustContent(starts=read_instructions(workspace, layers, sources).items)
         found = read_instructions(workspace, layers, sources, shown)
         assert found.items == ()
         return [each.text for each in found.instructions], [each.field for each in found.ignored]

@@ -14,7 +14,6 @@ from tests.activities.project.project_home import ProjectHome
 from tests.activities.web.page_server import PageServer, page_server
 from tests.providers.connect_proxy import Authority, make_authority
 from workflows.domain.config.turn_config import TurnConfig
-from workflows.domain.permissions.rules import evaluate
 
 PAGE = "/.well-known/opencode"
 PUBLISHED: dict[str, Any] = {
@@ -64,13 +63,14 @@ async def test_it_is_the_weakest_and_loosens_nothing(
     config = await renewed(project_home, authority)
 
     assert (config.config.model, config.config.small_model) == ("org/model", "ours/small")
-    found = [evaluate(*subject, config.rules).action for subject in (("bash", "git push origin"), ("edit", "a.py"))]
+    found = [config.rules.action(*subject) for subject in (("bash", "git push origin"), ("edit", "a.py"))]
     assert found == ["deny", "ask"]
-    held = {each.field: each.file for each in config.untrusted_fields}
-    assert held == dict.fromkeys(
-        ("provider.org.options", "permission.edit.*", "agent.build.prompt"), f"{organisation.url}{PAGE}"
-    )
-    assert config.warnings == () and "s3cret" not in config.model_dump_json()
+    held = {each.field: each.file for each in config.held}
+    assert held == dict.fromkeys(("provider.org", "agent.build.prompt"), f"{organisation.url}{PAGE}")
+    assert [each.partition(": ")[2] for each in config.warnings] == [
+        "this file, which is none of yours, chooses the model 'org/model'."
+    ]
+    assert "s3cret" not in config.model_dump_json()
 
 
 async def test_the_last_good_copy_stays_whatever_comes(

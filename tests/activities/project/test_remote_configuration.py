@@ -111,9 +111,9 @@ async def test_a_project_names_no_address_and_rules_deny_them(project_home: Proj
         own = configure(project_home, permission={"webfetch": "deny"}, **names)
         denied = await renewed(project_home)
 
-    assert {(each.file, each.field) for each in project.turn_config.untrusted_fields} == {
+    assert {(each.file, each.field) for each in project.turn_config.held} == {
         (str(file), f"instructions {url}"),
-        (str(file), "skills.urls"),
+        (str(file), f"skills.urls {server.url}"),
     }
     assert project.wanted == denied.wanted == () and server.asked == []
     assert denied.turn_config.warnings == tuple(

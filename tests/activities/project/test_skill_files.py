@@ -7,7 +7,6 @@ from activities.project.config_loader import PRIMARY_ROLE, Role
 from activities.project.skill_files import MAX_SKILL_FILES
 from tests.activities.project.project_home import ProjectHome
 from workflows.domain.description_limits import MAX_DESCRIPTION_CHARS
-from workflows.domain.permissions.rules import evaluate
 from workflows.domain.skills import Skill
 
 
@@ -61,7 +60,7 @@ async def test_a_path_from_a_folder_of_the_project_is_not_judged_by_what_is_not_
 
     turn_config = await project_home.load("sub")
 
-    assert ([each.name for each in turn_config.skills], turn_config.untrusted_fields) == (["a"], ())
+    assert ([each.name for each in turn_config.skills], turn_config.held) == (["a"], ())
 
 
 async def test_of_two_with_one_name_the_later_folder_wins_and_the_other_is_named(project_home: ProjectHome) -> None:
@@ -121,7 +120,7 @@ async def test_hostile_folders_hold_nothing_up_and_lead_nowhere(project_home: Pr
     turn_config = await project_home.load()
 
     assert [each.name for each in turn_config.skills] == ["a"]
-    assert [each.field for each in turn_config.untrusted_fields] == [f"skills.paths {outside}", "skills.paths ../../.."]
+    assert [each.field for each in turn_config.held] == [f"skills.paths {outside}", "skills.paths ../../.."]
     problems = ("device", "out of the project"), ("nul", "NUL"), ("out", "out of the project"), ("pipe", "regular file")
     *warnings, gone = turn_config.warnings
     for warning, (name, problem) in zip(sorted(warnings), problems, strict=True):
@@ -157,9 +156,9 @@ async def test_the_users_folders_are_read_without_a_question_and_changed_with_on
     scout = (await project_home.load(role=Role("explore", ancestors=1))).rules
 
     def outside(path: Path) -> str:
-        return evaluate("external_directory", f"{path}/*", rules).action
+        return rules.action("external_directory", f"{path}/*")
 
     assert [outside(kept), outside(kept / "scripts"), outside(project_home.home)] == ["allow", "allow", "ask"]
     edited = os.path.relpath(kept / "x", project_home.project)
-    assert [evaluate("edit", edited, each).action for each in (rules, scout)] == ["ask", "deny"]
-    assert evaluate("skill", "wide", rules).action == "deny"
+    assert [each.action("edit", edited) for each in (rules, scout)] == ["ask", "deny"]
+    assert rules.action("skill", "wide") == "deny"

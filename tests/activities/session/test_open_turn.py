@@ -4,7 +4,6 @@ import dataclasses
 import json
 import shutil
 from datetime import datetime
-from functools import partial
 from typing import Any
 
 import pytest
@@ -14,11 +13,13 @@ from activities.model.default_model import NO_KEY
 from activities.model.keys import Keys
 from activities.project.config_loader import PRIMARY_ROLE, FindAccepted, Role
 from activities.project.project_loader import DirectoryConfig, ProjectLoader
-from activities.store import calls, events, retries, sessions, suspensions, trust_records, turns
+from activities.store import calls, events, retries, sessions, suspensions, trust_records, turns, waiting_items
 from activities.store.database import Database
 from activities.store.model_answers import NewAnswer
 from tests.activities.rig import BODY, PERSON, ActivityRig
+from workflows.domain.config.accepted_trust import AcceptedTrust
 from workflows.domain.config.sources import ConfigSources
+from workflows.domain.config.trust_items import TrustContent
 from workflows.domain.errors import UnknownEpoch
 from workflows.domain.events.prompts import PromptTaken
 from workflows.domain.events.sessions import SessionSuspended
@@ -575,9 +576,13 @@ async def test_what_is_revoked_while_the_configuration_is_read_does_not_count(ri
     rig.config.mkdir()
     (rig.config / "opencode.json").write_text(json.dumps({"permission": {"bash": "ask"}}))
     rig.file("opencode.json", json.dumps({"permission": {"bash": {"*": "allow"}}}))
-    root, find_accepted = str(rig.project), partial(trust_records.find_accepted, rig.database, None)
+    root = str(rig.project)
     content = (await rig.loader.check_trust(root, rig.loader.default_sources)).content
     await trust_records.decide(rig.database, None, root, root, content, PERSON, accept=True)
+
+    async def find_accepted(content: TrustContent) -> AcceptedTrust | None:
+        return (await trust_records.read_decided(rig.database, None, root, root, content)).accepted
+
     accepted = await rig.loader.load(root, rig.loader.default_sources, PRIMARY_ROLE, find_accepted)
     assert accepted.accepted is not None
     rig.loader = RevokedMeanwhile(**vars(rig.loader), left=[rig.database])
@@ -588,3 +593,40 @@ async def test_what_is_revoked_while_the_configuration_is_read_does_not_count(ri
         assert turn is not None and turn.id == opened.id
         config = await turns.turn_config(journal, turn.turn_config)
     assert config.accepted is None and config.rules != accepted.rules
+
+
+def command(*shell: str) -> str:
+    return json.dumps({"command": {"go": {"template": " ".join(f"!`{each}`" for each in shell)}}})
+
+
+@pytest.mark.parametrize("decides", ["accept", "decline", "resume"])
+async def test_what_was_accepted_and_has_changed_suspends_the_next_turn(rig: ActivityRig, decides: str) -> None:
+    """Not a turn that never had it; and a person lets it go on, in one way or another."""
+    root = str(rig.project)
+
+    async def decide(*, accept: bool = True) -> None:
+        content = (await rig.loader.check_trust(root, rig.loader.default_sources)).content
+        await trust_records.decide(rig.database, None, root, root, content, PERSON, accept=accept)
+
+    file = rig.file("opencode.json", command("make"))
+    await decide()
+    await rig.prompt(model="scripted/model")
+    opened = await loaded(rig)
+    await dataclasses.replace(rig, turn=opened.id).close()
+    await rig.prompt("Go on.", model="scripted/model")
+    for changed, how in ((command("make clean"), "has changed"), ("{}", "is gone")):
+        rig.file("opencode.json", changed)
+        assert (await rig.load()).turn is None
+        async with rig.journal() as journal:
+            assert journal.suspension is not None
+            (found,) = await waiting_items.suspended_sessions(rig.database, rig.session)
+            assert (found.reason, found.was) == ("trust", f"command.go.template of {file} {how}")
+            if decides == "resume":
+                await suspensions.resume(journal)
+                break
+        await rig.database.rows(b"UPDATE suspension SET state = 'closed'")
+        await rig.database.rows(b"UPDATE session SET suspension = NULL")
+    else:
+        await decide(accept=decides == "accept")
+
+    assert (await rig.load()).turn is not None

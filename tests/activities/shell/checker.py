@@ -15,9 +15,10 @@ from workflows.domain.errors import ToolError
 from workflows.domain.ids import GrantId
 from workflows.domain.permissions import defaults
 from workflows.domain.permissions.findings import evaluate_request
-from workflows.domain.permissions.grants import Grant, asked_rules, savable_patterns
+from workflows.domain.permissions.grants import Grant, asked_rules
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import Action, Ruleset, from_config
+from workflows.domain.permissions.rulesets import Rulesets
 
 ALLOW, ASK, DENY = Action.ALLOW, Action.ASK, Action.DENY
 FILES = """README.md a.txt big.txt package.json VICTIM.txt .env .env.example sub/x src/a.txt bin/ls evil evil.sh
@@ -40,7 +41,7 @@ class CommandChecker:
     def requests(self, command: str, workdir: str = ".", rules: Ruleset = ()) -> tuple[PermissionRequest, ...]:
         there = (self.workspace.directory / workdir).resolve()
         moved = command.replace("/ws/", f"{self.root}/ws/")
-        return shell_requests(moved, there, TurnContext(self.workspace, rules)).requests
+        return shell_requests(moved, there, TurnContext(self.workspace, Rulesets.of(rules))).requests
 
     def shown(self, texts: tuple[str, ...]) -> list[str]:
         return [text.replace(f"{self.root}/", "/") for text in texts]
@@ -74,7 +75,7 @@ class CommandChecker:
             Grant(
                 id=GrantId("gra_1"),
                 permission=request.permission,
-                patterns=savable_patterns(request, rules),
+                patterns=Rulesets.of(rules).savable_patterns(request),
                 author="ada",
                 time=time,
                 asked=asked_rules(request, rules),

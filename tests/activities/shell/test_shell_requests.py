@@ -13,10 +13,9 @@ from tests import cases
 from tests.activities.shell.checker import ALLOW, ASK, DENY, CommandChecker
 from workflows.domain.errors import ToolError
 from workflows.domain.permissions.findings import evaluate_request
-from workflows.domain.permissions.grants import savable_patterns
-from workflows.domain.permissions.reasons import reasons
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import Action, Rule
+from workflows.domain.permissions.rulesets import Rulesets
 
 ORDINARY = (Path(__file__).parents[2] / "data" / "ordinary_commands.txt").read_text("utf-8").splitlines()
 READING = """ls cat head tail sed nl wc find grep rg awk cut sort uniq tr diff tree stat file du which jq echo date
@@ -215,7 +214,7 @@ def test_no_configuration_overrides_what_must_always_ask(checker: CommandChecker
     assert checker.verdict(command, allowing) is ASK
     request = next(each for each in checker.requests(command) if each.guarded)
     assert request.opaque is not None or request.permission == "edit"
-    assert savable_patterns(request, allowing) == ()
+    assert Rulesets.of(allowing).savable_patterns(request) == ()
     assert checker.verdict(command, allowing, checker.saved(command)) is ASK
 
 
@@ -315,7 +314,7 @@ def test_an_ask_states_its_reason(checker: CommandChecker, command: str, bash: A
     rules = checker.defaults(bash=bash, edit={"*": "deny"} if bash == "allow" else "allow")
     request = next(each for each in checker.requests(command) if each.permission == "bash")
     assert evaluate_request(request, rules).action is ASK
-    assert reasons(request, rules) == (reason,)
+    assert Rulesets.of(rules).reasons(request) == (reason,)
 
 
 @pytest.mark.parametrize(
@@ -345,7 +344,7 @@ def test_every_question_has_a_reason(checker: CommandChecker, policy: str) -> No
     for command in (*ORDINARY, *tricks):
         for request in _requested(checker, command):
             if evaluate_request(request, rules).action is ASK:
-                assert reasons(request, rules), (command, request)
+                assert Rulesets.of(rules).reasons(request), (command, request)
 
 
 def test_ordinary_work_asks_nothing_neither_by_default_nor_under_a_careful_table(checker: CommandChecker) -> None:
@@ -381,7 +380,7 @@ def test_an_agent_that_may_edit_nothing_asks_for_what_is_not_known_as_reading(
 def test_a_home_directory_is_shown_but_never_saved(checker: CommandChecker) -> None:
     (request,) = (each for each in checker.requests("cat ~/x") if each.permission == "external_directory")
     assert checker.shown(request.always) == ["/home/u/*"]
-    assert savable_patterns(request, checker.defaults()) == ()
+    assert Rulesets.of(checker.defaults()).savable_patterns(request) == ()
 
 
 @pytest.mark.parametrize(
@@ -473,7 +472,9 @@ def _bash(checker: CommandChecker, command: str) -> PermissionRequest:
 
 
 def _saves_nothing(checker: CommandChecker, command: str) -> bool:
-    return not any(savable_patterns(request, checker.defaults(bash="ask")) for request in [_bash(checker, command)])
+    return not any(
+        Rulesets.of(checker.defaults(bash="ask")).savable_patterns(request) for request in [_bash(checker, command)]
+    )
 
 
 def _asks_outside(checker: CommandChecker, command: str) -> bool:
@@ -500,7 +501,9 @@ def _is_denied_as_rm(checker: CommandChecker, command: str) -> bool:
 
 
 def _saves_no_root(checker: CommandChecker, command: str) -> bool:
-    return not any(savable_patterns(request, checker.defaults(bash="ask")) for request in _asked(checker, command))
+    return not any(
+        Rulesets.of(checker.defaults(bash="ask")).savable_patterns(request) for request in _asked(checker, command)
+    )
 
 
 SENTENCES: dict[str, Callable[[CommandChecker, str], bool]] = {

@@ -9,8 +9,9 @@ from workflows.domain.config.config import Config
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import StaleFence
 from workflows.domain.ids import TurnConfigId, TurnId
+from workflows.domain.permissions.rulesets import Rulesets
 
-SNAPSHOT = TurnConfig(directory="/p", worktree=None, config=Config(), rules=())
+SNAPSHOT = TurnConfig(directory="/p", worktree=None, config=Config(), rules=Rulesets())
 
 
 async def begin(rig: ActivityRig, name: str, error: str | None = None) -> turns.TurnRow:

@@ -12,6 +12,7 @@ from workflows.domain.agents.built_in import BUILD, EXPLORE, PLAN
 from workflows.domain.agents.delegation import Delegation
 from workflows.domain.config.config import Config
 from workflows.domain.config.turn_config import TurnConfig
+from workflows.domain.permissions.rulesets import Rulesets
 from workflows.domain.prompt import Prompt, PromptMode
 from workflows.domain.questions import Answers, answers_problem
 
@@ -31,7 +32,8 @@ def test_it_is_offered_where_another_agent_can_take_over(
     agent: Agent, known: tuple[Agent, ...], ancestors: int, offered: bool
 ) -> None:
     delegation = Delegation(agents=known, ancestors=ancestors)
-    turn = TurnConfig(directory="/", worktree=None, config=Config(), rules=(), agent=agent, delegation=delegation)
+    named = {"rules": Rulesets(), "agent": agent, "delegation": delegation}
+    turn = TurnConfig(directory="/", worktree=None, config=Config(), **named)
 
     assert (EXIT.offer(turn) is not None) is offered
 

@@ -16,6 +16,7 @@ from activities.turn_context import TurnContext
 from tests.activities.tools.tool_calls import call, make_context
 from workflows.domain.errors import OutcomeUnknown, StaleFence, ToolError
 from workflows.domain.permissions.rules import Action, from_config
+from workflows.domain.permissions.rulesets import Rulesets
 
 
 @dataclass
@@ -166,7 +167,7 @@ async def test_lines_of_a_file_that_may_not_be_read_unasked_are_in_no_message(
 ) -> None:
     file = workspace.directory / ".env"
     file.write_text("  KEY = secret value\n")
-    turn = TurnContext(workspace, from_config({"*": Action.ALLOW, "read": {"*.env": action}}, "/home/u"))
+    turn = TurnContext(workspace, Rulesets.of(from_config({"*": Action.ALLOW, "read": {"*.env": action}}, "/home/u")))
     with pytest.raises(ToolError, match="Could not find oldString") as refused:
         await EditTool().plan(asked(".env", "KEY = secret velue"), turn)
     plan = await EditTool().plan(asked(".env", "KEY =  secret value", "KEY = other"), turn)

@@ -10,6 +10,7 @@ from activities.turn_context import TurnContext
 from tests.activities.tools.tool_calls import call, make_context
 from workflows.domain.errors import ToolError
 from workflows.domain.permissions.rules import Action, Rule
+from workflows.domain.permissions.rulesets import Rulesets
 
 KEYS = Rule(permission="read", pattern="*.key", action=Action.DENY)
 
@@ -37,7 +38,8 @@ async def test_what_a_rule_denies_to_read_is_left_out(workspace: Workspace) -> N
     (workspace.directory / "secret.key").touch()
     params = GlobParams(pattern="*.key")
     plan = await GlobTool().plan(params, TurnContext(workspace))
-    output = await GlobTool().run(params, plan, make_context(workspace, turn=TurnContext(workspace, (KEYS,))))
+    ruled = TurnContext(workspace, Rulesets.of((KEYS,)))
+    output = await GlobTool().run(params, plan, make_context(workspace, turn=ruled))
     assert output.output == "No files found"
 
 

@@ -9,6 +9,7 @@ from tests.activities.tools.tool_calls import call, make_context
 from workflows.domain.context.truncate import OutputLimits
 from workflows.domain.errors import ToolError
 from workflows.domain.permissions.rules import Action, Rule, from_config
+from workflows.domain.permissions.rulesets import Rulesets
 
 ROOM = OutputLimits(max_bytes=1_000)
 SECRETS = Rule(permission="read", pattern="*.env", action=Action.DENY)
@@ -47,7 +48,8 @@ async def test_what_a_rule_denies_to_read_is_left_out(workspace: Workspace) -> N
     (workspace.directory / ".env").write_text("needle\n")
     params = GrepParams(pattern="needle")
     plan = await GrepTool().plan(params, TurnContext(workspace))
-    output = await GrepTool().run(params, plan, make_context(workspace, turn=TurnContext(workspace, (SECRETS,))))
+    ruled = TurnContext(workspace, Rulesets.of((SECRETS,)))
+    output = await GrepTool().run(params, plan, make_context(workspace, turn=ruled))
     assert output.output == "There is no file to search in .; files that git ignores or rules protect are left out."
 
 
@@ -58,7 +60,7 @@ async def test_what_is_asked_about_before_it_is_read_is_left_out(workspace: Work
     for name in (".env", "sub/.env", "a.txt"):
         (workspace.directory / name).parent.mkdir(exist_ok=True)
         (workspace.directory / name).write_text("needle\n")
-    ruled = TurnContext(workspace, BUILT_IN)
+    ruled = TurnContext(workspace, Rulesets.of(BUILT_IN))
     plan = await GrepTool().plan(GrepParams(pattern="needle"), ruled)
     output = await GrepTool().run(GrepParams(pattern="needle"), plan, make_context(workspace, turn=ruled))
     assert output.output == "Found 1 matches\na.txt:\n  Line 1: needle"
@@ -67,7 +69,7 @@ async def test_what_is_asked_about_before_it_is_read_is_left_out(workspace: Work
 
 async def test_a_file_that_is_named_is_asked_about_and_then_searched(workspace: Workspace) -> None:
     (workspace.directory / ".env").write_text("needle\n")
-    ruled, params = TurnContext(workspace, BUILT_IN), GrepParams(pattern="needle", path=".env")
+    ruled, params = TurnContext(workspace, Rulesets.of(BUILT_IN)), GrepParams(pattern="needle", path=".env")
     plan = await GrepTool().plan(params, ruled)
     assert [(request.permission, request.patterns) for request in plan.requests] == [
         ("grep", ("needle",)),
@@ -78,7 +80,7 @@ async def test_a_file_that_is_named_is_asked_about_and_then_searched(workspace: 
 
 async def test_where_every_reading_is_asked_about_a_search_asks_once_for_all(workspace: Workspace) -> None:
     (workspace.directory / "a.txt").write_text("needle\n")
-    ruled = TurnContext(workspace, from_config({"*": Action.ALLOW, "read": Action.ASK}, "/home/u"))
+    ruled = TurnContext(workspace, Rulesets.of(from_config({"*": Action.ALLOW, "read": Action.ASK}, "/home/u")))
     plan = await GrepTool().plan(GrepParams(pattern="needle"), ruled)
     assert [request.permission for request in plan.requests] == ["grep", "read"]
     assert (

@@ -21,6 +21,7 @@ from workflows.domain.effects import Plan
 from workflows.domain.generation import Generation, Purpose
 from workflows.domain.ids import GenerationId, PartId, SessionId
 from workflows.domain.permissions.rules import Action, from_config
+from workflows.domain.permissions.rulesets import Rulesets
 
 READS = [case for case in cases.entries("instructions") if case.input.get("read_steps")]
 TWICE = [case for case in cases.entries("instructions") if "resolve" in case.input]
@@ -181,7 +182,7 @@ def test_the_nearest_comes_first_and_the_directory_has_none(turn: TurnContext) -
     told = TurnContext(turn.workspace, instruction_names=names, instruction_files=(f"{root}/a/AGENTS.md",))
     assert nested(told, "a/b/f") == ["a/b/CONTEXT.md"]
     denied = from_config({"read": {"a/AGENTS.md": Action.DENY, "a/b/*": Action.ASK}}, "/home/u")
-    assert nested(TurnContext(turn.workspace, denied, instruction_names=names), "a/b/f") == []
+    assert nested(TurnContext(turn.workspace, Rulesets.of(denied), instruction_names=names), "a/b/f") == []
 
 
 async def attached(turn: TurnContext, name: str) -> str:

@@ -22,6 +22,7 @@ from workflows.domain.errors import ToolError
 from workflows.domain.permissions import defaults
 from workflows.domain.permissions.findings import evaluate_request
 from workflows.domain.permissions.rules import Action, Rule, Ruleset
+from workflows.domain.permissions.rulesets import Rulesets
 
 SECRET = "CANARY"
 
@@ -100,7 +101,7 @@ async def judged(name: str, arguments: dict[str, Any], workspace: Workspace, rul
         actions = {evaluate_request(request, rules).action for request in plan.requests}
         if actions - {Action.ALLOW}:
             return max(actions, key=lambda action: action.strictness).value
-        output = await tool.run(params, plan, make_context(workspace, turn=TurnContext(workspace, rules)))
+        output = await tool.run(params, plan, make_context(workspace, turn=TurnContext(workspace, Rulesets.of(rules))))
     except ToolError:
         return "deny"
     assert isinstance(output, Output)

@@ -11,6 +11,7 @@ from workflows.domain.agents.delegation import Delegation
 from workflows.domain.config.config import Config
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import ToolError
+from workflows.domain.permissions.rulesets import Rulesets
 from workflows.domain.questions import Answers
 
 ASKED: dict[str, JsonValue] = {
@@ -44,5 +45,5 @@ async def test_the_model_reads_each_question_with_its_answer(workspace: Workspac
 @pytest.mark.parametrize(("ancestors", "offered"), [(0, True), (1, False)])
 def test_no_subagent_is_offered_it(ancestors: int, offered: bool) -> None:
     delegation = Delegation(ancestors=ancestors)
-    turn = TurnConfig(directory="/", worktree=None, config=Config(), rules=(), delegation=delegation)
+    turn = TurnConfig(directory="/", worktree=None, config=Config(), rules=Rulesets(), delegation=delegation)
     assert (QuestionTool().offer(turn) is not None) is offered

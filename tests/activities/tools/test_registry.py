@@ -13,6 +13,7 @@ from workflows.domain.agents.delegation import Delegation
 from workflows.domain.config.config import Config
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.permissions.rules import Action, Rule
+from workflows.domain.permissions.rulesets import Rulesets
 from workflows.domain.skills import Skill
 
 ALLOWED = (Rule(permission="*", pattern="*", action=Action.ALLOW),)
@@ -32,7 +33,7 @@ def test_a_description_names_every_argument(name: str) -> None:
         directory="/",
         worktree=None,
         config=Config(),
-        rules=ALLOWED,
+        rules=Rulesets.of(ALLOWED),
         agent=agent,
         delegation=Delegation(agents=(agent, BUILD, PLAN)),
         skills=(Skill(name="x", file="/x/SKILL.md"),),

@@ -12,6 +12,7 @@ from tests.activities.tools.tool_calls import make_context
 from workflows.domain.errors import ToolError
 from workflows.domain.permissions.findings import evaluate_request
 from workflows.domain.permissions.rules import Action, Rule
+from workflows.domain.permissions.rulesets import Rulesets
 from workflows.domain.skills import Skill
 
 KEYS = Rule(permission="read", pattern="*.key", action=Action.DENY)
@@ -26,7 +27,7 @@ def skill_file(workspace: Workspace, name: str = "a", body: str = "Do it") -> Pa
 
 def turn_with(workspace: Workspace, *rules: Rule, trusted: bool = False) -> TurnContext:
     skill = Skill(name="a", file=str(skill_file(workspace)), trusted=trusted)
-    return TurnContext(workspace, rules, skills=(skill, Skill(name="b", file="/b/SKILL.md")))
+    return TurnContext(workspace, Rulesets.of(rules), skills=(skill, Skill(name="b", file="/b/SKILL.md")))
 
 
 async def load(turn: TurnContext, name: str = "a") -> str:

@@ -23,6 +23,7 @@ from workflows.domain.errors import CallStopped, ToolError
 from workflows.domain.ids import PartId, SessionId
 from workflows.domain.permissions.defaults import DEFAULT_RULES
 from workflows.domain.permissions.rules import Action, Rule
+from workflows.domain.permissions.rulesets import Rulesets
 from workflows.domain.usage import Cost
 from workflows.domain.wire import CloseReason
 
@@ -72,7 +73,7 @@ async def test_what_comes_after_it_waits_for_a_subagent_that_may_change_files(
     turn: TurnContext, more: dict[str, Any], denied: bool, changes: bool
 ) -> None:
     rules = (Rule(permission="edit", pattern="*", action=Action.DENY),) if denied else ()
-    (request,) = (await TaskTool().plan(params(**more), replace(turn, rules=rules))).requests
+    (request,) = (await TaskTool().plan(params(**more), replace(turn, rules=Rulesets.of(rules)))).requests
     assert request.changes is changes
 
 
@@ -87,7 +88,8 @@ def test_the_model_reads_which_agents_there_are_and_how_to_use_the_tool(tmp_path
     agents = {"scout": {"description": "Looks ahead"}, "quiet": {"mode": "subagent"}, "mine": {"mode": "primary"}}
     config = Config.model_validate({"agent": agents})
     delegation = Delegation(agents=tuple(available_agents(config).values()))
-    turn = TurnConfig(directory="/p", worktree=None, config=config, rules=DEFAULT_RULES, delegation=delegation)
+    named = {"rules": Rulesets.of(DEFAULT_RULES), "delegation": delegation}
+    turn = TurnConfig(directory="/p", worktree=None, config=config, **named)
 
     values = TaskTool().description_values(turn)
     text = render_prompt("tools/task", **(values or {}))

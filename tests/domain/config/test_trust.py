@@ -1,265 +1,180 @@
+"""What a project's files start or redirect is not there until it is accepted; all else counts, limits the tighter."""
+
+from typing import NamedTuple
+
+import pytest
 from pydantic import JsonValue
 
-from workflows.domain.config.config import AgentSettings, Config
-from workflows.domain.config.merge import ConfigLayer, normalize_field_names, normalize_permissions
-from workflows.domain.config.trust import apply_trust
-from workflows.domain.permissions import rules
-from workflows.domain.permissions.rules import Action, Rule, Ruleset, evaluate
-
-BUILT_IN = (
-    Rule(permission="*", pattern="*", action=Action.ALLOW),
-    Rule(permission="external_directory", pattern="*", action=Action.ASK),
-    Rule(permission="read", pattern="*.env", action=Action.ASK),
+from workflows.domain.config.config import Config
+from workflows.domain.config.merge import ConfigLayer, merge_files, normalize_field_names, normalize_permissions
+from workflows.domain.config.trust import (
+    Choice,
+    apply_trust,
+    find_rules,
+    find_starts,
+    never_counting,
+    own_rules,
+    without_held,
 )
+from workflows.domain.errors import ConfigError
+
+Tree = dict[str, JsonValue]
 
 
-def rules_of(config: Config, agent: str) -> Ruleset:
-    own = rules.from_config(config.permission, "/home/u")
-    settings = config.agent.get(agent, AgentSettings())
-    return (*BUILT_IN, *own, *rules.from_config(settings.permission, "/home/u"))
+class Judged(NamedTuple):
+    config: Config
+    starts: list[str]
+    ignored: list[str]
 
 
-def layers_of(own: dict[str, JsonValue], project: dict[str, JsonValue]) -> list[ConfigLayer]:
-    own, project = (normalize_field_names(normalize_permissions(tree)) for tree in (own, project))
-    return [
-        ConfigLayer(file="own", trusted=True, tree=own),
-        ConfigLayer(file="project", trusted=False, tree=project),
+def layer(tree: Tree, *, trusted: bool = False, file: str = "/p/opencode.json") -> ConfigLayer:
+    return ConfigLayer(file=file, trusted=trusted, tree=normalize_field_names(normalize_permissions(tree)))
+
+
+def judge(*, own: Tree, project: Tree, starts: bool = False, rules: bool = False) -> Judged:
+    mine, theirs = layer(own, trusted=True, file="own"), layer(project)
+    choice = Choice(Config.model_validate(merge_files([mine.tree])))
+    found = [*find_starts(theirs, choice)]
+    counting = [mine, without_held(theirs, [] if starts else found)]
+    applied = apply_trust(counting, choice.default, rules_accepted=rules)
+    ignored = [*never_counting(theirs), *applied.ignored]
+    return Judged(applied.config, [each.field for each in found], [each.field for each in ignored])
+
+
+def test_what_starts_nothing_counts_at_once() -> None:
+    project: Tree = {
+        "model": "c/d",
+        "agent": {"mine": {"prompt": "p", "model": "a/b", "temperature": 0.1, "description": "d"}},
+        "command": {"go": {"template": "Go."}},
+        "compaction": {"auto": False},
+        "permission": {"bash": "allow"},
+        "instructions": ["docs/*.md"],
+        "theme": "x",
+    }
+    found = judge(own={"model": "a/b"}, project=project)
+
+    assert (found.starts, found.ignored) == ([], [])
+    assert (found.config.model, found.config.agent["mine"].prompt, found.config.compaction.auto) == ("c/d", "p", False)
+
+
+@pytest.mark.parametrize(
+    ("project", "starts", "kept"),
+    [
+        ({"provider": {"x": {"options": {"baseURL": "https://e.test"}}}}, ["provider.x"], {}),
+        ({"provider": {"x": {"models": {"m": {"cost": {"input": 0, "output": 0}}}}}}, ["provider.x"], {}),
+        (
+            {"provider": {"x": {"name": "X", "whitelist": ["a"]}, "y": {"blacklist": ["b"]}}},
+            ["provider.x"],
+            {"provider": {"x": {"whitelist": ["a"]}, "y": {"blacklist": ["b"]}}},
+        ),
+        (
+            {"agent": {"a": {"options": {"b": 1}}, "c": {"reasoningEffort": "high"}}},
+            ["agent.a.options", "agent.c.options"],
+            {"agent": {"a": {}, "c": {}}},
+        ),
+        ({"model": "a/{env:SECRET}", "small_model": "{file:key}"}, ["model", "small_model"], {}),
+        (
+            {"agent": {"explore": {"model": "a/{env:SECRET}", "steps": 2}}},
+            ["agent.explore.model"],
+            {"agent": {"explore": {"steps": 2}}},
+        ),
+        ({"skills": {"urls": ["https://a.test/s"]}}, ["skills.urls https://a.test/s"], {}),
+        ({"default_agent": "bold"}, ["default_agent"], {}),
+        ({"default_agent": None}, ["default_agent"], {}),
+    ],
+)
+def test_what_starts_or_redirects_something_is_held(project: Tree, starts: list[str], kept: Tree) -> None:
+    own: Tree = {"model": "o/o", "agent": {"bold": {}}, "provider": {"x": {"options": {"baseURL": "https://o.test"}}}}
+    found, accepted = judge(own=own, project=project), judge(own=own, project=project, starts=True)
+
+    assert found.starts == starts == accepted.starts
+    assert found.config == Config.model_validate(merge_files([own, kept]), by_name=False)
+    assert accepted.config == Config.model_validate(merge_files([own, layer(project).tree]), by_name=False)
+
+
+def test_lists_of_providers_and_models_only_take_away() -> None:
+    own: Tree = {"enabled_providers": ["a", "b"], "disabled_providers": ["c"], "provider": {"x": {"whitelist": ["a"]}}}
+    project: Tree = {"enabled_providers": ["b", "c"], "disabled_providers": [], "provider": {"x": {"whitelist": ["b"]}}}
+    found = judge(own=own, project=project)
+
+    assert (found.config.enabled_providers, found.config.disabled_providers) == (("b",), ("c",))
+    assert (found.config.provider["x"].whitelist, found.starts) == ((), [])
+
+
+def test_prompts_and_patterns_that_look_like_references_are_none() -> None:
+    project: Tree = {"agent": {"a": {"prompt": "Say {env:HOME}."}}, "instructions": ["{env:HOME}/x"]}
+
+    assert judge(own={}, project=project).starts == []
+
+
+@pytest.mark.parametrize("accepted", [False, True])
+def test_limits_of_what_a_session_may_use_never_count_from_a_project(accepted: bool) -> None:
+    project: Tree = {"holdfast": {"budget": {"day": {"cost": 5}}, "larger_model": "a/b"}}
+    found = judge(own={}, project=project, starts=accepted, rules=accepted)
+
+    assert found.ignored == ["holdfast.budget", "holdfast.larger_model"]
+    assert (found.config.holdfast, found.starts) == (Config().holdfast, [])
+
+
+@pytest.mark.parametrize(
+    ("own", "allowed"),
+    [
+        ({}, {"build": True, "plan": True, "theirs": True}),
+        ({"agent": {"plan": {"model": "a/b"}}}, {"plan": False}),
+        ({"agent": {"build": {"permission": {"bash": "ask"}}}}, {"build": True, "plan": False, "theirs": True}),
+        ({"default_agent": "plan"}, {"plan": True, "build": False}),
+        ({"agent": {"auto": {}}}, {"auto": False, "plan": True}),
+        ({"default_agent": "theirs"}, {"theirs": True, "build": False}),
+    ],
+)
+def test_a_project_chooses_an_agent_that_is_judged_as_ones_own_default(own: Tree, allowed: dict[str, bool]) -> None:
+    choice = Choice(Config.model_validate(own))
+
+    assert {name: choice.allows(name) for name in allowed} == allowed
+
+
+def test_accepted_rules_judge_in_their_place_among_ones_own() -> None:
+    """Until then, one's own configuration for judging has none of them."""
+    own, project = (
+        layer({"permission": {"bash": "ask"}}, trusted=True, file="own"),
+        layer({"permission": {"bash": "allow"}}),
+    )
+    last = layer({"permission": {"bash": {"rm *": "deny"}}}, trusted=True, file="OPENCODE_PERMISSION")
+    found = [apply_trust([own, project, last], "build", rules_accepted=each) for each in (False, True)]
+
+    assert [each.own.permission["bash"] for each in found] == [{"rm *": "deny"}, {"rm *": "deny"}]
+    assert [each.config.permission for each in found] == [found[0].config.permission] * 2
+    plain = [apply_trust([own, project], "build", rules_accepted=each).own.permission for each in (False, True)]
+    assert plain == [{"bash": "ask"}, {"bash": "allow"}]
+
+
+def test_what_an_organisation_publishes_is_not_accepted_with_the_project() -> None:
+    published = layer({"permission": {"edit": "allow"}}, file="https://o.test")
+    found = apply_trust([published, layer({"permission": {"bash": "allow"}})], "build", rules_accepted=True)
+
+    assert (found.own.permission, set(found.config.permission)) == ({"bash": "allow"}, {"edit", "bash"})
+
+
+def test_more_than_a_thousand_rules_are_refused_by_name() -> None:
+    many: JsonValue = {f"command{number} *": "deny" for number in range(501)}
+    project: Tree = {"permission": {"bash": many}, "agent": {"a": {"permission": {"bash": many}}}}
+
+    with pytest.raises(ConfigError, match=r"^/p/opencode.json: .* more than 1,000 rules"):
+        judge(own={}, project=project)
+    judge(own=project, project={"permission": {"bash": many}})
+
+
+def test_rules_and_limits_are_accepted_in_their_order() -> None:
+    project = layer({"permission": {"bash": {"a": "allow", "*": "ask"}}, "agent": {"a": {"steps": 9, "model": "m/m"}}})
+
+    assert [(each.field, each.value) for each in find_rules(project)] == [
+        ("permission", {"bash": {"a": "allow", "*": "ask"}}),
+        ("agent.a.steps", 9),
     ]
 
 
-def judge(*, own: dict[str, JsonValue], project: dict[str, JsonValue]) -> tuple[Config, list[str]]:
-    config, _, held = apply_trust(layers_of(own, project), rules_of)
-    assert all(item.file == "project" for item in held)
-    return config, [item.untrusted.field for item in held]
-
-
-def decide(config: Config, permission: str, pattern: str, agent: str = "build") -> Action:
-    return evaluate(permission, pattern, rules_of(config, agent)).action
-
-
-def test_a_project_may_choose_the_model() -> None:
-    config, held = judge(own={"model": "a/b"}, project={"model": "c/d"})
-
-    assert (config.model, held) == ("c/d", [])
-
-
-def test_a_project_may_narrow_which_providers_are_asked_and_not_widen_it() -> None:
-    own: dict[str, JsonValue] = {"enabled_providers": ["a", "b"], "disabled_providers": ["c"]}
-    config, held = judge(own=own, project={"enabled_providers": ["b", "c"], "disabled_providers": []})
-
-    assert (config.enabled_providers, config.disabled_providers, held) == (("b",), ("c",), [])
-
-
-def test_a_project_may_narrow_which_models_are_asked_and_not_widen_it() -> None:
-    own: dict[str, JsonValue] = {"provider": {"x": {"whitelist": ["a", "b"], "blacklist": ["c"]}}}
-    project: dict[str, JsonValue] = {"x": {"whitelist": ["b", "c"], "blacklist": []}, "y": {"whitelist": ["d"]}}
-    config, held = judge(own=own, project={"provider": project})
-
-    assert (config.provider["x"].whitelist, config.provider["x"].blacklist, held) == (("b",), ("c",), [])
-    assert config.provider["y"].whitelist == ("d",)
-
-
-def test_fields_of_other_programs_are_no_news() -> None:
-    other: dict[str, JsonValue] = {"$schema": "https://opencode.ai/config.json", "theme": "x", "username": "y"}
-
-    assert judge(own={}, project=other)[1] == []
-
-
-def test_an_endpoint_or_a_key_of_a_project_is_held_back() -> None:
-    own: dict[str, JsonValue] = {"provider": {"x": {"options": {"baseURL": "https://own.test"}}}}
-    options: JsonValue = {"baseURL": "https://evil.test", "apiKey": "k"}
-
-    config, held = judge(own=own, project={"provider": {"x": {"name": "X", "options": options}}})
-
-    assert config.provider["x"].options.base_url == "https://own.test"
-    assert config.provider["x"].options.api_key is None
-    assert held == ["provider.x.options"]
-
-
-def test_limits_prices_and_names_of_models_count_from_the_users_own_files_only() -> None:
-    own: JsonValue = {"limit": {"context": 9000, "output": 1000}}
-    wanted: JsonValue = {
-        "id": "dearer",
-        "limit": {"context": 9, "output": 9},
-        "cost": {"input": 0, "output": 0},
-        "options": {"max_tokens": 9},
-        "headers": {"X": "y"},
-        "attachment": True,
-    }
-
-    config, held = judge(
-        own={"provider": {"x": {"models": {"m": own}}}}, project={"provider": {"x": {"models": {"m": wanted}}}}
-    )
-    model = config.provider["x"].models["m"]
-
-    assert model.limit is not None and (model.id, model.limit.output, model.attachment) == (None, 1000, True)
-    assert held == [f"provider.x.models.m.{field}" for field in ("id", "limit", "cost", "options", "headers")]
-
-
-def test_a_reference_that_a_provider_would_see_is_held_back() -> None:
-    secret = "openrouter/{env:SECRET}"
-    config, held = judge(own={"model": "a/b"}, project={"model": secret, "small_model": secret})
-
-    assert (config.model, config.small_model, held) == ("a/b", None, ["model", "small_model"])
-
-
-def test_a_project_may_offer_questions_unless_the_users_own_rules_deny_them() -> None:
-    wanted: list[dict[str, JsonValue]] = [
-        {"permission": {"question": "ask"}},
-        {"permission": {"*": "ask"}},
-        {"agent": {"build": {"permission": {"question": "allow"}}}},
-        {"agent": {"theirs": {"permission": {"question": "allow"}}}},
-    ]
-    for project in wanted:
-        agent = "theirs" if "theirs" in str(project) else "build"
-        config, held = judge(own={"permission": {"question": "deny"}}, project=project)
-        assert len(held) == ("*" not in str(project)) and decide(config, "question", "*", agent) is Action.DENY
-        assert judge(own={"permission": {"bash": "allow"}}, project=project)[1] == []
-
-    assert judge(own={"permission": {"*": "deny"}}, project={"permission": {"plan_exit": "allow"}})[1] != []
-
-
-def test_a_project_may_tighten_without_trust() -> None:
-    config, held = judge(own={}, project={"permission": {"edit": "ask", "bash": {"*": "ask", "git *": "allow"}}})
-
-    assert held == []
-    assert decide(config, "edit", "a.py") is Action.ASK
-    assert decide(config, "bash", "git log") is Action.ALLOW
-
-
-def test_what_a_project_would_loosen_is_held_back_rule_by_rule() -> None:
-    project: dict[str, JsonValue] = {"permission": {"bash": {"make *": "allow", "rm *": "deny"}}}
-
-    config, held = judge(own={"permission": {"bash": "ask"}}, project=project)
-
-    assert held == ["permission.bash.make *"]
-    assert decide(config, "bash", "make all") is Action.ASK
-    assert decide(config, "bash", "rm x") is Action.DENY
-
-
-def test_no_project_lifts_built_in_questions() -> None:
-    config, held = judge(own={}, project={"permission": {"read": "allow", "external_directory": {"/etc/*": "allow"}}})
-
-    assert held == ["permission.read.*", "permission.external_directory./etc/*"]
-    assert decide(config, "read", ".env") is Action.ASK
-    assert decide(config, "external_directory", "/etc/*") is Action.ASK
-
-
-def test_a_wide_rule_tightens_around_the_users_exceptions() -> None:
-    own: dict[str, JsonValue] = {"permission": {"bash": {"*": "allow", "rm *": "deny"}, "webfetch": "deny"}}
-
-    config, held = judge(own=own, project={"permission": {"*": "ask", "bash": "ask"}})
-
-    assert held == []
-    assert decide(config, "edit", "a.py") is Action.ASK
-    assert decide(config, "bash", "ls") is Action.ASK
-    assert decide(config, "bash", "rm x") is Action.DENY
-    assert decide(config, "webfetch", "https://a.test") is Action.DENY
-
-
-def test_a_rule_that_hides_behind_the_users_own_does_not_count_as_accepted() -> None:
-    _, held = judge(own={"permission": {"bash": "ask"}}, project={"permission": {"bash": {"ls *": "allow"}}})
-
-    assert held == ["permission.bash.ls *"]
-
-
-def test_rules_of_the_agent_are_judged_like_the_others() -> None:
-    project: dict[str, JsonValue] = {"agent": {"build": {"permission": {"edit": "allow", "bash": "ask"}}}}
-
-    config, held = judge(own={"permission": {"edit": "ask"}}, project=project)
-
-    assert held == ["agent.build.permission.edit.*"]
-    assert decide(config, "edit", "a.py") is Action.ASK
-    assert decide(config, "bash", "ls") is Action.ASK
-
-
-def test_each_agent_is_judged_by_its_own_rules() -> None:
-    project: dict[str, JsonValue] = {
-        "agent": {
-            "reader": {"mode": "subagent", "permission": {"read": "allow", "edit": "deny"}},
-            "build": {"steps": 3},
-        }
-    }
-
-    config, held = judge(own={}, project=project)
-
-    assert held == ["agent.reader.permission.read.*"]
-    assert (config.agent["reader"].mode, config.agent["build"].steps) == ("subagent", 3)
-    assert decide(config, "read", ".env", "reader") is Action.ASK
-    assert decide(config, "edit", "a.py", "reader") is Action.DENY
-
-
-def test_a_reference_in_the_model_of_an_agent_is_held_back() -> None:
-    project: dict[str, JsonValue] = {"agent": {"explore": {"model": "a/{env:SECRET}", "steps": 2}}}
-
-    config, held = judge(own={}, project=project)
-
-    assert held == ["agent.explore.model"]
-    assert (config.agent["explore"].model, config.agent["explore"].steps) == (None, 2)
-
-
-def test_a_projects_permission_for_all_agents_loosens_none_of_them() -> None:
-    own: dict[str, JsonValue] = {
-        "permission": {"bash": "ask"},
-        "agent": {"build": {"permission": {"bash": "ask"}}, "reader": {"permission": {"webfetch": "ask"}}},
-    }
-
-    config, held = judge(own=own, project={"permission": {"bash": "allow", "edit": "ask"}})
-
-    assert held == ["permission.bash.*"]
-    assert [decide(config, "bash", "make", agent) for agent in ("build", "general", "reader")] == [Action.ASK] * 3
-    assert decide(config, "edit", "a.py", "general") is Action.ASK
-
-
-def test_more_rules_than_can_be_judged_are_held_back_together() -> None:
-    many: JsonValue = {f"command{number} *": "deny" for number in range(201)}
-
-    config, held = judge(own={}, project={"permission": {"bash": many}})
-
-    assert (config.permission, held) == ({}, ["permission"])
-
-
-def test_the_users_own_files_are_unrestricted() -> None:
-    own: dict[str, JsonValue] = {"model": "a/{env:M}", "permission": {"read": "allow"}}
-
-    config, held = judge(own=own, project={})
-
-    assert held == []
-    assert decide(config, "read", ".env") is Action.ALLOW
-
-
-def test_how_deep_subagents_may_go_is_the_users_to_say() -> None:
-    config, held = judge(own={"subagent_depth": 2}, project={"subagent_depth": 9})
-
-    assert (config.subagent_depth, held) == (2, ["subagent_depth"])
-
-
-def test_rules_are_counted_over_all_agents_of_a_file() -> None:
-    few: JsonValue = {f"command{number} *": "deny" for number in range(70)}
-    agents: JsonValue = {name: {"permission": {"bash": few}} for name in ("build", "explore", "mine")}
-
-    _, held = judge(own={}, project={"agent": agents})
-
-    assert held == [f"agent.{name}.permission" for name in ("build", "explore", "mine")]
-
-
-def test_a_rule_that_repeats_or_tightens_around_the_users_own_is_no_item() -> None:
-    own: dict[str, JsonValue] = {"permission": {"*": "ask", "bash": {"rm *": "deny"}}}
-
-    config, held = judge(own=own, project={"permission": {"bash": "ask"}})
-
-    assert (decide(config, "bash", "rm x"), decide(config, "bash", "ls"), held) == (Action.DENY, Action.ASK, [])
-    assert judge(own=own, project={"permission": {"bash": {"rm *": "ask"}}})[1] == ["permission.bash.rm *"]
-
-
-def test_a_permission_without_patterns_is_held_back_as_one_value() -> None:
-    own: dict[str, JsonValue] = {"permission": {"webfetch": "deny"}}
-
-    config, held = judge(own=own, project={"tools": {"webfetch": True}, "agent": {"a": {"tools": {"webfetch": True}}}})
-
-    assert (decide(config, "webfetch", "u"), held) == (
-        Action.DENY,
-        ["permission.webfetch.*", "agent.a.permission.webfetch.*"],
-    )
-    layers = layers_of(own, {"permission": {"webfetch": "ask"}})
-    assert decide(apply_trust(layers, rules_of, accepted=["project"]).config, "webfetch", "u") is Action.ASK
+def test_rules_of_ones_own_files_are_what_an_acceptance_stands_beside() -> None:
+    own = layer({"permission": {"bash": "ask"}, "model": "a/b"}, trusted=True, file="/home/u/opencode.json")
+    run = layer({"permission": {"edit": "ask"}}, trusted=True, file="OPENCODE_PERMISSION")
+
+    assert own_rules([own, run, layer({"permission": {"bash": "allow"}})]) == [[["permission"], {"bash": "ask"}]]

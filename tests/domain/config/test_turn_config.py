@@ -1,7 +1,8 @@
 from workflows.domain.config.config import Config
 from workflows.domain.config.turn_config import Instruction, TurnConfig
+from workflows.domain.permissions.rulesets import Rulesets
 
-SNAPSHOT = TurnConfig(directory="/p", worktree=None, config=Config(), rules=())
+SNAPSHOT = TurnConfig(directory="/p", worktree=None, config=Config(), rules=Rulesets())
 
 
 def test_equal_turn_configs_have_equal_digests_also_after_json() -> None:

@@ -5,9 +5,10 @@ from datetime import UTC, datetime
 import pytest
 
 from workflows.domain.ids import GrantId
-from workflows.domain.permissions.grants import Grant, asked_rules, covering_grant, savable_patterns
+from workflows.domain.permissions.grants import Grant, asked_rules, covering_grant
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import Action, Rule, Ruleset
+from workflows.domain.permissions.rulesets import Rulesets
 
 EVERYTHING = Rule(permission="bash", pattern="*", action=Action.ASK)
 PUSH = Rule(permission="bash", pattern="git push *", action=Action.ASK)
@@ -76,21 +77,21 @@ def test_a_grant_is_for_its_own_permission() -> None:
 def test_a_request_raised_by_a_narrow_rule_saves_the_file_it_named() -> None:
     rules = (_read("*", Action.ALLOW), _read("*.env", Action.ASK))
     request = PermissionRequest(permission="read", patterns=("sub/.env",), always=("*",))
-    assert savable_patterns(request, rules) == ("sub/.env",)
+    assert Rulesets.of(rules).savable_patterns(request) == ("sub/.env",)
 
 
 def test_a_name_that_holds_a_wildcard_is_not_saved_as_one() -> None:
     rules = (_read("*", Action.ALLOW), _read("*.env", Action.ASK))
     request = PermissionRequest(permission="read", patterns=("*/.env",), always=("*",))
-    assert savable_patterns(request, rules) == ()
+    assert Rulesets.of(rules).savable_patterns(request) == ()
 
 
 def test_withheld_patterns_and_protected_paths_are_not_saved() -> None:
     outside = PermissionRequest(
         permission="external_directory", patterns=("/a/*", "/home/u/*"), always=("/a/*", "/home/u/*", "/*")
     )
-    assert savable_patterns(outside.model_copy(update={"withheld": ("/home/u/*",)}), ()) == ("/a/*",)
-    assert savable_patterns(outside.model_copy(update={"guarded": True}), ()) == ()
+    assert Rulesets.of(()).savable_patterns(outside.model_copy(update={"withheld": ("/home/u/*",)})) == ("/a/*",)
+    assert Rulesets.of(()).savable_patterns(outside.model_copy(update={"guarded": True})) == ()
 
 
 def test_the_rules_that_asked_are_remembered_once() -> None:

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from tests import cases
-from workflows.domain.permissions.grants import savable_patterns
 from workflows.domain.permissions.paths import (
     external_request,
     is_outside,
@@ -15,6 +14,7 @@ from workflows.domain.permissions.paths import (
     ungrantable_patterns,
 )
 from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.permissions.rulesets import Rulesets
 
 PROJECT, HOME = Path("/ws/proj"), Path("/home/u")
 
@@ -25,7 +25,7 @@ def test_paths_outside_the_project_are_asked_about(case: cases.Case) -> None:
     cases.assert_matches({"request": request and _shown(request)}, case.expected)
     if case.holdfast is not None:
         assert request is not None
-        assert savable_patterns(request, ()) == ()
+        assert Rulesets.of(()).savable_patterns(request) == ()
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from hypothesis import strategies as st
 
 from workflows.domain.permissions import loop_guard
 from workflows.domain.permissions.findings import evaluate_request
-from workflows.domain.permissions.reasons import reasons
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import Action, Rule, Ruleset
+from workflows.domain.permissions.rulesets import Rulesets
 
 SUBJECTS = st.sampled_from(("git clean -fd", "git status", "rm x", "src/a.py", ".env", ".git/config", "*"))
 PATTERNS = st.sampled_from(("*", "git *", "git clean *", "rm *", "*.env", "src/*", "git clean -fd"))
@@ -33,4 +33,4 @@ RULES = st.builds(
 @settings(max_examples=500)
 def test_an_ask_always_says_why(request: PermissionRequest, rules: Ruleset) -> None:
     if evaluate_request(request, rules).action is Action.ASK:
-        assert reasons(request, rules)
+        assert Rulesets.of(rules).reasons(request)

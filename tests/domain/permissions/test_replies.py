@@ -10,10 +10,11 @@ import pytest
 from tests import cases
 from workflows.domain.ids import AskId, GrantId
 from workflows.domain.permissions.findings import evaluate_request
-from workflows.domain.permissions.grants import Grant, GrantScope, asked_rules, savable_patterns
+from workflows.domain.permissions.grants import Grant, GrantScope
 from workflows.domain.permissions.replies import OpenAsk, Reply, asks_now_covered
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import Action, Rule, rules_about
+from workflows.domain.permissions.rulesets import Rulesets
 
 
 @dataclass
@@ -61,7 +62,7 @@ class Play:
                 self.results[step["id"]] = {"status": "error", "error": "DeniedError", "rules": named}
             case Action.ASK:
                 self.results[step["id"]] = {"status": "pending"}
-                directory.open(step["session"])[step["id"]] = OpenAsk(AskId(step["id"]), request, rules)
+                directory.open(step["session"])[step["id"]] = OpenAsk(AskId(step["id"]), request, Rulesets.of(rules))
                 self.events.append(["permission.asked", step["id"]])
 
     def reply(self, directory: Directory, step: dict[str, Any]) -> None:
@@ -79,7 +80,7 @@ class Play:
                     self.settle(directory.open(session), other, reply)
 
     def grant(self, directory: Directory, session: str, ask: OpenAsk) -> None:
-        if patterns := savable_patterns(ask.request, ask.rules):
+        if patterns := ask.rules.savable_patterns(ask.request):
             grant = Grant(
                 id=GrantId("gra_1"),
                 permission=ask.request.permission,
@@ -87,7 +88,7 @@ class Play:
                 scope=self.scope,
                 author="ada",
                 time=datetime(2026, 1, 1, tzinfo=UTC),
-                asked=asked_rules(ask.request, ask.rules),
+                asked=ask.rules.asked_rules(ask.request),
             )
             directory.grants.append((session, grant))
         for other, _ in asks_now_covered(directory.open(session).values(), directory.granted(session)):

@@ -23,7 +23,6 @@ from workflows.domain.permissions.rules import (
     nothing_to_protect,
     only_denies,
     rules_about,
-    with_asks,
 )
 
 PERMISSION_OF = {  # tools of OpenCode that need another permission than their name (opencode.md 2.3)
@@ -93,21 +92,6 @@ def test_denies_with_exceptions_hold_over_generations_and_offer_the_tool() -> No
     assert [evaluate("edit", path, grandchild).action for path in ("a.py", "PLANS/a")] == [DENY, ALLOW]
     assert not is_switched_off("edit", grandchild)
     assert is_switched_off("edit", (*grandchild, *only_denies(parent[:1])))
-
-
-def test_asking_about_what_is_allowed_loosens_nothing_that_is_denied() -> None:
-    own = (
-        Rule(permission="*", pattern="*", action=ALLOW),
-        Rule(permission="edit", pattern="secrets/*", action=DENY),
-        Rule(permission="edit", pattern="secrets/open.md", action=ALLOW),
-        Rule(permission="bash", pattern="*", action=DENY),
-    )
-    stricter = with_asks(("edit", "bash"), own)
-    found = [evaluate("edit", path, stricter).action for path in ("a.py", "secrets/a", "secrets/open.md")]
-    assert found == [ASK, DENY, ASK]
-    assert evaluate("bash", "rm x", stricter).action is DENY and is_switched_off("bash", stricter)
-    assert evaluate("read", "a.py", stricter).action is ALLOW
-    assert with_asks((), own) == own
 
 
 def test_one_word_as_configuration_is_a_rule_for_everything() -> None:

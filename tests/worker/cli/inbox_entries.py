@@ -8,9 +8,8 @@ from activities.tools.registry import TOOLS
 from workflows.domain.call_display import CallDisplay
 from workflows.domain.effects import Effect, Plan, Target
 from workflows.domain.ids import AskId, PartId, SessionId
-from workflows.domain.permissions.grants import savable_patterns
-from workflows.domain.permissions.reasons import reasons
 from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.permissions.rulesets import Rulesets
 from workflows.domain.questions import AskKind, Question, QuestionRequest
 from workflows.domain.views.inbox import InboxEntry
 from workflows.domain.wire import AskState
@@ -36,8 +35,8 @@ def entry(tool: str, arguments: dict[str, JsonValue], request: PermissionRequest
         digest=effect.digest,
         state=AskState.OPEN,
         asked_at=datetime(2026, 1, 1, tzinfo=UTC),
-        savable=savable_patterns(request, ()),
-        reasons=reasons(request, ()),
+        savable=Rulesets.of(()).savable_patterns(request),
+        reasons=Rulesets.of(()).reasons(request),
     )
 
 

@@ -43,7 +43,7 @@ async def test_what_has_no_effect_is_named_as_a_run_names_it(tmp_path: Path, mon
     agents = tmp_path / "project" / ".opencode" / "agent"
     agents.mkdir(parents=True)
     (agents / "reviewer.md").write_text("---\npermission:\nedit: deny\n---\n")
-    (tmp_path / "project" / "opencode.json").write_text('{"mcp": {}, "permission": {"read": "allow"}}')
+    (tmp_path / "project" / "opencode.json").write_text('{"mcp": {}, "tool_output": {"max_lines": 9000}}')
     monkeypatch.chdir(tmp_path / "project")
 
     found = [each for each in await run_checks(settings) if each.check == "configuration"]

@@ -21,6 +21,7 @@ from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.copied_messages import CopiedAnswer
 from workflows.domain.errors import UsageError
 from workflows.domain.ids import SessionId
+from workflows.domain.permissions.rulesets import Rulesets
 
 PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
 SESSION = "ses_" + "f" * 12 + "A" * 14
@@ -117,7 +118,7 @@ def nested() -> Any:
     return value
 
 
-BARE = {"directory": "/p", "worktree": None, "config": Config(), "rules": ()}
+BARE = {"directory": "/p", "worktree": None, "config": Config(), "rules": Rulesets()}
 FIRST = ("messages", 0, "info")
 HOSTILE: dict[str, Change] = {
     "`info` and a list": setting("messages", {}),

@@ -63,7 +63,7 @@ async def config(settings: Settings, schema: bool) -> CommandOutput:
 
 def _find_ignored(turn_config: TurnConfig, redactor: Redactor) -> Iterator[UntrustedField]:
     """The fields without effect, without secrets."""
-    for held in turn_config.untrusted_fields:
+    for held in (*turn_config.held, *turn_config.untrusted_fields):
         yield held.model_copy(update={"field": redactor.text(held.field)})
     for each in turn_config.unsupported_fields:
         yield UntrustedField(file=each.file, field=redactor.text(each.field), why=_NOT_ACTED_ON)

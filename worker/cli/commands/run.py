@@ -59,6 +59,7 @@ from workflows.domain.views.accepted import AcceptedPrompt
     help="Continue this session: an id, its beginning, or `last`.",
 )
 @click.option("-c", "--continue", "again", is_flag=True, help="Continue the last session of this directory.")
+@click.option("--trust", metavar="DIGEST", help="Accept the project's files, if they are what `holdfast trust` shows.")
 @session_preparation.prompt_options("the same task")
 @follow_options
 @click.option(
@@ -76,6 +77,7 @@ async def run(
     settings: Settings,
     /,
     words: tuple[str, ...],
+    trust: str | None,
     title: str | None,
     session: str | None,
     again: bool,
@@ -112,15 +114,14 @@ async def run(
       holdfast run --every "weekdays 7:00" --max-cost 2 "look for new issues"
       holdfast run --schema summary.json "sum up the last week's commits" > summary
     """
-    own, session = prompt_input.parse_prompt_id(identity), _session_argument(session, again, title)
-    typed = is_interactive() and not any(
-        (words, edit, own, detach, no_wait, as_json, schema, schedule, command, subtask, files, system)
-    )
+    own, session = prompt_input.parse_prompt_id(identity), _session_argument(session, again, title, trust)
+    written_out = (words, edit, own, detach, no_wait, as_json, schema, schedule, command, subtask, files, system)
+    typed = is_interactive() and not any(written_out)
     given = prompt_input.TypedText() if typed else prompt_input.read_typed(words, command, subtask, edit=edit)
     read = {"system": prompt_input.read_system(system), "format": read_schema(schema), "detached": detach}
     written = {**given._asdict(), "command": command, "subtask": subtask, "files": prompt_input.name_files(files)}
     request = RunArguments(prompt=own, session=session, title=title, limits=limits, **written, **read, **named)
-    request, turn_config = await load_config(settings, request) if session is None else (request, None)
+    request, turn_config = await load_config(settings, request, trust) if session is None else (request, None)
     if schedule is not None:
         schedule.refuse_following({"--no-wait": no_wait, "--exit": exit_, "--thinking": thinking})
         return await create_schedule(settings, request, schedule, turn_config, as_json=as_json)
@@ -195,13 +196,15 @@ def _state(request: RunArguments, started: StartedRun) -> dict[str, object]:
     }
 
 
-def _session_argument(session: str | None, again: bool, title: str | None) -> str | None:
+def _session_argument(session: str | None, again: bool, title: str | None, trust: str | None) -> str | None:
     """Raises UsageError, also for a title that a new session cannot have."""
     if session is not None and again:
         raise UsageError("--session and --continue both name a session: give one of them.")
     found = id_lookup.LAST if again else session
     if title is not None and found is not None:
         raise UsageError(f"--title names a new session: `holdfast title {found} TEXT` renames one.")
+    if trust is not None and found is not None:
+        raise UsageError("--trust is for a new session: `holdfast trust` accepts the files of one that is there.")
     if title is not None:
         validate_title(title)
     return found

@@ -13,11 +13,11 @@ from worker.cli.person_check import require_person
 from worker.cli.render import trust_page
 from worker.cli.render.console import print_rows, terminal_columns
 from worker.cli.render.escaping import escape_exact
-from worker.cli.trust_dialog import ACCEPTED, DECLINED
-from worker.cli.trust_listing import TrustListing, list_trust
+from worker.cli.trust_dialog import ACCEPTED, DECLINED, NEVER
 from worker.project_config import find_project
 from worker.session_client import SessionClient
 from worker.settings import Settings
+from worker.trust_client import TrustListing, list_trust
 from workflows.domain.errors import NothingYet, UsageError
 
 
@@ -32,11 +32,11 @@ from workflows.domain.errors import NothingYet, UsageError
 async def trust(
     settings: Settings, directory: str | None, show: bool, yes: bool, revoke: bool, verify: bool, as_json: bool
 ) -> ExitCode:
-    """Accept what a project's configuration would redirect, loosen or start.
+    """Accept what a project's configuration would start, redirect or allow.
 
-    It shows each part with file and line, in plain words. What you accept counts as your own configuration from the
-    next turn on, for all sessions in the project, as long as it stays exactly as it was shown. When something has
-    changed, nothing of it counts, and the command shows the difference.
+    It shows each part with its file, in plain words. What you accept counts from the next turn on, for all sessions in
+    the project: each thing that it starts or redirects as long as that stays exactly as it was shown, and its rules as
+    long as none of them changes, and none of your own files'. The command shows what has changed.
 
     \b
     Examples:
@@ -64,7 +64,7 @@ async def trust(
                 f"Revoked: nothing of the configuration of {escape_exact(str(project.root))} counts as your own."
             )
             return ExitCode.DONE
-        listing = await list_trust(settings, client, where)
+        listing = await list_trust(settings, client.trust, where)
         if listing.accepted or not listing.content.items:
             return _print_listing(listing, whole=False, as_json=as_json)
         _print_items(listing, whole=False, as_json=as_json)
@@ -74,7 +74,7 @@ async def trust(
 async def _read_listing(settings: Settings, where: Path) -> TrustListing:
     try:
         async with open_reader(settings) as client:
-            return await list_trust(settings, client, where)
+            return await list_trust(settings, client.trust, where)
     except NothingYet:
         return await list_trust(settings, None, where)
 
@@ -91,18 +91,19 @@ def _print_listing(listing: TrustListing, *, whole: bool, as_json: bool) -> Exit
     _print_items(listing, whole=whole, as_json=as_json)
     if listing.content.items and not as_json:
         print_note(trust_page.describe_decision(listing))
+        print_note(f"Its digest, for `holdfast run --trust`: {listing.content.digest}")
     return ExitCode.DONE
 
 
 async def _decide(settings: Settings, client: SessionClient, listing: TrustListing, *, yes: bool) -> ExitCode:
     """Raises UsageError without a terminal to ask on, or where nothing may be accepted."""
     if not listing.checked.may_be_accepted:
-        raise UsageError("Nothing may be accepted here: the field `holdfast.trust` says `never`.")
+        raise UsageError(NEVER)
     if not (yes or sys.stdin.isatty()):
         raise UsageError("Nothing was accepted. Without a terminal to ask on, --yes is needed; --show only shows it.")
     require_person(settings)
     accept = yes or click.confirm("Accept it?", default=False, err=True)
-    await client.trust.decide(listing.root, listing.directory, listing.content, accept=accept)
+    await client.trust.decide(listing, accept=accept)
     print_note(ACCEPTED if accept else DECLINED)
     return ExitCode.DONE if accept else ExitCode.FAILED
 

@@ -25,12 +25,9 @@ def print_suspension(overview: "Overview") -> None:
 
 def describe_suspension(reason: SuspendReason, was: str | None, now: str | None) -> str:
     match reason:
-        case SuspendReason.RESTART:
-            return "It was at work when the stack stopped. May it continue?"
-        case SuspendReason.KEPT:
-            return (
-                "It was at work when the stack stopped, and HOLDFAST_RESUME=never keeps it from continuing by itself."
-            )
+        case SuspendReason.RESTART | SuspendReason.KEPT:
+            kept = ", and HOLDFAST_RESUME=never keeps it from continuing by itself" * (reason is SuspendReason.KEPT)
+            return f"It was at work when the stack stopped{kept}. May it continue?"
         case SuspendReason.RESTORED | SuspendReason.BEHIND:
             restored = "It comes from a backup, and was at work when that was made."
             lacks = f"its log ends at event {now}, and lacks event {was}, which its run has seen."
@@ -44,6 +41,9 @@ def describe_suspension(reason: SuspendReason, was: str | None, now: str | None)
         case SuspendReason.BRANCH:
             left, found = escape_exact(was or ""), escape_exact(now or "")
             return f"Its last turn has left the branch {left}; now {found} is checked out."
+        case SuspendReason.TRUST:
+            changed = f"Of what was accepted of its project's files, {escape_exact(was or '')}."
+            return f"{changed} `holdfast trust` shows what is there now, and accepts it; else it goes on without."
         case SuspendReason.SILENT:
             return f"Its directory {escape_exact(was or '')} does not answer: look whether its file system is mounted."
         case SuspendReason.BROKEN:

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 from workflows.domain.agents.agent import Agent, AgentMode
 from workflows.domain.permissions import permission_keys
-from workflows.domain.permissions.rules import Action, Rule, Ruleset, evaluate, only_denies
+from workflows.domain.permissions.rules import Action, Rule, Ruleset
+from workflows.domain.permissions.rulesets import Rulesets
 from workflows.domain.value import Value
 
 
@@ -33,20 +34,18 @@ class Delegation(Value):
         agents = (each.model_copy(update=opened) if each.name == name else each for each in self.agents)
         return self.model_copy(update={"agents": tuple(agents)})
 
-    def offered_agents(self, rules: Ruleset) -> list[Agent]:
+    def offered_agents(self, rules: Rulesets) -> list[Agent]:
         willing = (agent for agent in self.agents if agent.mode is not AgentMode.PRIMARY)
-        return [
-            agent for agent in willing if evaluate(permission_keys.TASK, agent.name, rules).action is not Action.DENY
-        ]
+        return [agent for agent in willing if rules.action(permission_keys.TASK, agent.name) is not Action.DENY]
 
 
-def subagent_rules(agent: Agent, parent: Ruleset, primary_tools: Iterable[str] = ()) -> Ruleset:
+def subagent_rules(agent: Agent, parent: Rulesets, primary_tools: Iterable[str] = ()) -> Ruleset:
     """A subagent's rules: its parent's denials, and denials of `primary_tools`, and of task list and subagents unless
     its agent names those permissions."""
     bounded = (permission_keys.TODOWRITE, permission_keys.TASK)
     return (
         *(_denial(permission) for permission in bounded if not agent.names_permission(permission)),
-        *only_denies(parent),
+        *parent.denials(),
         *(_denial(permission_keys.current_key(name)) for name in primary_tools),
     )
 

@@ -38,6 +38,10 @@ class ConfigLayer(Value):
         """Whether it is a project's, not the user's own or an organisation's."""
         return not self.trusted and is_local(self.file)
 
+    @property
+    def of_variable(self) -> bool:
+        return self.file.startswith("OPENCODE_")
+
 
 def is_local(file: str) -> bool:
     """Whether it is a file here; an organisation's is named by its address."""

@@ -1,68 +1,42 @@
-"""What of a project's configuration takes effect once a person has accepted it (security.md 12)."""
+"""What of a project's configuration a person may accept (security.md 12)."""
 
 import hashlib
 import json
 from collections.abc import Iterator
-from typing import Final, Literal, NamedTuple
+from functools import cached_property
+from typing import Final, NamedTuple
+from urllib.parse import quote
 
 from pydantic import JsonValue
 
 from workflows.domain.config.fields import FieldPath, field_paths, is_within
+from workflows.domain.config.limits import LIMITS
 from workflows.domain.config.merge import is_local
-from workflows.domain.config.references import iter_texts, replace_references
+from workflows.domain.config.references import replace_references
 from workflows.domain.value import Value
 
-# What each field does, in plain words: `{0}` and on stand for its `*`, `{value}` for its value. The first row that fits
-# counts; another kind of item needs one more row.
+# What each field does, in plain words: `{0}` stands for its `*`. Another kind of item needs one more row.
 _EFFECTS: Final = tuple(
     (field_paths(field)[0], text)
     for field, text in (
-        ("provider.*.options.baseURL", "sends the requests of provider {0} to {value}"),
-        ("provider.*.options.endpoint", "sends the requests of provider {0} to {value}"),
-        ("provider.*.options.proxy", "sends the requests of provider {0} through {value}"),
-        ("provider.*.options.apiKey", "asks provider {0} with the key {value}"),
-        ("provider.*.options.headers.*", "sends provider {0} the header {1}: {value}"),
-        ("provider.*.options.*", "sets {1} of provider {0} to {value}"),
-        ("provider.*.models.*.headers.*", "sends model {0}/{1} the header {2}: {value}"),
-        ("provider.*.models.*.options.*", "sends model {0}/{1} the option {2}: {value}"),
-        ("provider.*.models.*.*", "sets {2} of model {0}/{1} to {value}"),
-        ("provider.*.npm", "speaks the protocol of {value} with provider {0}"),
-        ("model", "asks the model {value}"),
-        ("small_model", "asks the model {value} for titles"),
-        ("default_agent", "makes {value} the agent that works here, which may do more than yours"),
-        ("agent.*.model", "has agent {0} ask the model {value}"),
-        ("agent.*.options.*", "sends the models of agent {0} the option {1}: {value}"),
-        ("agent.*.mode", "changes who gives work to agent {0}, by the mode {value}"),
-        ("agent.*.steps", "lets agent {0} take {value} steps in a turn"),
-        ("agent.*.disable", "brings back agent {0}, which you have disabled"),
-        ("agent.*.hidden", "shows agent {0}, which you have hidden"),
-        ("tool_output.*", "gives the model more of a tool's output: {0} becomes {value}"),
-        ("experimental.continue_loop_on_deny", "lets a turn go on after you have rejected something"),
-        ("agent.*.prompt", "tells agent {0} what is in {value}"),
-        ("agent.*.permission.*.*", "{1} `{2}` for agent {0}"),
-        ("agent.*.permission.*", "{1} for agent {0}"),
-        ("permission.*.*", "{0} `{1}`"),
-        ("permission.*", "{0}"),
-        ("instructions.*", "has models read {value}, which is outside of the project"),
-        ("skills.urls", "fetches skills from {value}"),
-        ("skills.paths.*", "offers the skills in {value}, which is outside of the project"),
-        ("command.*.agent", "has agent {value} do what /{0} says, which may do more than yours"),
-        ("command.*.template", "runs {value} where a person types /{0}"),
-        ("subagent_depth", "lets subagents start others, {value} levels deep"),
-        ("holdfast.larger_model", "lets the model {value} take over a conversation that has grown too long"),
+        ("provider.*", "changes where requests to provider {0} go, and what they say"),
+        ("agent.*.options", "sends with the requests of agent {0}"),
+        ("agent.*.prompt", "tells agent {0} what is outside of the project"),
+        ("agent.*.permission", "judges the calls of agent {0}"),
+        ("permission", "judges the calls of all agents"),
+        ("instructions.*", "has models read what is outside of the project"),
+        ("skills.paths.*", "offers skills from outside of the project"),
+        ("skills.urls.*", "fetches skills from the net"),
+        ("default_agent", "makes an agent work here that your own files know"),
+        ("command.*.agent", "has an agent that your own files know do what /{0} says"),
+        ("command.*.template", "runs where a person types /{0}"),
+        ("*", "sets it"),
     )
 )
-_EFFECTS_OF_NULL: Final = tuple(
-    (field_paths(field)[0], text)
-    for field, text in (
-        ("agent.*.mode", "gives agent {0} its default mode"),
-        ("agent.*.steps", "lets agent {0} take any number of steps in a turn"),
-        ("agent.*.options.*", "sends the models of agent {0} the option {1} without a value"),
-        ("provider.*.models.*.options.*", "sends model {0}/{1} the option {2} without a value"),
-    )
-)
-_RULES: Final = {"allow": "allows {} without asking", "ask": "asks about {}, which is denied otherwise"}
-_LISTS: Final = field_paths("instructions skills.paths")  # their entries are named in place of a number
+_RULES: Final = (*field_paths("permission agent.*.permission"), *LIMITS)
+_LISTS: Final = field_paths("instructions skills.paths skills.urls")  # their entries are named in place of a number
+_HELD: Final = "it counts once a person has accepted it"
+_PUBLISHED: Final = "what an organisation publishes starts and redirects nothing"
 
 
 class UntrustedField(Value):
@@ -80,124 +54,133 @@ class ReferencedContent(Value):
     digest: str
 
 
-class TrustLeaf(NamedTuple):
-    """One value of an item."""
-
-    file: str
-    path: FieldPath
-    value: JsonValue
-
-    @property
-    def field(self) -> str:
-        return field_text(self.path)
-
-    @property
-    def effect(self) -> str:
-        """What it allows, in plain words; not escaped."""
-        shown = self.value if isinstance(self.value, str) else json.dumps(self.value, ensure_ascii=False)
-        shown = "the default" if self.value is None else shown
-        shown = replace_references(shown, lambda kind, name: "(hidden)" if kind == "config" else f"{{{kind}:{name}}}")
-        for pattern, text in _EFFECTS if self.value is not None else (*_EFFECTS_OF_NULL, *_EFFECTS):
-            if len(pattern) <= len(self.path) and is_within(self.path, (pattern,)):
-                names = [key for key, each in zip(self.path, pattern, strict=False) if each == "*"]
-                below = self.path[len(pattern) :]
-                names[-1:] = [".".join((*names[-1:], *below))]
-                text = text.format(*names, value=shown)
-                if "permission" not in pattern:
-                    return text
-                return _RULES[shown].format(text) if shown in _RULES else f"{shown}: {text}"
-        return f"sets {self.field} to {shown}"
-
-
 class TrustItem(Value):
     """A part of a project's file. `value`: as it is written, its references unresolved; `contents`: of the project's
-    files that it refers to. `why` it has no effect until then."""
+    files that it refers to."""
 
     file: str
     path: FieldPath
     value: JsonValue
-    why: str
     contents: tuple[ReferencedContent, ...] = ()
-
-    @property
-    def untrusted(self) -> UntrustedField:
-        return UntrustedField(file=self.file, field=field_text(self.path), why=self.why)
 
     @property
     def is_of_project(self) -> bool:
         """What an organisation publishes is never accepted: it may be another thing tomorrow."""
         return is_local(self.file)
 
-    def leaves(self) -> Iterator[TrustLeaf]:
-        return (TrustLeaf(self.file, path, value) for path, value in _leaves(self.value, self.path))
+    @property
+    def field(self) -> str:
+        *above, last = self.path
+        return f"{'.'.join(above)} {last}" if tuple(above) in _LISTS else ".".join(self.path)
+
+    @property
+    def untrusted(self) -> UntrustedField:
+        return UntrustedField(file=self.file, field=self.field, why=_HELD if self.is_of_project else _PUBLISHED)
+
+    @property
+    def is_rule(self) -> bool:
+        """Whether it is of rules or limits; else it starts or redirects something."""
+        return is_within(self.path, _RULES)
+
+    @property
+    def effect(self) -> str:
+        """What it does, in plain words, with its values; not escaped."""
+        pattern, text = next(each for each in _EFFECTS if is_within(self.path, (each[0],)))
+        names = [key for key, each in zip(self.path, pattern, strict=False) if each == "*"]
+        return f"{text.format(*names)}: {'; '.join(_value_texts(self.value))}"
+
+
+class Places(Value):
+    """What absolute paths may begin with, so that digests are equal on every machine."""
+
+    root: str
+    home: str
+
+    def digest(self, value: JsonValue) -> str:
+        text = json.dumps(_ordered(value), ensure_ascii=False, separators=(",", ":"))
+        for place, name in ((self.root, "."), (self.home, "~")):
+            for written in (quote(place), json.dumps(place, ensure_ascii=False)[1:-1]):
+                text = text.replace(f"{written}/", f"{name}/")
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class TrustContent(Value):
-    """What one question is about: all items of a directory, in the order of its files."""
+    """What one question is about: what a project's files would start or redirect, in their order, and their `rules`
+    and limits. `own_rules`: the digest of those in one's own files, beside which the project's are accepted."""
 
-    items: tuple[TrustItem, ...] = ()
+    places: Places = Places(root="/", home="/")
+    starts: tuple[TrustItem, ...] = ()
+    rules: tuple[TrustItem, ...] = ()
+    own_rules: str = ""
+
+    @property
+    def items(self) -> tuple[TrustItem, ...]:
+        """The starts, options of agents behind the others, then the rules."""
+        return (*sorted(self.starts, key=lambda each: each.path[2:] == ("options",)), *self.rules)
+
+    @cached_property
+    def start_digests(self) -> dict[str, TrustItem]:
+        return {self._digest(each): each for each in self.starts}
+
+    @cached_property
+    def rules_digest(self) -> str:
+        """Of their order, too."""
+        return self.places.digest([self._digest(each) for each in self.rules])
 
     @property
     def digest(self) -> str:
-        parts = [
-            [item.file, item.path, item.value, [(each.reference, each.digest) for each in item.contents]]
-            for item in self.items
-        ]
-        text = json.dumps(parts, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        """Of all that the project's files hold of it: equal on every machine."""
+        return self.places.digest([*self.start_digests, self.rules_digest])
+
+    @property
+    def sealed(self) -> str:
+        """The digest of all of it."""
+        return self.places.digest([self.digest, self.own_rules])
 
     def find(self, item: TrustItem) -> TrustItem | None:
-        """The same item with the same contents of its files, if it is here."""
-        same = (each for each in self.items if (each.file, each.path, each.value) == (item.file, item.path, item.value))
-        return next(same, None)
+        """The same start with the same contents of its files, if it is here."""
+        wanted = item.file, item.path, item.value
+        return next((each for each in self.starts if (each.file, each.path, each.value) == wanted), None)
 
-    def leaves(self) -> Iterator[TrustLeaf]:
-        for item in self.items:
-            yield from item.leaves()
+    def _digest(self, item: TrustItem) -> str:
+        contents: list[JsonValue] = [[each.reference, each.digest] for each in item.contents]
+        return self.places.digest([item.file, [*item.path], item.value, contents])
 
 
 NOTHING: Final = TrustContent()
 
 
 class TrustChange(NamedTuple):
-    """`before`: another value that was accepted at the same place; `content`: only that of a file has changed."""
+    """What has become of an item: None where it was not, or is not any more."""
 
-    kind: Literal["added", "changed", "removed"]
-    leaf: TrustLeaf
-    before: TrustLeaf | None = None
-    content: bool = False
+    before: TrustItem | None
+    now: TrustItem | None
 
-
-def find_changes(before: TrustContent, now: TrustContent) -> Iterator[TrustChange]:
-    """What is new, changed, or gone."""
-    known, found = (dict(_by_place(content)) for content in (before, now))
-    for place, (leaf, contents) in found.items():
-        if place not in known:
-            yield TrustChange("added", leaf)
-        elif leaf.value != known[place][0].value:
-            yield TrustChange("changed", leaf, known[place][0])
-        elif contents != known[place][1]:
-            yield TrustChange("changed", leaf, known[place][0], content=True)
-    yield from (TrustChange("removed", leaf) for place, (leaf, _) in known.items() if place not in found)
+    @property
+    def item(self) -> TrustItem:
+        found = self.now or self.before
+        assert found is not None
+        return found
 
 
-def field_text(path: FieldPath) -> str:
-    listed = path[:-1] in _LISTS
-    return f"{'.'.join(path[:-1])} {path[-1]}" if listed else ".".join(path)
+def find_changes(before: TrustContent, now: TrustContent) -> list[TrustChange]:
+    known, found = ({(each.file, each.path): each for each in content.items} for content in (before, now))
+    places = dict.fromkeys((*found, *known))
+    return [TrustChange(known.get(at), found.get(at)) for at in places if known.get(at) != found.get(at)]
 
 
-def _by_place(
-    content: TrustContent,
-) -> Iterator[tuple[tuple[str, FieldPath], tuple[TrustLeaf, list[ReferencedContent]]]]:
-    for item in content.items:
-        for leaf in item.leaves():
-            texts = [text for _, text in iter_texts(leaf.value)]
-            yield (leaf.file, leaf.path), (leaf, [c for c in item.contents if any(c.reference in t for t in texts)])
-
-
-def _leaves(value: JsonValue, path: FieldPath) -> Iterator[tuple[FieldPath, JsonValue]]:
+def _value_texts(value: JsonValue, below: FieldPath = ()) -> Iterator[str]:
     if isinstance(value, dict) and value:
-        for key, item in value.items():
-            yield from _leaves(item, (*path, key))
-    else:
-        yield path, value
+        for key, each in value.items():
+            yield from _value_texts(each, (*below, key))
+        return
+    shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    shown = replace_references(shown, lambda kind, name: "(hidden)" if kind == "config" else f"{{{kind}:{name}}}")
+    yield f"{'.'.join(below)}: {shown}" if below else shown
+
+
+def _ordered(value: JsonValue) -> JsonValue:
+    """With the order of keys, which JSON does not promise."""
+    if isinstance(value, dict):
+        return [[key, _ordered(each)] for key, each in value.items()]
+    return [_ordered(each) for each in value] if isinstance(value, list) else value

@@ -11,7 +11,8 @@ from workflows.domain.config.config import Config
 from workflows.domain.config.trust_items import UntrustedField
 from workflows.domain.ids import Prefix, TurnConfigId
 from workflows.domain.output_format import OutputFormat
-from workflows.domain.permissions.rules import Ruleset, deny_tools
+from workflows.domain.permissions.rules import deny_tools
+from workflows.domain.permissions.rulesets import Rulesets
 from workflows.domain.skills import Skill
 from workflows.domain.value import Value
 
@@ -45,9 +46,9 @@ class TurnConfig(Value):
     `home`: of the person who started the session (None: the worker's own). `model_is_managed`: no flag changes it.
     `format` (of the result that the turn owes) and `tools` are its prompt's; `rules` deny tools with false. Of the
     configured prompts, it holds that of `agent` and those of agents that Holdfast asks itself. `instruction_names`: of
-    the files that a read attaches, in their order. `skills`: all of them, by name. `accepted`: by whom the project's
-    files count as the user's own; `held_content`: the digest of what would count then. The last five are for that
-    person.
+    the files that a read attaches, in their order. `skills`: all of them, by name. `accepted`: what of the
+    project's files people have accepted; `held`: what has no effect without; `untrusted_fields`: what never has. The
+    last five are for that person.
     """
 
     directory: str
@@ -55,7 +56,7 @@ class TurnConfig(Value):
     home: str | None = None
     model_is_managed: bool = False
     config: Config
-    rules: Ruleset
+    rules: Rulesets
     agent: Agent = BUILD
     delegation: Delegation = Delegation()
     format: OutputFormat | None = None
@@ -64,7 +65,7 @@ class TurnConfig(Value):
     instruction_names: tuple[str, ...] = ()
     skills: tuple[Skill, ...] = ()
     accepted: AcceptedTrust | None = None
-    held_content: str | None = None
+    held: tuple[UntrustedField, ...] = ()
     untrusted_fields: tuple[UntrustedField, ...] = ()
     unsupported_fields: tuple[UnsupportedField, ...] = ()
     ignored: tuple[IgnoredFiles, ...] = ()
@@ -89,7 +90,7 @@ class TurnConfig(Value):
 
     def of_prompt(self, format: OutputFormat | None, tools: Mapping[str, bool] | None) -> "TurnConfig":
         """The configuration of a turn that such a prompt opens. `tools` can only take tools away."""
-        rules = (*self.rules, *deny_tools(tools or {}))
+        rules = self.rules.followed_by(deny_tools(tools or {}))
         return self.model_copy(update={"format": format, "tools": tools, "rules": rules})
 
     @property

@@ -1,6 +1,7 @@
 """Finding: the verdict of rules and grants on one request; stands for it in history."""
 
 from collections.abc import Iterable, Iterator
+from enum import StrEnum
 from functools import lru_cache
 from typing import Any, Final
 
@@ -19,18 +20,28 @@ _PATH_PERMISSIONS: Final = frozenset(
 )
 
 
+class RuleSource(StrEnum):
+    """Whose rules they are: a person's own with the built-in and accepted ones, all of a project's files' with these,
+    or the administrator's behind a person's own."""
+
+    OWN = "own"
+    PROJECT = "project"
+    ADMINISTRATOR = "administrator"
+
+
 class Finding(WireValue):
-    """The action for one request, and the index of its rule or the id of its grant. Serialized without empty fields:
-    each costs history."""
+    """The action for one request, and the index of its rule in the rules of `source`, or the id of its grant.
+    Serialized without empty fields and the usual source: each costs history."""
 
     permission: str
     action: Action
     rule: int | None = None
     grant: GrantId | None = None
+    source: RuleSource = RuleSource.OWN
 
     @model_serializer(mode="wrap")
     def _compact(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {name: value for name, value in handler(self).items() if value is not None}
+        return {name: value for name, value in handler(self).items() if value not in (None, RuleSource.OWN)}
 
 
 def evaluate_request(request: AskBody, rules: Ruleset, grants: Iterable[Grant] = ()) -> Finding:

@@ -84,12 +84,11 @@ def asked_rules(request: PermissionRequest, rules: Ruleset) -> tuple[Rule, ...]:
     return tuple(dict.fromkeys(each.rule for each in found if each.rule and each.action is Action.ASK))
 
 
-def savable_patterns(request: PermissionRequest, rules: Ruleset) -> tuple[str, ...]:
-    """What "always" saves. An entry wider than the rule that asked (`*` for a question raised by `*.env`) shrinks to
+def savable_patterns(request: PermissionRequest, asked: Collection[Rule]) -> tuple[str, ...]:
+    """What "always" saves. An entry wider than a rule that `asked` (`*` for a question raised by `*.env`) shrinks to
     the paths of the question."""
     if request.guarded:
         return ()
-    asked = asked_rules(request, rules)
     entries = [entry for entry in request.always if entry not in request.withheld and entry not in ("/", "/*")]
     wide = [entry for entry in entries if any(_narrower(rule.pattern, entry) for rule in asked)]
     own = [

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from workflows.domain.ids import AskId
-from workflows.domain.permissions.grants import Grant, GrantScope, covering_grant
+from workflows.domain.permissions.grants import Grant, GrantScope
 from workflows.domain.permissions.requests import PermissionRequest
-from workflows.domain.permissions.rules import Ruleset
+from workflows.domain.permissions.rules import Action
+from workflows.domain.permissions.rulesets import Rulesets
 from workflows.domain.questions import Answers, AskBody, answers_problem
 from workflows.domain.value import Value
 
@@ -55,11 +56,11 @@ class OpenAsk:
 
     id: AskId
     request: PermissionRequest
-    rules: Ruleset
+    rules: Rulesets
 
 
 def asks_now_covered(asks: Iterable[OpenAsk], grants: Iterable[Grant]) -> list[tuple[AskId, Grant]]:
     """The open asks that a grant now covers, each with that grant."""
-    grants = tuple(grants)
-    found = ((ask.id, covering_grant(ask.request, ask.rules, grants)) for ask in asks)
-    return [(ask, grant) for ask, grant in found if grant is not None]
+    by_id = {grant.id: grant for grant in grants}
+    found = ((ask.id, ask.rules.finding(ask.request, by_id.values())) for ask in asks)
+    return [(ask, by_id[each.grant]) for ask, each in found if each.action is Action.ALLOW and each.grant is not None]

@@ -1,6 +1,6 @@
 """Permission rules: the last matching one decides."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain
@@ -118,29 +118,11 @@ def nothing_to_protect(rules: Ruleset) -> bool:
 
 def only_denies(rules: Ruleset) -> Ruleset:
     """Rules that, placed after any others, deny exactly what these deny and decide nothing else."""
-    return only_action(Action.DENY, rules)
-
-
-def only_action(action: Action, rules: Ruleset) -> Ruleset:
-    """As `only_denies`, for `action`."""
     return tuple(
         rule.model_copy(update={"unless": (*rule.unless, *_overruling(rule, rules[index:]))})
         for index, rule in enumerate(rules, start=1)
-        if rule.action is action
+        if rule.action is Action.DENY
     )
-
-
-def apply_ceiling(ceiling: Ruleset, rules: Ruleset) -> Ruleset:
-    """The stricter of both decides."""
-    if not ceiling:
-        return rules
-    return (*rules, *only_action(Action.ASK, ceiling), *only_denies(rules), *only_denies(ceiling))
-
-
-def with_asks(permissions: Iterable[str], rules: Ruleset) -> Ruleset:
-    """As `rules`, but what they allow of these permissions is asked about."""
-    asks = (Rule(permission=each, pattern="*", action=Action.ASK) for each in permissions)
-    return apply_ceiling(tuple(asks), rules)
 
 
 def is_denied_by_default(permission: str, rules: Ruleset) -> bool:

@@ -1,4 +1,4 @@
-"""What people have decided beyond one ask: grants, and trust in a project's files."""
+"""What people have decided beyond one ask: grants."""
 
 from datetime import datetime
 
@@ -18,13 +18,3 @@ class GrantEntry(Value):
     expired: bool
     revoked_at: datetime | None
     revoked_by: str | None
-
-
-class TrustDecision(Value):
-    """`accepted`: else it stays ignored. `seq`: the number of its record; `method`: the door."""
-
-    seq: int
-    accepted: bool
-    author: str
-    method: str
-    at: datetime

@@ -23,6 +23,7 @@ from tests.polling import WAIT_TIMEOUT
 from workflows.domain.errors import CheckFailed, ToolError
 from workflows.domain.permissions.findings import evaluate_request
 from workflows.domain.permissions.rules import Action, Rule
+from workflows.domain.permissions.rulesets import Rulesets
 
 LONG = {"command": "echo " + "x" * 300}
 CONDITIONAL = " ".join(f"[ -d s{number} ] && cd s{number};" for number in range(24)) + " make"
@@ -89,7 +90,7 @@ async def test_it_computes_when_others_leave_time_for_it(planner: Planner, turn:
 
 async def test_changes_of_long_texts_and_of_large_files_are_compared_there(planner: Planner, turn: TurnContext) -> None:
     rules = (Rule(permission="read", pattern="*.env", action=Action.DENY),)
-    ruled = replace(turn, rules=rules)
+    ruled = replace(turn, rules=Rulesets.of(rules))
     (turn.workspace.directory / "big.txt").write_text("line\n" * 50_000)
     change: dict[str, Any] = {"filePath": "big.txt", "oldString": "line", "newString": "word", "replaceAll": True}
     for tool, arguments in (("write", {"filePath": "a.txt", "content": "x\n" * 20_000}), ("edit", change)):

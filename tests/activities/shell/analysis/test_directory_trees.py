@@ -13,6 +13,7 @@ from activities.shell.programs.parsed_arguments import ParsedArguments
 from activities.turn_context import TurnContext
 from workflows.domain.errors import TreeTooLarge, WorkBudgetExceeded
 from workflows.domain.permissions.rules import Action, Rule
+from workflows.domain.permissions.rulesets import Rulesets
 
 PLAIN, ALL = ParsedArguments(), ParsedArguments(hidden=True)
 
@@ -27,7 +28,7 @@ def turn(tmp_path: Path) -> TurnContext:
         Rule(permission="read", pattern="*.env", action=Action.DENY),
     )
     workspace = Workspace(tmp_path, tmp_path, data=tmp_path, home=tmp_path, temporary=tmp_path)
-    return TurnContext(workspace, rules)
+    return TurnContext(workspace, Rulesets.of(rules))
 
 
 def names(tree: Path, turn: TurnContext, parsed_arguments: ParsedArguments) -> list[str]:
@@ -56,7 +57,8 @@ def test_a_link_to_a_denied_file_counts_where_links_are_followed(turn: TurnConte
 
 def test_a_file_that_a_rule_asks_about_differs_from_a_denied_one(turn: TurnContext) -> None:
     asking = Rule(permission="read", pattern="src/*", action=Action.ASK)
-    found = withheld_in_tree(turn.workspace.directory, replace(turn, rules=(*turn.rules, asking)), ALL, WorkBudget())
+    ruled = replace(turn, rules=turn.rules.followed_by([asking]))
+    found = withheld_in_tree(turn.workspace.directory, ruled, ALL, WorkBudget())
     assert (found.asked, found.denied) == (
         (turn.workspace.directory / "src/a.txt",),
         (turn.workspace.directory / ".env",),

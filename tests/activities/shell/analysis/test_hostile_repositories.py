@@ -15,6 +15,7 @@ from activities.shell.shell_requests import shell_requests
 from activities.turn_context import TurnContext
 from workflows.domain.permissions.findings import evaluate_request
 from workflows.domain.permissions.rules import Action, from_config
+from workflows.domain.permissions.rulesets import Rulesets
 
 HOOKS: Final = "post-index-change reference-transaction pre-auto-gc post-checkout pre-commit fsmonitor-watchman"
 KEYS: Final = """core.fsmonitor core.editor core.pager pager.log core.sshCommand core.askPass credential.helper
@@ -81,7 +82,7 @@ class Repository:
         """Run a command as the tool does, if it raises no ask."""
         rules = from_config({"bash": ALLOWED, "edit": Action.ALLOW}, str(self.root))
         workspace = Workspace(self.project, self.project, self.root / "data", self.root, self.root / "tmp")
-        needed = shell_requests(command, self.project, TurnContext(workspace, rules))
+        needed = shell_requests(command, self.project, TurnContext(workspace, Rulesets.of(rules)))
         if any(evaluate_request(request, rules).action is not Action.ALLOW for request in needed.requests):
             return
         environment = {**tool_environment({"PATH": os.environ["PATH"]}, workspace, "prt_1"), **needed.environment}

@@ -15,6 +15,7 @@ from activities.turn_context import TurnContext
 from tests.activities.shell.checker import ALLOW, ASK, DENY, CommandChecker, make_checker
 from workflows.domain.permissions.findings import evaluate_request
 from workflows.domain.permissions.rules import Action
+from workflows.domain.permissions.rulesets import Rulesets
 
 
 @pytest.mark.parametrize(
@@ -192,7 +193,7 @@ def test_more_files_than_a_person_can_review_are_asked_about_but_not_granted(
         (tmp_path / f"{number}.env").touch()
     (tmp_path / os.fsdecode(b"\xff.env")).touch()
     workspace = replace(checker.workspace, directory=tmp_path, worktree=tmp_path)
-    turn = TurnContext(workspace, checker.defaults())
+    turn = TurnContext(workspace, Rulesets.of(checker.defaults()))
     (request,) = (each for each in shell_requests("grep -r x .", tmp_path, turn).requests if each.permission == "read")
     assert (len(request.patterns), request.always) == (50, ())
 
@@ -265,7 +266,7 @@ def test_git_asks_where_something_that_it_tracks_is_withheld(
 ) -> None:
     denying = checker.defaults(bash="allow", read={"*": "allow", "*.env": "deny"})
     rule = denying if rules == "denying" else checker.defaults()
-    requests = shell_requests(command, tracking.directory, TurnContext(tracking, rule)).requests
+    requests = shell_requests(command, tracking.directory, TurnContext(tracking, Rulesets.of(rule))).requests
     found = [evaluate_request(request, rule).action for request in requests]
     assert max(found, key=lambda each: each.strictness, default=ALLOW) is action
 
@@ -273,7 +274,7 @@ def test_git_asks_where_something_that_it_tracks_is_withheld(
 def test_an_unreadable_index_asks_despite_allowing_rules(checker: CommandChecker, tracking: Workspace) -> None:
     (tracking.directory / ".git/index").write_bytes(b"DIRC\0\0\0\x09\0\0\0\0")
     rules = checker.defaults()
-    requests = shell_requests("git diff", tracking.directory, TurnContext(tracking, rules)).requests
+    requests = shell_requests("git diff", tracking.directory, TurnContext(tracking, Rulesets.of(rules))).requests
     assert [(each.guarded, each.opaque) for each in requests] == [
         (
             True,

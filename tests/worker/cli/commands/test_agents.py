@@ -71,9 +71,10 @@ async def test_an_agent_that_cannot_be_shown_is_answered_with_why(bare: CommandR
 
 
 async def test_the_list_is_there_without_a_default_and_fits_a_narrow_terminal(bare: CommandRunner) -> None:
-    (bare.directory / "opencode.json").write_text('{"default_agent": "explore"}')
+    person = configured(bare)
+    (bare.directory.parent / ".config/opencode/opencode.json").write_text('{"default_agent": "explore"}')
 
-    async with configured(bare).with_(COLUMNS="40").terminal("agents") as terminal:
+    async with person.with_(COLUMNS="40").terminal("agents") as terminal:
         await terminal.until(r"agent +mode +model")
         rows = await terminal.until(r"(?s)build.*Warning:\s.*/opencode\.json:\s+the\s+configured\s+default\s+agent")
         assert await terminal.ended() == 0

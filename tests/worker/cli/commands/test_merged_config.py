@@ -21,7 +21,7 @@ async def test_the_merged_configuration_is_shown_with_its_files_and_what_is_igno
 
     first, *_ = [row.split() for row in shown.out.splitlines()]
     assert first == ["model", "x/m", "~/.config/opencode/opencode.json"]
-    assert "provider.x.options of opencode.json: endpoints, keys" in shown.out
+    assert "provider.x of opencode.json: it counts once a person" in shown.out
     assert "opencode.json: there is no field 'modle'" in " ".join(shown.err.split())
     assert found["config"] == {
         "model": "x/m",
@@ -30,6 +30,6 @@ async def test_the_merged_configuration_is_shown_with_its_files_and_what_is_igno
     }
     first, (ignored,) = found["values"][0], found["ignored"]
     assert first == {"path": ["model"], "value": "x/m", "file": str(own / "opencode.json")}
-    assert (ignored["field"], ignored["file"]) == ("provider.x.options", str(bare.directory / "opencode.json"))
+    assert (ignored["field"], ignored["file"]) == ("provider.x", str(bare.directory / "opencode.json"))
     assert "s3cret" not in shown.out + str(found)
     assert max(map(len, rows[0].splitlines())) <= 50

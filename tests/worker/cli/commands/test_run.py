@@ -111,7 +111,7 @@ async def test_an_agent_that_people_may_not_choose_is_refused_and_nothing_starts
     async with open_harness(HELLO) as harness:
         harness.configure(agent={"coder": {}})
         ended = await shell(harness).run("run", *MODEL, "--agent", name, "hello")
-        harness.configure(default_agent=name, agent={"coder": {}})
+        harness.configure_person(model={}, default_agent=name)
         by_default = await shell(harness).run("run", *MODEL, "hello")
         begun = await harness.client.sessions.list_recent()
 
@@ -488,7 +488,9 @@ async def test_what_counts_for_nothing_is_named_at_the_start(open_harness: OpenH
         ended = await shell(harness).run("run", *MODEL, "hello")
 
     assert ended.code == 0
-    assert f"Ignored: provider.scripted.options of {harness.project}/opencode.json" in ended.err
+    assert (
+        "Not there until a person accepts it (`holdfast trust`): provider.scripted of the project's files." in ended.err
+    )
     assert "Ignored (not supported yet): snapshot" in ended.err
 
 

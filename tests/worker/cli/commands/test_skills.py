@@ -34,7 +34,7 @@ async def test_a_pipe_gets_each_skill_with_what_the_rules_say(bare: CommandRunne
         ["pdf", "allow", "~/.claude/skills/pdf/SKILL.md"],
     ]
     assert "bad*/SKILL.md: the field 'name' is wrong" in ended.err
-    assert "Ignored: skills.paths /etc of " in ended.err
+    assert "(`holdfast trust`): skills.paths /etc of the project's files." in ended.err
     assert [(each["name"], each["action"]) for each in found][0] == ("deploy", "deny")
 
 

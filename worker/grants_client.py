@@ -3,7 +3,7 @@
 from activities.store import grants
 from worker.client_part import ClientPart
 from workflows.domain.ids import GrantId
-from workflows.domain.views.decisions import GrantEntry
+from workflows.domain.views.grants import GrantEntry
 
 
 class GrantsClient(ClientPart):

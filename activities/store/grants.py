@@ -13,7 +13,7 @@ from workflows.domain.errors import Conflict, NotFound
 from workflows.domain.events.grants import GrantMade, GrantRevoked
 from workflows.domain.ids import AskId, GrantId, SessionId
 from workflows.domain.permissions.grants import Grant, GrantScope
-from workflows.domain.views.decisions import GrantEntry
+from workflows.domain.views.grants import GrantEntry
 
 _QUERIES: Final = Queries("grants")
 _PROJECT_LIFE: Final = timedelta(days=30)  # security.md 5; a session's grants end with the session

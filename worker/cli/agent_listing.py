@@ -45,13 +45,15 @@ class AgentListing:
 @dataclass(frozen=True)
 class AgentDetails:
     """`rules`: with the file of each, None for built-in ones; `layers`: of its instructions. `model`: of a turn that
-    names none; None: that of another agent, or none at all. `warnings`: about its files."""
+    names none; None: that of another agent, or none at all. `warnings`: about its files. `sets`: of rules, which judge
+    a call each by itself."""
 
     listed: ListedAgent
     model: str | None
     rules: tuple[tuple[Rule, str | None], ...]
     layers: tuple[SentLayer, ...]
     warnings: tuple[str, ...] = ()
+    sets: int = 1
 
 
 async def list_agents(settings: Settings) -> AgentListing:
@@ -82,7 +84,9 @@ async def read_agent(settings: Settings, name: str) -> AgentDetails:
     layers = [*system_layers(turn_config, model or "", platform=platform.system().lower())]
     listed = ListedAgent(turn_config.agent, origins.files_of(name), name == await _default_name(settings))
     warnings = tuple(each for each in turn_config.warnings if each.startswith(listed.files))
-    return AgentDetails(listed, model, _rules(turn_config, origins), _sized(layers), warnings)
+    return AgentDetails(
+        listed, model, _rules(turn_config, origins), _sized(layers), warnings, len(turn_config.rules.sets)
+    )
 
 
 async def load_any_config(settings: Settings) -> tuple[TurnConfig, str | None]:

@@ -156,7 +156,8 @@ def render_agent(details: AgentDetails, max_columns: int | None) -> Iterator[Row
     yield from (joined("  ", row) for row in format_table(sizes, inner))
     if details.rules:
         yield ""
-        yield styled("Rules (the last match decides)", "bold")
+        several = f"of {details.sets} sets, in each the last match decides, and the strictest counts"
+        yield styled(f"Rules ({several if details.sets > 1 else 'the last match decides'})", "bold")
         yield from (joined("  ", row) for row in _rule_rows(details, inner))
 
 

@@ -20,7 +20,7 @@ from worker.cli.render.text_table import format_listing
 from worker.cli.render.wrap import wrap_text
 from worker.settings import Settings
 from workflows.domain.errors import NothingYet
-from workflows.domain.views.decisions import GrantEntry
+from workflows.domain.views.grants import GrantEntry
 
 
 @click.group(cls=ListingGroup)

@@ -1,4 +1,4 @@
-"""What people have decided beyond one ask: grants."""
+"""Grants, as doors show them."""
 
 from datetime import datetime
 

@@ -62,6 +62,7 @@ class SessionClient(ClientPart):
     schedules: "SchedulesClient"
     grants: "GrantsClient"
     deletions: "DeletionsClient"
+    trust: "TrustClient"
     waits: "WaitsClient"
 
     def __getattr__(self, noun: str) -> object:
@@ -77,12 +78,6 @@ class SessionClient(ClientPart):
     @cached_property
     def inbox(self) -> InboxReader:
         return InboxReader(self.database)
-
-    @cached_property
-    def trust(self) -> "TrustClient":
-        from worker.trust_client import TrustClient  # start-up time
-
-        return TrustClient(self.database, self.settings.host, self.actor)
 
     async def start(
         self,

@@ -6,11 +6,10 @@ from pathlib import Path
 
 from activities.project.checked_config import CheckedConfig
 from activities.store import trust_records
-from activities.store.database import Database
 from activities.store.trust_records import TrustVerification
+from worker.client_part import ClientPart
 from worker.project_config import check_project_trust
 from worker.settings import Settings
-from workflows.domain.actor import Actor
 from workflows.domain.config.accepted_trust import DecidedTrust
 from workflows.domain.config.trust_items import TrustChange, TrustContent, TrustItem, find_changes
 
@@ -61,30 +60,33 @@ class TrustListing:
         return [] if before is None or self.accepted else find_changes(before, self.content)
 
 
-class TrustClient:
+class TrustClient(ClientPart):
     """What people accept of this host's projects, which are named by their work trees."""
-
-    def __init__(self, database: Database, host: str | None, actor: Actor) -> None:
-        self._database = database
-        self._host = host
-        self._actor = actor
 
     async def decide(self, listing: TrustListing, *, accept: bool) -> None:
         """What is accepted counts from the next turns on, each part as long as the files hold exactly this."""
         await trust_records.decide(
-            self._database, self._host, listing.root, listing.directory, listing.content, self._actor, accept=accept
+            self.database,
+            self.settings.host,
+            listing.root,
+            listing.directory,
+            listing.content,
+            self.actor,
+            accept=accept,
         )
 
     async def decided(self, directory: str, content: TrustContent) -> DecidedTrust:
-        return await trust_records.read_decided(self._database, self._host, content.places.root, directory, content)
+        return await trust_records.read_decided(
+            self.database, self.settings.host, content.places.root, directory, content
+        )
 
     async def revoke(self, worktree: str, directory: str) -> None:
         """Everything that was accepted for the project. Raises Conflict if nothing was."""
-        await trust_records.revoke(self._database, self._host, worktree, directory, self._actor)
+        await trust_records.revoke(self.database, self.settings.host, worktree, directory, self.actor)
 
     async def verify(self) -> list[TrustVerification]:
         """Recompute the hash chains of all projects' records."""
-        return await trust_records.verify(self._database)
+        return await trust_records.verify(self.database)
 
 
 async def list_trust(settings: Settings, client: TrustClient | None, directory: Path) -> TrustListing:

@@ -36,15 +36,16 @@ async def accept_named(settings: Settings, directory: Path, digest: str) -> None
     require_person(settings)
     async with open_client(settings, with_worker=True) as client:
         listing = await list_trust(settings, client.trust, directory)
-        if not listing.checked.may_be_accepted and listing.content.digest == digest:
-            raise UsageError(NEVER)
         if listing.content.digest != digest:
             raise UsageError(
                 f"What this project's files would start, redirect and allow is not what --trust names, but "
                 f"{listing.content.digest}: look at it with `holdfast trust --show`."
             )
-        if not listing.accepted:
-            await client.trust.decide(listing, accept=True)
+        if not listing.content.items or listing.accepted:
+            return
+        if not listing.checked.may_be_accepted:
+            raise UsageError(NEVER)
+        await client.trust.decide(listing, accept=True)
 
 
 async def _ask(client: SessionClient, listing: TrustListing) -> None:

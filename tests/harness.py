@@ -14,6 +14,7 @@ from temporalio.client import Client, WorkflowHandle, WorkflowHistory
 
 from activities.calls.planner.planner import open_planner
 from activities.model.port import ModelPort
+from activities.model.wires.router import WireRouter
 from activities.stop_interceptor import POLL_INTERVAL, StopInterceptor
 from activities.store import sessions
 from activities.store.database import Database
@@ -204,7 +205,7 @@ async def harness(
     settings: Settings,
     endpoints: Endpoints,
     temporal: Client,
-    port: ModelPort,
+    port: WireRouter,
     scripts: Script | Mapping[str, Script],
     directory: Path,
 ) -> AsyncIterator[Harness]:
@@ -230,3 +231,4 @@ async def harness(
         async with Holdfast(own, endpoints) as holdfast:
             client = holdfast.as_(ACTOR)
             yield Harness(own, endpoints, database, temporal, holdfast, client, port, model, project)
+            await port.close()  # the connections that workers have left open would be a failure of some later test

@@ -51,11 +51,9 @@ async def harness(
     endpoints = stack.model_copy(update={"postgres_url": postgres_url})
     own = settings.model_copy(update={"task_queue": task_queue})
     script = Script(answers=(ScriptedAnswer(text="All is well here."),))
-    port = WireRouter({})
-    async with build(own, endpoints, temporal_client, port, script, tmp_path) as built:
+    async with build(own, endpoints, temporal_client, WireRouter({}), script, tmp_path) as built:
         built.configure_person(model={}, holdfast={"budget": BUDGET})
         yield built
-    await port.close()
 
 
 async def start(client: SessionClient, harness: Harness, _: SessionId) -> object:

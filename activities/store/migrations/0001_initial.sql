@@ -597,7 +597,7 @@ CREATE TABLE trust_record (                         -- what people have decided 
     kind      text        NOT NULL CHECK (kind IN ('accepted', 'declined', 'revoked')),
     directory text        NOT NULL,                 -- whose configuration it was
     digest    text,                                 -- of the content; none: everything that was accepted before is revoked
-    content   json        NOT NULL,                 -- what it is the digest of
+    content   json        NOT NULL,                 -- starts, rules, and the digest of the rules in the person's own files
     author    text        NOT NULL,
     method    text        NOT NULL,                 -- the door
     at        timestamptz NOT NULL,

@@ -59,8 +59,6 @@ def with_json(help: str = "As JSON.") -> Callable[[Work[P, CommandOutput]], Work
 def _encode(value: object) -> str:
     if isinstance(value, BaseModel):
         return value.model_dump_json()
-    return (
-        value
-        if isinstance(value, str)
-        else json.dumps(value, indent=2, default=lambda each: each.model_dump(mode="json"))
-    )
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, indent=2, default=lambda each: each.model_dump(mode="json"))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.activities.project.project_home import ProjectHome
+from tests.activities.project.project_home import Person, ProjectHome
 
 
 @pytest.fixture
@@ -13,3 +13,8 @@ def project_home(tmp_path: Path) -> ProjectHome:
     project = home / "code" / "project"
     (project / ".git").mkdir(parents=True)
     return ProjectHome(home=home, config=home / ".config" / "opencode", project=project)
+
+
+@pytest.fixture
+def person(project_home: ProjectHome) -> Person:
+    return Person(project_home)

@@ -1,7 +1,6 @@
 """What of a project's files counts once a person has accepted it."""
 
 import json
-from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -10,62 +9,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from activities.project.checked_config import check_trust
-from activities.project.config_loader import PRIMARY_ROLE, Role, load_turn_config
+from activities.project.config_loader import Role
 from activities.project.config_references import resolve
 from activities.project.project_loader import ProjectLoader
-from activities.store.trust_records import DecidedContent, TrustRecordRow, decided_about
-from tests.activities.project.project_home import ProjectHome
-from workflows.domain.config.accepted_trust import AcceptedTrust
+from tests.activities.project.project_home import Person, ProjectHome
 from workflows.domain.config.fields import JsonObject
 from workflows.domain.config.merge import ConfigLayer, normalize_permissions
 from workflows.domain.config.provider_settings import ProviderOptions
-from workflows.domain.config.trust_items import TrustContent
-from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import ConfigError, UnknownAgent
 from workflows.domain.ids import GrantId
 from workflows.domain.permissions.grants import Grant
 from workflows.domain.permissions.requests import PermissionRequest
 
 PROVIDER = {"options": {"baseURL": "http://e.test", "apiKey": "{file:key}", "headers": {"A": "plain"}}}
-
-
-class Person:
-    """Who accepts contents."""
-
-    def __init__(self, project_home: ProjectHome) -> None:
-        self.home = project_home
-        self.records: list[DecidedContent] = []
-        self.before_reading: Callable[[], None] = lambda: None
-
-    async def content(self) -> TrustContent:
-        home = self.home
-        loader = ProjectLoader(home.home / "data", home.home / "tmp", home.managed, {}, home.sources())
-        return (await loader.check_trust(str(home.project), home.sources())).content
-
-    async def accept(self) -> None:
-        content, directory = await self.content(), str(self.home.project)
-        named = {"trust": directory, "seq": len(self.records) + 1, "kind": "accepted", "directory": directory}
-        row = TrustRecordRow(digest=content.sealed, author="me", method="cli", at=datetime.now(UTC), **named)
-        self.records.append((row, content))
-
-    async def load(self, role: Role = PRIMARY_ROLE) -> TurnConfig:
-        home = self.home
-
-        async def find_accepted(content: TrustContent) -> AcceptedTrust | None:
-            assert content.places.root == str(home.project)
-            self.before_reading()
-            return decided_about(content, str(home.project), self.records).accepted
-
-        loaded = await load_turn_config(home.workspace(), home.sources(), home.managed, role, find_accepted)
-        return loaded.turn_config
-
-    async def held(self) -> list[str]:
-        return [each.field for each in (await self.load()).held]
-
-
-@pytest.fixture
-def person(project_home: ProjectHome) -> Person:
-    return Person(project_home)
 
 
 async def test_what_is_accepted_counts_until_any_of_it_changes(person: Person) -> None:

@@ -1,4 +1,4 @@
-"""The models to choose from: the configuration's, and those in litellm's table."""
+"""The models to choose from: the configuration's, and those in the table of models."""
 
 from collections.abc import Collection, Iterator, Mapping
 from datetime import date

@@ -1,13 +1,9 @@
-"""litellm's table of models: names, prices, limits, and what each sees. Reading the file needs no import."""
+"""Tables of models in litellm's form: names, prices, limits, and what each sees."""
 
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import date
 from decimal import Decimal
-from importlib.util import find_spec
-from mmap import ACCESS_READ, mmap
-from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from activities.model.model_names import ModelName, choose_relative, read_name
@@ -16,8 +12,6 @@ from workflows.domain.usage import Price, PriceTier
 
 ModelTable: TypeAlias = Mapping[str, Mapping[str, Any]]
 
-_FILE: Final = "model_prices_and_context_window_backup.json"
-_INDENT: Final = "    "  # of its entries' names
 _MODES: Final = ("chat", "responses")
 _FAMILIES: Final = {"bedrock_converse": "bedrock", "ai21": "ai21_chat"}  # its column → the provider that is asked
 _PRICED_BY_REGION: Final = ("azure", "bedrock")  # names with another "/" there are prices, not models
@@ -44,41 +38,16 @@ _SERVICES: Final = ("priority", "flex", "balanced", "ultrafast")  # no batches: 
 SEARCH: Final = "search_context_cost_per_query"
 _UNIT: Final = "web_search_billing_unit"
 _FACTORS: Final = "provider_specific_entry"
-_PRICES: Final = re.compile(rf"tiered_pricing|({_RATES})(_above_\d+k_tokens)?")
-_OF_TERMS: Final = re.compile(
+PRICE_COLUMNS: Final = re.compile(rf"tiered_pricing|({_RATES})(_above_\d+k_tokens)?")
+TERM_COLUMNS: Final = re.compile(
     rf"({_RATES}|{_LONG_WRITES})(_above_\d+k_tokens)?_({'|'.join(_SERVICES)})|{_LONG_WRITES}(_above_\d+k_tokens)?"
     rf"|{SEARCH}|{_UNIT}|{_FACTORS}"
 )
-COLUMNS: Final = re.compile(  # those that are read here
-    r"mode|litellm_provider|deprecation_date|max_(input_|output_|prompt_)?tokens|supported_output_modalities"
-    r"|reasoning_effort_levels|supports_(function_calling|vision|pdf_input|reasoning)"
-    rf"|{_PRICES.pattern}|{_OF_TERMS.pattern}"
-)
-_DECODER: Final = json.JSONDecoder()
-
-
-def read_table() -> ModelTable:
-    """Empty if litellm has none."""
-    file = _file()
-    table: ModelTable = json.loads(file.read_bytes()) if file is not None else {}
-    return table
-
-
-def read_single_entry(model: str) -> Mapping[str, Any]:
-    """As `find_entry` of `read_table`, or {}."""
-    file = _file()
-    return {} if file is None else read_entry(file, names_in_table(model), _INDENT)
 
 
 def names_in_table(model: str) -> tuple[str, str]:
     """By a model's name in `Endpoint.model`: litellm names those of some providers without."""
     return model, model.partition("/")[2]
-
-
-def _file() -> Path | None:
-    spec = find_spec("litellm")
-    files = (Path(folder) / _FILE for folder in (spec and spec.submodule_search_locations) or ())
-    return next(filter(Path.is_file, files), None)
 
 
 def model_names(table: ModelTable, provider: str, today: date) -> Iterator[str]:
@@ -100,9 +69,11 @@ def merge_entries(older: Mapping[str, Any], newer: Mapping[str, Any]) -> dict[st
 
     Those that depend on an answer's terms are not in every table: they stay where the others are as they were.
     """
-    if any(map(_PRICES.fullmatch, newer)):
+    if any(map(PRICE_COLUMNS.fullmatch, newer)):
         same = all(float(older.get(name) or 0) == float(newer.get(name) or 0) for name in _BASE)
-        stale = [_PRICES] if same and not any(map(_OF_TERMS.fullmatch, newer)) else [_PRICES, _OF_TERMS]
+        stale = [PRICE_COLUMNS]
+        if not same or any(map(TERM_COLUMNS.fullmatch, newer)):
+            stale.append(TERM_COLUMNS)
         older = {name: value for name, value in older.items() if not any(each.fullmatch(name) for each in stale)}
     return dict(older) | dict(newer)
 
@@ -224,20 +195,3 @@ def search_fee(known: Mapping[str, Any]) -> Decimal | None:
     fee = known.get(SEARCH)
     fees = set(fee.values()) if isinstance(fee, dict) else {fee}
     return Decimal(str(fees.pop())) if len(fees) == 1 and fees != {None} else None
-
-
-def read_entry(file: Path, names: Iterable[str], indent: str = "") -> dict[str, Any]:
-    """The entry of the first name that is there, or {}.
-
-    In the file, each entry begins with its name on a line, after `indent`, and no other line begins so. To parse the
-    whole file takes 60 ms, and 20 MB that the process keeps.
-    """
-    with file.open("rb") as opened, mmap(opened.fileno(), 0, access=ACCESS_READ) as text:
-        for name in names:
-            key = f"\n{indent}{json.dumps(name)}: ".encode()
-            if (at := text.find(key)) >= 0:
-                end = text.find(f'\n{indent}"'.encode(), at + 1)
-                entry: dict[str, Any]
-                entry, _ = _DECODER.raw_decode(text[at + len(key) : end if end >= 0 else len(text)].decode())
-                return entry
-    return {}

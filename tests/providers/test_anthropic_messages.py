@@ -8,7 +8,6 @@ import pytest
 
 from activities.model.endpoint import Wire
 from activities.model.failures import Overflow, Retry, Stop, classify
-from activities.model.litellm_table import read_table
 from activities.model.model_options import spell
 from activities.model.port import (
     AssistantInput,
@@ -39,6 +38,7 @@ from tests.providers.anthropic_messages import (
 from tests.providers.double_requests import GO, collect_answer
 from tests.providers.double_requests import request as asking
 from tests.providers.provider_double import Disconnect, serve_double
+from tests.providers.write_release_models import read_litellm_table
 from workflows.domain.errors import ModelError
 from workflows.domain.messages import ReasoningPart, RequestedCall, TextPart
 from workflows.domain.usage import Tokens
@@ -311,7 +311,8 @@ async def test_one_call_at_a_time_keeps_the_choice_of_tools(
 
 
 def test_models_think_by_effort_that_do_so_in_litellms_table() -> None:
-    table = {name: entry for name, entry in read_table().items() if entry.get("litellm_provider") == "anthropic"}
+    entries = read_litellm_table().items()
+    table = {name: entry for name, entry in entries if entry.get("litellm_provider") == "anthropic"}
     forms = {
         name: merge_message_options({"model": name}, THINKING, began_without_thought=False)["thinking"]["type"]
         for name in table

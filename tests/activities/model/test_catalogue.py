@@ -52,10 +52,10 @@ PLANS = ("zai", "zai-coding-plan")
 
 
 class TablePort:
-    """A port that knows litellm's real table."""
+    """A port that knows the release's table."""
 
     def __init__(self) -> None:
-        self.table = litellm_table.read_table()
+        self.table = ModelTables().all()
 
     async def facts(self, model: str) -> ModelFacts:
         return litellm_table.find_facts(self.table, model)

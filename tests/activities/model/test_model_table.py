@@ -1,4 +1,4 @@
-"""Tables of models: the release's, a fetched one, and litellm's behind them."""
+"""Tables of models: the release's, and a fetched one."""
 
 from collections.abc import AsyncIterator
 from decimal import Decimal
@@ -78,9 +78,11 @@ def test_the_release_knows_models_that_litellm_does_not() -> None:
     assert (facts.context, facts.images, facts.reasoning) == (1_000_000, True, True)
 
 
-def test_what_the_release_leaves_out_is_read_from_litellm() -> None:
-    assert ModelTables().facts("openai/text-embedding-3-small").context > 0
-    assert ModelTables().facts("openai/nobody-knows-it").price is None
+@pytest.mark.parametrize("model", ["openai/nobody-knows-it", "anthropic/claude-sonnet-latest"])
+def test_a_model_that_no_table_has_is_guessed_without_a_price(model: str) -> None:
+    facts = ModelTables().facts(model)
+
+    assert facts.guessed and facts.images and facts.price is None
 
 
 async def test_a_fetched_table_of_litellms_form_counts_at_once(tables: TableServer, tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ from workflows.domain.errors import ConfigError
 
 CONTENT_VARIABLE: Final = "OPENCODE_CONFIG_CONTENT"
 PERMISSION_VARIABLE: Final = "OPENCODE_PERMISSION"
-_PERMISSION: Final = '{"permission": '
 
 
 def read_sources(environ: Mapping[str, str], *, home: Path, folder: Path) -> ConfigSources:
@@ -31,9 +30,7 @@ def read_sources(environ: Mapping[str, str], *, home: Path, folder: Path) -> Con
         file=_path(environ, "OPENCODE_CONFIG"),
         directory=_path(environ, "OPENCODE_CONFIG_DIR"),
         content=_read_variable(CONTENT_VARIABLE, content, home) if content else None,
-        permission=_read_variable(PERMISSION_VARIABLE, f"{_PERMISSION}{permission}\n}}", home, len(_PERMISSION))
-        if permission
-        else None,
+        permission=_read_variable(PERMISSION_VARIABLE, permission, home) if permission else None,
         disable_project_config=_is_on(environ, "OPENCODE_DISABLE_PROJECT_CONFIG"),
         disable_claude_code=_is_on(environ, "OPENCODE_DISABLE_CLAUDE_CODE"),
         disable_claude_code_prompt=_is_on(environ, "OPENCODE_DISABLE_CLAUDE_CODE_PROMPT"),
@@ -55,12 +52,13 @@ def _path(environ: Mapping[str, str], name: str) -> str | None:
     return path
 
 
-def _read_variable(name: str, text: str, home: Path, before: int = 0) -> JsonObject:
-    """Checked like a file; file references become absolute. `before`: characters that are ours."""
+def _read_variable(name: str, text: str, home: Path) -> JsonObject:
+    """Checked like a file; file references become absolute."""
     variable = Path(name)
-    tree = normalize_permissions(jsonc.parse(text, variable, before))
-    if name == PERMISSION_VARIABLE and tree.keys() != {"permission"}:
-        raise ConfigError(f"{name}: the variable holds one value, the object or the word that `permission` may be.")
+    if name == PERMISSION_VARIABLE:
+        tree = normalize_permissions({"permission": jsonc.parse_value(text, variable)})
+    else:
+        tree = normalize_permissions(jsonc.parse(text, variable))
     check_fields(tree, variable)
     for key in jsonc.duplicate_keys(text):
         raise ConfigError(f"{name}: the key {key!r} is there twice, and one of them would not count.")

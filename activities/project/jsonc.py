@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 import pyjson5
+from pydantic import JsonValue
 
 from activities.files.real_paths import broken_link
 from activities.files.safe_open import failure_reason, read_whole
@@ -37,28 +38,31 @@ def read_text(file: Path, real: Path | None = None) -> str | None:
         raise ConfigError(f"{str(file)!r}: the file cannot be read: {failure_reason(error)}") from error
 
 
-def parse(text: str, file: Path, before: int = 0) -> JsonObject:
-    """An empty text is an empty object. ConfigError names the line and column of a mistake.
-
-    `before`: characters at the beginning that do not count."""
-    try:
-        tree = pyjson5.decode(text)
-    except pyjson5.Json5DecoderException as error:
-        return _empty_or_error(error, text, file, before)
+def parse(text: str, file: Path) -> JsonObject:
+    """An empty text is an empty object. ConfigError names the line and column of a mistake."""
+    tree = parse_value(text, file)
     if not isinstance(tree, dict):
         raise ConfigError(f"{file}: a configuration is one object: put all fields between {{ and }}.")
     return tree
 
 
-def _empty_or_error(error: pyjson5.Json5DecoderException, text: str, file: Path, before: int) -> JsonObject:
+def parse_value(text: str, file: Path) -> JsonValue:
+    """As `parse`, of any kind."""
+    try:
+        value: JsonValue = pyjson5.decode(text)
+    except pyjson5.Json5DecoderException as error:
+        return _empty_or_error(error, text, file)
+    return value
+
+
+def _empty_or_error(error: pyjson5.Json5DecoderException, text: str, file: Path) -> JsonObject:
     message = str(error.args[0])
     if message.startswith("No JSON data"):
         return {}
     message = re.sub(r"\bb'(\w+)'", r"\1", message)
-    message = re.sub(r"U\+([0-9a-f]{4,6})", lambda hit: repr(chr(int(hit[1], 16))), message)
+    message = re.sub(r"U\+([0-9a-fA-F]{4,6})", lambda hit: repr(chr(int(hit[1], 16))), message)
     what, _, offset = message.rpartition(" near ")
-    at = max(int(re.sub(r"\D.*", "", offset) or 1) - 1, 0)
-    text, at, problem = text[before:], max(at - before, 0), what.removesuffix(" starting")
+    at, problem = max(int(re.sub(r"\D.*", "", offset) or 1) - 1, 0), what.removesuffix(" starting")
     line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
     raise ConfigError(f"{file}:{line}:{column}: this is not JSON: {problem}.") from error
 

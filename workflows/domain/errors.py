@@ -19,7 +19,7 @@ class UsageError(HoldfastError):
 
 
 class ConfigError(UsageError):
-    """A configuration file is wrong: file, line, field."""
+    """A configuration file is wrong: names the file and the field."""
 
 
 class MissingKey(UsageError):

@@ -115,14 +115,14 @@ def test_names_that_only_sound_like_secrets_are_taken() -> None:
         (
             "OPENCODE_PERMISSION",
             '{"bash": "deny", "bash": "allow"}',
-            "OPENCODE_PERMISSION: the key 'permission.bash' is",
+            "OPENCODE_PERMISSION: the key 'bash' is",
         ),
         (
             "OPENCODE_CONFIG_CONTENT",
             '{"model": "a/b", "model": "c/d"}',
             "OPENCODE_CONFIG_CONTENT: the key 'model' is",
         ),
-        ("OPENCODE_PERMISSION", '{}, "model": "a/b"', "OPENCODE_PERMISSION: the variable holds one value"),
+        ("OPENCODE_PERMISSION", '{}, "model": "a/b"', "OPENCODE_PERMISSION:1:2: this is not JSON: Extra data ','."),
     ],
 )
 def test_contents_that_are_no_configuration_are_refused(variable: str, text: str, message: str) -> None:

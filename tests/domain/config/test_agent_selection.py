@@ -51,13 +51,13 @@ def test_a_configuration_cannot_define_an_agent_of_a_reserved_name() -> None:
 
 
 def test_an_agent_whose_file_is_refused_does_not_exist_and_says_why() -> None:
-    refused = (RefusedAgent(names=("build", "x"), why="/a/x.md:2: wrong."),)
+    refused = (RefusedAgent(names=("build", "x"), why="/a/x.md: wrong."),)
 
     known = available_agents(Config.model_validate({"agent": {"x": {}, "y": {}}}), None, refused)
 
     assert [*known] == ["explore", "general", "plan", "y"]
     check_readable("y", refused, known)
-    with pytest.raises(UnknownAgent, match=r"'build' cannot be used \(/a/x\.md:2: wrong\)\. Available"):
+    with pytest.raises(UnknownAgent, match=r"'build' cannot be used \(/a/x\.md: wrong\)\. Available"):
         check_readable("build", refused, known)
 
 

@@ -50,6 +50,7 @@ HOMES = {
         ("worker.assemble", "worker.serve", "worker.probe"),  # the last for `doctor --model` alone, loaded by that only
         "take a ModelPort: litellm costs seconds to import",
     ),
+    "worker.cli": ((), "a door draws: let the client judge, as worker/turn_preparation.py does, and return a value"),
     "pickle": ((), "cross processes with pydantic models: pickle can construct anything"),
     "marshal": ((), "cross processes with pydantic models"),
 }

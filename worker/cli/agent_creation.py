@@ -9,7 +9,7 @@ from typing import Final
 import click
 import yaml
 
-from worker.cli import config_remarks
+from worker import model_choices
 from worker.cli.agent_listing import load_any_config
 from worker.cli.command_support import current_directory
 from worker.cli.render.escaping import escape_prose
@@ -139,7 +139,7 @@ async def draft_agent(settings: Settings, wanted: Wanted, model: str | None) -> 
 def _model(settings: Settings, turn_config: TurnConfig, named: str | None) -> str:
     """Raises UsageError."""
     try:
-        return config_remarks.choose_model(settings, turn_config, named)
+        return model_choices.choose_model(settings, turn_config, named)
     except UsageError as error:
         remedy = "Or say NAME, --description and --prompt yourself: a model writes what you leave out."
         raise UsageError(f"{error} {remedy}") from error

@@ -4,19 +4,14 @@ import functools
 import re
 from collections.abc import Callable
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
-from worker.cli import model_choices
 from worker.cli.command_support import options
 from worker.cli.person_check import require_person
 from worker.settings import Settings
-from workflows.domain.budgets import BudgetLimits, OnLimit, Unit, parse_cost
-from workflows.domain.value import Value
-
-if TYPE_CHECKING:
-    from workflows.domain.config.config import Config
+from workflows.domain.budgets import BudgetLimits, ChosenLimits, OnLimit, Unit, parse_cost
 
 _TIME: Final = re.compile(r"(?:(\d{1,6})h)?\s*(?:(\d{1,6})m?)?")
 
@@ -59,17 +54,6 @@ _OPTIONS: Final = options(
 )
 
 
-class ChosenLimits(Value):
-    """Limits that flags set: for the session, and for the turn that the prompt opens."""
-
-    session: BudgetLimits | None = None
-    turn: BudgetLimits | None = None
-
-    @property
-    def of_cost(self) -> bool:
-        return any(limits is not None and limits.cost is not None for limits in (self.session, self.turn))
-
-
 def budget_options(command: Callable[..., int]) -> Callable[..., int]:
     """Add the options to a command's callback, which gets `limits`: a person's, in place of the configuration's."""
 
@@ -86,12 +70,6 @@ def budget_options(command: Callable[..., int]) -> Callable[..., int]:
         return command(*arguments, limits=limits, **typed)
 
     return _OPTIONS(with_limits)
-
-
-def check_priced(settings: Settings, config: "Config", model: str, limits: ChosenLimits) -> None:
-    """Raises UsageError for a model of unknown price under a limit of cost, by flags or configured."""
-    if limits.of_cost or config.holdfast.budget.of_cost:
-        model_choices.check_priced(settings, config, model)
 
 
 def _limits(typed: dict[str, Any], prefix: str) -> BudgetLimits:

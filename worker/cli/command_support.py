@@ -15,6 +15,7 @@ import click
 
 from worker.cli.person_check import require_person
 from worker.cli.render.console import terminal_columns
+from worker.cli.render.escaping import escape_prose
 from worker.cli.render.wrap import wrap_words
 from worker.settings import Settings
 from worker.stack.state_file import Endpoints
@@ -180,6 +181,12 @@ def confirm(question: str, *, yes: bool, refusal: str) -> None:
     if not sys.stdin.isatty():
         raise UsageError(refusal)
     click.confirm(question, abort=True, err=True)
+
+
+def print_remarks(*remarks: str) -> None:
+    """Notes that hold untrusted text."""
+    for each in remarks:
+        print_note(escape_prose(each))
 
 
 def print_note(text: str) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from activities.model.keys import Keys
 from activities.model.providers import PROVIDERS
-from worker.cli import model_choices
+from worker import model_choices
 from worker.cli.command_support import current_directory
 from worker.project_config import effective_model, load_commands, load_project_config
 from worker.settings import Settings

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from activities.model.providers import check_model, provider_named
 from activities.project.config_references import resolve
-from worker.cli import config_remarks, model_choices
-from worker.cli.command_support import current_directory, print_note
+from worker import config_remarks, model_choices
+from worker.cli.command_support import current_directory, print_note, print_remarks
 from worker.cli.render.escaping import escape_exact, one_line
 from worker.cli.render.formatting import format_price, format_tokens, pluralize
 from worker.credential_handoff import CredentialEnvironment
@@ -73,9 +73,9 @@ async def check_model_answer(settings: Settings, named: str | None) -> CheckResu
     from worker.probe import probe  # start-up time: model clients take seconds to load
 
     turn_config = await load_project_config(settings, current_directory())
-    model = await resolve(config_remarks.choose_model(settings, turn_config, named), CredentialEnvironment(settings))
+    model = await resolve(model_choices.choose_model(settings, turn_config, named), CredentialEnvironment(settings))
     check_model(model, turn_config.config)
-    config_remarks.warn_of_unknown_model(settings, turn_config, model)
+    print_remarks(*model_choices.model_name_remarks(settings, turn_config.config, model))
     print_note(f"Asking {escape_exact(model)} for a word.")
     probed = await probe(settings, model, turn_config.config)
     level = Level.OK if probed.answered else Level.FAILURE
@@ -94,9 +94,9 @@ def _measured(probed: "ProbeResult") -> str:
 
 async def _check_model_key(settings: Settings, turn_config: TurnConfig) -> CheckResult:
     try:
-        model = await resolve(config_remarks.choose_model(settings, turn_config, None), CredentialEnvironment(settings))
+        model = await resolve(model_choices.choose_model(settings, turn_config, None), CredentialEnvironment(settings))
         check_model(model, turn_config.config)
-        config_remarks.report_unknown_model(settings, turn_config, model)
+        print_remarks(*model_choices.unknown_model_remarks(settings, turn_config.config, model))
         return await _find_key(settings, model, turn_config.config)
     except (HoldfastError, OSError) as error:  # the latter: the home, where keys are, cannot be used
         named = turn_config.agent.model or turn_config.config.model  # without one, `-m` may name it

@@ -1,64 +1,45 @@
-"""The model of a session that is about to begin: says which one is chosen, and asks where it may be another one."""
+"""Asks a person for the model of a session that is about to begin."""
 
 import json
 import os
 import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import click
 
 from activities.project import jsonc
-from worker.cli import config_remarks, model_choices
 from worker.cli.command_support import print_note
 from worker.cli.render.escaping import escape_exact, escape_prose
-from worker.cli.terminal_input import is_interactive
-from worker.project_config import default_models
 from worker.settings import Settings
-from workflows.domain.config.turn_config import TurnConfig
-from workflows.domain.errors import ConfigError, UsageError
+from workflows.domain.errors import ConfigError, MisspeltModel
 
 _SCHEMA: Final = "https://opencode.ai/config.json"
 _BEGIN: Final = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*+\{", re.DOTALL)
 
 
-class ChosenModel(NamedTuple):
-    """`kept`: the person's configuration names it from now on."""
-
-    model: str
-    kept: bool = False
-
-
-def choose_default(settings: Settings, turn_config: TurnConfig) -> ChosenModel:
-    """The model where nothing names one. On a terminal, a person chooses between several, once. Raises UsageError,
-    Abort."""
-    found = default_models(settings).candidates(turn_config.config)
-    if len(found) < 2 or turn_config.agent.model_family or not is_interactive():
-        model = config_remarks.choose_model(settings, turn_config, None)
-        print_note(f"{escape_exact(model)} (nothing is configured; `run -m` changes it)")
-        return ChosenModel(model)
+def choose_default(settings: Settings, models: Sequence[str]) -> str:
+    """The model where nothing names one; the person's configuration names it from now on. Raises Abort."""
     print_note("No model is configured, and several providers can be asked:")
-    for number, model in enumerate(found, start=1):
+    for number, model in enumerate(models, start=1):
         click.echo(f"  {number}  {escape_exact(model)}", err=True)
-    model = found[click.prompt("Which one", type=click.IntRange(1, len(found)), default=1, err=True) - 1]
+    model = models[click.prompt("Which one", type=click.IntRange(1, len(models)), default=1, err=True) - 1]
     try:
         file = keep_model(settings.config, model)
     except ConfigError as error:
         print_note(f"Not kept: {escape_prose(str(error))}")
-        return ChosenModel(model)
-    print_note(f"Kept as `model` in {escape_exact(str(file))}; `run -m` names another one.")
-    return ChosenModel(model, kept=True)
+    else:
+        print_note(f"Kept as `model` in {escape_exact(str(file))}; `run -m` names another one.")
+    return model
 
 
-def confirm_spelling(settings: Settings, turn_config: TurnConfig, model: str) -> str:
-    """The model, or the one that was meant, as the person says on a terminal. Raises UsageError."""
-    if (meant := model_choices.meant_model(settings, turn_config.config, model)) is None:
-        return model
-    text = config_remarks.describe_misspelt(model, meant)
-    if is_interactive() and click.confirm(escape_prose(text), default=True, err=True):
-        return meant
-    raise UsageError(f"{text} To have {model!r} asked all the same, add --any-model.")
+def confirm_spelling(misspelt: MisspeltModel) -> str:
+    """The model that was meant. Raises MisspeltModel if the person says that it was not."""
+    if not click.confirm(escape_prose(misspelt.question), default=True, err=True):
+        raise misspelt
+    return misspelt.meant
 
 
 def keep_model(folder: Path, model: str) -> Path:

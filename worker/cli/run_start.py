@@ -3,21 +3,19 @@
 import sys
 
 from activities.shell.environment import session_environment
-from worker import credential_handoff
-from worker.cli import config_remarks, id_lookup, model_choices, model_dialog, session_preparation
-from worker.cli.budget_options import ChosenLimits, check_priced
-from worker.cli.command_support import current_directory, print_note
+from worker.cli import id_lookup, model_dialog
+from worker.cli.command_support import current_directory, print_note, print_remarks
 from worker.cli.render import suspension_text
-from worker.cli.render.escaping import escape_exact, escape_prose, one_line
-from worker.cli.session_preparation import PreparedSession, warn_of_unseen_files
+from worker.cli.render.escaping import escape_exact, one_line
+from worker.cli.terminal_input import is_interactive
 from worker.command_prompts import expand_command
-from worker.project_config import Role, effective_model, load_project_config, sources_of
+from worker.project_config import sources_of
 from worker.session_client import SessionClient
 from worker.settings import Settings
-from workflows.domain.config.merge import is_local
+from worker.turn_preparation import Preparation, joined_turn_remarks, prepare_first_turn, prepare_next_turn
+from workflows.domain.budgets import ChosenLimits
 from workflows.domain.config.sources import ConfigSources
-from workflows.domain.config.turn_config import TurnConfig
-from workflows.domain.errors import Conflict, UsageError
+from workflows.domain.errors import Conflict, MisspeltModel, UnchosenModel
 from workflows.domain.ids import MessageId, SessionId, TurnConfigId, TurnId, session_id_for
 from workflows.domain.messages import FilePart
 from workflows.domain.output_format import OutputFormat
@@ -29,7 +27,7 @@ from workflows.domain.views.sessions import Overview
 
 class RunArguments(Value):
     """`command`: the slash command whose arguments the text is; `made`: the prompt that it has become. `piped_at` as
-    in `PromptContent`. `default_model`: of a new session, where nothing names one."""
+    in `PromptContent`."""
 
     text: str
     piped_at: tuple[tuple[int, int], ...] | None = None
@@ -40,7 +38,6 @@ class RunArguments(Value):
     system: str | None
     model: str | None
     any_model: bool = False
-    default_model: str | None = None
     variant: str | None
     agent: str | None
     ask: tuple[str, ...] = ()
@@ -73,39 +70,20 @@ class RunArguments(Value):
         unattended = self.detached or not (sys.stdin.isatty() or sys.stdout.isatty())
         return sources_of(settings).model_copy(update={"ask": self.ask, "unattended": unattended})
 
-    def first_message(self, turn_config: TurnConfig) -> Prompt:
+    def first_message(self, prepared: Preparation) -> Prompt:
         """A new session's: what was chosen where nothing names a model is its model."""
         message = self.message
-        named = effective_model(turn_config, message.model) is not None
-        return message if named else message.model_copy(update={"model": self.default_model})
+        return message.model_copy(update={"model": message.model or prepared.default_model})
 
-    def configuration(self, turn_config: TurnConfig | None) -> TurnConfigId | None:
-        """The id of the turn's configuration, if the prompt keeps its agent."""
-        agent = self.made.agent if self.made is not None else None
-        if turn_config is None or agent not in (None, turn_config.agent.name):
-            return None
-        return session_preparation.known_id(turn_config.of_prompt(self.format, None))
-
-    async def expand(
-        self,
-        settings: Settings,
-        turn_config: TurnConfig | None,
-        sources: ConfigSources | None = None,
-        model: str | None = None,
-    ) -> "RunArguments":
+    async def expand(self, settings: Settings, prepared: Preparation, model: str | None = None) -> "RunArguments":
         """The same with the prompt that its command, if any, becomes; `model`: the session's. Raises UsageError."""
         if self.command is None or self.made is not None:
             return self
-        if turn_config is None:
-            raise UsageError("The session's files and commands are on another host: type it there.")
+        turn_config, given, sources = prepared.require_config(), self._given, prepared.sources
         made = await expand_command(
-            settings, turn_config, self.command, self.text, self._given, sources, session_model=model, warn=_warn
+            settings, turn_config, self.command, self.text, given, sources, session_model=model, warn=print_remarks
         )
         return self.model_copy(update={"made": made})
-
-
-def _warn(warning: str) -> None:
-    print_note(escape_prose(warning))
 
 
 class StartedRun(Value):
@@ -123,64 +101,53 @@ class StartedRun(Value):
     turn: TurnId | None = None
 
 
-async def load_config(
+async def prepare(
     settings: Settings, request: RunArguments, trust: str | None = None
-) -> tuple[RunArguments, TurnConfig]:
-    """Read a new session's configuration early, and hand over this shell's keys; the turn reads the files again. The
-    result names a model. `trust`: the digest of what is accepted first. Raises UsageError for what is known to fail."""
-    role, directory, sources = Role(request.agent), current_directory(), request.sources(settings)
-    turn_config = await load_project_config(settings, directory, role, sources)
-    if trust is not None or any(is_local(each.file) for each in turn_config.held):
+) -> tuple[RunArguments, Preparation]:
+    """Prepare a new session early, with a person's answers; the turn reads the files again. `trust`: the digest of what
+    is accepted first. Raises UsageError for what is known to fail."""
+    prepared = await prepare_again(settings, request)
+    if prepared.turn_config is not None and (trust is not None or prepared.waits_for_trust):
         from worker.cli import trust_dialog  # few projects need it
 
-        if trust is not None:
-            await trust_dialog.accept_named(settings, directory, trust)
-        await trust_dialog.ask_at_start(settings, directory)
-        turn_config = await load_project_config(settings, directory, role, sources)
-    _print_remarks(settings, turn_config, request)
-    request, turn_config = await _choose_model(settings, request, turn_config)
-    model = effective_model(turn_config, request.model) or request.default_model
-    assert model is not None
-    if request.variant is not None:
-        model_choices.check_variant(settings, turn_config.config, model, request.variant)
-    check_priced(settings, turn_config.config, model, request.limits)
-    warn_of_unseen_files(settings, turn_config, model, request.typed)
-    await model_choices.check_key(settings, turn_config.config, model)
-    await credential_handoff.hand_off(settings, credential_handoff.credential_variables(turn_config.config, model))
-    return request, turn_config
+        await trust_dialog.decide_at_start(settings, current_directory(), trust)
+        prepared = await prepare_again(settings, request)
+    print_remarks(*prepared.config_remarks, *prepared.remarks)
+    match prepared.refusal:
+        case UnchosenModel(models=models) if models and is_interactive():
+            answered = await prepare_again(settings, request, model_dialog.choose_default(settings, models))
+        case MisspeltModel() as misspelt if is_interactive():
+            request = request.model_copy(update={"model": model_dialog.confirm_spelling(misspelt)})
+            answered = await prepare_again(settings, request)
+        case _:
+            answered = prepared
+    print_remarks(*(each for each in answered.remarks if each not in prepared.remarks))
+    answered.require_config()
+    return request, answered
 
 
-async def _choose_model(
-    settings: Settings, request: RunArguments, turn_config: TurnConfig
-) -> tuple[RunArguments, TurnConfig]:
-    model = effective_model(turn_config, request.model)
-    if model is None:
-        chosen = model_dialog.choose_default(settings, turn_config)
-        if chosen.kept:
-            role, sources = Role(request.agent), request.sources(settings)
-            turn_config = await load_project_config(settings, current_directory(), role, sources)
-        return request.model_copy(update={"default_model": chosen.model}), turn_config
-    if model == request.model and not request.any_model:
-        model = model_dialog.confirm_spelling(settings, turn_config, model)
-        request = request.model_copy(update={"model": model})
-    config_remarks.report_unknown_model(settings, turn_config, model)
-    return request, turn_config
+async def prepare_again(settings: Settings, request: RunArguments, default_model: str | None = None) -> Preparation:
+    """Without questions. `default_model`: the answer to one."""
+    sources, any_model = request.sources(settings), request.any_model
+    return await prepare_first_turn(
+        settings, current_directory(), request.typed, sources, request.limits, any_model, default_model
+    )
 
 
-async def start_session(client: SessionClient, request: RunArguments, turn_config: TurnConfig) -> StartedRun:
-    directory = current_directory()
+async def start_session(client: SessionClient, request: RunArguments, prepared: Preparation) -> StartedRun:
+    directory, turn_config = current_directory(), prepared.require_config()
     if client.settings.holds_user_home(directory):
         print_note(
             f"The agent works in {escape_exact(str(directory))}, which holds your whole home: "
             "a project's directory is safer."
         )
-    request = await request.expand(client.settings, turn_config)
+    request = await request.expand(client.settings, prepared)
     accepted = await client.start(
         str(directory),
-        request.first_message(turn_config),
+        request.first_message(prepared),
         title=request.title,
         environment=session_environment(client.settings.environment),
-        sources=request.sources(client.settings),
+        sources=prepared.sources,
         turn_config=turn_config,
         session=session_id_for(request.prompt) if request.prompt else None,
         prompt=request.prompt,
@@ -192,7 +159,7 @@ async def start_session(client: SessionClient, request: RunArguments, turn_confi
         directory=str(directory),
         current_agent=turn_config.agent.name,
         seq=0,
-        configuration=request.configuration(turn_config),
+        configuration=prepared.configuration(request.message),
         warnings=turn_config.warnings,
         accepted=accepted,
     )
@@ -201,23 +168,15 @@ async def start_session(client: SessionClient, request: RunArguments, turn_confi
 async def continue_session(client: SessionClient, request: RunArguments) -> StartedRun:
     """Raises UsageError, NotFound; Conflict if the session has ended."""
     overview = await client.sessions.get(await id_lookup.find_session(client, request.session or "last"))
-    prepared = await session_preparation.prepare_session(
-        client,
-        overview,
-        request.model,
-        variant=request.variant,
-        agent=request.agent,
-        config=request.config,
-        ask=request.ask,
-        limits=request.limits,
-        prompt=request.typed,
+    prepared = await prepare_next_turn(
+        client, overview, request.typed, ask=request.ask, config=request.config, limits=request.limits
     )
-    if prepared.turn_config is not None:
-        _print_remarks(client.settings, prepared.turn_config, request)
-    request = await request.expand(client.settings, prepared.turn_config, prepared.sources, overview.model)
+    print_remarks(*prepared.config_remarks, *prepared.remarks)
+    request = await request.expand(client.settings, prepared, overview.model)
     typed = bool(request.text or request.made)
+    await prepared.hand_over_credentials()
     accepted = await (_send_prompt if typed else _open_without_prompt)(client, request, overview, prepared)
-    prepared.report()
+    print_remarks(*prepared.late_remarks)
     suspension_text.print_suspension(overview)
     return StartedRun(
         session=overview.id,
@@ -225,7 +184,7 @@ async def continue_session(client: SessionClient, request: RunArguments) -> Star
         directory=overview.directory,
         current_agent=overview.agent,
         seq=0 if request.prompt else overview.seq,  # a prompt with an id may be an old one: its events come first
-        configuration=request.configuration(prepared.turn_config) if typed else prepared.configuration,
+        configuration=prepared.configuration(request.message),
         warnings=prepared.warnings,
         accepted=accepted,
         turn=overview.turn if not typed and overview.turn_state == "open" else None,
@@ -233,7 +192,7 @@ async def continue_session(client: SessionClient, request: RunArguments) -> Star
 
 
 async def _send_prompt(
-    client: SessionClient, request: RunArguments, overview: Overview, prepared: PreparedSession
+    client: SessionClient, request: RunArguments, overview: Overview, prepared: Preparation
 ) -> AcceptedPrompt:
     accepted = await client.prompt(
         overview.id,
@@ -243,25 +202,15 @@ async def _send_prompt(
         turn_config=prepared.turn_config,
         limits=request.limits.session,
     )
-    if not request.message.opens_turn:
-        session_preparation.report_joined_turn(overview, request.agent)
+    print_remarks(*joined_turn_remarks(overview, request.message))
     return accepted
 
 
 async def _open_without_prompt(
-    client: SessionClient, _: RunArguments, overview: Overview, prepared: PreparedSession
+    client: SessionClient, _: RunArguments, overview: Overview, prepared: Preparation
 ) -> None:
     """Open a session whose first prompt the person will type."""
     if overview.status == "ended":
         raise Conflict(f"Session {overview.id} ({one_line(overview.title)}) has ended: it takes no prompt any more.")
     if prepared.sources is not None:
         await client.configure(overview.id, prepared.sources)
-
-
-def _print_remarks(settings: Settings, turn_config: TurnConfig, request: RunArguments) -> None:
-    for remark in config_remarks.find_config_remarks(settings, turn_config):
-        print_note(remark)
-    if request.model is not None and turn_config.model_is_managed:
-        print_note(
-            f"Warning: -m {escape_exact(request.model)} has no effect: the managed configuration sets the model."
-        )

@@ -12,13 +12,14 @@ from zoneinfo import ZoneInfo, available_timezones
 import click
 
 from activities.shell.environment import session_environment
-from worker.cli import id_lookup, session_preparation
-from worker.cli.command_support import current_directory, open_client, options, print_note
+from worker.cli import id_lookup
+from worker.cli.command_support import current_directory, open_client, options, print_note, print_remarks
 from worker.cli.exit_codes import ExitCode
 from worker.cli.render import schedule_text
 from worker.cli.run_start import RunArguments
 from worker.session_client import SessionClient
 from worker.settings import Settings
+from worker.turn_preparation import Preparation, prepare_next_turn
 from workflows.domain.config.config import Budgets
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import UsageError
@@ -135,26 +136,28 @@ async def create_schedule(
     settings: Settings,
     request: RunArguments,
     options: ScheduleOptions,
-    turn_config: TurnConfig | None,
+    prepared: Preparation | None,
     *,
     as_json: bool,
 ) -> ExitCode:
-    """`turn_config`: of the sessions that it starts; None: it prompts an existing one. Raises UsageError."""
+    """`prepared`: the sessions that it starts; None: it prompts an existing one. Raises UsageError."""
     timing = options.timing(settings.environment, datetime.now(UTC))
     if request.config is not None:
         raise UsageError(f"--config {request.config} is for a prompt of now: `holdfast run -s SESSION --config here`.")
+    if prepared is not None:
+        await prepared.hand_over_credentials()
     async with open_client(settings, with_worker=True) as client:
-        if turn_config is None:
+        if prepared is None:
             entry = await _prompt_session(client, request, timing, options)
         else:
-            entry = await _start_sessions(client, request, timing, options, turn_config)
+            entry = await _start_sessions(client, request, timing, options, prepared)
     if as_json:
         click.echo(json.dumps(entry.model_dump(mode="json")))  # its prompt may hold bytes that are no UTF-8
         return ExitCode.DONE
     click.echo(entry.id)
     for note in schedule_text.describe_created(entry, datetime.now(UTC)):
         print_note(note)
-    if turn_config is not None and not _is_limited(request, turn_config):
+    if prepared is not None and not _is_limited(request, prepared.require_config()):
         each = "It" if isinstance(timing.recurrence, Once) else "Each run"
         print_note(f"{each} may cost what its agent uses: no limit is set, such as --max-cost 2.")
     return ExitCode.DONE
@@ -165,17 +168,17 @@ async def _start_sessions(
     request: RunArguments,
     timing: ScheduleTiming,
     options: ScheduleOptions,
-    turn_config: TurnConfig,
+    prepared: Preparation,
 ) -> ScheduleEntry:
-    request = await request.expand(client.settings, turn_config)
+    request = await request.expand(client.settings, prepared)
     return await client.schedules.start_sessions(
         str(current_directory()),
-        request.first_message(turn_config),
+        request.first_message(prepared),
         timing,
         title=request.title,
         environment=session_environment(client.settings.environment),
-        sources=request.sources(client.settings),
-        turn_config=turn_config,
+        sources=prepared.sources,
+        turn_config=prepared.turn_config,
         limits=request.limits.session,
         overlap=options.overlap or Overlap.SKIP,
         missed=options.missed or Missed.RUN,
@@ -193,11 +196,10 @@ async def _prompt_session(
     if request.ask:
         raise UsageError("--ask is for sessions that a schedule starts, or for a prompt of now.")
     overview = await client.sessions.get(await id_lookup.find_session(client, request.session or id_lookup.LAST))
-    # for its remarks and refusals, too
-    prepared = await session_preparation.prepare_session(
-        client, overview, request.model, variant=request.variant, agent=request.agent
-    )
-    request = await request.expand(client.settings, prepared.turn_config, prepared.sources, overview.model)
+    prepared = await prepare_next_turn(client, overview, request.typed)
+    print_remarks(*prepared.remarks)
+    request = await request.expand(client.settings, prepared, overview.model)
+    await prepared.hand_over_credentials()
     return await client.schedules.prompt_session(
         overview.id,
         request.message,

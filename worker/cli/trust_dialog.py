@@ -22,30 +22,30 @@ DECLINED: Final = "It stays ignored, and you are not asked again until it change
 NEVER: Final = "Nothing may be accepted here: the field `holdfast.trust` says `never`."
 
 
-async def ask_at_start(settings: Settings, directory: Path) -> None:
-    """Ask about what the project would start or redirect, as long as nobody has decided. It starts the stack, as the
-    run would."""
+async def decide_at_start(settings: Settings, directory: Path, digest: str | None) -> None:
+    """Accept exactly the content with this digest; without one, ask about what the project would start or redirect, as
+    long as nobody has decided. It starts the stack, as the run would. Raises UsageError."""
+    if digest is not None:
+        require_person(settings)
     async with open_client(settings, with_worker=True) as client:
         listing = await list_trust(settings, client.trust, directory)
-        if listing.undecided and is_interactive() and agents_call(settings) is None:
+        if digest is not None:
+            await _accept(client, listing, digest)
+        elif listing.undecided and is_interactive() and agents_call(settings) is None:
             await _ask(client, listing)
 
 
-async def accept_named(settings: Settings, directory: Path, digest: str) -> None:
-    """Accept exactly the content with this digest. Raises UsageError for another one."""
-    require_person(settings)
-    async with open_client(settings, with_worker=True) as client:
-        listing = await list_trust(settings, client.trust, directory)
-        if listing.content.digest != digest:
-            raise UsageError(
-                f"What this project's files would start, redirect and allow is not what --trust names, but "
-                f"{listing.content.digest}: look at it with `holdfast trust --show`."
-            )
-        if not listing.content.items or listing.accepted:
-            return
-        if not listing.checked.may_be_accepted:
-            raise UsageError(NEVER)
-        await client.trust.decide(listing, accept=True)
+async def _accept(client: SessionClient, listing: TrustListing, digest: str) -> None:
+    if listing.content.digest != digest:
+        raise UsageError(
+            f"What this project's files would start, redirect and allow is not what --trust names, but "
+            f"{listing.content.digest}: look at it with `holdfast trust --show`."
+        )
+    if not listing.content.items or listing.accepted:
+        return
+    if not listing.checked.may_be_accepted:
+        raise UsageError(NEVER)
+    await client.trust.decide(listing, accept=True)
 
 
 async def _ask(client: SessionClient, listing: TrustListing) -> None:

@@ -85,6 +85,17 @@ class BudgetLimits(Value):
         return self.model_copy(update=values)
 
 
+class ChosenLimits(Value):
+    """What a person sets as a prompt is sent: for the session, and for the turn that the prompt opens."""
+
+    session: BudgetLimits | None = None
+    turn: BudgetLimits | None = None
+
+    @property
+    def of_cost(self) -> bool:
+        return any(limits is not None and limits.cost is not None for limits in (self.session, self.turn))
+
+
 class Usage(Value):
     """What was used, or is reserved."""
 

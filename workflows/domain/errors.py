@@ -26,6 +26,23 @@ class MissingKey(UsageError):
     """A model's provider has no key here."""
 
 
+class UnchosenModel(UsageError):
+    """Nothing names a model: a person may choose one of `models`, if there are any."""
+
+    def __init__(self, problem: str, models: Iterable[str]) -> None:
+        self.models = tuple(models)
+        super().__init__(problem)
+
+
+class MisspeltModel(UsageError):
+    """A model is not known, and its name resembles that of `meant`; `question` is for a person."""
+
+    def __init__(self, model: str, meant: str) -> None:
+        self.meant = meant
+        self.question = f"{model!r} is not in the table of models. Did you mean {meant!r}?"
+        super().__init__(f"{self.question} To have {model!r} asked all the same, add --any-model.")
+
+
 class UnknownAgent(UsageError):
     """An agent cannot work here: `problem` is a sentence, `available` the names to choose from."""
 

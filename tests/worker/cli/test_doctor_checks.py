@@ -6,7 +6,7 @@ import pytest
 
 from activities.tools.task import TaskTool
 from tests.conftest import settings_of
-from worker.cli import config_remarks
+from worker import config_remarks
 from worker.cli.doctor_checks import run_checks
 from worker.project_config import load_project_config
 from worker.settings import Settings

@@ -14,12 +14,12 @@ from worker.cli.agent_listing import AgentDetails, ListedAgent, list_agents, rea
 from worker.cli.command_output import CommandOutput, with_json
 from worker.cli.command_support import ListingGroup, async_command, person_command, print_note
 from worker.cli.prompt_input import read_text
+from worker.cli.prompt_options import model_option
 from worker.cli.render.console import Row, joined, styled, terminal_columns
 from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.formatting import pluralize, short_file
 from worker.cli.render.text_table import format_choices, format_table
 from worker.cli.render.wrap import wrap_text
-from worker.cli.session_preparation import model_option
 from worker.settings import Settings
 from workflows.domain.agents.agent import Agent, AgentMode
 from workflows.domain.agents.built_in import HIDDEN

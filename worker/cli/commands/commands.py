@@ -8,12 +8,12 @@ import click
 from worker.cli import completers
 from worker.cli.command_output import CommandOutput, with_json
 from worker.cli.command_support import ListingGroup, async_command, current_directory
-from worker.cli.config_remarks import find_config_remarks
 from worker.cli.render.console import Row, styled, terminal_columns
 from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.formatting import short_file
 from worker.cli.render.text_table import format_choices
 from worker.cli.render.wrap import wrap_text
+from worker.config_remarks import find_config_remarks
 from worker.project_config import Role, load_commands, load_project_config
 from worker.settings import Settings
 from workflows.domain.commands.slash_command import CommandSource, SlashCommand
@@ -105,7 +105,7 @@ async def skills(settings: Settings, agent: str | None) -> CommandOutput:
         ],
         lambda: format_choices(_SKILLS, rows, terminal_columns()) if rows else [],
         empty="There are no skills here: docs/skills.md says where they are looked for.",
-        remarks=find_config_remarks(settings, turn_config),
+        remarks=map(escape_prose, find_config_remarks(settings, turn_config)),
     )
 
 

@@ -12,12 +12,12 @@ from activities.redact import Redactor
 from worker.cli.agent_listing import load_any_config
 from worker.cli.command_output import CommandOutput, with_json
 from worker.cli.command_support import async_command, current_directory
-from worker.cli.config_remarks import find_other_remarks
 from worker.cli.render.console import Row, joined, styled, terminal_columns
 from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.formatting import short_file
 from worker.cli.render.text_table import format_table
 from worker.cli.render.wrap import wrap_text
+from worker.config_remarks import find_other_remarks
 from worker.config_schema import build_schema
 from worker.project_config import load_checked_config
 from worker.redaction import redactor

@@ -11,7 +11,8 @@ from activities.model.catalogue import ModelChoice
 from activities.model.default_model import NO_KEY
 from activities.model.model_table import ModelTables
 from activities.model.providers import check_provider
-from worker.cli import completers, model_choices
+from worker import model_choices
+from worker.cli import completers
 from worker.cli.command_output import CommandOutput, with_json
 from worker.cli.command_support import async_command, current_directory, print_note
 from worker.cli.render.console import Row, terminal_columns

@@ -4,25 +4,27 @@ from contextlib import aclosing
 
 import click
 
-from worker.cli import completers, id_lookup, session_preparation
-from worker.cli.command_support import async_command, open_client, print_note, thinking_option
+from worker.cli import completers, id_lookup, prompt_options
+from worker.cli.command_support import async_command, open_client, print_note, print_remarks, thinking_option
 from worker.cli.exit_codes import ExitCode
 from worker.cli.render.escaping import escape_exact
 from worker.cli.run_loop import FollowOptions, InterruptGuard, follow_options, follow_session
 from worker.session_client import SessionClient
 from worker.settings import Settings
+from worker.turn_preparation import prepare_next_turn
 from workflows.domain.events.compactions import CompactionTaken
 from workflows.domain.events.generations import CompactionFailed, ContextCompacted
 from workflows.domain.ids import CompactionId, SessionId
+from workflows.domain.prompt import Prompt
 from workflows.domain.views.accepted import AcceptedRetry
 from workflows.domain.views.sessions import Overview
 
 
 @click.command()
 @click.argument("session", shell_complete=completers.session)
-@session_preparation.model_option("Another model, for this turn only")
-@session_preparation.variant_option
-@session_preparation.config_option
+@prompt_options.model_option("Another model, for this turn only")
+@prompt_options.variant_option
+@prompt_options.config_option
 @follow_options
 @thinking_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
@@ -52,11 +54,15 @@ async def retry(
     """
     async with open_client(settings, with_worker=True) as client:
         overview = await client.sessions.get(await id_lookup.find_session(client, session))
-        prepared = await session_preparation.prepare_session(client, overview, model, variant=variant, config=config)
+        named = Prompt(parts=(), model=model, variant=variant)
+        prepared = await prepare_next_turn(client, overview, named, config=config)
+        print_remarks(*prepared.remarks)
+        await prepared.hand_over_credentials()
+        configuration = prepared.configuration(named)
         with InterruptGuard() as guard:
             accepted = await client.retry(overview.id, model=model, variant=variant, sources=prepared.sources)
-            prepared.report()
-            _print_header(overview, accepted, model, session_preparation.configuration_suffix(prepared.configuration))
+            print_remarks(*prepared.late_remarks)
+            _print_header(overview, accepted, model, f", configuration {configuration}" if configuration else "")
             if detach and not guard.interrupted:
                 click.echo(accepted.model_dump_json() if as_json else accepted.session)
                 return ExitCode.DONE
@@ -64,7 +70,7 @@ async def retry(
                 seq=overview.seq,
                 no_wait=no_wait,
                 stay_open=not exit_,
-                configuration=prepared.configuration,
+                configuration=configuration,
                 warnings=prepared.warnings,
                 thinking=thinking,
                 as_json=as_json,

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from worker.cli import completers, id_lookup, other_sessions, prompt_input, session_preparation
-from worker.cli.budget_options import ChosenLimits, budget_options
+from worker.cli import completers, id_lookup, other_sessions, prompt_input, prompt_options
+from worker.cli.budget_options import budget_options
 from worker.cli.command_support import (
     ask_option,
     async_command,
@@ -24,14 +24,15 @@ from worker.cli.prompt_input import read_schema
 from worker.cli.render.escaping import escape_exact
 from worker.cli.render.terminal import is_live_terminal
 from worker.cli.run_loop import FollowOptions, InterruptGuard, follow_options, follow_session
-from worker.cli.run_start import RunArguments, StartedRun, continue_session, load_config, start_session
+from worker.cli.run_start import RunArguments, StartedRun, continue_session, prepare, prepare_again, start_session
 from worker.cli.schedule_options import ScheduleOptions, create_schedule, schedule_options
 from worker.cli.slash_commands import may_be_command, parse_command
 from worker.cli.terminal_input import is_interactive
-from worker.project_config import Role, effective_model, load_commands, load_project_config
+from worker.project_config import load_commands
 from worker.session_client import SessionClient
 from worker.settings import Settings
-from workflows.domain.config.turn_config import TurnConfig
+from worker.turn_preparation import Preparation
+from workflows.domain.budgets import ChosenLimits
 from workflows.domain.errors import UsageError
 from workflows.domain.ids import TurnConfigId
 from workflows.domain.titles import validate_title
@@ -40,9 +41,9 @@ from workflows.domain.views.accepted import AcceptedPrompt
 
 @click.command()
 @click.argument("words", nargs=-1, metavar="[PROMPT]...")
-@session_preparation.model_option("The model, instead of the configured one")
+@prompt_options.model_option("The model, instead of the configured one")
 @click.option("--any-model", is_flag=True, help="Take the name of -m as it is, even if it looks misspelt.")
-@session_preparation.variant_option
+@prompt_options.variant_option
 @click.option(
     "--agent",
     metavar="NAME",
@@ -60,7 +61,7 @@ from workflows.domain.views.accepted import AcceptedPrompt
 )
 @click.option("-c", "--continue", "again", is_flag=True, help="Continue the last session of this directory.")
 @click.option("--trust", metavar="DIGEST", help="Accept the project's files, if they are what `holdfast trust` shows.")
-@session_preparation.prompt_options("the same task")
+@prompt_options.prompt_options("the same task")
 @follow_options
 @click.option(
     "--schema",
@@ -121,35 +122,26 @@ async def run(
     read = {"system": prompt_input.read_system(system), "format": read_schema(schema), "detached": detach}
     written = {**given._asdict(), "command": command, "subtask": subtask, "files": prompt_input.name_files(files)}
     request = RunArguments(prompt=own, session=session, title=title, limits=limits, **written, **read, **named)
-    request, turn_config = await load_config(settings, request, trust) if session is None else (request, None)
+    request, prepared = await prepare(settings, request, trust) if session is None else (request, None)
     if schedule is not None:
         schedule.refuse_following({"--no-wait": no_wait, "--exit": exit_, "--thinking": thinking})
-        return await create_schedule(settings, request, schedule, turn_config, as_json=as_json)
-    first = request if turn_config is None or not typed else await _ask_first_prompt(settings, turn_config, request)
+        return await create_schedule(settings, request, schedule, prepared, as_json=as_json)
+    first = (request, prepared) if prepared is None or not typed else await _ask_first(settings, request, prepared)
     options = FollowOptions(no_wait=no_wait, stay_open=not (exit_ or schema), thinking=thinking, as_json=as_json)
-    return await _run_now(settings, first, turn_config, options, detach=detach)
+    return ExitCode.DONE if first is None else await _run_now(settings, *first, options, detach=detach)
 
 
 async def _run_now(
-    settings: Settings,
-    request: RunArguments | None,
-    turn_config: TurnConfig | None,
-    options: FollowOptions,
-    *,
-    detach: bool,
+    settings: Settings, request: RunArguments, prepared: Preparation | None, options: FollowOptions, *, detach: bool
 ) -> ExitCode:
-    """`request`: None if the person leaves without one."""
-    if request is None:
-        return ExitCode.DONE
-    if turn_config is not None and request.agent not in (None, turn_config.agent.name):  # chosen by Tab
-        role, sources = Role(request.agent), request.sources(settings)
-        turn_config = await load_project_config(settings, current_directory(), role, sources)
+    if prepared is not None:
+        await prepared.hand_over_credentials()
     async with open_client(settings, with_worker=True) as client:
         with InterruptGuard() as guard:
-            if turn_config is None:
+            if prepared is None:
                 started = await continue_session(client, request)
             else:
-                started = await start_session(client, request, turn_config)
+                started = await start_session(client, request, prepared)
             await _print_header(client, started)
             if detach and started.accepted is not None and not guard.interrupted:
                 _print_detached(started.accepted, started.configuration, options.as_json)
@@ -170,22 +162,29 @@ async def _follow(
     return end
 
 
-async def _ask_first_prompt(settings: Settings, turn_config: TurnConfig, request: RunArguments) -> RunArguments | None:
-    async def parse(text: str, agent: str | None) -> RunArguments:
-        asked = request.model_copy(update={"agent": agent or request.agent, "text": text})
+async def _ask_first(
+    settings: Settings, request: RunArguments, prepared: Preparation
+) -> tuple[RunArguments, Preparation] | None:
+    """With the first prompt; None if the person leaves without one."""
+    turn_config = prepared.require_config()
+
+    async def parse(text: str, agent: str | None) -> tuple[RunArguments, Preparation]:
+        asked, of_agent = request.model_copy(update={"agent": agent or request.agent, "text": text}), prepared
+        if agent is not None:
+            of_agent = await prepare_again(settings, asked, prepared.default_model)
+            of_agent.require_config()
         if may_be_command(text):
             found = await load_commands(settings, turn_config)
             if (typed := parse_command(text, found.names)) is not None:
                 of_command = {"command": typed.name, "text": typed.arguments}
-                return await asked.model_copy(update=of_command).expand(settings, turn_config)
-        return asked
+                asked = await asked.model_copy(update=of_command).expand(settings, of_agent)
+        return asked, of_agent
 
     async def agent_names() -> tuple[Sequence[str], str]:
         return turn_config.delegation.visible_names, turn_config.agent.name
 
-    chosen = effective_model(turn_config, request.model) or request.default_model or ""
-    agents = AgentCycle(agent_names)
-    return await read_first_prompt(chosen, current_directory(), parse, agents, live=is_live_terminal(settings))
+    agents, live = AgentCycle(agent_names), is_live_terminal(settings)
+    return await read_first_prompt(prepared.model or "", current_directory(), parse, agents, live=live)
 
 
 def _state(request: RunArguments, started: StartedRun) -> dict[str, object]:
@@ -211,7 +210,7 @@ def _session_argument(session: str | None, again: bool, title: str | None, trust
 
 
 async def _print_header(client: SessionClient, started: StartedRun) -> None:
-    configuration = session_preparation.configuration_suffix(started.configuration)
+    configuration = f", configuration {started.configuration}" if started.configuration else ""
     print_note(f"{started.name} in {escape_exact(started.directory)}{configuration}")
     await other_sessions.report_other_sessions(client, started.session)
     if started.accepted is not None and not started.accepted.delivered:

@@ -4,14 +4,16 @@ from datetime import UTC, datetime
 
 import click
 
-from worker.cli import completers, id_lookup, prompt_input, session_preparation
-from worker.cli.budget_options import ChosenLimits, budget_options
-from worker.cli.command_support import async_command, open_client, print_note
+from worker.cli import completers, id_lookup, prompt_input, prompt_options
+from worker.cli.budget_options import budget_options
+from worker.cli.command_support import async_command, open_client, print_note, print_remarks
 from worker.cli.render import suspension_text
 from worker.cli.render.formatting import format_prompts_behind_wait, format_queued_prompts
 from worker.cli.render.session_status import status_label
 from worker.session_client import SessionClient
 from worker.settings import Settings
+from worker.turn_preparation import joined_turn_remarks, prepare_next_turn
+from workflows.domain.budgets import ChosenLimits
 from workflows.domain.ids import SessionId
 from workflows.domain.prompt import Prompt, PromptMode
 from workflows.domain.views.sessions import Overview
@@ -21,15 +23,15 @@ from workflows.domain.views.sessions import Overview
 @click.argument("session", shell_complete=completers.session)
 @click.argument("words", nargs=-1, metavar="[PROMPT]...")
 @click.option("--queue", is_flag=True, help="In a turn of its own, after the running one.")
-@session_preparation.model_option("The model, if a turn begins with this prompt")
-@session_preparation.variant_option
+@prompt_options.model_option("The model, if a turn begins with this prompt")
+@prompt_options.variant_option
 @click.option(
     "--agent",
     metavar="NAME",
     shell_complete=completers.agent,
     help="The agent, if a turn begins with this prompt; without it, that of the session's last turn.",
 )
-@session_preparation.prompt_options("the same prompt")
+@prompt_options.prompt_options("the same prompt")
 @click.option("--json", "as_json", is_flag=True, help="Print what was accepted as JSON.")
 @budget_options
 @async_command
@@ -71,9 +73,9 @@ async def send(
     async with open_client(settings, with_worker=True) as client:
         overview = await client.sessions.get(await id_lookup.find_session(client, session))
         prompt = given.with_text(text, subtask=subtask) if command is None else given
-        prepared = await session_preparation.prepare_session(
-            client, overview, model, variant=variant, agent=agent, config=config, limits=limits, prompt=prompt
-        )
+        prepared = await prepare_next_turn(client, overview, prompt, config=config, limits=limits)
+        print_remarks(*prepared.remarks)
+        await prepared.hand_over_credentials()
         if command is not None:
             prompt = await client.commands.of_session(overview.id, command, text, given, prepared.sources)
         accepted = await client.prompt(
@@ -84,9 +86,8 @@ async def send(
             turn_config=prepared.turn_config,
             limits=limits.session,
         )
-        prepared.report()
-        if not (queue or prompt.opens_turn):
-            session_preparation.report_joined_turn(overview, agent)
+        print_remarks(*prepared.late_remarks)
+        print_remarks(*joined_turn_remarks(overview, prompt))
         blocked = await _describe_what_blocks(client, overview.id)
     click.echo(accepted.model_dump_json() if as_json else f"Accepted by {overview.id}.")
     _print_notes(overview, blocked, delivered=accepted.delivered)

@@ -248,3 +248,25 @@ async def test_tab_goes_through_the_agents_for_the_next_prompt(open_harness: Ope
         opened = [each.agent for each in await harness.events(session.id) if isinstance(each, TurnOpened)]
 
     assert opened == ["plan", "build", "build"]
+
+
+async def test_an_agent_chosen_by_tab_that_cannot_work_is_refused_and_the_words_stay(open_harness: OpenHarness) -> None:
+    async with open_harness(HELLO) as harness, harness.running_worker():
+        harness.configure_person(model={}, agent={"plan": {"model": "nowhere/m"}})
+        async with shell(harness).terminal("run") as terminal:
+            await terminal.until(r"leaves(?s:.*)> ")
+            terminal.type("\t")
+            await terminal.until("plan > ")
+            terminal.type("look\r")
+            await terminal.until("(?s)no provider 'nowhere'.*plan > look$")
+            before = await harness.client.sessions.list_recent()
+            terminal.type(CTRL_C)
+            await terminal.until("plan > $")
+            terminal.type("\t")
+            await terminal.until("build > ")
+            terminal.type("look\r")
+            await terminal.until(INVITED)
+            await leave(terminal)
+        (session,) = await harness.client.sessions.list_recent()
+
+    assert before == [] and session.agent == "build"

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from worker.cli.budget_options import ChosenLimits, check_priced
+from worker.model_choices import check_priced
 from worker.settings import Settings
-from workflows.domain.budgets import BudgetLimits
+from workflows.domain.budgets import BudgetLimits, ChosenLimits
 from workflows.domain.config.config import Config
 from workflows.domain.errors import UsageError
 

@@ -1,32 +1,35 @@
 """The providers and models to choose from in a directory."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import date
 
 from pydantic import SecretStr
 
 from activities.model import catalogue
-from activities.model.catalogue import ModelChoice, TableMatch
+from activities.model.catalogue import ModelChoice
 from activities.model.endpoints import find_or_require_key
 from activities.model.keys import Keys, find_key
 from activities.model.model_names import find_meant
 from activities.model.model_options import requested_terms, unknown_variant_error
-from activities.model.model_table import ModelTables
+from activities.model.model_table import TABLE_ADDRESS, ModelTables
 from activities.model.providers import provider_named, split_model_id
 from activities.project.config_references import resolve
 from worker import credential_handoff
+from worker.config_remarks import on_one_line
 from worker.credential_handoff import CredentialEnvironment
-from worker.project_config import default_models
+from worker.project_config import default_models, effective_model
 from worker.settings import Settings
 from workflows.domain.agents.agent import AgentMode
 from workflows.domain.agents.built_in import COMPACTION, TITLE
-from workflows.domain.budgets import unpriced_text
+from workflows.domain.budgets import ChosenLimits, unpriced_text
 from workflows.domain.config.agent_selection import available_agents, hidden_agent, is_disabled
 from workflows.domain.config.allowed_models import is_allowed
 from workflows.domain.config.config import Config
 from workflows.domain.config.provider_settings import Provider, ProviderModel
 from workflows.domain.config.references import has_reference
-from workflows.domain.errors import UsageError
+from workflows.domain.config.turn_config import TurnConfig
+from workflows.domain.errors import MisspeltModel, UnchosenModel, UsageError
 
 
 def list_providers(settings: Settings, config: Config, *, every: bool = False) -> list[str]:
@@ -79,6 +82,14 @@ async def missing_keys(settings: Settings, config: Config, ids: Iterable[str]) -
     return missing
 
 
+def choose_model(
+    settings: Settings, turn_config: TurnConfig, named: str | None, of_last_turn: str | None = None
+) -> str:
+    """`named` comes from a flag or the session. Raises UsageError without a usable model."""
+    model = effective_model(turn_config, named) or of_last_turn
+    return model or default_model(settings, turn_config.config, turn_config.agent.model_family)
+
+
 def default_model(settings: Settings, config: Config, family: str | None = None) -> str:
     """The model that works where none is named: of a `family`, the newest. Raises UsageError, also where there are
     several."""
@@ -89,7 +100,7 @@ def default_model(settings: Settings, config: Config, family: str | None = None)
     if not found and credential_handoff.keys_are_elsewhere(settings):
         raise UsageError("No model is chosen, and the worker has its keys on another machine: name one with -m.")
     if len(found) != 1:
-        raise UsageError(models.refusal(config, found))
+        raise UnchosenModel(models.refusal(config, found), () if family else found)
     return found[0]
 
 
@@ -97,36 +108,43 @@ async def check_key(settings: Settings, config: Config, model: str) -> None:
     """Raises UsageError where the model's provider certainly has no key: neither here nor with the worker."""
     id, configured = split_model_id(model)[0], config.provider.get(split_model_id(model)[0]) or Provider()
     provider, of_worker = provider_named(id), credential_handoff.worker_variables(settings)
-    if credential_handoff.keys_are_elsewhere(settings) or has_reference(model):
+    keyed = of_worker.intersection(provider.variables) or has_reference(configured.options.api_key or "")
+    if keyed or has_reference(model) or credential_handoff.keys_are_elsewhere(settings):
         return
-    if of_worker.intersection(provider.variables) or has_reference(configured.options.api_key or ""):
-        return
-    environment = CredentialEnvironment(settings)
-    reached = not needs_key(config, id)
+    environment, reached = CredentialEnvironment(settings), not needs_key(config, id)
     await find_or_require_key(provider, configured, Keys(settings.auth), environment, reached=reached)
 
 
-def meant_model(settings: Settings, config: Config, model: str) -> str | None:
-    """The model that a misspelt name was to be; None for a name that is known, or may be a newer model's."""
-    if nearest_model(settings, config, model) is None:
-        return None
+def check_spelling(settings: Settings, config: Config, model: str) -> None:
+    """Raises MisspeltModel; not for a name that may be a newer model's."""
+    tables, today = ModelTables(settings.models_file), date.today()
+    if catalogue.nearest_model(model, config.provider, tables, today) is None:
+        return
     id, name = split_model_id(model)
-    listed = catalogue.list_models(id, config.provider, ModelTables(settings.models_file).all(), date.today())
-    meant = find_meant(name, [split_model_id(each.model)[1] for each in listed])
-    return f"{id}/{meant}" if meant is not None else None
+    listed = catalogue.list_models(id, config.provider, tables.all(), today)
+    if (meant := find_meant(name, [split_model_id(each.model)[1] for each in listed])) is not None:
+        raise MisspeltModel(model, f"{id}/{meant}")
 
 
-def match_model(settings: Settings, config: Config, model: str) -> TableMatch:
-    """What the tables have for a model; nothing is unknown of one that cannot be asked, which is said elsewhere."""
+def unknown_model_remarks(settings: Settings, config: Config, model: str) -> Iterator[str]:
+    """Says that no table has the model, and of which one it gets what is not known: it may be newer."""
+    with suppress(UsageError):  # it cannot be asked, which is said elsewhere
+        match = catalogue.match_model(model, config.provider, ModelTables(settings.models_file))
+        if match.unknown:
+            like = f", and is taken for {on_one_line(match.alike)}" if match.alike else ""
+            fetch = "--refresh" if settings.models_url else f"--refresh={TABLE_ADDRESS}"
+            known = f"is not in the table of models{like}: `holdfast models {fetch}` fetches a newer one."
+            yield f"{on_one_line(model)} {known}"
+
+
+def model_name_remarks(settings: Settings, config: Config, model: str) -> Iterator[str]:
+    """As `unknown_model_remarks`; of a misspelt name, what may have been meant."""
     try:
-        return catalogue.match_model(model, config.provider, ModelTables(settings.models_file))
-    except UsageError:
-        return TableMatch()
-
-
-def nearest_model(settings: Settings, config: Config, model: str) -> str | None:
-    """The model that was probably meant by a name that is not known here, if it resembles one."""
-    return catalogue.nearest_model(model, config.provider, ModelTables(settings.models_file), date.today())
+        check_spelling(settings, config, model)
+    except MisspeltModel as error:
+        yield f"Warning: {error.question}"
+    else:
+        yield from unknown_model_remarks(settings, config, model)
 
 
 def list_variants(settings: Settings, config: Config, model: str) -> tuple[str, ...]:
@@ -141,9 +159,12 @@ def check_variant(settings: Settings, config: Config, model: str, variant: str) 
         raise unknown_variant_error(model, variant, known)
 
 
-def check_priced(settings: Settings, config: Config, model: str) -> None:
-    """Raises UsageError for a model whose price is not known, or not with its options: the turn's, or one that the
-    configuration names for subagents, summaries, titles or long conversations."""
+def check_priced(settings: Settings, config: Config, model: str, limits: ChosenLimits) -> None:
+    """Under a limit of cost, chosen or configured, raises UsageError for a model whose price is not known, or not with
+    its options: the turn's, or one that the configuration names for subagents, summaries, titles or long
+    conversations."""
+    if not (limits.of_cost or config.holdfast.budget.of_cost):
+        return
     tables = ModelTables(settings.models_file)
     for named in dict.fromkeys((model, *_other_models(config))):
         try:

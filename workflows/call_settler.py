@@ -9,7 +9,6 @@ from temporalio.exceptions import ActivityError, FailureError, is_cancelled_exce
 from activities.calls.run import ToolActivities
 from workflows import policies
 from workflows.activity_failures import failure_text
-from workflows.domain.behaviour import ORDERS
 from workflows.domain.open_call import CallPhase, CallResult, CallResultState, OpenCall
 from workflows.domain.turn_state import TurnState
 from workflows.domain.wire import RefuseRequest, RunRequest
@@ -46,7 +45,9 @@ class CallSettler:
                 if not self.turn.refuses(call) and await self.gate.passes(call):
                     if self.held_up_by(call):
                         await workflow.wait_condition(
-                            lambda: self.turn.error is not None or self.gate.ends_turn or not self.held_up_by(call)
+                            lambda: (
+                                self.turn.error is not None or self.turn.ends_by_reject() or not self.held_up_by(call)
+                            )
                         )
                     if self.turn.error is not None:
                         return
@@ -120,7 +121,7 @@ class CallSettler:
         return ran
 
     def may_run_now(self, call: OpenCall) -> bool:
-        return self.session.behaviour < ORDERS or not (call.phase is CallPhase.ASKED or self.held_up_by(call))
+        return not (call.phase is CallPhase.ASKED or self.held_up_by(call))
 
     def build_run_request(self, call: OpenCall) -> RunRequest:
         """Of the calls before it, edits leave what was planned, and quick ones change nothing."""
@@ -132,7 +133,7 @@ class CallSettler:
             revision=call.revision,
             loop_guarded=call.repeats,
             only_plans=call.outdated and bool(self.earlier(call)),
-            turn_ended=self.gate.ends_turn,
+            turn_ended=self.turn.ends_by_reject(),
             follows=call.outdated or not all(each.is_edit or each.quick for each in before),
         )
 

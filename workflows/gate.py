@@ -1,14 +1,12 @@
 """The gate of calls."""
 
 import asyncio
-from contextlib import nullcontext
 
 from temporalio import workflow
 
 from activities.session.asks import AskActivities
 from workflows import policies
 from workflows.domain import ids
-from workflows.domain.behaviour import ASKS_IN_ORDER, ORDERS
 from workflows.domain.open_call import CallPhase, OpenCall
 from workflows.domain.permissions.verdicts import Allow, Ask, verdict
 from workflows.domain.turn_state import TurnState
@@ -23,12 +21,7 @@ class Gate:
         self.runtime = runtime
         self.session = runtime.state
         self.turn = turn
-        self.opening = asyncio.Lock() if self.session.behaviour >= ASKS_IN_ORDER else nullcontext()
-
-    @property
-    def ends_turn(self) -> bool:
-        """Whether a person has rejected a call in a way that ends the turn."""
-        return self.session.behaviour >= ORDERS and self.turn.ends_by_reject()
+        self.opening = asyncio.Lock()
 
     async def passes(self, call: OpenCall) -> bool:
         """Whether `ToolActivities.run` may have the call; False if a rule denies it. Undecided, it is planned anew
@@ -36,13 +29,13 @@ class Gate:
         while True:
             if call.phase is CallPhase.ASKED:
                 await self.wait_for_answer(call)
-            if call.outdated or self.ends_turn:
+            if call.outdated or self.turn.ends_by_reject():
                 return True
             decided = verdict(call.effective_findings(), call.answered)
             if not isinstance(decided, Ask):
                 return isinstance(decided, Allow)
             async with self.opening:  # people meet the asks of an answer in the order of its calls
-                if not (call.outdated or self.ends_turn or await self.ask(call, decided.request)):
+                if not (call.outdated or self.turn.ends_by_reject() or await self.ask(call, decided.request)):
                     return True
 
     async def ask(self, call: OpenCall, request: int) -> bool:
@@ -72,8 +65,8 @@ class Gate:
         workflow.set_current_details(
             f"Turn {self.turn.number}: waits for an answer: holdfast asks {call.ask} ({call.label or call.tool})"
         )
-        await workflow.wait_condition(
-            lambda: call.ask in self.session.answers or call.outdated or self.ends_turn  # where the ask is closed
+        await workflow.wait_condition(  # where the turn ends, the ask is closed
+            lambda: call.ask in self.session.answers or call.outdated or self.turn.ends_by_reject()
         )
         if call.ask in self.session.answers:
             self.session.answers = [ask for ask in self.session.answers if ask != call.ask]

@@ -14,7 +14,6 @@ from activities.session.turns import TurnActivities
 from workflows import policies
 from workflows.activity_failures import has_type, is_stale
 from workflows.domain import ids, search_attributes
-from workflows.domain.behaviour import TITLES
 from workflows.domain.errors import DatabaseBehind, NotFound, ReloadDue
 from workflows.domain.generation import Purpose
 from workflows.domain.ids import GenerationId, SessionId
@@ -152,7 +151,7 @@ class SessionRuntime:
                 return False
             raise
         self.state.apply_load_result(loaded)
-        if loaded.title is not None and self.state.behaviour >= TITLES:
+        if loaded.title is not None:
             self.start_aside(loaded.title)
         return True
 

@@ -14,7 +14,6 @@ from workflows import policies
 from workflows.activity_failures import failure_text, is_overflow
 from workflows.call_settler import CallSettler
 from workflows.domain import ids
-from workflows.domain.behaviour import COMPACTION_WAITS, COMPACTS, DAYS, LIMITS, OUTGROWS, WAITS_FOR_PROVIDERS
 from workflows.domain.errors import ReloadDue
 from workflows.domain.moves import Compact, Generate, Move, Outgrow, Settle, next_move
 from workflows.domain.turn_state import TurnState
@@ -102,9 +101,7 @@ class Turn:
             generation=ids.GenerationId(self.runtime.mint(ids.Prefix.GENERATION)),
             text_only=move.text_only,
             again=move.again,
-            unchecked=self.turn.unchecked or self.session.behaviour < COMPACTS,
-            waits=self.session.behaviour >= WAITS_FOR_PROVIDERS,
-            limited=self.session.behaviour >= LIMITS,
+            unchecked=self.turn.unchecked,
             max_steps=self.turn.max_steps,
         )
         await self.back_off_after_empty_answer()
@@ -115,7 +112,7 @@ class Turn:
                 Model.generate, request, policies.model(self.session.limits, summary)
             )
         except ActivityError as error:
-            if is_overflow(error) and self.session.behaviour >= COMPACTS:
+            if is_overflow(error):
                 self.turn.record_overflow(failure_text(error))
             else:
                 self.turn.error = failure_text(error)
@@ -137,8 +134,7 @@ class Turn:
         if step.last_step is not None:
             self.turn.end_with(step.last_step)
         elif step.ask is not None:
-            day = step.pause if self.session.behaviour >= DAYS and step.pause else None
-            await self.wait_for_choice(step.ask, "its budget is spent", day)
+            await self.wait_for_choice(step.ask, "its budget is spent", step.pause or None)
 
     async def wait_for_choice(self, asked: ids.AskId, why: str, day: float | None = None) -> None:
         """Wait for a person without a timeout, or for the rest of a `day` in seconds."""
@@ -150,14 +146,8 @@ class Turn:
         self.session.answers = [ask for ask in self.session.answers if ask != asked]
 
     async def outgrow(self) -> bool:
-        """Wait until another model takes over or a person decides how to continue. False: the turn is being stopped.
-
-        In runs of earlier behaviour, the turn ends instead.
-        """
+        """Wait until another model takes over or a person decides how to continue. False: the turn is being stopped."""
         reason = self.turn.outgrown or ""
-        if self.session.behaviour < OUTGROWS:
-            self.turn.error = reason
-            return True
         request = OutgrowRequest(**self.runtime.fence(), turn=self.turn.id, step=self.turn.step + 1, reason=reason)
         summary = self.runtime.summary(f"turn {self.turn.number}: the context fits in no way")
         try:
@@ -190,7 +180,6 @@ class Turn:
             generation=self.turn.compacting or ids.GenerationId(self.runtime.mint(ids.Prefix.GENERATION)),
             tried=self.turn.compactions,
             refused=bool(self.turn.overflow),
-            waits=self.session.behaviour >= COMPACTION_WAITS,
         )
         self.turn.compacting = None
         summary = self.runtime.summary(f"turn {self.turn.number}: compact the context")

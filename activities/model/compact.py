@@ -99,7 +99,7 @@ class Compactor:
         try:
             return await self.shorten(request)
         except ProviderPause as pause:
-            if not (request.waits and pause.is_long):
+            if not pause.is_long:
                 raise
             return CompactResult(state=CompactState.PAUSED, pause=pause.seconds)
 

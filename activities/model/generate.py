@@ -115,7 +115,7 @@ class Model:
         try:
             return await self.answer(request)
         except ProviderPause as pause:
-            if not (request.waits and pause.is_long):
+            if not pause.is_long:
                 raise
             return StepResult(finish=FINISH_PAUSED, pause=pause.seconds)
 

@@ -94,7 +94,7 @@ async def reserve_step(
     Raises ApplicationError for a model without a price under a limit of cost, for a correction beyond another limit
     than that of steps, and ProviderPause while others have reserved what is left.
     """
-    if not (request.limited and view.limits):
+    if not view.limits:
         return None
     _require_price(view.limits, model)
     async with attempt.finishing_journal() as journal:

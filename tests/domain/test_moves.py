@@ -171,31 +171,30 @@ CUT_CALL = StepResult(finish="length", calls=(CALL.model_copy(update={"cut": Tru
 
 
 def test_an_answer_that_the_output_limit_has_cut_is_continued_a_few_times() -> None:
-    assert next_move(turn(CUT)) is None  # in an older run
-    assert next_move(turn(CUT, continues=True)) == Generate(2)
-    assert next_move(turn(CUT, StepResult(finish="stop"), continues=True)) is None
-    ended = turn(CUT, StepResult(finish="stop", flaw=StepFlaw.EMPTY), continues=True)  # with the cut piece
+    assert next_move(turn(CUT)) == Generate(2)
+    assert next_move(turn(CUT, StepResult(finish="stop"))) is None
+    ended = turn(CUT, StepResult(finish="stop", flaw=StepFlaw.EMPTY))  # with the cut piece
     assert (next_move(ended), ended.reason) == (None, CloseReason.DONE)
-    assert next_move(turn(*[CUT] * MAX_CONTINUATIONS, continues=True)) == Generate(MAX_CONTINUATIONS + 1)
-    given_up = turn(*[CUT] * (MAX_CONTINUATIONS + 1), continues=True)
+    assert next_move(turn(*[CUT] * MAX_CONTINUATIONS)) == Generate(MAX_CONTINUATIONS + 1)
+    given_up = turn(*[CUT] * (MAX_CONTINUATIONS + 1))
     assert (next_move(given_up), given_up.reason) == (None, CloseReason.DONE)
-    assert next_move(turn(CUT, cuts=MAX_CONTINUATIONS, continues=True)) is None
+    assert next_move(turn(CUT, cuts=MAX_CONTINUATIONS)) is None
 
 
 def test_a_continuation_is_no_step_more_than_the_turn_may_take() -> None:
     said = StepResult(finish="length", has_text=True, cut=True)
-    assert next_move(turn(CUT, continues=True, max_steps=2)) == Generate(2, text_only=True)
-    ended = turn(CUT, said, continues=True, max_steps=2)
+    assert next_move(turn(CUT, max_steps=2)) == Generate(2, text_only=True)
+    ended = turn(CUT, said, max_steps=2)
     assert (next_move(ended), ended.reason) == (None, CloseReason.DONE)
 
 
 def test_a_call_that_was_cut_is_asked_for_again_as_often_and_asks_nobody() -> None:
-    again = settled(turn(*[CUT_CALL] * MAX_CONTINUATIONS, continues=True))
+    again = settled(turn(*[CUT_CALL] * MAX_CONTINUATIONS))
     assert next_move(again) == Generate(MAX_CONTINUATIONS + 1) and not again.calls[0].repeats
     whole = StepResult(finish="length", calls=(CALL,))
-    assert next_move(settled(turn(*[CUT_CALL] * MAX_CONTINUATIONS, whole, CUT_CALL, continues=True))) == Generate(6)
+    assert next_move(settled(turn(*[CUT_CALL] * MAX_CONTINUATIONS, whole, CUT_CALL))) == Generate(6)
     for owed in (None, 2):
-        given_up = settled(turn(*[CUT_CALL] * (MAX_CONTINUATIONS + 1), continues=True, corrections=owed))
+        given_up = settled(turn(*[CUT_CALL] * (MAX_CONTINUATIONS + 1), corrections=owed))
         assert (next_move(given_up), given_up.reason) == (None, CloseReason.FAILED)
         assert "has cut 4 answers in a row" in (given_up.failure or "")
 
@@ -203,12 +202,12 @@ def test_a_call_that_was_cut_is_asked_for_again_as_often_and_asks_nobody() -> No
 def test_an_empty_answer_behind_a_cut_call_is_asked_for_again_also_in_a_run_that_finds_only_the_count() -> None:
     empty = StepResult(finish="stop", flaw=StepFlaw.EMPTY)
     opened = OpenTurn(id=TurnId("trn_1"), number=1, step=2, cuts=1, cut_call=True)
-    answered = TurnState.from_open_turn(opened.model_copy(update={"answer": empty}), continues=True)
-    asking = TurnState.from_open_turn(opened, continues=True)
+    answered = TurnState.from_open_turn(opened.model_copy(update={"answer": empty}))
+    asking = TurnState.from_open_turn(opened)
     asking.step += 1
     asking.add_answer(empty)
     assert next_move(answered) == next_move(asking) == Generate(3)
 
 
 def test_the_text_of_a_turn_that_owes_a_result_is_corrected_and_not_continued() -> None:
-    assert next_move(turn(CUT, continues=True, corrections=0)) is None
+    assert next_move(turn(CUT, corrections=0)) is None

@@ -120,16 +120,8 @@ async def outgrown_asked(harness: Harness, _: Path) -> SessionId:
     return session
 
 
-async def only_compacts(harness: Harness, _: Path) -> SessionId:
-    """A person has an idle session compacted, which is a turn of its own."""
-    session = await compacted(harness, _)
-    await harness.client.compact(session)
-    await harness.ended(session, 2)
-    return session
-
-
 async def compaction_paused(harness: Harness, _: Path) -> SessionId:
-    """The same, and the provider's long pause is ended by a person."""
+    """A person has an idle session compacted, which is a turn of its own, and ends the provider's long pause."""
     session = await compacted(harness, _)
     before = await completed(harness, session)
     await harness.client.compact(session)
@@ -163,8 +155,8 @@ async def budget_spent(harness: Harness, _: Path) -> SessionId:
 
 
 async def day_spent(harness: Harness, _: Path) -> SessionId:
-    """It waits at the limit of the day, with a timer, and is given more."""
-    harness.configure_person(model={}, holdfast={"budget": {"day": {"steps": 1}}})
+    """It waits at the limit of its project's day, with a timer, and is given more."""
+    harness.configure_person(model={}, holdfast={"budget": {"project": {"day": {"steps": 1}}}})
     session = await harness.start_session("Go.")
     await harness.wait_for_asks(session)
     (entry,) = await harness.client.inbox.asks(session=session)
@@ -403,7 +395,6 @@ def scenarios(gate: Path) -> dict[str, Scenario]:
         "idle_exit": Scenario((DONE,), idle_exit),
         "parallel_calls": Scenario((PARALLEL, DONE), whole_turn),
         "ordered": Scenario((ORDERED, DONE), ordered),
-        "asked_in_order": Scenario((ORDERED, DONE), ordered),
         "rejected": Scenario((ORDERED, DONE), rejected),
         "slow_quick_call": Scenario((LOOK, DONE), slow_quick_call),
         "ask_waiting": Scenario((WRITE, DONE), ask_waiting),
@@ -419,7 +410,6 @@ def scenarios(gate: Path) -> dict[str, Scenario]:
         "compaction_paused": Scenario((DONE,), compaction_paused, summary=LIMITED_NOTES),
         "outgrown": Scenario((LOOK, TOO_LONG), outgrown, summary=NOTES),
         "outgrown_asked": Scenario((LOOK, TOO_LONG), outgrown_asked, summary=NOTES),
-        "only_compacts": Scenario((DONE,), only_compacts, summary=NOTES),
         "paused": Scenario((LIMITED,), paused),
         "titled": Scenario((DONE,), titled, summary=DONE),
         "title_asked": Scenario((DONE,), titled, summary=DONE, workflow=asides),

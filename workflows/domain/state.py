@@ -4,7 +4,6 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from workflows.domain.behaviour import CONTINUES
 from workflows.domain.hash_chain import LogPosition
 from workflows.domain.ids import AskId, PartId, SessionId, TurnId
 from workflows.domain.turn_state import TurnState
@@ -84,8 +83,7 @@ class SessionState(BaseModel):
         self.loaded = True
         self.epoch = loaded.epoch
         self.ended = loaded.ended
-        continues = self.behaviour >= CONTINUES
-        self.turn = TurnState.from_open_turn(loaded.turn, continues=continues) if loaded.turn else None
+        self.turn = TurnState.from_open_turn(loaded.turn) if loaded.turn else None
         if loaded.turn is not None and (loaded.turn.stopped or loaded.ended):
             self.stop()
 

@@ -33,8 +33,8 @@ class TurnState(BaseModel):
     was tried, and `compacting` the request for a summary that is paused. `unchecked`: in vain, so in this turn only the
     provider says when a context is too long. `outgrown`: why the step's context fits the turn's model in no way.
     `only_compacts`: no model is asked for a step.
-    `continues`: whether an answer that the output limit has cut is continued; `cuts`: how many in a row it has cut,
-    the newest one included, and `cut_call` whether that was in a call, where `calls` are not known any more.
+    `cuts`: how many answers in a row the output limit has cut, the newest one included, and `cut_call` whether that was
+    in a call, where `calls` are not known any more.
     `pauses`: how many answers in a row the provider has paused in, the newest one included. `explanation`: the
     provider's words for the newest one's flaw.
     `corrections`: how often a missing result may be corrected (None: the turn owes none). `corrected`: how many answers
@@ -57,7 +57,6 @@ class TurnState(BaseModel):
     unchecked: bool = False
     outgrown: str | None = None
     only_compacts: bool = False
-    continues: bool = False
     cuts: int = 0
     cut_call: bool = False
     pauses: int = 0
@@ -70,7 +69,7 @@ class TurnState(BaseModel):
     error: str | None = None
 
     @classmethod
-    def from_open_turn(cls, turn: OpenTurn, *, continues: bool = False) -> "TurnState":
+    def from_open_turn(cls, turn: OpenTurn) -> "TurnState":
         state = cls(
             id=turn.id,
             number=turn.number,
@@ -85,8 +84,7 @@ class TurnState(BaseModel):
             only_compacts=turn.only_compacts,
             overflow="" if turn.only_compacts and turn.compacts else None,
             error=turn.error,
-            continues=continues,
-            cuts=turn.cuts if continues else 0,
+            cuts=turn.cuts,
             cut_call=turn.cut_call,
             pauses=turn.pauses,
             corrections=turn.corrections,
@@ -118,7 +116,7 @@ class TurnState(BaseModel):
             empty = False  # what was cut had come to its end
         self.empty_answers = self.empty_answers + 1 if empty else 0
         cut = (step.cut and self.corrections is None) or any(call.cut for call in step.calls)
-        self.cuts = self.cuts + 1 if cut and self.continues else 0
+        self.cuts = self.cuts + 1 if cut else 0
         self.compactions = 0
 
     def record_overflow(self, message: str = "") -> None:

@@ -104,7 +104,7 @@ class LoadResult(Result):
 
 class GenerateRequest(Request):
     """`generation`: its id, the same for all attempts. `again` as in `Generate`. `unchecked`: ask although the context
-    may be full. `waits`: the run waits out a provider's long pauses. `limited`: by budgets. `max_steps`: a turn's."""
+    may be full. `max_steps`: a turn's."""
 
     turn: TurnId
     step: int
@@ -112,8 +112,6 @@ class GenerateRequest(Request):
     text_only: bool = False
     again: bool = False
     unchecked: bool = False
-    waits: bool = False
-    limited: bool = False
     max_steps: int | None = None
 
 
@@ -147,14 +145,13 @@ class StepResult(Result):
 
 class CompactRequest(Request):
     """`generation`: its id, the same for all attempts. `step`: which waits for it. `tried`: how often its context was
-    made shorter before. `refused`: the provider has said that it is too long. `waits`: as in `GenerateRequest`."""
+    made shorter before. `refused`: the provider has said that it is too long."""
 
     turn: TurnId
     step: int = 0
     generation: GenerationId
     tried: int = 0
     refused: bool = False
-    waits: bool = False
 
 
 class CompactState(StrEnum):

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities.model.retry_budget import ProviderPause
 from activities.new_ids import new_id
 from activities.store import budgets, generations, outbox, reconcile, reservations, retries, sessions, suspensions
 from activities.store.budgets import BudgetRow
@@ -60,7 +59,7 @@ async def estimates(rig: ActivityRig) -> list[int]:
 async def test_an_answer_is_settled_once_though_its_commit_was_not_acknowledged(open_model: Open, arm: Arm) -> None:
     async with open_model(HELLO) as model:
         await limit(model.rig, tokens=50_000)
-        request = model.request(limited=True)
+        request = model.request()
         arm("model.committed=drop@1")
         with pytest.raises(ConnectionResetError):
             await model.generate(request)
@@ -74,7 +73,7 @@ async def test_a_lost_attempt_and_one_that_broke_off_are_estimated_once(open_mod
     broken = ScriptedAnswer(text="Hello." * 40, usage=USAGE, faults={1: Drop(after=2)})
     async with open_model(broken) as model:
         await limit(model.rig, tokens=50_000)
-        request = model.request(limited=True)
+        request = model.request()
         arm("budget.reserved=drop@1")
         with pytest.raises(ConnectionResetError):
             await model.generate(request)
@@ -90,7 +89,7 @@ async def test_a_lost_attempt_and_one_that_broke_off_are_estimated_once(open_mod
 async def test_an_answer_that_its_provider_does_not_count_is_estimated(open_model: Open) -> None:
     async with open_model(ScriptedAnswer(text="Hello." * 40, usage=ScriptedUsage(input=0, output=0))) as model:
         await limit(model.rig, tokens=50_000)
-        await model.generate(model.request(limited=True))
+        await model.generate(model.request())
         (estimated,) = await estimates(model.rig)
         assert estimated > 10_000 and (await found(model.rig)).tokens == estimated
         assert await left(model.rig) == 0
@@ -101,7 +100,7 @@ async def test_a_turn_that_ends_releases_what_its_requests_have_reserved(open_mo
         await limit(model.rig, tokens=50_000)
         arm("budget.reserved=drop@1")
         with pytest.raises(ConnectionResetError):
-            await model.generate(model.request(limited=True))
+            await model.generate(model.request())
         await model.rig.close(CloseReason.STOPPED)
         (lost,) = await estimates(model.rig)
         assert (await found(model.rig)).tokens == lost and await left(model.rig) == 0
@@ -110,15 +109,15 @@ async def test_a_turn_that_ends_releases_what_its_requests_have_reserved(open_mo
 async def spend(model: ModelRig, **limits: Any) -> StepResult:
     """The second step, at the limit."""
     await limit(model.rig, steps=1, **limits)
-    await model.generate(model.request(limited=True))
-    return await model.generate(model.request(step=2, limited=True))
+    await model.generate(model.request())
+    return await model.generate(model.request(step=2))
 
 
 async def test_at_the_limit_a_person_is_asked_once_and_says_how_much_more(open_model: Open) -> None:
     async with open_model(HELLO, HELLO) as model:
         rig = model.rig
         asked = await spend(model)
-        again = await model.generate(model.request(step=2, limited=True))
+        again = await model.generate(model.request(step=2))
         assert asked == again == StepResult(finish=FINISH_LIMIT, ask=asked.ask)
         assert len(model.server.ledger.entries) == 1
         assert not await is_due(rig)
@@ -127,7 +126,7 @@ async def test_at_the_limit_a_person_is_asked_once_and_says_how_much_more(open_m
             await rig.answer(ask, Reply.ANSWER, answers=(("plenty",),))
         await rig.answer(ask, Reply.ANSWER, answers=(("3",),))
         assert (await rig.ask_row(ask)).state is AskState.ANSWERED and await is_due(rig)
-        answered = await model.generate(model.request(step=2, limited=True))
+        answered = await model.generate(model.request(step=2))
         assert answered.finish == "stop" and (await found(rig)).limits.steps == 4
         spent = [event for event in await rig.events() if isinstance(event, BudgetSpent)]
         assert [(event.unit, event.used, event.limit) for event in spent] == [("steps", "1", "1")]
@@ -137,7 +136,7 @@ async def test_an_answer_at_the_limit_that_only_the_row_has_is_none(open_model: 
     async with open_model(HELLO, HELLO) as model:
         asked = await spend(model)
         await model.rig.database.rows(b"UPDATE ask SET state = 'answered', reply = 'answer', author = 'x'")
-        again = await model.generate(model.request(step=2, limited=True))
+        again = await model.generate(model.request(step=2))
         assert again.ask == asked.ask and "ask.reopened" in await model.rig.types()
 
 
@@ -147,21 +146,21 @@ async def test_it_finishes_with_one_last_answer(open_model: Open, by_rule: bool)
         at_limit = await spend(model, on_limit=OnLimit.FINISH if by_rule else None)
         if not by_rule:
             await model.rig.answer(AskId(at_limit.ask or ""), Reply.ANSWER, answers=(("Finish",),))
-            at_limit = await model.generate(model.request(step=2, limited=True))
+            at_limit = await model.generate(model.request(step=2))
         assert at_limit == StepResult(finish=FINISH_LIMIT, last_step=2)
         loaded = await model.rig.load()
         assert loaded.turn is not None and loaded.turn.max_steps == 2
-        last = await model.generate(model.request(step=2, text_only=True, limited=True))
+        last = await model.generate(model.request(step=2, text_only=True))
         assert (last.finish, last.has_text) == ("stop", True) and (await found(model.rig)).steps == 2
 
 
 async def refuse_with_reminder(model: ModelRig, **limits: Any) -> StepResult:
     """The second step, at the limit, for which a reminder is due: the date."""
     await limit(model.rig, **limits)
-    await model.generate(model.request(limited=True))
+    await model.generate(model.request())
     await model.rig.database.rows(b"UPDATE budget SET started_at = now() - interval '150 s'")
     model.today = date(2026, 2, 1)
-    return await model.generate(model.request(step=2, limited=True))
+    return await model.generate(model.request(step=2))
 
 
 @pytest.mark.parametrize(
@@ -179,7 +178,7 @@ async def test_the_last_step_is_announced_with_its_cause_whatever_else_is_due(
     async with open_model(HELLO, HELLO, models=PRICED) as model:
         at_limit = await refuse_with_reminder(model, **limits, on_limit=OnLimit.FINISH)
         assert at_limit == StepResult(finish=FINISH_LIMIT, last_step=2)
-        await model.generate(model.request(step=2, text_only=True, limited=True, max_steps=2))
+        await model.generate(model.request(step=2, text_only=True, max_steps=2))
         announced = str(model.sent["messages"][-1]["content"])
     assert f"The budget of this session is spent ({why}), and no more tools can be called in this turn." in announced
     assert announced.count("date is 2026-02-01") == 1
@@ -189,7 +188,7 @@ async def test_what_was_due_at_a_limit_is_sent_once_the_limit_is_raised(open_mod
     async with open_model(HELLO, HELLO) as model:
         asked = await refuse_with_reminder(model, steps=1)
         await model.rig.answer(AskId(asked.ask or ""), Reply.ANSWER, answers=(("Go on",),))
-        await model.generate(model.request(step=2, limited=True))
+        await model.generate(model.request(step=2))
     assert "date is 2026-02-01" in str(model.sent["messages"][-1]) and "no more tools" not in str(model.sent)
 
 
@@ -212,7 +211,7 @@ async def test_two_answers_before_a_known_end_the_model_reads_so_once(
         await begin_turn(model, turn=turn)
         found = []
         for step in range(1, 5):
-            await model.generate(model.request(step=step, limited=True, max_steps=max_steps))
+            await model.generate(model.request(step=step, max_steps=max_steps))
             found.append(str(model.sent["messages"]).count("Two answers with tools are left in this turn"))
     assert found == announced
 
@@ -233,7 +232,7 @@ async def test_most_of_a_limit_is_told_once(open_model: Open) -> None:
     async with open_model(HELLO, HELLO, HELLO) as model:
         await limit(model.rig, steps=10, tokens=1300)
         for step in (1, 2):
-            await model.generate(model.request(step=step, limited=True))
+            await model.generate(model.request(step=step))
         told = [event for event in await model.rig.events() if isinstance(event, BudgetNearlySpent)]
         assert [(event.unit, event.used, event.limit) for event in told] == [("tokens", "1100", "1300")]
 
@@ -241,7 +240,7 @@ async def test_most_of_a_limit_is_told_once(open_model: Open) -> None:
 async def test_a_limit_of_cost_needs_a_price(open_model: Open) -> None:
     async with open_model(HELLO) as model:
         await limit(model.rig, cost=Decimal(5))
-        failure = await model.failure(model.request(limited=True))
+        failure = await model.failure(model.request())
         assert "provider.scripted.models.model.cost" in str(failure) and "--max-tokens" in str(failure)
         assert model.server.ledger.entries == []
 
@@ -253,9 +252,9 @@ async def test_an_answer_of_unknown_cost_counts_by_an_estimate_and_its_tokens_as
     dear = ScriptedAnswer(text="Hello.", usage=USAGE.model_copy(update={"service": "priority"}))
     async with open_model(HELLO, dear, models=PRICED) as model:
         await limit(model.rig, cost=Decimal(5))
-        await model.generate(model.request(limited=True))
+        await model.generate(model.request())
         assert await estimates(model.rig) == []
-        await model.generate(model.request(step=2, limited=True))
+        await model.generate(model.request(step=2))
         row = await found(model.rig)
         assert (row.used.cost, row.estimated, row.tokens) == (Decimal("0.04"), Decimal("0.02"), 2200)
         assert await estimates(model.rig) == [1100]
@@ -264,7 +263,7 @@ async def test_an_answer_of_unknown_cost_counts_by_an_estimate_and_its_tokens_as
 async def test_under_a_limit_of_cost_nothing_is_asked_for_on_terms_without_a_price(open_model: Open) -> None:
     async with open_model(HELLO, models={"model": {**PRICED["model"], "options": {"serviceTier": "flex"}}}) as model:
         await limit(model.rig, cost=Decimal(5))
-        failure = await model.failure(model.request(limited=True))
+        failure = await model.failure(model.request())
         assert "scripted/model with what its options ask for (flex)" in str(failure) and "--max-tokens" in str(failure)
         assert model.server.ledger.entries == []
 
@@ -302,17 +301,15 @@ async def test_a_request_waits_while_another_one_has_reserved_what_is_left(open_
         child = ActivityRig(rig.database, rig.loader, rig.project, below)
         await child.open_turn()
         await reserve_for(rig, child, child.generation(1, CHILD), child.turn)
-        waits = await model.failure(request := model.request(limited=True))
-        assert isinstance(waits, ProviderPause) and waits.is_long and await left(child) == 1
+        assert (await model.generate(request := model.request())).finish == FINISH_PAUSED and await left(child) == 1
         assert await rig.database.rows(b"SELECT digest FROM attempt") == []  # it sent nothing
-        assert (await model.generate(request.model_copy(update={"waits": True}), attempt=2)).finish == FINISH_PAUSED
         assert not await woken(rig)
         await end_request(child, how)
         if how != "answered":
             await model.rested()
-            await model.failure(request, attempt=3)  # finds what was lost
+            await model.generate(request, attempt=2)  # finds what was lost
         assert await woken(rig)
-        assert (await model.generate(request, attempt=4)).finish == "stop"
+        assert (await model.generate(request, attempt=3)).finish == "stop"
         assert await estimates(child) == ([] if how == "answered" else [40_000]) and await left(child) == 0
 
 
@@ -320,7 +317,7 @@ async def test_no_step_waits_for_a_title(open_model: Open) -> None:
     async with open_model(HELLO) as model:
         await limit(model.rig, tokens=50_000)
         await reserve_for(model.rig, model.rig, TITLE, None)
-        assert (await model.generate(model.request(limited=True))).finish == "stop" and await left(model.rig) == 1
+        assert (await model.generate(model.request())).finish == "stop" and await left(model.rig) == 1
 
 
 async def test_what_a_turn_has_reserved_for_a_lost_summary_does_not_hold_up_its_step(open_model: Open) -> None:
@@ -329,7 +326,7 @@ async def test_what_a_turn_has_reserved_for_a_lost_summary_does_not_hold_up_its_
         await limit(rig, tokens=50_000)
         summary = Generation(id=GenerationId(new_id(Prefix.GENERATION)), purpose=Purpose.COMPACTION)
         await reserve_for(rig, rig, summary, rig.turn)
-        assert (await model.generate(model.request(limited=True))).finish == "stop"
+        assert (await model.generate(model.request())).finish == "stop"
         assert await estimates(rig) == [40_000] and (await found(rig)).tokens == 41_100
 
 
@@ -356,8 +353,8 @@ SCOPES: dict[Scope, dict[str, Any]] = {
 async def test_each_configured_budget_counts_by_itself(open_model: Open, scope: Scope) -> None:
     async with open_model(HELLO, HELLO, HELLO) as model:
         await begin_turn(model, **SCOPES[scope])
-        assert (await model.generate(model.request(limited=True))).finish == "stop"
-        asked = await model.generate(model.request(step=2, limited=True))
+        assert (await model.generate(model.request())).finish == "stop"
+        asked = await model.generate(model.request(step=2))
         row = await model.rig.ask_row(AskId(asked.ask or ""))
         assert row.budget == (await found(model.rig)).id and (row.lapses_at is not None) == scope.daily
         assert (0 < asked.pause <= 86_400) == scope.daily and isinstance(row.body, QuestionRequest)
@@ -365,7 +362,7 @@ async def test_each_configured_budget_counts_by_itself(open_model: Open, scope: 
         (spent,) = [event for event in await model.rig.events() if isinstance(event, BudgetSpent)]
         assert spent.scope is scope
         await begin_turn(model, **SCOPES[scope])  # of a turn, it begins anew
-        again = await model.generate(model.request(limited=True))
+        again = await model.generate(model.request())
         assert (again.finish == "stop") == (scope is Scope.TURN)
 
 
@@ -384,12 +381,12 @@ async def test_a_new_day_frees_what_has_waited_and_counts_from_nothing(open_mode
     async with open_model(HELLO, HELLO, HELLO) as model:
         rig = model.rig
         await begin_turn(model, day={"tokens": 1000})
-        await model.generate(model.request(limited=True))
-        asked = await model.generate(model.request(step=2, limited=True))
+        await model.generate(model.request())
+        asked = await model.generate(model.request(step=2))
         await rig.answer(AskId(asked.ask or ""), Reply.ANSWER, answers=(("500",),))
         arm("budget.reserved=drop@1")
         with pytest.raises(ConnectionResetError):
-            await model.generate(request := model.request(step=2, limited=True))
+            await model.generate(request := model.request(step=2))
         assert rig.session not in [each.session for each in await reconcile.due(rig.database, 3600)]
         await yesterday(rig)
         assert (await found(rig)).used == Usage(time=(await found(rig)).time) and (
@@ -404,13 +401,13 @@ async def test_an_ask_at_the_limit_of_a_day_lapses_with_it(open_model: Open) -> 
     async with open_model(HELLO, HELLO) as model:
         rig = model.rig
         await begin_turn(model, project={"day": {"steps": 1}})
-        await model.generate(model.request(limited=True))
-        ask = AskId((await model.generate(model.request(step=2, limited=True))).ask or "")
+        await model.generate(model.request())
+        ask = AskId((await model.generate(model.request(step=2))).ask or "")
         await rig.deliver(rig.session)
         assert rig.session not in [each.session for each in await reconcile.due(rig.database, 0)]
         await yesterday(rig)
         assert rig.session in [each.session for each in await reconcile.due(rig.database, 30)]
-        assert (await model.generate(model.request(step=2, limited=True))).finish == "stop"
+        assert (await model.generate(model.request(step=2))).finish == "stop"
         assert (await rig.ask_row(ask)).reason == "a new day has begun" and (await found(rig)).steps == 1
 
 
@@ -430,8 +427,8 @@ async def test_a_persons_rule_counts_at_every_limit(open_model: Open) -> None:
     async with open_model(HELLO) as model:
         await limit(model.rig, on_limit=OnLimit.FINISH)
         await begin_turn(model, day={"steps": 1})
-        await model.generate(model.request(limited=True))
-        at_limit = await model.generate(model.request(step=2, limited=True))
+        await model.generate(model.request())
+        at_limit = await model.generate(model.request(step=2))
         assert at_limit == StepResult(finish=FINISH_LIMIT, last_step=2)
 
 
@@ -459,7 +456,7 @@ async def test_nothing_is_reserved_in_a_stopped_turn_or_by_an_overtaken_attempt(
 ) -> None:
     async with open_model(HELLO) as model:
         await limit(model.rig, tokens=50_000)
-        request = model.request(limited=True)
+        request = model.request()
         arm(f"model.registered=block:{tmp_path / 'gate'}@1")
         first = asyncio.create_task(model.generate(request))
         await wait_for_file(tmp_path / "gate")

@@ -70,9 +70,9 @@ class CallEffect:
         """What the call would do now, or why it cannot; an edit after those `before` it that are still to be made."""
         try:
             earlier = [
-                EarlierEdit(tool, row.arguments, row.plan.file_key)
+                EarlierEdit(tool, row.arguments, row.plan.paths)
                 for row in before
-                if isinstance(tool := self.tools.get(row.tool), FileChangeTool) and row.plan and row.plan.file_key
+                if isinstance(tool := self.tools.get(row.tool), FileChangeTool) and row.plan and row.plan.targets
             ]
             turn, planner = self.context.turn, self.planner
             plan = await plan_call(self.tool, self.params, self.call.arguments, turn, planner, earlier=earlier)

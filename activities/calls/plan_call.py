@@ -41,7 +41,7 @@ async def plan_call(
                 if plan.questions:
                     _check_may_ask(tool, turn)
                 return plan.model_copy(update={"quick": True}) if tool.quick else plan
-        named = [(each.tool.name, each.arguments, each.path) for each in earlier if edit]
+        named = [(each.tool.name, each.arguments, each.paths) for each in earlier if edit]
         return await planner.plan(PlanRequest(tool.name, dict(arguments), turn, named))
     except ToolError:
         raise

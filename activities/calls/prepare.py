@@ -101,13 +101,15 @@ class CallPreparer:
         try:
             params = tool.parse(arguments)
             plan = await plan_call(tool, params, arguments, self.turn, self.planner, earlier=tuple(self.edits))
-            if tool.replaces_files and self.reader and all(each.path != plan.file_key for each in self.edits):
+            if tool.replaces_files and self.reader:
+                edited = {path for each in self.edits for path in each.paths}
                 with suppress(Unavailable):  # the claim looks again
-                    await seen_files.require_seen(self.reader, self.request.session, plan.targets)
+                    unedited = [each for each in plan.targets if each.path not in edited]
+                    await seen_files.require_seen(self.reader, self.request.session, unedited)
         except ToolError:
             return None
-        if isinstance(tool, FileChangeTool) and plan.file_key is not None:
-            self.edits.append(EarlierEdit(tool, arguments, plan.file_key))
+        if isinstance(tool, FileChangeTool) and plan.targets:
+            self.edits.append(EarlierEdit(tool, arguments, plan.paths))
         return plan
 
 
@@ -173,13 +175,14 @@ def _extent(call: CallRow) -> Extent:
     changes = plan is not None and any(
         each.changes or each.opaque or each.permission == permission_keys.EDIT for each in plan.requests
     )
+    paths = plan.paths if plan else ()
     match call.display.kind:
         case DisplayKind.EDIT:
-            return Extent(act=Act.CHANGE, path=plan.file_key if plan else None)
+            return Extent(act=Act.CHANGE, paths=paths)
         case DisplayKind.EXECUTE:
             return Extent(act=Act.CHANGE if plan is None or changes else Act.COMMAND)
         case DisplayKind.READ if plan is None or plan.targets:
-            return Extent(act=Act.LOOK, path=plan.targets[0].path if plan else None)
+            return Extent(act=Act.LOOK, paths=paths)
         case DisplayKind.DELEGATE:
             return Extent(act=Act.WORK if changes else Act.REST)
         case DisplayKind.WAIT:

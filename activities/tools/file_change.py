@@ -60,7 +60,7 @@ class EarlierEdit(NamedTuple):
 
     tool: "FileChangeTool[Any]"
     arguments: dict[str, JsonValue]
-    path: str
+    paths: Sequence[str]
 
     def takes_long(self, turn: TurnContext) -> Awaitable[bool]:
         return self.tool.takes_long(self.tool.parse(self.arguments), turn)
@@ -154,7 +154,6 @@ class FileChangeTool(BuiltInTool[P]):
                 directory=str(workspace.directory),
                 targets=(preview.target,),
             ),
-            file_key=str(preview.located.path),
             note=preview.note,
         )
 
@@ -162,7 +161,7 @@ class FileChangeTool(BuiltInTool[P]):
         located = locate(params.file_path, turn.workspace)
         before = read_whole(located.path, MAX_FILE_BYTES) if located.kind is PathKind.FILE else None
         for each in earlier:
-            if each.path == str(located.path):
+            if str(located.path) in each.paths:
                 before = each.apply(located, before)
         shown = None if turn.may_read(located.path) and not turn.asks_before_read(located.path) else 1  # lines of notes
         try:

@@ -7,12 +7,12 @@ from workflows.domain.call_order import Act, Extent, find_waits
 A, B, SUB, ROOT = "/p/a.py", "/p/b.py", "/p/sub", "/p"
 
 
-def change(path: str | None = None) -> Extent:
-    return Extent(act=Act.CHANGE, path=path)
+def change(*paths: str) -> Extent:
+    return Extent(act=Act.CHANGE, paths=paths)
 
 
-def look(path: str | None = None) -> Extent:
-    return Extent(act=Act.LOOK, path=path)
+def look(*paths: str) -> Extent:
+    return Extent(act=Act.LOOK, paths=paths)
 
 
 COMMAND, WORK, REST, NOTHING = (Extent(act=act) for act in (Act.COMMAND, Act.WORK, Act.REST, Act.NOTHING))
@@ -52,6 +52,11 @@ COMMAND, WORK, REST, NOTHING = (Extent(act=act) for act in (Act.COMMAND, Act.WOR
         (WORK, REST, False),
         (REST, change(A), False),
         (NOTHING, change(), False),
+        (change(A, B), change(B), True),
+        (change(A), change(B, A), True),
+        (change(A, B), look(SUB), False),
+        (look(A), change(B, f"{SUB}/x"), False),
+        (look(SUB), change(B, f"{SUB}/x"), True),
     ],
 )
 def test_a_call_waits_where_it_could_see_the_difference(earlier: Extent, call: Extent, waits: bool) -> None:

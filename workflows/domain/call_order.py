@@ -6,6 +6,7 @@ by side.
 
 from collections.abc import Sequence
 from enum import StrEnum
+from itertools import product
 from pathlib import PurePath
 
 from workflows.domain.value import Value
@@ -23,16 +24,16 @@ class Act(StrEnum):
 
 
 class Extent(Value):
-    """`path`: what the call changes or looks at, a file or all below a directory; None: anything."""
+    """`paths`: what the call changes or looks at, files or all below directories; none: anything."""
 
     act: Act
-    path: str | None = None
+    paths: tuple[str, ...] = ()
 
     def meets(self, other: "Extent") -> bool:
-        if self.path is None or other.path is None:
+        if not self.paths or not other.paths:
             return True
-        one, two = PurePath(self.path), PurePath(other.path)
-        return one.is_relative_to(two) or two.is_relative_to(one)
+        pairs = product(map(PurePath, self.paths), map(PurePath, other.paths))
+        return any(one.is_relative_to(two) or two.is_relative_to(one) for one, two in pairs)
 
 
 def find_waits(calls: Sequence[Extent]) -> list[tuple[int, ...]]:

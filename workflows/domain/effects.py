@@ -58,14 +58,12 @@ class Effect(Value):
 class Plan(Value):
     """A call's effect and the permissions it needs, found without side effects.
 
-    Made when the answer is stored and again in the claim; a difference is drift. `file_key`: the path of the file that
-    it changes. `quick`: ends within milliseconds and may run twice. `questions`: for a person, to be answered before it
-    runs. `note`: for the model, in the result.
+    Made when the answer is stored and again in the claim; a difference is drift. `quick`: ends within milliseconds and
+    may run twice. `questions`: for a person, to be answered before it runs. `note`: for the model, in the result.
     """
 
     requests: tuple[PermissionRequest, ...]
     effect: Effect
-    file_key: str | None = None
     quick: bool = False
     questions: tuple[Question, ...] = ()
     note: str = Field(default="", exclude_if=lambda note: not note)
@@ -78,6 +76,10 @@ class Plan(Value):
     @property
     def targets(self) -> tuple[Target, ...]:
         return self.effect.targets
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        return tuple(each.path for each in self.targets)
 
 
 def input_digest(tool: str, arguments: dict[str, Any]) -> str:

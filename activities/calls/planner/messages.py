@@ -36,7 +36,7 @@ class PlanRequest:
     tool: str
     arguments: dict[str, JsonValue]
     turn: TurnContext
-    earlier: Sequence[tuple[str, dict[str, JsonValue], str]] = ()
+    earlier: Sequence[tuple[str, dict[str, JsonValue], Sequence[str]]] = ()
 
     def encode(self, limits: PlannerLimits) -> bytes:
         turn = _TURN.dump_python(self.turn, mode="json")

@@ -69,7 +69,7 @@ def _set_limits(cpu_seconds: float, wall_seconds: float) -> None:
 async def _plan(request: PlanRequest) -> Plan | ToolError:
     try:
         tool = _TOOLS[request.tool]
-        earlier = [EarlierEdit(_EDITS[name], arguments, path) for name, arguments, path in request.earlier]
+        earlier = [EarlierEdit(_EDITS[name], arguments, paths) for name, arguments, paths in request.earlier]
         params = tool.parse(request.arguments)
         return await plan_call(tool, params, request.arguments, request.turn, earlier=earlier)
     except ToolError as error:

@@ -141,3 +141,15 @@ async def test_a_call_waits_for_what_it_could_see(
     rows = [await rig.row(call) for call in await rig.answered(*calls)]
     assert [call.waits_for for call in in_order(rows)] == waits
     assert [call.waits_for for call in PermissionEvaluator(Rulesets(), ()).open_calls(in_order(rows))] == waits
+
+
+async def test_a_call_that_changes_two_files_stands_before_what_changes_either(preparer: CallPreparer) -> None:
+    first, second = [
+        await preparer.prepare(at, RequestedCall(f"c{at}", "write", f'{{"filePath": "{name}", "content": "x"}}'))
+        for at, name in enumerate(("b.txt", "c.txt"))
+    ]
+    assert first.plan is not None and second.plan is not None
+    effect = first.plan.effect.model_copy(update={"targets": (*first.plan.targets, *second.plan.targets)})
+    both = first.model_copy(update={"plan": first.plan.model_copy(update={"effect": effect})})
+    assert [call.waits_for for call in in_order([first, second])] == [(), ()]
+    assert [call.waits_for for call in in_order([both, second])] == [(), (0,)]

@@ -61,7 +61,7 @@ async def planned(workspace: Workspace) -> Call:
 async def test_the_plan_says_exactly_what_will_be_written(planned: Call) -> None:
     (own,) = planned.plan.requests
     assert str(own.metadata["diff"]).endswith("@@ -1,1 +1,1 @@\n-one\n+two\n")
-    assert planned.plan.file_key == str(planned.file)
+    assert planned.plan.paths == (str(planned.file),)
     assert planned.file.read_text() == "one\n"
 
 
@@ -276,7 +276,7 @@ async def test_an_edit_by_a_link_is_judged_and_made_where_it_leads(planned: Call
     (planned.workspace.directory / "link").symlink_to("a.txt")
     plan = await EditTool().plan(asked("link"), TurnContext(planned.workspace))
     await EditTool().run(asked("link"), plan, make_context(planned.workspace))
-    assert (plan.requests[0].patterns, plan.file_key) == (("a.txt",), str(planned.file))
+    assert (plan.requests[0].patterns, plan.paths) == (("a.txt",), (str(planned.file),))
     assert (planned.workspace.directory / "link").is_symlink()
     assert planned.file.read_text() == "two\n"
 

@@ -92,29 +92,54 @@ class SessionClient(ClientPart):
         prompt: MessageId | None = None,
         limits: BudgetLimits | None = None,
     ) -> AcceptedPrompt:
-        """Create a session with its first prompt; idempotent with the caller's ids.
+        """Create a session with its first prompt, as `create` does; idempotent with the caller's ids. A variant that
+        the model lacks fails the turn."""
+        from worker.prompt_check import validate_prompt  # start-up time
+
+        message = await asyncio.to_thread(validate_prompt, message, prompt)
+        created = await self.create(
+            directory,
+            message,
+            title=title,
+            environment=environment,
+            sources=sources,
+            turn_config=turn_config,
+            session=session,
+        )
+        return await self._accept(created, message, prompt, limits=limits)
+
+    async def create(
+        self,
+        directory: str,
+        first: "Prompt",
+        *,
+        title: str | None = None,
+        environment: Mapping[str, str] | None = None,
+        sources: "ConfigSources | None" = None,
+        turn_config: "TurnConfig | None" = None,
+        session: SessionId | None = None,
+    ) -> SessionId:
+        """Create a session that is idle until its first prompt; idempotent with the caller's id. `first`: that prompt,
+        or one without text, which only says agent, model and variant; it is not sent.
 
         Turns read their configuration from `sources` (default: this process's variables); a `turn_config` read from
         them saves a read. Raises UsageError for an unusable agent or model, and if another machine has our host's name.
-        A variant that the model lacks fails the turn.
         """
-        # Start-up time: only starting needs configuration.
-        from worker.prompt_check import validate_prompt
-        from worker.session_template import prepare_template
+        from worker.session_template import prepare_template  # start-up time: only starting needs configuration
 
-        message = await asyncio.to_thread(validate_prompt, message, prompt)
         template = await prepare_template(
-            self.settings, self.database, directory, message, title, environment, sources, turn_config
+            self.settings, self.database, directory, first, title, environment, sources, turn_config
         )
+        untitled = titles.default_title(datetime.now(UTC))
         new = sessions.NewSession(
             id=session or SessionId(new_id(Prefix.SESSION)),
             host=self.settings.host,
-            title=titles.first_line(message.title),
-            default_title=titles.default_title(datetime.now(UTC)),
+            title=titles.first_line(words) if (words := first.title.strip()) else untitled,
+            default_title=untitled,
             **dict(template),
         )
         await sessions.create(self.database, new, self.actor)
-        return await self._accept(new.id, message, prompt, limits=limits)
+        return new.id
 
     async def prompt(
         self,

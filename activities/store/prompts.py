@@ -18,6 +18,7 @@ from workflows.domain.ids import MessageId, PartId, Prefix, ScheduleId, SessionI
 from workflows.domain.mentions import mentioned_names
 from workflows.domain.messages import PersonWords, SubtaskPart
 from workflows.domain.prompt import Prompt, PromptContent, PromptMode
+from workflows.domain.titles import first_line
 
 _QUERIES: Final = Queries("prompts")
 _MOST_WORDS: Final = 20  # prompts
@@ -57,6 +58,8 @@ async def accept(
     written = call is not None or journal.actor != WORKER  # else it is a result: an @ in it refers to nothing
     refers = written and bool(prompt.references)
     journal.write(_QUERIES.accept, id=identity, body=body.content, salt=body.salt, refers=refers, **named)
+    if words := prompt.title.strip():
+        journal.write(_QUERIES.name_session, session=journal.session, id=identity, title=first_line(words))
     return True
 
 

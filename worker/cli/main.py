@@ -32,6 +32,7 @@ class CommandEntry(NamedTuple):
 COMMAND_SECTIONS: Final = {
     "Work": {
         "run": CommandEntry("run", "Give a task to the agent, and follow it to its end."),
+        "new": CommandEntry("run", "Start a session without a prompt."),
         "sessions": CommandEntry("sessions", "List the sessions, or show one."),
         "schedules": CommandEntry("schedules", "List or change schedules, which prompt at set times."),
         "projects": CommandEntry("stats", "List the projects in which sessions were started."),

@@ -1,6 +1,7 @@
 """The session that `holdfast run` follows: a new one, or one to go on in."""
 
 import sys
+from typing import Any
 
 from activities.shell.environment import session_environment
 from worker.cli import id_lookup, model_dialog
@@ -34,19 +35,19 @@ class RunArguments(Value):
     command: str | None = None
     made: Prompt | None = None
     files: tuple[FilePart, ...] = ()
-    subtask: str | None
-    system: str | None
+    subtask: str | None = None
+    system: str | None = None
     model: str | None
     any_model: bool = False
     variant: str | None
     agent: str | None
     ask: tuple[str, ...] = ()
     title: str | None
-    session: str | None
-    config: str | None
-    format: OutputFormat | None
-    prompt: MessageId | None
-    limits: ChosenLimits
+    session: str | None = None
+    config: str | None = None
+    format: OutputFormat | None = None
+    prompt: MessageId | None = None
+    limits: ChosenLimits = ChosenLimits()
     detached: bool = False
 
     @property
@@ -134,21 +135,17 @@ async def prepare_again(settings: Settings, request: RunArguments, default_model
     )
 
 
+async def create_session(client: SessionClient, request: RunArguments, prepared: Preparation) -> SessionId:
+    """One that waits for its first prompt."""
+    return await client.create(first=request.first_message(prepared), **_of_shell(client, request, prepared))
+
+
 async def start_session(client: SessionClient, request: RunArguments, prepared: Preparation) -> StartedRun:
     directory, turn_config = current_directory(), prepared.require_config()
-    if client.settings.holds_user_home(directory):
-        print_note(
-            f"The agent works in {escape_exact(str(directory))}, which holds your whole home: "
-            "a project's directory is safer."
-        )
     request = await request.expand(client.settings, prepared)
     accepted = await client.start(
-        str(directory),
-        request.first_message(prepared),
-        title=request.title,
-        environment=session_environment(client.settings.environment),
-        sources=prepared.sources,
-        turn_config=turn_config,
+        message=request.first_message(prepared),
+        **_of_shell(client, request, prepared),
         session=session_id_for(request.prompt) if request.prompt else None,
         prompt=request.prompt,
         limits=request.limits.session,
@@ -163,6 +160,23 @@ async def start_session(client: SessionClient, request: RunArguments, prepared: 
         warnings=turn_config.warnings,
         accepted=accepted,
     )
+
+
+def _of_shell(client: SessionClient, request: RunArguments, prepared: Preparation) -> dict[str, Any]:
+    """What a new session takes from where it is started."""
+    directory = current_directory()
+    if client.settings.holds_user_home(directory):
+        print_note(
+            f"The agent works in {escape_exact(str(directory))}, which holds your whole home: "
+            "a project's directory is safer."
+        )
+    return {
+        "directory": str(directory),
+        "title": request.title,
+        "environment": session_environment(client.settings.environment),
+        "sources": prepared.sources,
+        "turn_config": prepared.require_config(),
+    }
 
 
 async def continue_session(client: SessionClient, request: RunArguments) -> StartedRun:

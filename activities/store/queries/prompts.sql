@@ -3,6 +3,12 @@
 INSERT INTO prompt (id, mode, body, salt, agent, model, variant, refers)
 VALUES (%(id)s, %(mode)s, %(body)s, %(salt)s, %(agent)s, %(model)s, %(variant)s, %(refers)s)
 
+-- name: name_session
+-- Show a session that was begun without a prompt by the first line of its first one.
+UPDATE session SET title = %(title)s
+WHERE id = %(session)s AND title = default_title
+  AND NOT EXISTS (SELECT FROM work w WHERE w.session = session.id AND w.kind = 'prompt' AND w.id <> %(id)s)
+
 -- name: turn_request
 -- What a prompt names for its turn; `call_over` if its task's call waits no longer.
 SELECT agent, model, variant, body, EXISTS (SELECT 1 FROM task k JOIN call c ON c.id = k.call

@@ -10,6 +10,7 @@ import click
 
 from worker.cli import completers, id_lookup, other_sessions, prompt_input, prompt_options
 from worker.cli.budget_options import budget_options
+from worker.cli.command_output import CommandOutput, with_json
 from worker.cli.command_support import (
     ask_option,
     async_command,
@@ -24,7 +25,15 @@ from worker.cli.prompt_input import read_schema
 from worker.cli.render.escaping import escape_exact
 from worker.cli.render.terminal import is_live_terminal
 from worker.cli.run_loop import FollowOptions, InterruptGuard, follow_options, follow_session
-from worker.cli.run_start import RunArguments, StartedRun, continue_session, prepare, prepare_again, start_session
+from worker.cli.run_start import (
+    RunArguments,
+    StartedRun,
+    continue_session,
+    create_session,
+    prepare,
+    prepare_again,
+    start_session,
+)
 from worker.cli.schedule_options import ScheduleOptions, create_schedule, schedule_options
 from worker.cli.slash_commands import may_be_command, parse_command
 from worker.cli.terminal_input import is_interactive
@@ -38,20 +47,26 @@ from workflows.domain.ids import TurnConfigId
 from workflows.domain.titles import validate_title
 from workflows.domain.views.accepted import AcceptedPrompt
 
+_agent_option = click.option(
+    "--agent",
+    metavar="NAME",
+    shell_complete=completers.agent,
+    help="The agent, instead of the configured one or that of the session's last turn.",
+)
+_title_option = click.option("--title", metavar="TEXT", help="The new session's title; without it, the model names it.")
+_trust_option = click.option(
+    "--trust", metavar="DIGEST", help="Accept the project's files, if they are what `holdfast trust` shows."
+)
+
 
 @click.command()
 @click.argument("words", nargs=-1, metavar="[PROMPT]...")
 @prompt_options.model_option("The model, instead of the configured one")
 @click.option("--any-model", is_flag=True, help="Take the name of -m as it is, even if it looks misspelt.")
 @prompt_options.variant_option
-@click.option(
-    "--agent",
-    metavar="NAME",
-    shell_complete=completers.agent,
-    help="The agent, instead of the configured one or that of the session's last turn.",
-)
+@_agent_option
 @ask_option
-@click.option("--title", metavar="TEXT", help="The new session's title; without it, the model names it.")
+@_title_option
 @click.option(
     "-s",
     "--session",
@@ -60,7 +75,7 @@ from workflows.domain.views.accepted import AcceptedPrompt
     help="Continue this session: an id, its beginning, or `last`.",
 )
 @click.option("-c", "--continue", "again", is_flag=True, help="Continue the last session of this directory.")
-@click.option("--trust", metavar="DIGEST", help="Accept the project's files, if they are what `holdfast trust` shows.")
+@_trust_option
 @prompt_options.prompt_options("the same task")
 @follow_options
 @click.option(
@@ -129,6 +144,32 @@ async def run(
     first = (request, prepared) if prepared is None or not typed else await _ask_first(settings, request, prepared)
     options = FollowOptions(no_wait=no_wait, stay_open=not (exit_ or schema), thinking=thinking, as_json=as_json)
     return ExitCode.DONE if first is None else await _run_now(settings, *first, options, detach=detach)
+
+
+@click.command()
+@prompt_options.model_option("The session's model, instead of the configured one")
+@prompt_options.variant_option
+@_agent_option
+@ask_option
+@_title_option
+@_trust_option
+@async_command
+@with_json("Print the session's id as JSON.")
+async def new(settings: Settings, /, trust: str | None, **named: Any) -> CommandOutput:
+    """Start a session without a prompt.
+
+    It works in the current directory, as one of `run` does, and is idle until `holdfast send` or `run -s` prompts it.
+
+    \b
+    Example:
+      holdfast new --agent plan --title "Release notes"
+    """
+    request, prepared = await prepare(settings, RunArguments(text="", **named), trust)
+    async with open_client(settings) as client:
+        session = await create_session(client, request, prepared)
+    return CommandOutput(
+        {"session": session}, lambda: session, remarks=[f"It waits for a prompt: holdfast send {session} …"]
+    )
 
 
 async def _run_now(

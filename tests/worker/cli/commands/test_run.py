@@ -548,3 +548,26 @@ async def test_files_are_named_at_the_command_line_and_what_is_not_there_begins_
     assert referred["url"] == (harness.project / "c.txt").as_uri() + "?start=1&end=1"
     assert referred["source"]["text"] == {"value": "@c.txt#L1?", "start": 16, "end": 26}
     assert [part.get("tool") for part in exported[1]["parts"]] == [None, "read", "read", None]
+
+
+async def test_a_session_without_a_prompt_is_idle_until_it_gets_one(open_harness: OpenHarness) -> None:
+    async with open_harness(HELLO, HELLO) as harness, harness.running_worker():
+        person = shell(harness)
+        made = await person.run("new", *MODEL, "--title", "Notes", "--ask", "bash")
+        session = made.out.strip()
+        listed, shown = await person.run("sessions", "--here"), await person.run("sessions", "show", session)
+        exported, logged = await person.run("export", session), await person.run("log", session, "--verify")
+        watched, refused = await person.run("watch", session, "--until-idle"), await person.run("retry", session)
+        ran = await person.run("run", "-s", session, "greet me")
+        as_json, wrong = await person.run("new", *MODEL, "--json"), await person.run("new", "--agent", "nobody")
+        other = json.loads(as_json.out)["session"]
+        last = await person.run("run", "-c", "and me")  # the newest of the directory
+        overviews = await harness.client.sessions.list_recent()
+
+    assert made.code == 0 and made.err.endswith(f"It waits for a prompt: holdfast send {session} …\n")
+    assert listed.out.startswith(f"{session}  new  ") and "Notes" in listed.out and "  new\n" in shown.out
+    assert json.loads(exported.out)["messages"] == [] and logged.code == 0
+    assert "Notes" in watched.out and refused.code == ExitCode.CONFLICT
+    assert ran.code == 0 and "Hello to you." in ran.out
+    assert wrong.code == ExitCode.USAGE and "nobody" in wrong.err
+    assert last.code == 0 and [(each.id, each.title) for each in overviews] == [(other, "and me"), (session, "Notes")]

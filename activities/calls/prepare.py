@@ -50,8 +50,11 @@ class CallPreparer:
     reader: RowReader | None = None  # of what the session has seen of files
     edits: list[EarlierEdit] = field(default_factory=list)  # of the answer, so far
 
-    async def prepare(self, position: int, requested: RequestedCall, cut: bool = False) -> CallRow:
-        """An invalid call becomes one of `invalid`, which tells the model why. `cut`: its answer was, by its limit."""
+    async def prepare(
+        self, position: int, requested: RequestedCall, cut: bool = False, id: PartId | None = None
+    ) -> CallRow:
+        """An invalid call becomes one of `invalid`, which tells the model why. `cut`: its answer was, by its limit.
+        `id`: what watchers know it by."""
         name, arguments, mended = self.parse_call(requested, cut=cut)
         if _depth(arguments) > MAX_ARGUMENT_DEPTH:
             name, arguments, mended = _invalid(
@@ -60,7 +63,7 @@ class CallPreparer:
         tool = self.tools[name]
         plan = await self.plan(tool, arguments)
         row = CallRow(
-            id=PartId(new_id(Prefix.PART)),
+            id=id or PartId(new_id(Prefix.PART)),
             session=self.request.session,
             turn=self.request.turn,
             step=self.request.step,

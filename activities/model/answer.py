@@ -15,7 +15,6 @@ from activities.model.output_limit import is_bounded
 from activities.model.port import AnswerPart, Finish, ModelPort, ModelRequest, RequestAccepted
 from activities.model.result_formats import as_result
 from activities.model.stream import Answer, AnswerAssembler, Delta, PartKind
-from activities.new_ids import new_id
 from activities.stop_interceptor import stop_requested
 from activities.store import deltas
 from activities.store.calls import CallRow
@@ -24,12 +23,12 @@ from activities.store.deltas import Watchers
 from activities.store.model_answers import NewAnswer
 from workflows.domain.errors import ModelError, UsageError
 from workflows.domain.generation import Purpose
-from workflows.domain.ids import PartId, Prefix
+from workflows.domain.ids import PartId
 from workflows.domain.messages import FINISH_BROKEN_OFF, AnswerMetadata, NewPart, ReasoningPart, RequestedCall, TextPart
 from workflows.domain.usage import Tokens, decimal_text
 
 _LONGEST_EXPLANATION: Final = 500  # characters
-PrepareCall: TypeAlias = Callable[[int, RequestedCall, bool], Awaitable[CallRow]]
+PrepareCall: TypeAlias = Callable[[int, RequestedCall, bool, PartId], Awaitable[CallRow]]
 
 
 class AnswerStream:
@@ -46,8 +45,8 @@ class AnswerStream:
         agent: str,
         prepare: PrepareCall | None = None,
     ) -> NewAnswer:
-        """The answer for an attempt that has begun. `prepare` makes each of its calls; its last argument says whether
-        the answer was cut. Without `prepare`, calls are dropped.
+        """The answer for an attempt that has begun. `prepare` makes each of its calls, from its position, whether the
+        answer was cut, and the id that its pieces had. Without `prepare`, calls are dropped.
 
         Raises ApplicationError, which says when to ask again, or that asking again is useless.
         """
@@ -95,7 +94,7 @@ class AnswerStream:
                     if isinstance(event, RequestAccepted):
                         await attempt.accepted()
                         # Shows watchers that the provider is working before any of the answer comes.
-                        batcher.add(Delta(0, PartKind.REASONING if model.facts.reasoning else PartKind.TEXT, ""))
+                        batcher.add(Delta(None, PartKind.REASONING if model.facts.reasoning else PartKind.TEXT, ""))
                     elif (delta := assembler.add(event)) is not None:
                         attempt.produced += len(delta.text)
                         batcher.add(delta)
@@ -116,13 +115,13 @@ class AnswerStream:
                 bounded=bounded,
                 explanation=answer.explanation,
             )
-            parts = _new_parts(answer.parts)  # their ids come before those of the calls
+            parts = tuple(zip(answer.ids, answer.parts, strict=True))
             calls = [
-                await prepare(position, part, answer.finish is Finish.LENGTH)
-                for position, part in enumerate(answer.parts)
+                await prepare(position, part, answer.finish is Finish.LENGTH, id)
+                for position, (id, part) in enumerate(parts)
                 if isinstance(part, RequestedCall) and prepare is not None
             ]
-            return NewAnswer(body=body, parts=parts, calls=tuple(calls))
+            return NewAnswer(body=body, parts=_new_parts(parts), calls=tuple(calls))
         except (ValueError, TypeError, RecursionError) as error:
             raise model_failed(f"{model.name} gave an answer that cannot be stored: {error}") from error
 
@@ -137,9 +136,9 @@ def _begun(
     return NewAnswer(body=body, parts=_new_parts(assembler.texts() if request.format is None else ()))
 
 
-def _new_parts(parts: Iterable[AnswerPart]) -> tuple[NewPart, ...]:
+def _new_parts(parts: Iterable[tuple[PartId, AnswerPart]]) -> tuple[NewPart, ...]:
     return tuple(
-        NewPart(id=PartId(new_id(Prefix.PART)), position=position, body=part)
-        for position, part in enumerate(parts)
+        NewPart(id=id, position=position, body=part)
+        for position, (id, part) in enumerate(parts)
         if isinstance(part, TextPart | ReasoningPart)
     )

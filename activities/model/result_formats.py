@@ -18,7 +18,7 @@ from activities.model.endpoint import Endpoint
 from activities.model.port import Finish
 from activities.model.stream import Answer
 from workflows.domain.answer_text import texts_of
-from workflows.domain.messages import ReasoningPart, RequestedCall
+from workflows.domain.messages import ReasoningPart, RequestedCall, TextPart
 from workflows.domain.output_format import STRUCTURED_OUTPUT, OutputFormat
 
 # Services ("WIRE:PROVIDER", as in model_families) and models.
@@ -61,13 +61,17 @@ def own_format(endpoint: Endpoint, format: OutputFormat | None) -> Mapping[str, 
 
 
 def as_result(answer: Answer) -> Answer:
-    """A text without calls that is an object is the result: the arguments of the call that gives it. What its
-    provider keeps of its thoughts belongs to the text, and is left out."""
+    """A text without calls that is an object is the result: the arguments of the call that gives it, and has the text's
+    id. What its provider keeps of its thoughts belongs to the text, and is left out."""
     text = "".join(texts_of(answer.parts))
     if answer.calls or answer.finish is not Finish.STOP or not _is_object(text):
         return answer
     thoughts = (ReasoningPart(text=part.text) for part in answer.parts if isinstance(part, ReasoningPart))
-    return replace(answer, parts=(*thoughts, RequestedCall(f"call_{uuid4().hex}", STRUCTURED_OUTPUT, text)))
+    named = tuple(zip(answer.ids, answer.parts, strict=True))
+    *_, written = (id for id, part in named if isinstance(part, TextPart))
+    ids = (*(id for id, part in named if isinstance(part, ReasoningPart)), written)
+    call = RequestedCall(f"call_{uuid4().hex}", STRUCTURED_OUTPUT, text)
+    return replace(answer, parts=(*thoughts, call), ids=ids)
 
 
 def _is_object(text: str) -> bool:

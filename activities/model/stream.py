@@ -19,6 +19,8 @@ from activities.model.port import (
     TextDelta,
     ToolCallDelta,
 )
+from activities.new_ids import new_id
+from workflows.domain.ids import PartId, Prefix
 from workflows.domain.messages import ReasoningPart, RequestedCall, TextPart
 from workflows.domain.usage import STANDARD_TERMS, Price, Terms, Tokens
 
@@ -31,7 +33,8 @@ class PartKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A complete answer, its parts in order of their beginnings; `reported_cost`, `explanation` as in `Finished`."""
+    """A complete answer, its parts in order of their beginnings, with the ids that their deltas had; `reported_cost`,
+    `explanation` as in `Finished`."""
 
     parts: tuple[AnswerPart, ...]
     finish: Finish
@@ -39,6 +42,7 @@ class Answer:
     reported_cost: Decimal | None = None
     explanation: str = ""
     terms: Terms = STANDARD_TERMS
+    ids: tuple[PartId, ...] = field(default=(), compare=False)
 
     @property
     def calls(self) -> tuple[RequestedCall, ...]:
@@ -55,9 +59,9 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """An event's addition to the part at this position; `name` comes with a call's first delta."""
+    """An event's addition to a part (None: to none yet); `name` comes with a call's first delta."""
 
-    part: int
+    part: PartId | None
     kind: PartKind
     text: str
     name: str | None = None
@@ -67,6 +71,7 @@ class Delta:
 class _PartBuilder:
     """An unfinished part, its text in pieces: joining once is linear."""
 
+    part: PartId
     kind: PartKind
     item: int = 0
     phase: str | None = None
@@ -113,18 +118,23 @@ class AnswerAssembler:
             raise RuntimeError("the answer is not finished: the port ended without `Finished`")
         end = self._finished
         parts = tuple(self._finish_parts())
-        return Answer(parts, end.finish, end.tokens, end.reported_cost, end.explanation, end.terms)
+        ids = tuple(part.part for part in self._parts)
+        return Answer(parts, end.finish, end.tokens, end.reported_cost, end.explanation, end.terms, ids)
 
-    def texts(self) -> tuple[TextPart, ...]:
+    def texts(self) -> tuple[tuple[PartId, TextPart], ...]:
         """The texts of an answer that breaks off: of half a thought or call, nothing can be used."""
         texts = (part for part in self._parts if part.kind is PartKind.TEXT and part.text.strip())
-        return tuple(TextPart(text=part.text, phase=part.phase) for part in texts)
+        return tuple((part.part, TextPart(text=part.text, phase=part.phase)) for part in texts)
+
+    def _mint(self) -> PartId:
+        """Behind the part before: clients sort parts by their ids."""
+        return PartId(new_id(Prefix.PART, after=self._parts[-1].part if self._parts else ""))
 
     def _append(self, kind: PartKind, text: str, item: int = 0, phase: str | None = None) -> Delta:
         if not self._parts or self._parts[-1].kind is not kind or self._parts[-1].item != item:
-            self._parts.append(_PartBuilder(kind, item, phase))
+            self._parts.append(_PartBuilder(self._mint(), kind, item, phase))
         self._parts[-1].pieces.append(text)
-        return Delta(len(self._parts) - 1, kind, text)
+        return Delta(self._parts[-1].part, kind, text)
 
     def _reasoning(self, event: ReasoningDelta) -> Delta | None:
         if not event.text and event.details is None:
@@ -138,13 +148,13 @@ class AnswerAssembler:
         position = self._calls.get(event.index)
         if position is None or _begins_another(self._parts[position], event):
             position = self._calls[event.index] = len(self._parts)
-            self._parts.append(_PartBuilder(PartKind.CALL))
+            self._parts.append(_PartBuilder(self._mint(), PartKind.CALL))
         call = self._parts[position]
         named = None if call.name else event.name
         call.id = call.id or event.id or ""
         call.name = call.name or event.name or ""
         call.pieces.append(event.arguments)
-        return Delta(position, PartKind.CALL, event.arguments, named)
+        return Delta(call.part, PartKind.CALL, event.arguments, named)
 
     def _finish_parts(self) -> Iterator[AnswerPart]:
         taken: set[str] = set()

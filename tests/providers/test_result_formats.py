@@ -21,6 +21,7 @@ from tests.providers import (
 )
 from tests.providers.double_requests import collect_answer, request
 from tests.providers.provider_double import serve_double
+from workflows.domain.ids import PartId
 from workflows.domain.messages import ReasoningPart, RequestedCall, TextPart
 from workflows.domain.output_format import STRUCTURED_OUTPUT, OutputFormat
 from workflows.domain.usage import Tokens
@@ -129,7 +130,10 @@ async def test_each_wire_sends_the_schema_in_its_own_form(port: WireRouter) -> N
 
 def test_only_a_whole_object_alone_is_a_result() -> None:
     def shape(*parts: Any, finish: Finish = Finish.STOP) -> tuple[Any, ...]:
-        return as_result(Answer(parts, finish, Tokens())).parts
+        ids = tuple(PartId(f"prt_{place}") for place in range(len(parts)))
+        found = as_result(Answer(parts, finish, Tokens(), ids=ids))
+        assert len(found.ids) == len(found.parts) and set(found.ids) <= set(ids)
+        return found.parts
 
     thought = ReasoningPart(text="Hm.", details=({"signature": "x"},))
     kept, call = shape(thought, TextPart(text=ULM))

@@ -7,6 +7,7 @@ import pytest
 from activities.model.deltas import DeltaBatch, DeltaBatcher
 from activities.model.stream import Delta, PartKind
 from workflows.domain.errors import Unavailable
+from workflows.domain.ids import PartId
 
 NEVER = 3600.0
 
@@ -56,7 +57,7 @@ async def test_the_first_delta_waits_for_no_batch_and_the_next_ones_do() -> None
 
 
 async def test_a_sign_without_text_delays_no_text() -> None:
-    watcher, sign = Watcher(), Delta(0, PartKind.REASONING, "")
+    watcher, sign = Watcher(), Delta(None, PartKind.REASONING, "")
 
     async with DeltaBatcher("attempt", watcher.send, always, interval=NEVER) as batcher:
         batcher.add(sign)
@@ -71,7 +72,7 @@ async def test_a_sign_without_text_delays_no_text() -> None:
 
 
 async def test_thinking_of_which_nothing_is_shown_does_not_become_text() -> None:
-    watcher, thinking = Watcher(), Delta(0, PartKind.REASONING, "")
+    watcher, thinking = Watcher(), Delta(None, PartKind.REASONING, "")
 
     async with DeltaBatcher("attempt", watcher.send, always, interval=NEVER) as batcher:
         batcher.add(thinking)
@@ -161,13 +162,13 @@ async def test_a_failed_answer_sends_nothing_more() -> None:
 
 async def test_deltas_of_different_parts_stay_apart_and_the_name_of_a_call_is_kept() -> None:
     watcher = Watcher()
-    opening, rest = Delta(1, PartKind.CALL, "", "read"), Delta(1, PartKind.CALL, "{}")
+    opening, rest = Delta(PartId("prt_1"), PartKind.CALL, "", "read"), Delta(PartId("prt_1"), PartKind.CALL, "{}")
 
     async with DeltaBatcher("attempt", watcher.send, always, interval=NEVER) as batcher:
         for delta in (text("a"), opening, rest):
             batcher.add(delta)
 
-    assert watcher.batches[0].deltas == (text("a"), Delta(1, PartKind.CALL, "{}", "read"))
+    assert watcher.batches[0].deltas == (text("a"), Delta(PartId("prt_1"), PartKind.CALL, "{}", "read"))
 
 
 async def test_deltas_without_a_watcher_are_collected_for_the_next_one() -> None:
@@ -204,4 +205,4 @@ async def always() -> bool:
 
 
 def text(content: str, part: int = 0) -> Delta:
-    return Delta(part, PartKind.TEXT, content)
+    return Delta(PartId(f"prt_{part}"), PartKind.TEXT, content)

@@ -25,6 +25,7 @@ from tests.polling import WAIT_TIMEOUT
 from tests.watch_progress import read_nothing
 from worker.scripted.script import Drop, Hold, Refuse, ScriptedAnswer, ScriptedCall, ScriptedFault, StreamError
 from workflows.domain.errors import Unavailable
+from workflows.domain.events.calls import CallPrepared
 from workflows.domain.events.generations import MessageCompleted, ModelRetry
 from workflows.domain.events.prompts import PromptTaken
 from workflows.domain.ids import answer_id
@@ -461,6 +462,31 @@ async def test_watchers_see_before_the_first_piece_whether_the_model_is_known_to
         await running
 
     assert (piece.body["kind"], piece.body["text"]) == (kind, "")
+
+
+async def test_each_piece_names_its_stored_part_and_those_of_another_attempt_name_others(
+    open_model: Open, tmp_path: Path
+) -> None:
+    read = ScriptedCall(name="read", arguments={"filePath": "a.txt"})
+    holds = {number: Hold(after=5, path=str(tmp_path / f"gate{number}")) for number in (1, 2)}
+    written = 'Hm.I look.{"filePath": "a.'
+    async with open_model(ScriptedAnswer(reasoning="Hm.", text="I look.", tools=(read,), faults=holds)) as model:
+        request = model.request()
+        zombie = asyncio.create_task(model.generate(request))
+        first = await pieces_of(model.rig, written)
+        newest = asyncio.create_task(model.generate(request, attempt=2))
+        await wait_for_file(tmp_path / "gate2")
+        second = [each for each in await pieces_of(model.rig, written * 2) if each.attempt != first[0].attempt]
+        for number in (1, 2):
+            (tmp_path / f"gate{number}").touch()
+        await asyncio.gather(zombie, return_exceptions=True)  # it is refused, or finds the answer of the newest
+        await newest
+        log = await model.rig.events()
+    lost, named = [[part for each in pieces if (part := each.body["part"])] for pieces in (first, second)]
+    (completed,) = [event for event in log if isinstance(event, MessageCompleted)]
+    stored = [*(sealed.part for sealed in completed.parts), *(e.call for e in log if isinstance(e, CallPrepared))]
+    assert list(dict.fromkeys(named)) == stored == sorted(stored)
+    assert len(set(lost)) == 3 and not set(lost) & set(named)
 
 
 async def pieces_of(rig: ActivityRig, text: str) -> list[PublishedDelta]:

@@ -99,12 +99,15 @@ def test_each_event_says_what_it_added_and_where() -> None:
         DONE,
     ]
 
-    assert [assembly.add(event) for event in events] == [
-        Delta(0, PartKind.TEXT, "a"),
-        Delta(1, PartKind.CALL, "", "read"),
-        Delta(1, PartKind.CALL, "{"),
+    deltas = [assembly.add(event) for event in events]
+    text, call = assembly.answer().ids
+    assert deltas == [
+        Delta(text, PartKind.TEXT, "a"),
+        Delta(call, PartKind.CALL, "", "read"),
+        Delta(call, PartKind.CALL, "{"),
         None,
     ]
+    assert text < call
 
 
 def test_empty_text_makes_no_part() -> None:

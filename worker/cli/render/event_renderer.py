@@ -267,7 +267,7 @@ class EventRenderer:
 
     def _on_piece(self, source: str, body: dict[str, JsonValue]) -> None:
         match body:
-            case {"kind": "text" | "reasoning" as kind, "text": str(text), "part": int(part)}:
+            case {"kind": "text" | "reasoning" as kind, "text": str(text), "part": str() | None as part}:
                 self.writer.stream(self._streamed.append(kind, part, text))
                 growing = "answers" if text else WAITING
                 self._status_line.set_activity(growing if kind == "text" else THINKING)
@@ -297,11 +297,11 @@ class StreamedAnswer:
     def __init__(self, *, thinking: bool, quote: str) -> None:
         self._thinking = thinking
         self._quote = quote
-        self._last: tuple[AnswerKind, int] | None = None
+        self._last: tuple[AnswerKind, str | int | None] | None = None
         self._line_begins = True
         self._prose = GrowingProse()
 
-    def append(self, kind: AnswerKind, part: int, text: str) -> str:
+    def append(self, kind: AnswerKind, part: str | int | None, text: str) -> str:
         if kind == "reasoning" and not self._thinking:
             return ""
         if self._last != (kind, part):

@@ -58,7 +58,7 @@ def seen(event: Event, **contents: JsonValue) -> EventWithContents:
 
 
 def piece(text: str, attempt: str = "1-1-1", kind: str = "text", source: str = MESSAGE) -> PublishedDelta:
-    body: dict[str, JsonValue] = {"part": 0, "kind": kind, "text": text, "name": None}
+    body: dict[str, JsonValue] = {"part": PART, "kind": kind, "text": text, "name": None}
     return PublishedDelta(id=1, source=source, attempt=attempt, body=body)
 
 

@@ -85,7 +85,7 @@ def test_unfinished_pieces_are_those_of_the_session_itself(capsys: Capture) -> N
     view.on_event(of("ses_1", started("prt_1", "ses_2", "explore")))
     capsys.readouterr()
     view.on_delta(
-        PublishedDelta(id=1, source="msg_1", attempt="1-1-1", body={"kind": "text", "part": 0, "text": "So far"})
+        PublishedDelta(id=1, source="msg_1", attempt="1-1-1", body={"kind": "text", "part": "prt_1", "text": "So far"})
     )
     writer.draw()
     assert "So far" in capsys.readouterr().out

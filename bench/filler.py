@@ -22,7 +22,7 @@ from workflows.domain.fence import Fence
 from workflows.domain.generation import Generation, Purpose
 from workflows.domain.ids import AskId, GenerationId, MessageId, PartId, Prefix, SessionId, TurnId
 from workflows.domain.messages import AnswerMetadata, CallState, NewPart, Outcome, TextPart
-from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.permissions.requests import PermissionAsk, PermissionRequest
 from workflows.domain.prompt import Prompt, PromptMode
 from workflows.domain.usage import Tokens
 from workflows.domain.wire import CloseReason
@@ -58,7 +58,7 @@ class Filler:
             async with session_journal(self.database, session, ACTOR) as journal:
                 call = await self._add_answer(journal, turn, 1, f"make part-{number}")
                 request = PermissionRequest(permission="bash", patterns=(f"make part-{number}",), always=("make *",))
-                await asks.create(journal, call, AskId(new_id(Prefix.ASK)), 0, request)
+                await asks.create(journal, call, AskId(new_id(Prefix.ASK)), (0,), PermissionAsk(requests=(request,)))
 
     async def _open_turn(self, title: str) -> tuple[SessionId, TurnRow]:
         """A session whose prompt has a turn."""

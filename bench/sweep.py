@@ -34,8 +34,8 @@ _SEED: Final = (
                          loop_digest, display)
     SELECT 'bench_' || n, 'bench_' || n, 'bench_' || n, 1, 0, '', '', 'write', '{}', '', 'once', '', '{}'
     FROM generate_series(1, %(waiting)s) AS n""",
-    """INSERT INTO ask (id, session, turn, call, revision, request, kind, body, digest)
-    SELECT 'bench_' || n, 'bench_' || n, 'bench_' || n, 'bench_' || n, 0, 0, 'permission', '{}', ''
+    """INSERT INTO ask (id, session, turn, call, revision, requests, kind, body, digest)
+    SELECT 'bench_' || n, 'bench_' || n, 'bench_' || n, 'bench_' || n, 0, '{0}', 'permission', '{}', ''
     FROM generate_series(1, %(waiting)s) AS n""",
     "ANALYZE session, session_head, turn, work, call, ask",
 )

@@ -207,9 +207,9 @@ class SessionClient(ClientPart):
         check_length("The answer", "".join(each for answer in decision.answers or () for each in answer))
         settled = await answers.answer_ask(self.database, ask, decision, self.actor)
         await self.deliver(settled.ask.session)
-        if settled.grant is not None and settled.grant.scope is GrantScope.PROJECT:
+        for grant in (each for each in settled.grants if each.scope is GrantScope.PROJECT):
             with suppress(Unavailable):  # the sweeper goes on
-                for session in await answers.apply_project_grant(self.database, settled.grant.id):
+                for session in await answers.apply_project_grant(self.database, grant.id):
                     await self.deliver(session)
         return settled
 

@@ -35,13 +35,13 @@ class Gate:
             if not isinstance(decided, Ask):
                 return isinstance(decided, Allow)
             async with self.opening:  # people meet the asks of an answer in the order of its calls
-                if not (call.outdated or self.turn.ends_by_reject() or await self.ask(call, decided.request)):
+                if not (call.outdated or self.turn.ends_by_reject() or await self.ask(call, decided.requests)):
                     return True
 
-    async def ask(self, call: OpenCall, request: int) -> bool:
+    async def ask(self, call: OpenCall, requests: tuple[int, ...]) -> bool:
         """Open an ask; False if an earlier answer has settled the call."""
         ask = ids.AskId(self.runtime.mint(ids.Prefix.ASK))
-        call.wait_for_ask(ask, request)  # first: the answer's signal may outrun the activity
+        call.wait_for_ask(ask, requests)  # first: the answer's signal may outrun the activity
         opened: AskResult = await self.runtime.run_activity(
             AskActivities.open,
             AskRequest(
@@ -49,13 +49,13 @@ class Gate:
                 turn=self.turn.id,
                 call=call.id,
                 ask=ask,
-                request=request,
+                requests=requests,
                 revision=call.revision,
             ),
             policies.store(self.session.limits, self.runtime.summary("ask", ask, call.label or call.tool)),
         )
         if opened.ask is not None:  # perhaps another one, of a run before a reset
-            call.wait_for_ask(opened.ask, request)
+            call.wait_for_ask(opened.ask, requests)
         if opened.state is AskState.ANSWERED:
             self.session.answers.append(opened.ask or ask)
         return opened.state is not AskState.CLOSED

@@ -90,6 +90,14 @@ class ClaimEvidence:
     def findings(self) -> tuple[Finding, ...]:
         return call_findings(self.call, self.rules, self.live)
 
+    @cached_property
+    def due(self) -> dict[int, Finding]:
+        """Each finding by the index of its request; the loop guard's, if it is to ask."""
+        found = dict(enumerate(self.findings))
+        if self.loop_guarded:
+            found[GUARD_REQUEST] = self.rules.finding(loop_guard_request(self.call), self.live)
+        return found
+
     @property
     def rejection(self) -> AskRow | None:
         return next((ask for ask in self.asks if ask.rejected), None)
@@ -100,16 +108,16 @@ class ClaimEvidence:
 
     @property
     def has_void_answer(self) -> bool:
-        """Whether an answer no longer holds: its grant was revoked, or it was for another effect."""
-        live, digest = {grant.id for grant in self.live}, self.call.digest or ""
-        revoked = any(ask.by_grant is not None and ask.by_grant not in live for ask in self.asks)
-        return revoked or any(
-            ask.allowed and ask.request != GUARD_REQUEST and ask.digest != digest for ask in self.asks
-        )
+        """Whether an answer no longer holds: grants gave it and do not any more, or it was for another effect."""
+        given = [ask for ask in self.asks if ask.by_grant is not None]
+        if any(self.due[index].action is not Action.ALLOW for ask in given for index in self.due.keys() & ask.requests):
+            return True
+        digest = self.call.digest or ""
+        return any(ask.allowed and not ask.only_guards and ask.digest != digest for ask in self.asks)
 
     @property
     def decided_by_person_or_grant(self) -> bool:
-        return any(ask.request != GUARD_REQUEST for ask in self.asks) or any(each.grant for each in self.findings)
+        return any(not ask.only_guards for ask in self.asks) or any(each.grant for each in self.findings)
 
     def has_drifted(self, plan: Plan) -> bool:
         """Whether the effect has changed, or now needs something new that no rule allows: a name in a command may lead
@@ -126,11 +134,8 @@ class ClaimEvidence:
 
     def decisions(self) -> tuple[RecordedDecision, ...] | None:
         """One decision for each finding; None while one is undecided."""
-        due = dict(enumerate(self.findings))
-        if self.loop_guarded:
-            due[GUARD_REQUEST] = self.rules.finding(loop_guard_request(self.call), self.live)
-        answers = {ask.request: ask for ask in self.asks if ask.allowed}
-        made = [self._decision(index, finding, answers.get(index)) for index, finding in sorted(due.items())]
+        answers = {index: ask for ask in self.asks if ask.allowed for index in ask.requests}
+        made = [self._decision(index, finding, answers.get(index)) for index, finding in sorted(self.due.items())]
         found = tuple(decision for decision in made if decision is not None)
         return found if len(found) == len(made) else None
 
@@ -304,12 +309,13 @@ async def _ordering_author(journal: Journal, call: CallRow) -> str | None:
 
 def _decision_on(finding: Finding, answer: AskRow | None) -> RecordedDecision | None:
     """None if it is undecided."""
-    if answer is not None:
-        return RecordedDecision(permission=finding.permission, by="answer", ask=answer.id, author=answer.author)
+    ask = answer.id if answer is not None else None
+    if answer is not None and answer.by_grant is None:
+        return RecordedDecision(permission=finding.permission, by="answer", ask=ask, author=answer.author)
     if finding.action is not Action.ALLOW:
         return None
     if finding.grant is not None:
-        return RecordedDecision(permission=finding.permission, by="grant", grant=finding.grant)
+        return RecordedDecision(permission=finding.permission, by="grant", grant=finding.grant, ask=ask)
     return RecordedDecision(permission=finding.permission, by="rule", rule=finding.rule)
 
 

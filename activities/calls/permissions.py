@@ -17,10 +17,10 @@ from workflows.domain.permissions.findings import Finding
 from workflows.domain.permissions.grants import Grant
 from workflows.domain.permissions.loop_guard import GUARD_REQUEST
 from workflows.domain.permissions.replies import AskState
-from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.permissions.requests import PermissionAsk, PermissionRequest
 from workflows.domain.permissions.rules import Action
 from workflows.domain.permissions.rulesets import Rulesets
-from workflows.domain.questions import AskBody
+from workflows.domain.questions import AskBody, CallRequest, QuestionRequest
 
 
 @dataclass(frozen=True)
@@ -84,18 +84,21 @@ async def resume_call(journal: Journal, call: CallRow, resumed: OpenCall) -> Ope
     """The call with its asks when a run resumes the turn."""
     known = asks.relevant_to(await asks.of_call(journal, call.id), call)
     resumed.outdated = resumed.outdated and not known
-    resumed.answered = tuple(ask.request for ask in known if ask.state is AskState.ANSWERED)
+    resumed.answered = tuple(index for ask in known if ask.state is AskState.ANSWERED for index in ask.requests)
     waiting = next((ask for ask in known if ask.state is AskState.OPEN), None)
     if waiting is not None:
-        resumed.wait_for_ask(waiting.id, waiting.request)
+        resumed.wait_for_ask(waiting.id, waiting.requests)
     return resumed
 
 
-def request_at(call: CallRow, index: int) -> AskBody | None:
-    """A call's request by its index; None if the call no longer has it."""
-    if index == GUARD_REQUEST:
-        return loop_guard_request(call)
-    return call.asks[index] if 0 <= index < len(call.asks) else None
+def body_of(call: CallRow, indices: tuple[int, ...]) -> AskBody | None:
+    """What an ask for these requests of a call is about; None if the call no longer has one of them."""
+    known: dict[int, CallRequest] = {GUARD_REQUEST: loop_guard_request(call), **dict(enumerate(call.asks))}
+    found = [known.get(index) for index in indices]
+    if len(found) == 1 and isinstance(found[0], QuestionRequest):
+        return found[0]
+    permissions = tuple(each for each in found if isinstance(each, PermissionRequest))
+    return PermissionAsk(requests=permissions) if len(permissions) == len(found) else None
 
 
 def loop_guard_request(call: CallRow) -> PermissionRequest:

@@ -16,12 +16,11 @@ from workflows.domain.permissions.grants import Grant, GrantScope
 from workflows.domain.permissions.replies import (
     AskDecision,
     AskState,
-    OpenAsk,
     Reply,
-    asks_now_covered,
+    covering_grant,
     decision_problem,
 )
-from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.permissions.requests import PermissionAsk
 from workflows.domain.permissions.rulesets import Rulesets
 from workflows.domain.questions import QuestionRequest
 from workflows.domain.turn_questions import AGAIN, END, read_overflow_choice
@@ -67,7 +66,20 @@ async def answer_covered_asks(database: Database, session: SessionId) -> tuple[A
         waiting = await asks.open_of_session(journal)
         if not waiting or await turns.why_over(journal, waiting[0].turn) is not None:
             return ()
-        return await _answer_covered(journal, waiting, await _rules_of_turn(journal, waiting[0]))
+        return await answer_covered(journal, waiting, await _rules_of_turn(journal, waiting[0]))
+
+
+async def answer_covered(
+    journal: Journal, waiting: list[AskRow], rules: Rulesets, *, notify: bool = True
+) -> tuple[AskId, ...]:
+    """Answer those of these asks that live grants cover wholly. Without `notify`, the caller tells the workflow."""
+    live = await grants.list_live(journal)
+    found = [(ask, covering_grant(ask.body, rules, live)) for ask in waiting if isinstance(ask.body, PermissionAsk)]
+    covered = [(ask, grant) for ask, grant in found if grant is not None]
+    for ask, grant in covered:
+        author = Actor(subject=grant.author, method="grant")
+        asks.answer(journal, ask, AskAnswer(reply=Reply.ALWAYS, by_grant=grant.id), author, notify=notify)
+    return tuple(ask.id for ask, _ in covered)
 
 
 async def apply_project_grant(database: Database, grant: GrantId) -> list[SessionId]:
@@ -78,7 +90,7 @@ async def apply_project_grant(database: Database, grant: GrantId) -> list[Sessio
 
 
 async def _settle(journal: Journal, row: AskRow, decision: AskDecision, rules: Rulesets) -> AcceptedAnswer:
-    grant = _save_grant(journal, row, decision.scope, rules) if decision.reply is Reply.ALWAYS else None
+    saved = _save_grants(journal, row, decision.scope, rules) if decision.reply is Reply.ALWAYS else ()
     decided = AskAnswer(reply=decision.reply, feedback=decision.feedback, answers=decision.answers)
     asks.answer(journal, row, decided)
     if isinstance(row.body, QuestionRequest) and row.call is None:
@@ -88,29 +100,34 @@ async def _settle(journal: Journal, row: AskRow, decision: AskDecision, rules: R
     also_settled: tuple[AskId, ...] = ()
     if decision.reply is Reply.REJECT and not decision.feedback:
         also_settled = await _close_others(journal, row)
-    elif grant:
-        also_settled = await _answer_covered(journal, await asks.open_of_session(journal), rules)
-    return AcceptedAnswer(ask=_settled(await asks.lock(journal, row.id)), asks=(row.id, *also_settled), grant=grant)
+    elif saved:
+        also_settled = await answer_covered(journal, await asks.open_of_session(journal), rules)
+    return AcceptedAnswer(ask=_settled(await asks.lock(journal, row.id)), asks=(row.id, *also_settled), grants=saved)
 
 
 def _settled(row: AskRow) -> SettledAsk:
     return SettledAsk.model_validate(row, from_attributes=True)
 
 
-def _save_grant(journal: Journal, row: AskRow, scope: GrantScope, rules: Rulesets) -> Grant | None:
-    if not isinstance(row.body, PermissionRequest):
-        return None
-    grant = Grant(
-        id=GrantId(new_id(Prefix.GRANT)),
-        permission=row.body.permission,
-        patterns=rules.savable_patterns(row.body),
-        scope=scope,
-        author=journal.actor.subject,
-        time=datetime.now(UTC),
-        asked=rules.asked_rules(row.body),
+def _save_grants(journal: Journal, row: AskRow, scope: GrantScope, rules: Rulesets) -> tuple[Grant, ...]:
+    """One for each request of which something may be saved: a grant silences only the rules that asked about it."""
+    requests = row.body.requests if isinstance(row.body, PermissionAsk) else ()
+    saved = tuple(
+        Grant(
+            id=GrantId(new_id(Prefix.GRANT)),
+            permission=request.permission,
+            patterns=patterns,
+            scope=scope,
+            author=journal.actor.subject,
+            time=datetime.now(UTC),
+            asked=rules.asked_rules(request),
+        )
+        for request in requests
+        if (patterns := rules.savable_patterns(request))
     )
-    grants.store(journal, grant, row.id)
-    return grant
+    for grant in saved:
+        grants.store(journal, grant, row.id)
+    return saved
 
 
 async def _close_others(journal: Journal, row: AskRow) -> tuple[AskId, ...]:
@@ -123,18 +140,6 @@ async def _close_others(journal: Journal, row: AskRow) -> tuple[AskId, ...]:
     for ask in others:
         asks.close(journal, ask, _TURN_ENDED)
     return tuple(ask.id for ask in others)
-
-
-async def _answer_covered(journal: Journal, waiting: list[AskRow], rules: Rulesets) -> tuple[AskId, ...]:
-    bodies = ((ask.id, ask.body) for ask in waiting)
-    permissions = [OpenAsk(ask, body, rules) for ask, body in bodies if isinstance(body, PermissionRequest)]
-    found = asks_now_covered(permissions, await grants.list_live(journal))
-    by_id = {ask.id: ask for ask in waiting}
-    for ask, grant in found:
-        author = Actor(subject=grant.author, method="grant")
-        asks.answer(journal, by_id[ask], AskAnswer(reply=Reply.ALWAYS, by_grant=grant.id), author)
-    grants.count_uses(journal, (grant.id for _, grant in found))
-    return tuple(ask for ask, _ in found)
 
 
 async def _rules_of_turn(journal: Journal, row: AskRow) -> Rulesets:
@@ -181,7 +186,7 @@ def _refusal(row: AskRow, decision: AskDecision, rules: Rulesets, over: str | No
         )
     if (problem := decision_problem(row.body, decision)) is not None:
         return _Refusal(f"This does not answer ask {row.name}.", problem)
-    savable = rules.savable_patterns(row.body) if isinstance(row.body, PermissionRequest) else ()
+    savable = rules.savable(row.body) if isinstance(row.body, PermissionAsk) else ()
     if decision.reply is Reply.ALWAYS and not savable:
         return _Refusal(f"Nothing of ask {row.name} may be saved as a grant; answer it with `once` or `reject`.")
     return None

@@ -15,7 +15,8 @@ from workflows.domain.hash_chain import salted_hash
 from workflows.domain.ids import AskId, GrantId, PartId, SessionId, TurnId
 from workflows.domain.permissions.loop_guard import GUARD_REQUEST
 from workflows.domain.permissions.replies import AskState, Reply
-from workflows.domain.questions import Answers, AskBody, AskKind, QuestionRequest
+from workflows.domain.permissions.requests import PermissionAsk
+from workflows.domain.questions import PERMISSION, Answers, AskBody, AskKind, QuestionRequest
 from workflows.domain.value import Value
 from workflows.domain.wake_signal import WakeKind
 
@@ -28,10 +29,10 @@ _QUERIES: Final = Queries("asks")
 
 
 class AskRow(Value):
-    """A permission request or the questions of a call (`request` -1: the loop guard's), and the answer; `name`: its
-    short one. Without a call, the turn asks how it is to go on; at a limit of a `budget` (`at_limit`: which) until
-    `lapses_at`, when its day is over. `lapsed`: by the database's clock it is; known of an ask that is read by
-    itself."""
+    """Permission requests or the questions of a call, and the answer; `name`: its short one. `requests`: their indices
+    in the call's plan (-1: the loop guard's). Without a call, the turn asks how it is to go on; at a limit of a
+    `budget` (`at_limit`: which) until `lapses_at`, when its day is over. `lapsed`: by the database's clock it is; known
+    of an ask that is read by itself."""
 
     id: AskId
     name: str
@@ -43,7 +44,7 @@ class AskRow(Value):
     lapses_at: datetime | None = None
     lapsed: bool = False
     revision: int
-    request: int
+    requests: tuple[int, ...]
     kind: AskKind
     body: AskBody
     digest: str
@@ -65,6 +66,11 @@ class AskRow(Value):
     def rejected(self) -> bool:
         return self.state is AskState.ANSWERED and self.reply is Reply.REJECT
 
+    @property
+    def only_guards(self) -> bool:
+        """Whether it asks for nothing but the loop guard, whatever the effect is."""
+        return self.requests == (GUARD_REQUEST,)
+
 
 class AskAnswer(Value):
     """A decision by a person or a grant."""
@@ -75,8 +81,8 @@ class AskAnswer(Value):
     by_grant: GrantId | None = None
 
 
-async def create(journal: Journal, call: "CallRow", ask: AskId, request: int, body: AskBody) -> AskRow:
-    owner = {"turn": call.turn, "call": call.id, "revision": call.revision, "request": request}
+async def create(journal: Journal, call: "CallRow", ask: AskId, requests: tuple[int, ...], body: AskBody) -> AskRow:
+    owner = {"turn": call.turn, "call": call.id, "revision": call.revision, "requests": list(requests)}
     owner |= {"budget": None, "at_limit": None, "rest": None}
     _insert(journal, ask, body, call.digest or "", **owner)
     return await lock(journal, ask)
@@ -91,7 +97,7 @@ def create_of_turn(
         "at_limit": question.limit and f"{question.limit} {question.amount}",
         "rest": rest,
     }
-    _insert(journal, ask, question, digest, turn=turn, call=None, revision=0, request=0, **limit)
+    _insert(journal, ask, question, digest, turn=turn, call=None, revision=0, requests=[], **limit)
 
 
 def _insert(journal: Journal, ask: AskId, body: AskBody, digest: str, **owner: Any) -> None:
@@ -104,7 +110,8 @@ def _insert(journal: Journal, ask: AskId, body: AskBody, digest: str, **owner: A
         body=dumps(body.model_dump(mode="json")),
         digest=digest,
     )
-    journal.record(AskRaised(ask=ask, call=owner["call"], permission=body.permission, digest=digest))
+    permissions = tuple(each.permission for each in body.requests) if isinstance(body, PermissionAsk) else (PERMISSION,)
+    journal.record(AskRaised(ask=ask, call=owner["call"], permissions=permissions, digest=digest))
 
 
 async def newest_of_turn(journal: Journal, turn: TurnId) -> AskRow | None:
@@ -127,10 +134,11 @@ async def of_call(journal: Journal, call: PartId) -> list[AskRow]:
 
 
 def relevant_to(known: list[AskRow], call: "CallRow") -> list[AskRow]:
-    """The asks of the call's present revision, and those of the loop guard."""
-    return [
-        ask for ask in known if ask.revision == call.revision or (ask.request == GUARD_REQUEST and ask.by_grant is None)
-    ]
+    """The asks of the call's present revision; those of earlier ones only answer the loop guard."""
+    earlier = (ask for ask in known if ask.revision != call.revision and ask.by_grant is None)
+    guards = (ask for ask in earlier if GUARD_REQUEST in ask.requests and ask.state is not AskState.CLOSED)
+    narrowed = (ask.model_copy(update={"requests": (GUARD_REQUEST,)}) for ask in guards)
+    return [*narrowed, *(ask for ask in known if ask.revision == call.revision)]
 
 
 async def open_of_session(journal: Journal) -> list[AskRow]:

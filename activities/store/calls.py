@@ -26,7 +26,7 @@ from workflows.domain.messages import CallState, Outcome, SubagentSettled, Todos
 from workflows.domain.output_format import STRUCTURED_OUTPUT
 from workflows.domain.permissions.grants import Grant
 from workflows.domain.permissions.loop_guard import Recent
-from workflows.domain.questions import AskBody
+from workflows.domain.questions import CallRequest
 from workflows.domain.value import Value
 
 EFFECT_DIGITS: Final = 16  # of the effect's digest in history
@@ -97,7 +97,7 @@ class CallRow(Value):
         return is_edit and self.state is CallState.DONE and self.revision == revision
 
     @property
-    def asks(self) -> tuple[AskBody, ...]:
+    def asks(self) -> tuple[CallRequest, ...]:
         return self.plan.asks if self.plan else ()
 
     @property

@@ -17,7 +17,7 @@ from workflows.domain.errors import Conflict, NotFound
 from workflows.domain.events.sessions import MessageDeleted, SessionDeleted
 from workflows.domain.ids import MessageId, PartId, Prefix, SessionId
 from workflows.domain.messages import Outcome, TextPart
-from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.permissions.requests import PermissionAsk, PermissionRequest
 from workflows.domain.prompt import PromptContent
 from workflows.domain.questions import AskKind, QuestionRequest
 
@@ -145,4 +145,6 @@ def _words() -> TextPart:
 def _asked(row: dict[str, Any]) -> dict[str, Any]:
     if row["kind"] == AskKind.QUESTION:
         return QuestionRequest(questions=()).model_dump(mode="json")
-    return PermissionRequest(permission=row["body"]["permission"], patterns=("(deleted)",)).model_dump(mode="json")
+    permissions = (each["permission"] for each in row["body"]["requests"])
+    erased = tuple(PermissionRequest(permission=each, patterns=("(deleted)",)) for each in permissions)
+    return PermissionAsk(requests=erased).model_dump(mode="json")

@@ -24,7 +24,7 @@ class AskNotification(Value):
     title: str
     directory: str
     tool: str
-    permission: str
+    permissions: tuple[str, ...]
     at: datetime
 
 
@@ -73,4 +73,5 @@ async def skip_older(database: Database, host: str | None, age: float) -> None:
 
 
 def _ask(body: dict[str, Any], tool: str | None, row: dict[str, Any]) -> AskNotification:
-    return AskNotification(permission=body.get("permission", PERMISSION), tool=tool or turn_subject(body), **row)
+    permissions = tuple(each["permission"] for each in body.get("requests", ())) or (PERMISSION,)
+    return AskNotification(permissions=permissions, tool=tool or turn_subject(body), **row)

@@ -6,7 +6,7 @@ from activities.store import turn_configs
 from activities.store.database import Database
 from activities.store.queries import Queries
 from workflows.domain.ids import AskId, SessionId
-from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.permissions.requests import PermissionAsk
 from workflows.domain.permissions.rulesets import Rulesets
 from workflows.domain.questions import turn_subject
 from workflows.domain.views.inbox import Completion, InboxEntry, SuspendedSession
@@ -39,9 +39,9 @@ async def suspended_sessions(database: Database, session: SessionId | None = Non
 def _entry(row: dict[str, Any], rules: Rulesets) -> InboxEntry:
     named = {name: row[name] for name in InboxEntry.model_fields if name not in ("request", "savable", "reasons")}
     entry = InboxEntry(**named | {"tool": row["tool"] or turn_subject(row["body"]), "request": row["body"]})
-    if not isinstance(entry.request, PermissionRequest):
+    if not isinstance(entry.request, PermissionAsk):
         return entry
-    savable, why = rules.savable_patterns(entry.request), rules.reasons(entry.request)
+    savable, why = rules.savable(entry.request), rules.reasons_of(entry.request)
     return entry.model_copy(update={"savable": savable, "reasons": why})
 
 

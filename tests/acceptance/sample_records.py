@@ -35,7 +35,7 @@ from workflows.domain.messages import (
     UserMessage,
 )
 from workflows.domain.permissions.replies import Reply
-from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.permissions.requests import PermissionAsk, PermissionRequest
 from workflows.domain.usage import Tokens
 from workflows.domain.views.accepted import AcceptedAnswer, AcceptedPrompt, SettledAsk
 from workflows.domain.views.sessions import Verification
@@ -74,7 +74,7 @@ LOG: Final[tuple[Event, ...]] = (
     PromptTaken(prompt=PROMPT, turn=TURN, step=1),
     _completed("2", step=1, finish="tool-calls"),
     CallPrepared(call=CALL, turn=TURN, step=1, tool="bash", recovery="re-attachable", seal="s", digest="of the effect"),
-    AskRaised(ask=ASK, call=CALL, permission="bash", digest="of the effect"),
+    AskRaised(ask=ASK, call=CALL, permissions=("bash",), digest="of the effect"),
     AskAnswered(ask=ASK, call=CALL, reply="once", digest="of the effect"),
     CallClaimed(
         call=CALL,
@@ -186,7 +186,7 @@ def answered(reply: Reply = Reply.ONCE) -> RecordedRequest[AcceptedAnswer]:
         session=SESSION,
         turn=TURN,
         call=CALL,
-        body=PermissionRequest(permission="bash", patterns=("effect one",)),
+        body=PermissionAsk(requests=(PermissionRequest(permission="bash", patterns=("effect one",)),)),
         digest="of the effect",
         state=AskState.ANSWERED,
         reply=reply,
@@ -196,7 +196,7 @@ def answered(reply: Reply = Reply.ONCE) -> RecordedRequest[AcceptedAnswer]:
         asked_at=at(7),
         settled_at=at(8),
     )
-    return RecordedRequest(ASK, reply, got=AcceptedAnswer(ask=ask, asks=(ASK,), grant=None, repeated=False))
+    return RecordedRequest(ASK, reply, got=AcceptedAnswer(ask=ask, asks=(ASK,), repeated=False))
 
 
 def _record(seq: int, event: Event) -> EventRecord:

@@ -9,7 +9,8 @@ from tests.acceptance.effect_ledger import effect
 from tests.acceptance.scenarios import DONE, forged_answer, runs
 from worker.scripted.script import ScriptedAnswer, ScriptedCall
 from workflows.domain.errors import Conflict, NotFound
-from workflows.domain.events.asks import AskAnswered
+from workflows.domain.events.asks import AskAnswered, AskRaised
+from workflows.domain.events.calls import CallClaimed
 from workflows.domain.ids import AskId
 from workflows.domain.messages import CallState
 from workflows.domain.permissions.replies import Reply
@@ -87,6 +88,20 @@ async def test_row_33_always_releases_what_it_covers_and_leaves_the_rest(open_tr
     assert asks[left.id] == "touch other"
     assert set(settled.asks) == set(covered)
     assert [trial.effects.count(token) for token in "abcd"] == [1, 1, 1, 1]
+
+
+async def test_a_command_that_runs_and_writes_is_asked_about_once_and_runs_once(open_trial: Open) -> None:
+    command = ScriptedCall(name="bash", arguments={"command": "mkdir built && effect one"})
+    async with open_trial(ScriptedAnswer(tools=(command,)), DONE) as trial:
+        session, ask = await trial.asked()
+        await trial.recording_client.answer(ask)
+        await trial.harness.ended(session)
+        events = await trial.harness.events(session)
+    (raised,) = [event for event in events if isinstance(event, AskRaised)]
+    (claimed,) = [event for event in events if isinstance(event, CallClaimed)]
+    assert (raised.ask, raised.permissions) == (ask, ("bash", "edit"))
+    assert [decision.ask for decision in claimed.decisions] == [ask, ask]
+    assert trial.effects.count("one") == 1 and (trial.harness.project / "built").is_dir()
 
 
 async def test_b24_a_forged_signal_runs_nothing_and_the_true_answer_still_counts(open_trial: Open) -> None:

@@ -190,4 +190,4 @@ async def test_row_38_the_loop_guard_counts_over_steps_and_restarts(open_trial: 
         (entry,) = await trial.harness.client.inbox.asks()
         await trial.recording_client.answer(ask)
         await trial.harness.ended(session)
-    assert entry.request.permission == "doom_loop"
+    assert entry.reasons[0] == "the same call was made again and again, which may be a loop"

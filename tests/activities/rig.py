@@ -253,15 +253,15 @@ class ActivityRig:
         request = RefuseRequest(**self.request_fields(), turn=self.turn, call=call)
         return await self.act(ToolActivities(self.database, self.call_effects()).refuse, request)
 
-    async def ask(self, call: PartId, request: int = 0, **more: Any) -> tuple[AskId, AskResult]:
-        """Open an ask for a request of a call."""
+    async def ask(self, call: PartId, *requests: int, **more: Any) -> tuple[AskId, AskResult]:
+        """Open an ask for requests of a call, the first by default."""
         ask = AskId(new_id(Prefix.ASK))
-        given = {"turn": self.turn, "call": call, "ask": ask, "request": request, "revision": 0, **more}
+        given = {"turn": self.turn, "call": call, "ask": ask, "requests": requests or (0,), "revision": 0, **more}
         asking = AskRequest(**{**self.request_fields(), **given})
         return ask, await self.act(AskActivities(self.database).open, asking)
 
-    async def asked(self, call: PartId, request: int = 0, **more: Any) -> AskId:
-        return (await self.ask(call, request, **more))[0]
+    async def asked(self, call: PartId, *requests: int, **more: Any) -> AskId:
+        return (await self.ask(call, *requests, **more))[0]
 
     async def answer(self, ask: AskId, reply: Reply = Reply.ONCE, **more: Any) -> AcceptedAnswer:
         return await answers.answer_ask(self.database, ask, AskDecision(reply=reply, **more), PERSON)

@@ -21,12 +21,12 @@ def open_call(**changed: object) -> OpenCall:
 @pytest.mark.parametrize("exclude_unset", [True, False])
 def test_only_what_is_not_a_default_costs_history(exclude_unset: bool) -> None:
     call = open_call(guard=None, quick=False)
-    call.wait_for_ask(AskId("per_1"), 0)
+    call.wait_for_ask(AskId("per_1"), (0, 1))
     call.record_answer()
 
     written = call.model_dump_json(exclude_unset=exclude_unset)
 
-    assert [*json.loads(written)] == ["id", "tool", "loop_digest", "findings", "ask", "answered"]
+    assert [*json.loads(written)] == ["id", "tool", "loop_digest", "findings", "ask", "requests", "answered"]
     assert OpenCall.model_validate_json(written) == call
 
 
@@ -47,7 +47,7 @@ def test_a_repeated_call_has_the_loop_guards_finding_besides_its_own() -> None:
 
 def test_a_signal_without_an_answer_leads_back_to_waiting() -> None:
     call = open_call()
-    call.wait_for_ask(AskId("per_1"), 0)
+    call.wait_for_ask(AskId("per_1"), (0, 1))
     call.record_answer()
     call.apply_result(CallResult(state=CallResultState.WAITING))
-    assert (call.phase, call.ask, call.request, call.answered) == (CallPhase.ASKED, "per_1", 0, ())
+    assert (call.phase, call.ask, call.requests, call.answered) == (CallPhase.ASKED, "per_1", (0, 1), ())

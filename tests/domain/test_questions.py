@@ -4,7 +4,7 @@ import pytest
 
 from workflows.domain.permissions.findings import evaluate_request
 from workflows.domain.permissions.replies import AskDecision, Reply, decision_problem
-from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.permissions.requests import PermissionAsk, PermissionRequest
 from workflows.domain.permissions.rules import Action, Rule
 from workflows.domain.questions import Answers, Option, Question, QuestionRequest, answers_problem
 
@@ -35,7 +35,7 @@ def test_answers_fit_their_questions(questions: tuple[Question, ...], answers: A
 
 
 def test_a_question_is_answered_or_dismissed_and_a_permission_is_not_answered_in_words() -> None:
-    permission = PermissionRequest(permission="bash", patterns=("x",))
+    permission = PermissionAsk(requests=(PermissionRequest(permission="bash", patterns=("x",)),))
     in_words = AskDecision(reply=Reply.ANSWER, answers=(("A",),))
     assert decision_problem(ASKED, in_words) is decision_problem(ASKED, AskDecision(reply=Reply.REJECT)) is None
     refused = [

@@ -21,7 +21,7 @@ from workflows.domain.budgets import BudgetLimits, Unit
 from workflows.domain.errors import UsageError
 from workflows.domain.ids import AskId
 from workflows.domain.permissions.replies import Reply
-from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.permissions.requests import PermissionAsk, PermissionRequest
 
 WRITES = """
 import os, sys, json
@@ -70,13 +70,13 @@ async def test_an_ask_about_what_text_columns_refuse_is_told_and_its_grant_compl
     call = await rig.row(await rig.called("webfetch", url="https://a.test/"))
     odd = PermissionRequest(permission="grep", patterns=("a\0\ud800b",))
     async with rig.journal() as journal:
-        await asks.create(journal, call, AskId("per_odd"), 0, odd)
+        await asks.create(journal, call, AskId("per_odd"), (0,), PermissionAsk(requests=(odd,)))
         journal.write(b"UPDATE grant_ SET body = %(body)s", body=dumps(odd.model_dump(mode="json")))
 
     await notifier(rig, tmp_path).poll()
     (granted,) = await waiting_items.complete_grants(rig.database, "gra_")
 
-    assert [each["said"]["permission"] for each in told(tmp_path)] == ["grep"]
+    assert [each["said"]["permissions"] for each in told(tmp_path)] == [["grep"]]
     assert granted.title == "grep, A session"
 
 

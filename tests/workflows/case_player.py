@@ -19,7 +19,7 @@ from workflows.domain.ids import SessionId
 from workflows.domain.messages import AssistantMessage, Message, TextPart, ToolPart
 from workflows.domain.permissions import refusals
 from workflows.domain.permissions.replies import Reply
-from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.permissions.requests import PermissionAsk, PermissionRequest
 from workflows.domain.views.deltas import PublishedDelta
 
 _ERRORS: Final = {"stopped": "MessageAbortedError", "failed": "APIError"}
@@ -57,7 +57,7 @@ class PlayedCase:
     async def raised(self) -> list[str]:
         """The permissions of all asks."""
         log = await self.harness.events(self.session)
-        return [event.permission for event in log if isinstance(event, AskRaised)]
+        return [name for event in log if isinstance(event, AskRaised) for name in event.permissions]
 
     async def model_requests(self) -> int:
         return len(self.harness.model.ledger.entries) - self.asked_before
@@ -230,7 +230,8 @@ async def _reply(played: PlayedCase, reply: Reply, feedback: str | None) -> None
     asks = await played.harness.client.inbox.asks(session=played.session)
     waiting = sorted(asks, key=lambda entry: entry.call or "")  # part ids sort as in the answer
     assert waiting, "there is nothing to reply to"
-    played.requests.append([each.request for each in waiting if isinstance(each.request, PermissionRequest)])
+    bodies = [each.request for each in waiting if isinstance(each.request, PermissionAsk)]
+    played.requests.append([request for body in bodies for request in body.requests])
     await played.harness.answer(waiting[0].id, reply, feedback=feedback)
 
 

@@ -143,7 +143,7 @@ async def test_asks_are_opened_listed_and_named_in_the_order_of_the_calls(open_h
 
 def place_of(request: Any) -> int:
     """The place of an edit by the last line that its difference adds."""
-    return int(str(request.metadata["diff"]).rpartition("\n+")[2][0])
+    return int(str(request.requests[0].metadata["diff"]).rpartition("\n+")[2][0])
 
 
 async def test_without_asks_nothing_drifts(open_harness: Open) -> None:

@@ -25,7 +25,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "holdfast.tools.refuse": {},
     "holdfast.model.generate": {"step": 2, "generation": "gen_1"},
     "holdfast.model.title": {"generation": "gen_1"},
-    "holdfast.asks.open": {"ask": "per_1", "request": 0, "revision": 0},
+    "holdfast.asks.open": {"ask": "per_1", "requests": [0], "revision": 0},
     "holdfast.turns.close": {"reason": "done", "end": True},
     "holdfast.project.load": {},
 }

@@ -105,6 +105,30 @@ async def test_always_saves_a_grant_and_releases_the_asks_it_covers(open_harness
     assert sum(event.type == "ask.raised" for event in events) == 2
 
 
+async def test_an_effect_that_needs_several_permissions_is_asked_about_once(open_harness: Open) -> None:
+    command = ScriptedCall(name="bash", arguments={"command": "rm -rf build && mkdir dist"})
+    async with open_harness(ScriptedAnswer(tools=(command,)), DONE) as harness, harness.running_worker():
+        harness.configure(permission={"edit": "ask", "bash": {"*": "ask"}})
+        session = await harness.start_session("Clean up.")
+        (ask,) = await harness.wait_for_asks(session)
+        await harness.answer(ask)
+        await harness.ended(session)
+        events = await harness.events(session)
+    (claimed,) = [event for event in events if isinstance(event, CallClaimed)]
+    assert (harness.project / "dist").is_dir() and sum(event.type == "ask.raised" for event in events) == 1
+    assert [(each.permission, each.ask) for each in claimed.decisions] == [("bash", ask), ("edit", ask)]
+
+
+async def test_a_denied_permission_refuses_before_another_is_asked_for(open_harness: Open) -> None:
+    command = ScriptedCall(name="bash", arguments={"command": "mkdir dist"})
+    async with open_harness(ScriptedAnswer(tools=(command,)), DONE) as harness, harness.running_worker():
+        harness.configure(permission={"bash": "ask", "edit": "deny"})
+        session = await harness.start_session("Go.")
+        await harness.ended(session)
+        events = await harness.events(session)
+    assert not (harness.project / "dist").exists() and "ask.raised" not in [event.type for event in events]
+
+
 async def test_the_second_answer_is_refused_with_the_author_of_the_first(open_harness: Open) -> None:
     async with open_harness(writes("a.txt"), DONE) as harness, harness.running_worker():
         harness.configure(permission={"edit": "ask"})
@@ -172,7 +196,8 @@ async def test_the_fifth_equal_call_with_an_equal_result_asks_over_steps_and_run
         (entry,) = await harness.client.inbox.asks()
         await harness.answer(ask)
         await harness.ended(session)
-    assert entry.request.permission == "doom_loop" and harness.model.last_request is not None
+    assert entry.reasons[0] == "the same call was made again and again, which may be a loop"
+    assert harness.model.last_request is not None
     told = str(harness.model.last_request.body).count("Your last calls were the same")
     assert told == 2  # behind the third and the fourth result; "once" begins anew
 

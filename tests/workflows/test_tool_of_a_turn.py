@@ -20,7 +20,7 @@ from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.effects import Effect, Recovery
 from workflows.domain.errors import ToolError
 from workflows.domain.messages import CallState
-from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.permissions.requests import PermissionAsk, PermissionRequest
 from workflows.domain.tool_offer import ToolOffer
 
 NAME: Final = "tracker_create_issue"
@@ -110,8 +110,8 @@ async def test_a_tool_of_one_turn_is_offered_asked_about_run_recovered_and_shown
         await harness.client.prompt(session, "Another one.")
         await harness.ended(session, 2)
         wrong, created, unavailable = await harness.calls(session)
-    assert isinstance(entry.request, PermissionRequest)
-    assert (entry.request.permission, entry.request.patterns) == (NAME, ("It leaks.",))
+    assert isinstance(entry.request, PermissionAsk)
+    assert [(each.permission, each.patterns) for each in entry.request.requests] == [(NAME, ("It leaks.",))]
     assert (entry.display.verb, entry.arguments[str(entry.display.subject)]) == ("create an issue", "It leaks.")
     assert wrong.outcome is not None and wrong.outcome.output == "subject has to be a string"
     assert created.outcome is not None and created.state is CallState.DONE

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from worker.cli.render.ask_preview import describe_saved_rule, preview_ask, question_rows
+from worker.cli.render.ask_preview import describe_saved_rules, preview_ask, question_rows
 from worker.cli.render.console import Row
 from worker.cli.render.formatting import pluralize
 from worker.cli.render.wrap import wrap_text
@@ -138,7 +138,7 @@ class AskDialog:
         self.fully_shown = self.fully_shown or not shown.hidden
         yield from shown.lines
         yield "  once (o)     this time only"
-        if rule := describe_saved_rule(self.entry):
+        if rule := describe_saved_rules(self.entry):
             yield from wrap_text(f"  always (a)   allow {rule} for the rest of this session", columns, _FURTHER)
             all_here = f"  project (p)  the same in every session of {self.entry.directory!r}, for 30 days"
             yield from wrap_text(all_here, columns, _FURTHER)

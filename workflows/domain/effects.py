@@ -8,7 +8,7 @@ from pydantic import Field, JsonValue
 
 from workflows.domain.hash_chain import canonical_json
 from workflows.domain.permissions.requests import PermissionRequest
-from workflows.domain.questions import AskBody, Question, QuestionRequest
+from workflows.domain.questions import CallRequest, Question, QuestionRequest
 from workflows.domain.value import Value
 
 
@@ -69,7 +69,7 @@ class Plan(Value):
     note: str = Field(default="", exclude_if=lambda note: not note)
 
     @property
-    def asks(self) -> tuple[AskBody, ...]:
+    def asks(self) -> tuple[CallRequest, ...]:
         """What may need a person, in the order of asking."""
         return (*self.requests, QuestionRequest(questions=self.questions)) if self.questions else self.requests
 

@@ -63,7 +63,7 @@ class OpenCall(BaseModel):
     `loop_digest`: of tool and arguments; `effect_digest`: start of the effect's digest. `waits_for`: the places of the
     earlier calls of its answer that it waits for. `is_edit`: it was planned on the text that the edits before it leave.
     `outdated`: it has to be planned anew before it is decided. `label`: for Temporal's UI. `repeats`: the loop guard
-    asks. `ask`: the open one, for `request`; `answered`: indices of requests that a person or grant answered. `due`:
+    asks. `ask`: the newest one, for `requests`; `answered`: indices of requests that a person or grant answered. `due`:
     when its row has to be looked at, by the workflow's clock (a timestamp). `gave_result`: it has given the result that
     the turn owes. `cut`: the output limit has cut it, so it only tells the model that.
     """
@@ -83,7 +83,7 @@ class OpenCall(BaseModel):
     revision: int = 0
     phase: CallPhase = CallPhase.NEW
     ask: AskId | None = None
-    request: int | None = None
+    requests: tuple[int, ...] = ()
     answered: tuple[int, ...] = ()
     rejected: bool = False
     due: float | None = None
@@ -105,14 +105,12 @@ class OpenCall(BaseModel):
         due = dict(enumerate(self.findings))
         return {GUARD_REQUEST: self.guard or GUARD_FINDING, **due} if self.repeats else due
 
-    def wait_for_ask(self, ask: AskId, request: int) -> None:
-        self.phase, self.ask, self.request = CallPhase.ASKED, ask, request
+    def wait_for_ask(self, ask: AskId, requests: tuple[int, ...]) -> None:
+        self.phase, self.ask, self.requests = CallPhase.ASKED, ask, requests
 
     def record_answer(self) -> None:
         """Note that the ask is answered; its row has the answer."""
-        if self.request is not None:
-            self.answered = (*self.answered, self.request)
-        self.phase, self.request = CallPhase.NEW, None
+        self.phase, self.answered = CallPhase.NEW, (*self.answered, *self.requests)
 
     def outdate(self) -> None:
         """Its ask, if any, is closed when it is planned anew."""
@@ -142,6 +140,5 @@ class OpenCall(BaseModel):
                     self.guard = None  # a grant may have been revoked
             case CallResultState.WAITING:
                 if self.answered and self.ask is not None:
-                    *answered, last = self.answered
-                    self.answered = tuple(answered)
-                    self.wait_for_ask(self.ask, last)
+                    self.answered = tuple(index for index in self.answered if index not in self.requests)
+                    self.wait_for_ask(self.ask, self.requests)

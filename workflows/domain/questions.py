@@ -6,7 +6,7 @@ from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from typing import Final, TypeAlias
 
-from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.permissions.requests import PermissionAsk, PermissionRequest
 from workflows.domain.value import Value
 
 PERMISSION: Final = "question"  # its rules only decide which agents may ask
@@ -68,7 +68,8 @@ def turn_subject(body: Mapping[str, object]) -> str:
     return "budget" if body.get("limit") is not None else "context"
 
 
-AskBody: TypeAlias = PermissionRequest | QuestionRequest
+CallRequest: TypeAlias = PermissionRequest | QuestionRequest
+AskBody: TypeAlias = PermissionAsk | QuestionRequest
 Answers: TypeAlias = tuple[tuple[str, ...], ...]  # for each question: labels and own words; none: unanswered
 
 

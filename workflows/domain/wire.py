@@ -207,12 +207,12 @@ class AsideRequest(Request):
 
 
 class AskRequest(Request):
-    """Open an ask for one request of a call (`request` = -1: the loop guard)."""
+    """Open an ask for requests of a call, by their indices (-1: the loop guard's)."""
 
     turn: TurnId
     call: PartId
     ask: AskId
-    request: int
+    requests: tuple[int, ...]
     revision: int
 
 

@@ -428,9 +428,9 @@ CREATE TABLE ask (
     at_limit     text,                              -- the unit of the budget, and how much of it: turns may have others
     lapses_at    timestamptz,                       -- when the turn goes on without an answer: the day has turned
     revision     integer     NOT NULL,
-    request      integer     NOT NULL,              -- index among the plan's requests; -1: the loop guard
+    requests     integer[]   NOT NULL,              -- indices among the plan's requests; -1: the loop guard's
     kind         text        NOT NULL CHECK (kind IN ('permission', 'question')),
-    body         json        NOT NULL,              -- the permission request, or the questions
+    body         json        NOT NULL,              -- the permission requests, or the questions
     digest       text        NOT NULL,
     state        text        NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'answered', 'closed')),
     reply        text CHECK (reply IN ('once', 'always', 'reject', 'answer')),
@@ -445,7 +445,7 @@ CREATE TABLE ask (
     settled_at   timestamptz,
     notified_at  timestamptz,                       -- when the person's command was run for it
     answer_seq   bigint,                            -- of the event of the answer: the row alone proves nothing
-    UNIQUE (call, revision, request)
+    UNIQUE (call, revision, requests)
 );
 ALTER SEQUENCE ask_number OWNED BY ask.name;
 CREATE UNIQUE INDEX ask_one_open ON ask (call) WHERE state = 'open';

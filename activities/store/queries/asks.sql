@@ -1,14 +1,14 @@
 -- name: insert
 -- Open an ask.
-INSERT INTO ask (id, session, turn, call, budget, at_limit, lapses_at, revision, request, kind, body, digest)
+INSERT INTO ask (id, session, turn, call, budget, at_limit, lapses_at, revision, requests, kind, body, digest)
 VALUES (%(id)s, %(session)s, %(turn)s, %(call)s, %(budget)s, %(at_limit)s,
-        now() + make_interval(secs => %(rest)s::float8), %(revision)s, %(request)s, %(kind)s, %(body)s, %(digest)s)
+        now() + make_interval(secs => %(rest)s::float8), %(revision)s, %(requests)s, %(kind)s, %(body)s, %(digest)s)
 
 -- name: of_call
 -- Lock a call's asks; each with its answer's event and the call's state.
 SELECT a.*, e.canonical AS answer, c.state AS call_state
 FROM ask a LEFT JOIN call c ON c.id = a.call LEFT JOIN event e ON e.session = a.session AND e.seq = a.answer_seq
-WHERE a.call = %(call)s ORDER BY a.revision, a.request FOR UPDATE OF a
+WHERE a.call = %(call)s ORDER BY a.asked_at, a.id FOR UPDATE OF a
 
 -- name: newest_of_turn
 -- Lock the open or newest ask of a turn itself; with its answer's event and no call's state.
@@ -80,7 +80,7 @@ WITH RECURSIVE tree AS (
     UNION ALL
     SELECT s.id FROM session s JOIN tree ON s.parent = tree.id
 )
-SELECT a.id, a.name, a.session, a.call, a.kind, a.body, a.digest, a.asked_at, a.request, a.state,
+SELECT a.id, a.name, a.session, a.call, a.kind, a.body, a.digest, a.asked_at, a.state,
        c.tool, coalesce(c.arguments, '{}') AS arguments,
        coalesce(c.display, '{}') AS display, c.plan,
        ARRAY(SELECT b.name FROM call e JOIN ask b ON b.call = e.id AND b.state = 'open'

@@ -141,13 +141,12 @@ async def test_a_grant_for_the_project_outlives_its_session(rig: ActivityRig) ->
     await rig.open_turn(permission={"edit": "ask"})
     ask = await rig.asked(await rig.called("write", filePath="a", content="x"))
     settled = await rig.answer(ask, Reply.ALWAYS, scope="project")
-    assert settled.grant is not None
-    await grants.mark_propagated(rig.database, settled.grant.id)
+    await grants.mark_propagated(rig.database, settled.grants[0].id)
     await rig.stop()
     await rig.close()
     await archiver.restore(await archiver.archive_one(rig.session))
     await archiver.archive_one(rig.session)
-    assert [row.grant.id for row in await grants.list_all(rig.database)] == [settled.grant.id]
+    assert [row.grant.id for row in await grants.list_all(rig.database)] == [settled.grants[0].id]
 
 
 async def test_a_restored_session_counts_as_new_for_the_next_archiving(rig: ActivityRig) -> None:

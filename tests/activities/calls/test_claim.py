@@ -8,6 +8,7 @@ import pytest
 from activities.calls.claim import CallClaim, Claimed
 from activities.new_ids import new_id
 from activities.store import grants, prompts, sessions
+from activities.store.events import verify
 from activities.store.journal import WORKER, session_journal
 from activities.store.sessions import NewSession
 from tests.activities.rig import HERE, PERSON, ActivityRig
@@ -60,8 +61,7 @@ async def granted(rig: ActivityRig) -> GrantId:
     """A grant for edits from the answer to an earlier call's ask."""
     ask = await rig.asked(await rig.called("write", filePath="sub/first.txt", content="x"))
     settled = await rig.answer(ask, Reply.ALWAYS)
-    assert settled.grant is not None
-    return settled.grant.id
+    return settled.grants[0].id
 
 
 async def test_a_prepared_call_is_claimed_with_the_rule_that_allows_it(rig: ActivityRig) -> None:
@@ -329,6 +329,32 @@ async def test_a_call_that_the_loop_guard_holds_needs_its_answer(rig: ActivityRi
     assert is_drifted(found) and await rig.state(call) is CallState.PREPARED
 
 
+async def test_of_an_answer_to_all_reasons_only_the_loop_guards_part_outlives_drift(rig: ActivityRig) -> None:
+    await rig.open_turn(**ASK_EDITS)
+    call = await edited(rig)
+    first = await rig.asked(call, GUARD_REQUEST, 0)
+    await rig.answer(first)
+    rig.file("sub/a.txt", "one\ntwo\nthree\n")
+    assert is_drifted(await rig.claim(call, loop_guarded=True))
+    second = await rig.asked(call, GUARD_REQUEST, 0, revision=1)
+    row = await rig.ask_row(second)
+    assert row.requests == (0,) and row.state is AskState.OPEN
+    await rig.answer(second)
+    assert isinstance(await rig.claim(call, loop_guarded=True), Claimed)
+    assert [(each.permission, each.ask) for each in await decisions(rig)] == [("doom_loop", first), ("edit", second)]
+
+
+async def test_the_loop_guard_asks_again_where_its_ask_was_closed_by_drift(rig: ActivityRig) -> None:
+    await rig.open_turn(**ASK_EDITS)
+    call = await edited(rig)
+    closed = await rig.asked(call, GUARD_REQUEST, 0)
+    rig.file("sub/a.txt", "one\ntwo\nthree\n")
+    assert is_drifted(await rig.claim(call, loop_guarded=True, follows=True))
+    assert (await rig.ask_row(closed)).state is AskState.CLOSED
+    _, opened = await rig.ask(call, GUARD_REQUEST, 0, revision=1)
+    assert opened.state is AskState.OPEN
+
+
 async def test_the_loop_guards_answer_is_one_of_the_decisions_and_outlives_drift(rig: ActivityRig) -> None:
     await rig.open_turn()
     call = await edited(rig)
@@ -342,17 +368,59 @@ async def test_the_loop_guards_answer_is_one_of_the_decisions_and_outlives_drift
     ]
 
 
-async def test_every_request_of_a_call_is_decided(rig: ActivityRig) -> None:
+async def test_one_answer_decides_every_request_of_a_call_and_each_decision_names_it(rig: ActivityRig) -> None:
     await rig.open_turn(permission={"*": "ask"})
     call = await rig.called("bash", command="touch a; ls /")
     row = await rig.row(call)
-    assert row.plan is not None
-    permissions = [request.permission for request in row.plan.requests]
-    for request in range(len(permissions)):
-        assert is_drifted(await rig.claim(call))
-        await rig.answer(await rig.asked(call, request))
+    permissions = [request.permission for request in row.asks]
+    assert is_drifted(await rig.claim(call))
+    ask = await rig.asked(call, *range(len(permissions)))
+    await rig.answer(ask)
     assert isinstance(await rig.claim(call), Claimed)
-    assert [each.permission for each in await decisions(rig)] == permissions and len(permissions) > 1
+    assert [(each.permission, each.ask) for each in await decisions(rig)] == [(name, ask) for name in permissions]
+    assert len(permissions) > 2 and (await verify(rig.database, rig.session)).problem is None
+
+
+async def test_what_an_answer_did_not_cover_is_asked_about_alone(rig: ActivityRig) -> None:
+    await rig.open_turn(permission={"*": "ask"})
+    call = await rig.called("bash", command="touch a")
+    first = await rig.asked(call, 0)
+    await rig.answer(first)
+    assert is_drifted(await rig.claim(call))
+    second = await rig.asked(call, 0, 1)
+    assert (await rig.ask_row(second)).requests == (1,)
+    await rig.answer(second)
+    assert isinstance(await rig.claim(call), Claimed)
+    assert [each.ask for each in await decisions(rig)] == [first, second]
+
+
+async def test_grants_answer_an_ask_together_once_they_cover_all_of_it_and_hold_together(rig: ActivityRig) -> None:
+    await rig.open_turn(permission={"edit": "ask", "bash": "ask"})
+    command, write, lone = await rig.answered(
+        ("bash", {"command": "touch sub/b"}),
+        ("write", {"filePath": "sub/b", "content": "x"}),
+        ("bash", {"command": "touch"}),
+    )
+    waiting = await rig.asked(command, 0, 1)
+    (edits,) = (await rig.answer(await rig.asked(write), Reply.ALWAYS)).grants
+    assert (await rig.ask_row(waiting)).state is AskState.OPEN
+    (touches,) = (await rig.answer(await rig.asked(lone), Reply.ALWAYS)).grants
+    assert (await rig.ask_row(waiting)).by_grant == touches.id
+    assert isinstance(await rig.claim(command), Claimed)
+    made = [(each.by, each.grant, each.ask) for each in await decisions(rig)]
+    assert made == [("grant", touches.id, waiting), ("grant", edits.id, waiting)]
+    assert [row.uses for row in await grants.list_all(rig.database)] == [1, 1]
+
+
+@pytest.mark.parametrize("revoked", [0, 1])
+async def test_an_answer_by_several_grants_holds_no_more_once_one_is_revoked(rig: ActivityRig, revoked: int) -> None:
+    await rig.open_turn(permission={"edit": "ask", "bash": "ask"})
+    first, second = await rig.answered(("bash", {"command": "touch a"}), ("bash", {"command": "touch a && touch a"}))
+    saved = (await rig.answer(await rig.asked(first, 0, 1), Reply.ALWAYS)).grants
+    assert (await rig.ask(second, 0, 1))[1].state is AskState.ANSWERED
+    await grants.revoke(rig.database, saved[revoked].id, PERSON)
+    found = await rig.claim(second)
+    assert is_drifted(found) and found.revision == 1
 
 
 FORGED = (

@@ -3,9 +3,9 @@
 from activities.calls.description import describe_fully
 from activities.calls.permissions import (
     PermissionEvaluator,
+    body_of,
     load_evaluator,
     loop_guard_request,
-    request_at,
 )
 from activities.redact import Redactor
 from activities.store.calls import EFFECT_DIGITS
@@ -14,6 +14,7 @@ from workflows.domain.ids import PartId
 from workflows.domain.open_call import OpenCall
 from workflows.domain.permissions.loop_guard import GUARD_REQUEST
 from workflows.domain.permissions.replies import Reply
+from workflows.domain.permissions.requests import PermissionAsk
 from workflows.domain.permissions.rules import Action
 
 
@@ -47,9 +48,9 @@ async def test_grants_that_hold_now_are_part_of_the_findings(rig: ActivityRig) -
     await rig.open_turn(permission={"edit": "ask"})
     call = await rig.called("write", filePath="sub/a.txt", content="x")
     assert [finding.action for finding in (await judged(rig, call)).findings] == [Action.ASK]
-    settled = await rig.answer(await rig.asked(call), Reply.ALWAYS)
+    (grant,) = (await rig.answer(await rig.asked(call), Reply.ALWAYS)).grants
     (found,) = (await judged(rig, call)).findings
-    assert settled.grant is not None and (found.action, found.grant) == (Action.ALLOW, settled.grant.id)
+    assert (found.action, found.grant) == (Action.ALLOW, grant.id)
 
 
 async def test_the_loop_guard_is_told_only_where_it_does_not_ask(rig: ActivityRig) -> None:
@@ -65,10 +66,10 @@ async def test_what_is_shown_is_as_the_setting_says(rig: ActivityRig) -> None:
     assert evaluator.open_call(await rig.row(call), describe_fully(Redactor())).label == "glob: *.txt"
 
 
-async def test_a_request_is_found_by_its_index_as_long_as_the_call_has_it(rig: ActivityRig) -> None:
+async def test_requests_are_found_by_their_indices_as_long_as_the_call_has_them(rig: ActivityRig) -> None:
     await rig.open_turn()
     row = await rig.row(await rig.called("glob", pattern="*"))
     assert row.plan is not None
-    assert request_at(row, 0) == row.plan.requests[0]
-    assert request_at(row, GUARD_REQUEST) == loop_guard_request(row)
-    assert [request_at(row, 7), request_at(row.model_copy(update={"plan": None}), 0)] == [None, None]
+    both = PermissionAsk(requests=(loop_guard_request(row), row.plan.requests[0]))
+    assert body_of(row, (GUARD_REQUEST, 0)) == both
+    assert [body_of(row, (0, 7)), body_of(row.model_copy(update={"plan": None}), (0,))] == [None, None]

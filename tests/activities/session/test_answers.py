@@ -14,6 +14,7 @@ from workflows.domain.errors import Conflict, NotFound
 from workflows.domain.events.asks import AnswerRefused, AskAnswered
 from workflows.domain.events.grants import GrantMade
 from workflows.domain.ids import AskId, PartId, Prefix, SessionId
+from workflows.domain.messages import CallState
 from workflows.domain.permissions.grants import GrantScope
 from workflows.domain.permissions.replies import Reply
 from workflows.domain.wire import AskState
@@ -35,7 +36,7 @@ async def refusals(rig: ActivityRig) -> list[str]:
 async def test_once_settles_the_ask_with_who_and_when(rig: ActivityRig) -> None:
     ask, other = await writing(rig, "sub/a.txt", "sub/b.txt")
     settled = await rig.answer(ask)
-    assert (settled.asks, settled.grant, settled.repeated) == ((ask,), None, False)
+    assert (settled.asks, settled.grants, settled.repeated) == ((ask,), (), False)
     assert (settled.ask.state, settled.ask.reply, settled.ask.author) == (AskState.ANSWERED, Reply.ONCE, PERSON.subject)
     assert (await rig.ask_row(other)).state is AskState.OPEN
 
@@ -108,7 +109,7 @@ async def test_a_projects_grant_does_not_reach_a_turn_that_was_stopped(rig: Acti
     (waiting,) = await writing(other, "sub/b.txt")
     await other.stop()
     settled = await rig.answer(ask, Reply.ALWAYS, scope=GrantScope.PROJECT)
-    assert settled.grant is not None and await answers.apply_project_grant(rig.database, settled.grant.id) == []
+    assert await answers.apply_project_grant(rig.database, settled.grants[0].id) == []
     assert (await other.ask_row(waiting)).state is AskState.OPEN
 
 
@@ -136,12 +137,36 @@ async def test_always_with_nothing_to_save_is_refused_and_once_still_works(rig: 
 async def test_always_keeps_a_grant_and_releases_what_it_covers(rig: ActivityRig) -> None:
     ask, covered, outside = await writing(rig, "sub/a.txt", "sub/b.txt", "other/c.txt")
     settled = await rig.answer(ask, Reply.ALWAYS)
-    assert settled.asks == (ask, covered) and settled.grant is not None
-    assert settled.grant.patterns == ("sub/**",) and settled.grant.author == PERSON.subject
-    assert (await rig.ask_row(covered)).by_grant == settled.grant.id
+    (grant,) = settled.grants
+    assert settled.asks == (ask, covered)
+    assert grant.patterns == ("sub/**",) and grant.author == PERSON.subject
+    assert (await rig.ask_row(covered)).by_grant == grant.id
     assert (await rig.ask_row(outside)).state is AskState.OPEN
     made = [event for event in await rig.events() if isinstance(event, GrantMade)]
-    assert [(event.grant, event.ask, event.scope) for event in made] == [(settled.grant.id, ask, "session")]
+    assert [(event.grant, event.ask, event.scope) for event in made] == [(grant.id, ask, "session")]
+
+
+async def test_always_saves_a_grant_for_each_request_of_an_ask_that_lets_it(rig: ActivityRig) -> None:
+    await rig.open_turn(**ASK)
+    call, protected = await rig.answered(
+        ("bash", {"command": "touch sub/a"}), ("bash", {"command": "touch opencode.json"})
+    )
+    saved = (await rig.answer(await rig.asked(call, 0, 1), Reply.ALWAYS, scope=GrantScope.PROJECT)).grants
+    rest = (await rig.answer(await rig.asked(protected, 0, 1), Reply.ALWAYS)).grants
+    assert [(each.permission, each.patterns, each.scope) for each in saved] == [
+        ("bash", ("touch *",), "project"),
+        ("edit", ("sub/a",), "project"),
+    ]
+    assert [[rule.permission for rule in each.asked] for each in saved] == [["bash"], ["edit"]]
+    assert [each.permission for each in rest] == ["bash"]
+
+
+async def test_a_reject_refuses_the_whole_effect(rig: ActivityRig) -> None:
+    await rig.open_turn(**ASK)
+    call = await rig.called("bash", command="touch a")
+    await rig.answer(await rig.asked(call, 0, 1), Reply.REJECT, feedback="no")
+    await rig.run(call)
+    assert await rig.state(call) is CallState.REFUSED and "feedback: no" in await rig.output(call)
 
 
 async def test_who_was_released_by_a_grant_may_still_be_answered_as_conflict(rig: ActivityRig) -> None:
@@ -210,5 +235,4 @@ async def test_a_guarded_call_is_answered_like_any_other(rig: ActivityRig) -> No
     calls: list[PartId] = await rig.answered(*[("glob", {"pattern": "*"})] * 3)
     first, second, third = [await rig.asked(call, -1) for call in calls]
     settled = await rig.answer(first, Reply.ALWAYS)
-    assert settled.asks == (first, second, third) and settled.grant is not None
-    assert settled.grant.patterns == ("glob",)
+    assert settled.asks == (first, second, third) and settled.grants[0].patterns == ("glob",)

@@ -1,13 +1,16 @@
 """Asks.open: a question becomes a row, once, and only while it makes sense."""
 
+from typing import Any
+
 import pytest
 
+from activities.store import waiting_items
 from tests.activities.rig import ActivityRig
 from workflows.domain.events.asks import AskRaised
 from workflows.domain.ids import AskId
 from workflows.domain.permissions.loop_guard import GUARD_REQUEST
 from workflows.domain.permissions.replies import Reply
-from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.permissions.requests import PermissionAsk
 from workflows.domain.wire import AskResult, AskState
 
 ASK_EDITS = {"permission": {"edit": "ask"}}
@@ -20,7 +23,25 @@ async def test_an_ask_is_a_row_that_carries_the_digest_of_the_effect(rig: Activi
     ask, journal = await rig.ask(call)
     row, effect = await rig.ask_row(ask), await rig.row(call)
     assert (journal.state, row.state, row.digest) == (AskState.OPEN, AskState.OPEN, effect.digest)
-    assert AskRaised(ask=ask, call=call, permission="edit", digest=row.digest) in await rig.events()
+    assert AskRaised(ask=ask, call=call, permissions=("edit",), digest=row.digest) in await rig.events()
+
+
+async def test_all_that_is_asked_about_an_effect_is_one_ask(rig: ActivityRig) -> None:
+    await rig.open_turn(permission={"edit": "ask", "bash": "ask"})
+    call = await rig.called("bash", command="rm -rf build && mkdir build")
+    ask = await rig.asked(call, GUARD_REQUEST, 0, 1)
+    row, effect = await rig.ask_row(ask), await rig.row(call)
+    (entry,) = await waiting_items.pending_asks(rig.database)
+    assert isinstance(row.body, PermissionAsk) and row.body.requests[1:] == effect.asks
+    assert entry.reasons == (
+        "the same call was made again and again, which may be a loop",
+        "the rule 'doom_loop: *' says ask",
+        "the project's rule 'bash: *' says ask",
+        "the project's rule 'edit: *' says ask",
+    )
+    assert AskRaised(ask=ask, call=call, permissions=("doom_loop", "bash", "edit"), digest=row.digest) in (
+        await rig.events()
+    )
 
 
 async def test_the_second_attempt_finds_the_row_of_the_first(rig: ActivityRig) -> None:
@@ -62,8 +83,8 @@ async def test_no_needless_question_is_opened(rig: ActivityRig, over: str) -> No
     assert (await rig.types()).count("ask.raised") == raised
 
 
-@pytest.mark.parametrize("about", [{"request": 5}, {"revision": 1}])
-async def test_no_question_is_opened_about_an_outdated_plan(rig: ActivityRig, about: dict[str, int]) -> None:
+@pytest.mark.parametrize("about", [{"requests": (0, 5)}, {"revision": 1}])
+async def test_no_question_is_opened_about_an_outdated_plan(rig: ActivityRig, about: dict[str, Any]) -> None:
     await rig.open_turn(**ASK_EDITS)
     call = await rig.called("write", **WRITE)
     assert (await rig.ask(call, **about))[1].state is AskState.CLOSED
@@ -77,8 +98,8 @@ async def test_a_grant_given_meanwhile_answers_immediately(rig: ActivityRig) -> 
     pending = await rig.signals()
     ask, journal = await rig.ask(second)
     row = await rig.ask_row(ask)
-    assert journal.state is AskState.ANSWERED and settled.grant is not None
-    assert (row.reply, row.by_grant, row.author) == (Reply.ALWAYS, settled.grant.id, "tester@here")
+    assert journal.state is AskState.ANSWERED
+    assert (row.reply, row.by_grant, row.author) == (Reply.ALWAYS, settled.grants[0].id, "tester@here")
     assert await rig.signals() == pending  # the result has told the workflow
 
 
@@ -86,9 +107,10 @@ async def test_the_loop_guards_question_is_about_the_tool_and_its_input(rig: Act
     await rig.open_turn()
     call = await rig.called("glob", pattern="*")
     row = await rig.ask_row(await rig.asked(call, GUARD_REQUEST))
-    assert isinstance(row.body, PermissionRequest)
-    assert (row.body.permission, row.body.patterns, row.body.always) == ("doom_loop", ("glob",), ("glob",))
-    assert row.body.metadata == {"tool": "glob", "input": {"pattern": "*"}}
+    assert isinstance(row.body, PermissionAsk)
+    (asked,) = row.body.requests
+    assert (asked.permission, asked.patterns, asked.always) == ("doom_loop", ("glob",), ("glob",))
+    assert asked.metadata == {"tool": "glob", "input": {"pattern": "*"}}
 
 
 async def forge(rig: ActivityRig, ask: AskId, reply: Reply) -> None:
@@ -118,7 +140,7 @@ async def test_an_answer_that_only_the_row_has_is_none_for_a_load(rig: ActivityR
     turn = (await rig.load()).turn
     assert turn is not None and turn.answer is not None and not turn.rejected
     (call,) = turn.answer.calls
-    assert (call.ask, call.request, call.answered) == (ask, 0, ())
+    assert (call.ask, call.requests, call.answered) == (ask, (0,), ())
 
 
 async def test_an_answer_that_only_the_row_has_is_none_at_the_end_of_its_turn(rig: ActivityRig) -> None:

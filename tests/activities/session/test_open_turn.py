@@ -257,9 +257,9 @@ async def test_an_open_turn_is_adopted_at_its_highest_step_with_its_calls(rig: A
     turn = await loaded(rig)
     assert turn.step == 2 and turn.answer is not None and len(turn.recent_digests) == 1
     assert [call.phase for call in turn.answer.calls] == [CallPhase.SETTLED, CallPhase.ASKED, CallPhase.NEW]
-    assert [(call.ask, call.request, call.answered) for call in turn.answer.calls[1:]] == [
-        (ask, 0, ()),
-        (None, None, (0,)),
+    assert [(call.ask, call.requests, call.answered) for call in turn.answer.calls[1:]] == [
+        (ask, (0,), ()),
+        (None, (), (0,)),
     ]
 
 

@@ -39,7 +39,7 @@ async def test_an_answer_is_sealed_in_the_log_and_given_to_the_call(rig: Activit
     raised, answered = [each for each in await rig.events() if isinstance(each, AskRaised | AskAnswered)]
     assert (
         isinstance(raised, AskRaised)
-        and raised.permission == "question"
+        and raised.permissions == ("question",)
         and isinstance(answered, AskAnswered)
         and answered.answers_seal
     )

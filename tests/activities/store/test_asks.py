@@ -10,14 +10,15 @@ from bench.filler import Filler
 from tests.activities.rig import ActivityRig
 from workflows.domain.errors import NotFound
 from workflows.domain.ids import AskId, SessionId
+from workflows.domain.permissions.grants import SavableRule
 from workflows.domain.permissions.loop_guard import GUARD_REQUEST
 from workflows.domain.permissions.replies import Reply
-from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.permissions.requests import PermissionAsk, PermissionRequest
 from workflows.domain.wire import AskState
 
 ASK = {"permission": {"edit": "ask"}}
 WRITE = {"filePath": "sub/a.txt", "content": "x"}
-REQUEST = PermissionRequest(permission="edit", patterns=("sub/a.txt",))
+BODY = PermissionAsk(requests=(PermissionRequest(permission="edit", patterns=("sub/a.txt",)),))
 
 
 async def test_the_inbox_shows_the_oldest_first_with_the_exact_effect(rig: ActivityRig) -> None:
@@ -29,7 +30,7 @@ async def test_the_inbox_shows_the_oldest_first_with_the_exact_effect(rig: Activ
     first = entries[0]
     assert (first.tool, first.arguments, first.directory) == ("write", WRITE, str(rig.project))
     assert first.plan is not None and first.plan.effect.digest == first.digest
-    assert first.savable == ("sub/**",)
+    assert first.savable == (SavableRule(permission="edit", patterns=("sub/**",)),)
 
 
 async def test_an_answered_ask_leaves_the_inbox_but_is_found_by_its_id(rig: ActivityRig) -> None:
@@ -54,7 +55,7 @@ async def test_a_call_has_one_open_ask_at_most(rig: ActivityRig) -> None:
     await rig.asked(call)
     with pytest.raises(psycopg.errors.UniqueViolation, match="ask_one_open"):
         async with rig.journal() as journal:
-            await asks.create(journal, await rig.row(call), AskId("per_2"), GUARD_REQUEST, REQUEST)
+            await asks.create(journal, await rig.row(call), AskId("per_2"), (GUARD_REQUEST,), BODY)
     assert (await rig.types()).count("ask.raised") == 1
 
 
@@ -105,6 +106,6 @@ async def test_each_ask_lists_the_patterns_that_its_own_configuration_lets_a_per
     await Filler(rig.database, tmp_path).waiting(3)
     entries = await waiting_items.pending_asks(rig.database)
     assert [entry.arguments["command"] for entry in entries] == [f"make part-{number}" for number in range(3)]
-    assert {entry.savable for entry in entries} == {("make *",)}
+    assert [each.patterns for entry in entries for each in entry.savable] == [("make *",)] * 3
     oldest = [entry.id for entry in await waiting_items.pending_asks(rig.database, limit=2)]
     assert oldest == (await waiting_items.pending_ask_ids(rig.database))[:2]

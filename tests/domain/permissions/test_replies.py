@@ -8,13 +8,24 @@ from typing import Any
 import pytest
 
 from tests import cases
-from workflows.domain.ids import AskId, GrantId
+from workflows.domain.ids import GrantId
 from workflows.domain.permissions.findings import evaluate_request
 from workflows.domain.permissions.grants import Grant, GrantScope
-from workflows.domain.permissions.replies import OpenAsk, Reply, asks_now_covered
-from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.permissions.replies import Reply, covering_grant
+from workflows.domain.permissions.requests import PermissionAsk, PermissionRequest
 from workflows.domain.permissions.rules import Action, Rule, rules_about
 from workflows.domain.permissions.rulesets import Rulesets
+
+
+@dataclass(frozen=True)
+class OpenAsk:
+    """An open ask, with the rules of its turn."""
+
+    request: PermissionRequest
+    rules: Rulesets
+
+    def is_covered(self, live: list[Grant]) -> bool:
+        return covering_grant(PermissionAsk(requests=(self.request,)), self.rules, live) is not None
 
 
 @dataclass
@@ -62,7 +73,7 @@ class Play:
                 self.results[step["id"]] = {"status": "error", "error": "DeniedError", "rules": named}
             case Action.ASK:
                 self.results[step["id"]] = {"status": "pending"}
-                directory.open(step["session"])[step["id"]] = OpenAsk(AskId(step["id"]), request, Rulesets.of(rules))
+                directory.open(step["session"])[step["id"]] = OpenAsk(request, Rulesets.of(rules))
                 self.events.append(["permission.asked", step["id"]])
 
     def reply(self, directory: Directory, step: dict[str, Any]) -> None:
@@ -71,7 +82,7 @@ class Play:
             self.results[f"reply:{step['id']}"] = {"status": "error", "error": "NotFoundError"}
             return
         ask, reply = directory.open(session)[step["id"]], Reply(step["reply"])
-        self.settle(directory.open(session), ask.id, reply, step.get("message"))
+        self.settle(directory.open(session), step["id"], reply, step.get("message"))
         match reply:
             case Reply.ALWAYS:
                 self.grant(directory, session, ask)
@@ -91,8 +102,9 @@ class Play:
                 asked=ask.rules.asked_rules(ask.request),
             )
             directory.grants.append((session, grant))
-        for other, _ in asks_now_covered(directory.open(session).values(), directory.granted(session)):
-            self.settle(directory.open(session), other, Reply.ALWAYS)
+        waiting, live = directory.open(session), directory.granted(session)
+        for other in [name for name, each in waiting.items() if each.is_covered(live)]:
+            self.settle(waiting, other, Reply.ALWAYS)
 
     def settle(self, asks: dict[str, OpenAsk], ask: str, reply: Reply, message: str | None = None) -> None:
         del asks[ask]
@@ -118,3 +130,22 @@ def _matches_sentence(results: dict[str, Any], sentence: str) -> bool:
     said = re.search(r"\b(\w+) (?:stays (pending)|ends with (\w+))$", sentence)
     assert said is not None, f"the sentence {sentence!r} says nothing that can be checked"
     return (said[2] or said[3]) in (results[said[1]]["status"], results[said[1]].get("error"))
+
+
+def test_grants_answer_an_ask_only_where_they_cover_all_of_it() -> None:
+    rules = Rulesets.of(tuple(Rule(permission=name, pattern="*", action=Action.ASK) for name in ("bash", "edit")))
+    command, change = (PermissionRequest(permission=name, patterns=("a",)) for name in ("bash", "edit"))
+    first, second = (
+        Grant(
+            id=GrantId(f"gra_{each.permission}"),
+            permission=each.permission,
+            patterns=("a",),
+            author="ada",
+            time=datetime(2026, 1, 1, tzinfo=UTC),
+            asked=rules.asked_rules(each),
+        )
+        for each in (command, change)
+    )
+    asked = PermissionAsk(requests=(command, change))
+    found = [covering_grant(asked, rules, live) for live in ([], [first], [second], [second, first])]
+    assert found == [None, None, None, first]

@@ -8,15 +8,18 @@ from activities.tools.registry import TOOLS
 from workflows.domain.call_display import CallDisplay
 from workflows.domain.effects import Effect, Plan, Target
 from workflows.domain.ids import AskId, PartId, SessionId
-from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.permissions.requests import PermissionAsk, PermissionRequest
 from workflows.domain.permissions.rulesets import Rulesets
 from workflows.domain.questions import AskKind, Question, QuestionRequest
 from workflows.domain.views.inbox import InboxEntry
 from workflows.domain.wire import AskState
 
 
-def entry(tool: str, arguments: dict[str, JsonValue], request: PermissionRequest, *targets: Target) -> InboxEntry:
+def entry(
+    tool: str, arguments: dict[str, JsonValue], *requests: PermissionRequest, targets: tuple[Target, ...] = ()
+) -> InboxEntry:
     """An open ask of a call."""
+    asked = PermissionAsk(requests=requests)
     effect = Effect(tool=tool, arguments=arguments, directory="/p/sub", targets=targets)
     return InboxEntry(
         id=AskId("per_1"),
@@ -30,13 +33,13 @@ def entry(tool: str, arguments: dict[str, JsonValue], request: PermissionRequest
         tool=tool,
         arguments=arguments,
         display=TOOLS[tool].display if tool in TOOLS else CallDisplay(),
-        request=request,
-        plan=Plan(requests=(request,), effect=effect),
+        request=asked,
+        plan=Plan(requests=requests, effect=effect),
         digest=effect.digest,
         state=AskState.OPEN,
         asked_at=datetime(2026, 1, 1, tzinfo=UTC),
-        savable=Rulesets.of(()).savable_patterns(request),
-        reasons=Rulesets.of(()).reasons(request),
+        savable=Rulesets.of(()).savable(asked),
+        reasons=Rulesets.of(()).reasons_of(asked),
     )
 
 

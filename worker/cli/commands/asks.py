@@ -17,7 +17,7 @@ from worker.cli.command_support import async_command, open_client, open_inbox, p
 from worker.cli.exit_codes import ExitCode
 from worker.cli.id_lookup import NAME
 from worker.cli.render import suspension_text
-from worker.cli.render.ask_preview import describe_saved_rule, hides_part, preview_ask
+from worker.cli.render.ask_preview import describe_saved_rules, hides_part, preview_ask
 from worker.cli.render.console import Row, joined, styled, terminal_columns
 from worker.cli.render.escaping import escape_exact, one_line
 from worker.cli.render.formatting import format_age, format_rule, pluralize
@@ -153,7 +153,7 @@ def _ask_rows(entry: InboxEntry, *, whole: bool) -> Iterator[Row]:
     if shown.hidden:
         hint = f"  Some of it is hidden. All of it, and the digest to allow it by: `holdfast asks {entry.name}`"
         yield wrap_for_stdout(hint, 2)
-    if rule := describe_saved_rule(entry):
+    if rule := describe_saved_rules(entry):
         yield from wrap_text(f"  always would allow {rule}", terminal_columns(), 2)
     if entry.state is AskState.OPEN and not shown.hidden:
         yield f"  {answer_command(entry)}"
@@ -180,12 +180,11 @@ def _suspended_rows(waiting: SuspendedSession) -> Iterator[Row]:
 def _settled_rows(entry: InboxEntry, settled: "AcceptedAnswer") -> Iterator[str]:
     again = " (as it was before)" if settled.repeated else ""
     answers = "; ".join(", ".join(each) or "–" for each in settled.ask.answers or ())
-    scope = f" in this {settled.grant.scope}" if settled.grant is not None else ""
+    scope = f" in this {settled.grants[0].scope}" if settled.grants else ""
     reply = f"answered {one_line(answers)}" if answers else f"{settled.ask.reply}{scope}"
     yield f"{entry.tool}: {reply}{again}, recorded as {escape_exact(settled.ask.author or '')}."
-    if settled.grant is not None:
-        rule = format_rule(settled.grant.permission, settled.grant.patterns)
-        yield f"Granted for the {settled.grant.scope}: {rule} ({settled.grant.id})"
+    for grant in settled.grants:
+        yield f"Granted for the {grant.scope}: {format_rule(grant.permission, grant.patterns)} ({grant.id})"
     if len(settled.asks) > 1:
         what = "closed: the turn ends" if settled.ask.reply is Reply.REJECT else "settled with it"
         yield f"{pluralize(len(settled.asks) - 1, 'other ask')} {what}."

@@ -19,7 +19,7 @@ from worker.cli.render.formatting import format_rule, pluralize
 from worker.cli.render.wrap import add_bar, wrap_text
 from workflows.domain.call_display import DisplayKind
 from workflows.domain.permissions import loop_guard, permission_keys
-from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.permissions.requests import PermissionAsk, PermissionRequest
 from workflows.domain.questions import Question, QuestionRequest
 from workflows.domain.views.inbox import InboxEntry
 
@@ -76,9 +76,9 @@ def _heading_rows(entry: InboxEntry, text: str, columns: int | None) -> Iterator
     yield from (styled(row, "bold") for row in wrap_text(path + text, columns, 2))
 
 
-def describe_saved_rule(entry: InboxEntry) -> str | None:
-    """The rule that "always" would save, if any."""
-    return format_rule(entry.request.permission, entry.savable) if entry.savable else None
+def describe_saved_rules(entry: InboxEntry) -> str | None:
+    """The rules that "always" would save, if any."""
+    return " and ".join(format_rule(each.permission, each.patterns) for each in entry.savable) or None
 
 
 def strip_diff_header(diff: str) -> str:
@@ -94,8 +94,12 @@ def find_diff(entry: InboxEntry) -> str | None:
 
 def _requests(entry: InboxEntry) -> tuple[PermissionRequest, ...]:
     """All requests of the call, which the answer allows together."""
-    asked = (entry.request,) if isinstance(entry.request, PermissionRequest) else ()
-    return (*asked, *(entry.plan.requests if entry.plan else ()))
+    return (*_asked(entry), *(entry.plan.requests if entry.plan else ()))
+
+
+def _asked(entry: InboxEntry) -> tuple[PermissionRequest, ...]:
+    """Those that a person is asked about."""
+    return entry.request.requests if isinstance(entry.request, PermissionAsk) else ()
 
 
 def _headline(entry: InboxEntry) -> str:
@@ -145,9 +149,8 @@ def _describe_changed_files(entry: InboxEntry) -> Iterator[str]:
 
 
 def _notes(entry: InboxEntry) -> Iterator[str]:
-    request = entry.request
     usual = (entry.tool, permission_keys.EDIT, loop_guard.PERMISSION)
-    if isinstance(request, PermissionRequest) and request.permission not in usual:
+    for request in (each for each in _asked(entry) if each.permission not in usual):
         yield f"  It needs {format_rule(request.permission, request.patterns)}"
     yield from _describe_changed_files(entry)
     if entry.builds_on:

@@ -232,7 +232,8 @@ def _add_reply(event: AskAnswered | AskClosed | GrantMade, asked: AskSummary, se
         case AskClosed():
             asked.text = f"closed: {one_line(event.reason)}"
         case GrantMade():
-            asked.rule = f"{format_rule(event.permission, event.patterns)} in this {event.scope}"
+            saved = f"{format_rule(event.permission, event.patterns)} in this {event.scope}"
+            asked.rule = f"{asked.rule}, {saved}" if asked.rule else saved
 
 
 def render_session_summary(summary: SessionSummary, seen: Overview, at: datetime, columns: int) -> Iterator[Row]:

@@ -10,11 +10,13 @@ class AskRaised(Value):
     type: Literal["ask.raised"] = "ask.raised"
     ask: AskId
     call: PartId | None
-    permission: str
+    permissions: tuple[str, ...]
     digest: str
 
 
 class AskAnswered(Value):
+    """`by_grant`: the first of the grants that cover it together; its claim names the one of each request."""
+
     type: Literal["ask.answered"] = "ask.answered"
     ask: AskId
     call: PartId | None

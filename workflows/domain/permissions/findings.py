@@ -12,7 +12,7 @@ from workflows.domain.permissions import permission_keys
 from workflows.domain.permissions.grants import Grant, covering_grant, decisions, subjects
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import Action, Decision, Rule, Ruleset, evaluate, nothing_to_protect
-from workflows.domain.questions import AskBody, QuestionRequest
+from workflows.domain.questions import CallRequest, QuestionRequest
 from workflows.domain.value import WireValue
 
 _PATH_PERMISSIONS: Final = frozenset(
@@ -44,7 +44,7 @@ class Finding(WireValue):
         return {name: value for name, value in handler(self).items() if value not in (None, RuleSource.OWN)}
 
 
-def evaluate_request(request: AskBody, rules: Ruleset, grants: Iterable[Grant] = ()) -> Finding:
+def evaluate_request(request: CallRequest, rules: Ruleset, grants: Iterable[Grant] = ()) -> Finding:
     """The finding on a request: its strictest form counts, and a grant answers a question but lifts no deny. Questions
     always go to a person."""
     if isinstance(request, QuestionRequest):

@@ -48,6 +48,13 @@ class Grant(Value):
     asked: tuple[Rule, ...] = ()
 
 
+class SavableRule(Value):
+    """What "always" saves of one request."""
+
+    permission: str
+    patterns: tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class RequestSubject:
     """One subject of a request: all its forms are evaluated; an allow must name the required words."""

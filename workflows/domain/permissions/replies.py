@@ -1,12 +1,10 @@
-"""Replies: the effect of one answer on the session's other open asks (opencode.md 2.4)."""
+"""Replies: what may settle an ask: a person's decision, or grants that cover it (opencode.md 2.4)."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 
-from workflows.domain.ids import AskId
 from workflows.domain.permissions.grants import Grant, GrantScope
-from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.permissions.requests import PermissionAsk
 from workflows.domain.permissions.rules import Action
 from workflows.domain.permissions.rulesets import Rulesets
 from workflows.domain.questions import Answers, AskBody, answers_problem
@@ -43,24 +41,17 @@ def decision_problem(body: AskBody, decision: AskDecision) -> str | None:
         return f"Answers come with {Reply.ANSWER!s}, not with {decision.reply!s}."
     if decision.reply is Reply.REJECT:
         return None
-    if isinstance(body, PermissionRequest):
+    if isinstance(body, PermissionAsk):
         return "It asks for a permission: answer once, always or reject." if decision.reply is Reply.ANSWER else None
     if decision.reply is not Reply.ANSWER:
         return f"It asks a question: {decision.reply!s} does not answer it."
     return answers_problem(body.questions, decision.answers or ())
 
 
-@dataclass(frozen=True)
-class OpenAsk:
-    """An open ask, with the rules of its turn."""
-
-    id: AskId
-    request: PermissionRequest
-    rules: Rulesets
-
-
-def asks_now_covered(asks: Iterable[OpenAsk], grants: Iterable[Grant]) -> list[tuple[AskId, Grant]]:
-    """The open asks that a grant now covers, each with that grant."""
-    by_id = {grant.id: grant for grant in grants}
-    found = ((ask.id, ask.rules.finding(ask.request, by_id.values())) for ask in asks)
-    return [(ask, by_id[each.grant]) for ask, each in found if each.action is Action.ALLOW and each.grant is not None]
+def covering_grant(asked: PermissionAsk, rules: Rulesets, live: Iterable[Grant]) -> Grant | None:
+    """The first that helps, when grants and the rules of its turn allow all requests of an ask."""
+    by_id = {grant.id: grant for grant in live}
+    found = [rules.finding(each, by_id.values()) for each in asked.requests]
+    if any(each.action is not Action.ALLOW for each in found):
+        return None
+    return next((by_id[each.grant] for each in found if each.grant is not None), None)

@@ -28,3 +28,9 @@ class PermissionRequest(Value):
     opaque: str | None = None
     guarded: bool = False
     changes: bool = False
+
+
+class PermissionAsk(Value):
+    """The body of an ask of the kind permission: the requests of a call that one answer decides on."""
+
+    requests: tuple[PermissionRequest, ...]

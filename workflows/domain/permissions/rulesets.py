@@ -9,10 +9,10 @@ from functools import cached_property
 
 from workflows.domain.permissions import findings, grants, reasons, rules
 from workflows.domain.permissions.findings import Finding, RuleSource
-from workflows.domain.permissions.grants import Grant
-from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.permissions.grants import Grant, SavableRule
+from workflows.domain.permissions.requests import PermissionAsk, PermissionRequest
 from workflows.domain.permissions.rules import Action, Rule, Ruleset
-from workflows.domain.questions import AskBody
+from workflows.domain.questions import CallRequest
 from workflows.domain.value import Value
 
 
@@ -50,12 +50,12 @@ class Rulesets(Value):
             return self
         return self.with_set((*self.sets[0].rules, *asks), RuleSource.OWN)
 
-    def findings(self, request: AskBody, live: Iterable[Grant] = ()) -> list[Finding]:
+    def findings(self, request: CallRequest, live: Iterable[Grant] = ()) -> list[Finding]:
         """One of each set."""
         live = tuple(live)
         return [findings.evaluate_request(request, each.rules, live) for each in self.sets or (SourcedRules(rules=()),)]
 
-    def finding(self, request: AskBody, live: Iterable[Grant] = ()) -> Finding:
+    def finding(self, request: CallRequest, live: Iterable[Grant] = ()) -> Finding:
         """The strictest: a question is answered by grants in each set that raises it."""
         found = self.findings(request, live)
         strictest = max(found, key=lambda each: (each.action.strictness, each.grant is not None))
@@ -96,10 +96,19 @@ class Rulesets(Value):
         """What "always" saves."""
         return grants.savable_patterns(request, self.asked_rules(request))
 
+    def savable(self, asked: PermissionAsk) -> tuple[SavableRule, ...]:
+        """What "always" saves of each request, if anything."""
+        found = ((each.permission, self.savable_patterns(each)) for each in asked.requests)
+        return tuple(SavableRule(permission=name, patterns=patterns) for name, patterns in found if patterns)
+
     def reasons(self, request: PermissionRequest) -> tuple[str, ...]:
         """Why it is asked about, each once; completes "because …"."""
         found = dict.fromkeys(why for each in self.sets for why in self._reasons(request, each))
         return tuple(found) or reasons.without_rule(request)
+
+    def reasons_of(self, asked: PermissionAsk) -> tuple[str, ...]:
+        """Why any of the requests is asked about, each once."""
+        return tuple(dict.fromkeys(why for each in asked.requests for why in self.reasons(each)))
 
     def _reasons(self, request: PermissionRequest, judged: SourcedRules) -> Iterable[str]:
         yield from reasons.reasons(request, judged.rules, self._owner)

@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from workflows.domain.permissions.findings import Finding
 from workflows.domain.permissions.rules import Action
+from workflows.domain.questions import PERMISSION as QUESTION
 
 
 @dataclass(frozen=True)
@@ -15,9 +16,9 @@ class Allow:
 
 @dataclass(frozen=True)
 class Ask:
-    """A person must decide on the request with this index."""
+    """A person must decide on the requests with these indices, together."""
 
-    request: int
+    requests: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -31,9 +32,10 @@ Verdict: TypeAlias = Allow | Ask | Deny
 
 
 def verdict(findings: Mapping[int, Finding], answered: Collection[int] = ()) -> Verdict:
-    """A deny anywhere wins before anything is asked; else one question after the other."""
+    """A deny anywhere wins before anything is asked; else all permissions are asked for at once, then each question."""
     denied = [index for index, finding in findings.items() if finding.action is Action.DENY]
     if denied:
         return Deny(denied[0])
     due = [index for index, each in findings.items() if each.action is Action.ASK and index not in answered]
-    return Ask(due[0]) if due else Allow()
+    permissions = tuple(index for index in due if findings[index].permission != QUESTION)
+    return Ask(permissions or (due[0],)) if due else Allow()

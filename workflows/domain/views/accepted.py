@@ -142,9 +142,10 @@ class SettledAsk(Value):
 
 
 class AcceptedAnswer(Value):
-    """`asks`: all that the answer settled; `repeated`: the same decision was recorded before."""
+    """`asks`: all that the answer settled; `grants`: what "always" saved; `repeated`: the same decision was recorded
+    before."""
 
     ask: SettledAsk
     asks: tuple[AskId, ...] = ()
-    grant: Grant | None = None
+    grants: tuple[Grant, ...] = ()
     repeated: bool = False

@@ -17,12 +17,12 @@ DONE = ScriptedAnswer(text="Done.")
 
 @asynccontextmanager
 async def asking(
-    open_harness: OpenHarness, command: str = "touch ran"
+    open_harness: OpenHarness, command: str = "touch ran", **rules: str
 ) -> AsyncIterator[tuple[Harness, CommandRunner, InboxEntry]]:
     """A session that asks about a command, with a worker."""
     call = ScriptedCall(name="bash", arguments={"command": command})
     async with open_harness(ScriptedAnswer(tools=(call,)), DONE, DONE) as harness, harness.running_worker():
-        harness.configure(permission={"bash": "ask"})
+        harness.configure(permission={"bash": "ask", **rules})
         session = await harness.start_session("go")
         (ask,) = await harness.wait_for_asks(session)
         (entry,) = await harness.client.inbox.asks(ask=ask)
@@ -39,7 +39,8 @@ async def test_the_inbox_shows_the_exact_effect_and_what_always_would_save(open_
     assert "  holdfast answer a1 once | always | project | reject -m 'why'\n" in shown.out
     assert f"bash wants to run in {harness.project} (1 line, 9 characters)\n  │ touch ran\n" in shown.out
     assert "always would allow bash: touch *" in shown.out
-    assert [(ask["id"], ask["savable"]) for ask in json.loads(listed.out)] == [(entry.id, ["touch *"])]
+    (ask,) = json.loads(listed.out)
+    assert (ask["id"], ask["savable"]) == (entry.id, [{"permission": "bash", "patterns": ["touch *"]}])
 
 
 async def test_an_answer_counts_once_under_the_persons_name_and_another_one_ends_with_6(
@@ -55,6 +56,24 @@ async def test_an_answer_counts_once_under_the_persons_name_and_another_one_ends
     assert late.code == 6 and "was already answered once by" in late.err
     (actor,) = [record.actor for record in log if record.event.type == "ask.answered"]
     assert actor.method == "cli" and "@" in actor.subject
+
+
+async def test_an_effect_that_two_rules_ask_about_is_shown_and_answered_once(open_harness: OpenHarness) -> None:
+    async with asking(open_harness, edit="ask") as (harness, person, entry):
+        shown, made = await person.run("asks"), await person.run("answer", "always")
+        await harness.ended(entry.session)
+        log = await person.run("log", entry.session)
+
+    assert [row for row in shown.out.splitlines() if "Asked because" in row] == [
+        "  Asked because the project's rule 'bash: *' says ask.",
+        "  Asked because the project's rule 'edit: *' says ask.",
+    ]
+    assert "  always would allow bash: touch * and edit: ran\n" in shown.out
+    assert made.out.startswith("bash: always in this session, recorded as ")
+    granted = [row.partition(" (")[0] for row in made.out.splitlines() if row.startswith("Granted")]
+    assert granted == ["Granted for the session: bash: touch *", "Granted for the session: edit: ran"]
+    assert "bash: touch * in this session, edit: ran in this session" in " ".join(log.out.split())
+    assert (harness.project / "ran").exists()
 
 
 async def test_a_long_effect_is_collapsed_in_the_list_and_allowed_only_by_who_has_seen_the_whole(
@@ -160,8 +179,10 @@ async def test_the_only_ask_needs_no_name_and_several_are_listed(open_harness: O
         harness.configure(permission={"bash": "ask"})
         person = shell(harness)
         none = await person.run("answer", "once")
-        one, two = await harness.start_session("one"), await harness.start_session("two")
-        asks = [*await harness.wait_for_asks(one), *await harness.wait_for_asks(two)]
+        one = await harness.start_session("one")
+        asks = await harness.wait_for_asks(one)  # it is the older one
+        two = await harness.start_session("two")
+        asks += await harness.wait_for_asks(two)
         state = await person.run("sessions", "show", one)
         refused = [await person.run("answer", *words) for words in (("once",), ("1",), ("1", "once"))]
         offered = await tab(person, "holdfast answer ")

@@ -98,7 +98,7 @@ def completed(step: int) -> Event:
 
 
 def asked(ask: str) -> Event:
-    return AskRaised(ask=AskId(ask), call=PartId("prt_1"), permission="edit", digest="d")
+    return AskRaised(ask=AskId(ask), call=PartId("prt_1"), permissions=("edit",), digest="d")
 
 
 def answered(ask: str) -> Event:

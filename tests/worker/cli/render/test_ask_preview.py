@@ -4,9 +4,9 @@ import pytest
 from pydantic import JsonValue
 
 from tests.worker.cli.inbox_entries import bash, entry
-from worker.cli.render.ask_preview import describe_saved_rule, preview_ask
+from worker.cli.render.ask_preview import describe_saved_rules, preview_ask
 from workflows.domain.effects import Target
-from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.permissions.requests import PermissionAsk, PermissionRequest
 from workflows.domain.views.inbox import InboxEntry
 
 DIFF = "Index: /p/a.txt\n=====\n--- /p/a.txt\n+++ /p/a.txt\n@@ -1,2 +1,2 @@\n-old\n+new\n same\n"
@@ -28,7 +28,7 @@ def test_a_command_is_shown_with_its_directory_and_its_size() -> None:
 
 def test_a_change_is_shown_as_its_difference_under_the_resolved_path() -> None:
     request = PermissionRequest(permission="edit", patterns=("a.txt",), metadata={"diff": DIFF})
-    ask = entry("edit", {"filePath": "link.txt"}, request, Target(path="/p/a.txt", before="x", after="y"))
+    ask = entry("edit", {"filePath": "link.txt"}, request, targets=(Target(path="/p/a.txt", before="x", after="y"),))
 
     difference = ["  @@ -1,2 +1,2 @@", "1 -old", "1 +new", "2  same"]
     rows = [f"  │ {each}" for each in difference]
@@ -38,7 +38,12 @@ def test_a_change_is_shown_as_its_difference_under_the_resolved_path() -> None:
 def test_a_change_without_a_difference_is_shown_by_its_arguments() -> None:
     head = DIFF.partition("@@")[0]
     request = PermissionRequest(permission="edit", patterns=("a.txt",), metadata={"diff": head})
-    ask = entry("write", {"filePath": "a.txt", "content": "x"}, request, Target(path="/p/a.txt", before="x", after="x"))
+    ask = entry(
+        "write",
+        {"filePath": "a.txt", "content": "x"},
+        request,
+        targets=(Target(path="/p/a.txt", before="x", after="x"),),
+    )
 
     assert shown(ask)[:3] == [
         "write wants to write a file in /p/sub (2 lines, 26 characters)",
@@ -126,7 +131,7 @@ def test_other_calls_are_shown_argument_by_argument(
 
 def test_a_file_whose_name_holds_a_line_break_does_not_write_a_line_of_its_own() -> None:
     request = PermissionRequest(permission="edit", patterns=("a\n  digest 0",), metadata={"diff": DIFF})
-    ask = entry("edit", {"filePath": "a"}, request, Target(path="/p/a\n  digest 0", before="x", after="y"))
+    ask = entry("edit", {"filePath": "a"}, request, targets=(Target(path="/p/a\n  digest 0", before="x", after="y"),))
 
     assert shown(ask)[0] == r"edit wants to change /p/a\n  digest 0 (+1 −1)"
 
@@ -164,26 +169,39 @@ def test_the_reason_of_an_ask_is_shown(request_: PermissionRequest, said: str) -
 def test_the_rule_that_always_would_save_is_named_if_there_is_one() -> None:
     nothing = entry("bash", {"command": "x"}, PermissionRequest(permission="bash", patterns=("x",)))
 
-    assert describe_saved_rule(bash("git status")) == "bash: git status *"
-    assert describe_saved_rule(nothing) is None
+    assert describe_saved_rules(bash("git status")) == "bash: git status *"
+    assert describe_saved_rules(nothing) is None
 
 
 def test_a_command_says_which_files_it_changes_and_how_many_there_are() -> None:
-    ask = bash("rm -rf build a.txt")
+    command = PermissionRequest(permission="bash", patterns=("rm -rf build a.txt",))
     change = PermissionRequest(permission="edit", patterns=("build", "a.txt"), metadata={"files": 4})
-    assert ask.plan is not None
-    ask = ask.model_copy(update={"plan": ask.plan.model_copy(update={"requests": (ask.request, change)})})
 
-    assert "  It changes build, a.txt (4 files)" in shown(ask)
+    assert "  It changes build, a.txt (4 files)" in shown(entry("bash", {"command": "x"}, command, change))
+
+
+def test_an_ask_lists_why_each_of_its_requests_is_asked_about_and_all_that_always_would_save() -> None:
+    command = PermissionRequest(permission="bash", patterns=("rm a",), always=("rm *",))
+    outside = PermissionRequest(permission="external_directory", patterns=("/etc/*",), always=("/etc/*",))
+    ask = entry("bash", {"command": "rm a"}, outside, command, PermissionRequest(permission="edit", patterns=("a",)))
+
+    assert shown(ask)[2:] == [
+        "  It needs external_directory: /etc/*",
+        "  It changes a",
+        UNDECIDED.format("external_directory"),
+        UNDECIDED.format("bash"),
+        UNDECIDED.format("edit"),
+    ]
+    assert describe_saved_rules(ask) == "external_directory: /etc/* and bash: rm *"
 
 
 def test_cautions_about_a_command_are_shown_with_each_of_its_requests() -> None:
-    ask = bash("рm a")  # a cyrillic letter
+    command = "рm a"  # a cyrillic letter
+    opaque = PermissionRequest(permission="bash", patterns=(command,), opaque="It hides.")
     edit = PermissionRequest(permission="edit", patterns=("a",), always=("a",))
-    opaque = ask.request.model_copy(update={"opaque": "It hides."})
-    plan = ask.plan.model_copy(update={"requests": (opaque, edit)}) if ask.plan else None
+    ask = entry("bash", {"command": command}, opaque, edit)
 
-    rows = shown(ask.model_copy(update={"request": edit, "plan": plan}))
+    rows = shown(ask.model_copy(update={"request": PermissionAsk(requests=(edit,))}))
 
     assert "  Careful: It hides." in rows and any("The program name 'рm' holds" in row for row in rows)
 
@@ -193,7 +211,7 @@ def test_cautions_about_a_file_are_shown_when_its_directory_is_asked_about() -> 
     edit = PermissionRequest(
         permission="edit", patterns=("/etc/a",), metadata={"diff": DIFF, "caution": "It is linked."}
     )
-    ask = entry("edit", {"filePath": "/etc/a"}, outside, Target(path="/etc/a", before="x", after="y"))
+    ask = entry("edit", {"filePath": "/etc/a"}, outside, targets=(Target(path="/etc/a", before="x", after="y"),))
     plan = ask.plan.model_copy(update={"requests": (outside, edit)}) if ask.plan else None
 
     assert "  Careful: It is linked." in shown(ask.model_copy(update={"plan": plan}))

@@ -314,7 +314,7 @@ def test_a_change_shows_its_difference_unless_it_was_asked_about(renderer: Event
 
     renderer.on_event(seen(finished(), prt_1=change))
     first = printed(capsys)
-    renderer.on_event(seen(AskRaised(ask=AskId("per_1"), call=CALL, permission="edit", digest=""), prt_1=change))
+    renderer.on_event(seen(AskRaised(ask=AskId("per_1"), call=CALL, permissions=("edit",), digest=""), prt_1=change))
     renderer.on_event(seen(finished(), prt_1=change))
 
     assert first == "✓ edit  a\n  │   @@ -1,1 +1,1 @@\n  │ 1 -x\n  │ 1 +y\n"
@@ -417,7 +417,7 @@ def test_a_rejection_is_shown_with_its_reason(renderer: EventRenderer, capsys: C
 def test_a_question_is_shown_as_it_was_asked(
     renderer: EventRenderer, capsys: Capture, outcome: dict[str, JsonValue]
 ) -> None:
-    raised = AskRaised(ask=AskId("per_1"), call=CALL, permission="plan_exit", digest="")
+    raised = AskRaised(ask=AskId("per_1"), call=CALL, permissions=("plan_exit",), digest="")
     renderer.on_event(
         seen(raised, per_1={"name": "a7"}, prt_1=call("plan_exit", {"summary": "Split the module"}, **outcome))
     )

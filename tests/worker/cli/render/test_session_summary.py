@@ -85,7 +85,7 @@ class WrittenLog:
         self.calls(call("bash", {"command": command}, title=command, metadata={"exit": exit, **metadata}))
 
     def asks(self, command: str, **contents: Any) -> None:
-        raised = AskRaised(ask=ASK, call=PartId("prt_1"), permission="bash", digest="")
+        raised = AskRaised(ask=ASK, call=PartId("prt_1"), permissions=("bash",), digest="")
         self.happens(raised, prt_1=call("bash", {"command": command}), **contents)
 
     def ends(self, reason: str = "done") -> None:

@@ -22,7 +22,7 @@ from workflows.domain.waits import WaitEnd, WaitKind
 
 OPENED = TurnOpened(turn=TURN, number=1, turn_config=TurnConfigId("cfg_1"), agent="build", model="a/b")
 CLAIMED = CallClaimed(call=CALL, fence=(1, 1, 1, 1), turn_config=TurnConfigId("cfg_1"))
-ASKED = AskRaised(ask=AskId("per_1"), call=CALL, permission="bash", digest="")
+ASKED = AskRaised(ask=AskId("per_1"), call=CALL, permissions=("bash",), digest="")
 ANSWERED = AskAnswered(ask=AskId("per_1"), call=CALL, reply="once", digest="")
 SECOND = PromptAccepted(prompt=MessageId("msg_2"), mode="steer", seal="")
 

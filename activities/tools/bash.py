@@ -77,6 +77,7 @@ class BashTool(BuiltInTool[BashParams]):
             directory=str(directory),
             environment=needed.environment,
             targets=needed.scripts,
+            opens=turn.rules.opened(needed.requests),
         )
         return Plan(requests=needed.requests, effect=effect)
 

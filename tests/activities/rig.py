@@ -24,7 +24,7 @@ from activities.session import answers
 from activities.session.asks import AskActivities
 from activities.session.open_turn import ProjectActivities
 from activities.session.turns import TurnActivities
-from activities.store import asks, calls, events, generations, outbox, prompts, sessions, stops
+from activities.store import asks, calls, events, generations, outbox, prompts, sessions, stops, turns
 from activities.store.asks import AskRow
 from activities.store.calls import CallRow
 from activities.store.database import Database
@@ -35,7 +35,6 @@ from activities.store.sessions import NewSession
 from activities.tools.registry import TOOLS
 from activities.tools.structured_output import FormattedTools
 from activities.tools.tool import Tool
-from activities.turn_context import TurnContext
 from workflows.domain.actor import Actor
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.effects import Plan
@@ -179,7 +178,9 @@ class ActivityRig:
         self.step += 1
         generation = self.generation(self.step)
         request = GenerateRequest(**self.request_fields(), turn=self.turn, step=self.step, generation=generation.id)
-        context = TurnContext(self.loader.workspace(str(self.project)))
+        async with self.journal() as journal:
+            frozen = await turns.turn_config(journal, (await turns.turn_status(journal, self.turn)).turn_config)
+        context = self.loader.turn_context(frozen)
         preparer = CallPreparer(request, generation.message, self.tools, context, reader=self.database)
         parts = [RequestedCall(f"c{place}", name, json.dumps(given)) for place, (name, given) in enumerate(wanted)]
         prepared = [await preparer.prepare(place, part) for place, part in enumerate(parts)]

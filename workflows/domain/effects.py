@@ -8,6 +8,7 @@ from pydantic import Field, JsonValue
 
 from workflows.domain.hash_chain import canonical_json
 from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.permissions.rulesets import Rulesets
 from workflows.domain.questions import CallRequest, Question, QuestionRequest
 from workflows.domain.value import Value
 
@@ -37,7 +38,8 @@ class Target(Value):
 
 class Effect(Value):
     """The effect record (security.md 4): a person approves it, the claim recomputes it. `arguments`: validated, or the
-    raw command. `unchecked`: only tool, arguments and directory are known."""
+    raw command. `opens`: of a call that starts processes, what they may reach after a yes (`Rulesets.opened`): a
+    sandbox is to be made from it. `unchecked`: only tool, arguments, directory and that are known."""
 
     version: int = 1
     tool: str
@@ -46,6 +48,7 @@ class Effect(Value):
     environment: dict[str, str] = {}
     targets: tuple[Target, ...] = ()
     sandbox: str = "none"
+    opens: Rulesets | None = Field(default=None, exclude_if=lambda opens: opens is None)
     unchecked: bool = False
 
     @property

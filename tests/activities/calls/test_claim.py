@@ -285,6 +285,15 @@ async def test_what_a_rule_allows_anyway_is_no_surprise(rig: ActivityRig) -> Non
     assert isinstance(await rig.claim(call), Claimed)
 
 
+async def test_the_digest_of_a_commands_ask_covers_what_a_yes_opens(rig: ActivityRig) -> None:
+    await rig.open_turn(permission={"bash": "ask", "edit": "ask"})
+    call = await rig.called("bash", command="touch a")
+    row, entry = await rig.row(call), await rig.ask_row(await rig.asked(call, 0, 1))
+    assert row.plan is not None and (effect := row.plan.effect).opens is not None
+    assert [effect.opens.action("edit", name) for name in ("a", "b")] == [Action.ALLOW, Action.ASK]
+    assert entry.digest == effect.digest != effect.model_copy(update={"opens": None}).digest
+
+
 async def test_answers_to_an_earlier_revision_do_not_count(rig: ActivityRig) -> None:
     await rig.open_turn(**ASK_EDITS)
     call = await edited(rig)

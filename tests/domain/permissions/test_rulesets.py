@@ -47,6 +47,31 @@ def test_no_other_rules_make_a_finding_looser(own: Ruleset, other: Ruleset, requ
 
 
 @given(RULESETS, RULESETS, st.sampled_from(["bash", "read", "edit"]))
+def test_no_deny_is_lifted_by_a_yes(own: Ruleset, other: Ruleset, permission: str) -> None:
+    both = ask_of(own, other)
+    requests = [PermissionRequest(permission=permission, patterns=(each,)) for each in ("a.env", "git push origin")]
+    opened = both.opened(requests)
+    for subject in ("a.env", "git push origin", "b.env"):
+        before, after = both.action(permission, subject), opened.action(permission, subject)
+        assert permission == "bash" or (before is Action.DENY) is (after is Action.DENY)
+
+
+def test_a_yes_opens_what_it_was_asked_about_and_nothing_else() -> None:
+    rules = from_config({"*": Action.ALLOW, "edit": Action.ASK, "external_directory": Action.ASK}, "/home/u")
+    requests = [
+        PermissionRequest(permission="bash", patterns=("make",)),
+        PermissionRequest(permission="edit", patterns=("build",)),
+        PermissionRequest(permission="external_directory", patterns=("/etc/*",)),
+        PermissionRequest(permission="read", patterns=("a.txt",)),  # rules allow it: it changes no effect
+    ]
+    opened = Rulesets.of(rules).opened(requests)
+    assert opened == Rulesets.of(rules).opened(requests[:3])
+    assert {each.permission for each in opened.flat} == {"*", "edit", "external_directory"}
+    assert [opened.action("edit", each) for each in ("build", "*")] == [Action.ALLOW, Action.ASK]
+    assert [opened.action("external_directory", each) for each in ("/etc/*", "*")] == [Action.ALLOW, Action.ASK]
+
+
+@given(RULESETS, RULESETS, st.sampled_from(["bash", "read", "edit"]))
 def test_a_tool_is_hidden_if_either_hides_it(own: Ruleset, other: Ruleset, permission: str) -> None:
     both = ask_of(own, other)
 

@@ -6,14 +6,18 @@ protects anything.
 
 from collections.abc import Callable, Iterable
 from functools import cached_property
+from typing import Final
 
-from workflows.domain.permissions import findings, grants, reasons, rules
+from workflows.domain.permissions import findings, grants, permission_keys, reasons, rules
 from workflows.domain.permissions.findings import Finding, RuleSource
 from workflows.domain.permissions.grants import Grant, SavableRule
 from workflows.domain.permissions.requests import PermissionAsk, PermissionRequest
 from workflows.domain.permissions.rules import Action, Rule, Ruleset
+from workflows.domain.permissions.wildcard import matches
 from workflows.domain.questions import CallRequest
 from workflows.domain.value import Value
+
+_OF_FILES: Final = (permission_keys.READ, permission_keys.EDIT, permission_keys.EXTERNAL_DIRECTORY)
 
 
 class SourcedRules(Value):
@@ -42,6 +46,20 @@ class Rulesets(Value):
     def followed_by(self, later: Iterable[Rule]) -> "Rulesets":
         """With `later` rules behind those of each set."""
         return self._changed(lambda known: (*known, *later)) if (later := tuple(later)) else self
+
+    def opened(self, requests: Iterable[PermissionRequest]) -> "Rulesets":
+        """What processes of a call may read, edit and reach outside the project after a yes to what is asked: it comes
+        from the verdict, not from what their programs seem to do. Each deny holds; protected files, which no rule
+        names, stay closed unless an allow names them exactly. There is no permission for the network yet."""
+        asked = [each for each in requests if each.permission in _OF_FILES and self.finding(each).action is Action.ASK]
+        subjects = [(each.permission, pattern) for each in asked for pattern in each.patterns]
+        allows = [Rule(permission=name, pattern=pattern, action=Action.ALLOW) for name, pattern in subjects]
+
+        def after_yes(known: Ruleset) -> Ruleset:
+            of_files = tuple(rule for rule in known if any(matches(name, rule.permission) for name in _OF_FILES))
+            return (*of_files, *allows, *rules.only_denies(of_files))
+
+        return self._changed(after_yes)
 
     def asking(self, permissions: Iterable[str]) -> "Rulesets":
         """Asks about what is allowed of these permissions, too."""

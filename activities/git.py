@@ -1,9 +1,10 @@
 """Runs git."""
 
-import asyncio
 import shutil
 from pathlib import Path
 from typing import Final
+
+from activities.child_process import running_child
 
 _TIMEOUT: Final = 20  # seconds: twice what a history of a million commits takes without a commit graph
 
@@ -27,23 +28,10 @@ async def git(directory: Path, *arguments: str) -> str | None:
     program = shutil.which("git")
     if program is None:
         return None
-    process = await asyncio.create_subprocess_exec(
-        program,
-        *_SAFE_OPTIONS,
-        *arguments,
-        cwd=directory,
-        env=_ENVIRONMENT,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-    )
+    argv = (program, *_SAFE_OPTIONS, *arguments)
     try:
-        async with asyncio.timeout(_TIMEOUT):
+        async with running_child(*argv, directory=directory, environment=_ENVIRONMENT, timeout=_TIMEOUT) as process:
             output, _ = await process.communicate()
     except TimeoutError:
         return None
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
     return output.decode("utf-8", "replace").strip() if process.returncode == 0 else None

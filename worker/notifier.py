@@ -1,18 +1,17 @@
 """Runs a person's own command when an ask opens or a task ends."""
 
-import asyncio
 import json
 import logging
 import shlex
 from asyncio.subprocess import DEVNULL, PIPE
-from typing import Final
+from typing import Any, Final
 
+from activities.child_process import running_child
 from activities.redact import Redactor
 from activities.store import pending_notifications
 from activities.store.database import Database
 from worker.background_tasks import every
 from worker.settings import Settings
-from worker.stack import child_programs
 
 INTERVAL: Final = 2.0  # seconds between polls
 SKIP_AGE: Final = 30.0  # seconds; without a command, older notices are skipped
@@ -54,10 +53,10 @@ class Notifier:
 
     async def run_command(self, notice: str) -> None:
         """The notice is its standard input; kills it with its children at its end, or on timeout."""
-        streams = {"stdin": PIPE, "stdout": DEVNULL, "stderr": DEVNULL}
-        command = child_programs.started(*self.command, environment=self.environment, cwd=self.directory, **streams)
+        program: dict[str, Any] = {"directory": self.directory, "environment": self.environment}
+        streams = {"stdin": PIPE, "stdout": DEVNULL}
         try:
-            async with asyncio.timeout(_COMMAND_TIMEOUT), command as process:
+            async with running_child(*self.command, timeout=_COMMAND_TIMEOUT, **program, **streams) as process:
                 await process.communicate(f"{self.redactor.text(notice)}\n".encode())
         except TimeoutError:
             _LOG.warning("the command of HOLDFAST_NOTIFY took more than %.0f s and was ended", _COMMAND_TIMEOUT)

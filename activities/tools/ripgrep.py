@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from functools import cache
 from io import BufferedReader
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+from activities.child_process import running_child
 from activities.files.safe_open import descriptor_path, open_directory, open_file
 from workflows.domain.errors import ToolError
 
@@ -123,18 +124,15 @@ async def _run(
 ) -> AsyncIterator[Process]:
     """Without our environment, until the block ends. Raises ToolError for a bad pattern, and after `timeout` seconds: a
     tree may be huge, or hold a pipe where ripgrep expects a file."""
-    process = await asyncio.create_subprocess_exec(
-        _find_ripgrep(), *arguments, cwd=folder, env={}, stdin=stdin, stdout=PIPE, stderr=PIPE
-    )
+    options: dict[str, Any] = {"directory": folder, "environment": {}, "stdin": stdin, "stderr": PIPE}
     try:
-        async with asyncio.timeout(timeout):
+        async with running_child(_find_ripgrep(), *arguments, timeout=timeout, **options) as process:
             yield process
+            if process.returncode is None and not _output(process).at_eof():
+                process.kill()
+            _, stderr = await process.communicate()
     except TimeoutError as error:
         raise ToolError(f"The search did not end within {timeout:g} s: search a smaller directory.") from error
-    finally:
-        if process.returncode is None and not _output(process).at_eof():
-            process.kill()
-        _, stderr = await process.communicate()
     if process.returncode == _EXIT_BAD_PATTERN and stderr:
         raise ToolError(f"ripgrep refused this search: {stderr.decode('utf-8', 'replace').strip()}")
 

@@ -1,13 +1,12 @@
-"""Runs programs, and leaves nothing of them behind."""
+"""Finds programs, and runs them to their end."""
 
-import asyncio
-import os
 import shutil
-import signal
-from asyncio.subprocess import DEVNULL, PIPE, STDOUT, Process
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from asyncio.subprocess import PIPE, STDOUT
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final, NamedTuple
+
+from activities.child_process import running_child
 
 _DIRECTORIES: Final = "/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin"
 
@@ -24,23 +23,12 @@ def find(name: str, environment: Mapping[str, str]) -> str | None:
     return shutil.which(name, path=environment.get("PATH")) or shutil.which(name, path=_DIRECTORIES)
 
 
-@asynccontextmanager
-async def started(*argv: str, environment: Mapping[str, str], **options: Any) -> AsyncIterator[Process]:
-    """A program in its own session, both outputs in `stdout`; the end of the block kills what is left of it."""
-    streams = {"stdin": DEVNULL, "stdout": PIPE, "stderr": STDOUT}
-    process = await asyncio.create_subprocess_exec(
-        *argv, env=environment, start_new_session=True, **(streams | options)
-    )
-    try:
-        yield process
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
-
-
-async def run(*argv: str, environment: Mapping[str, str], text: str = "", **options: Any) -> ProgramResult:
+async def run(
+    *argv: str, environment: Mapping[str, str], text: str = "", cwd: Path | None = None, **options: Any
+) -> ProgramResult:
     """`text` is its input. Raises OSError if it cannot be started."""
-    async with started(*argv, environment=environment, stdin=PIPE, **options) as process:
+    streams = {"stdin": PIPE, "stderr": STDOUT}
+    child = running_child(*argv, directory=cwd, environment=environment, timeout=None, **streams, **options)
+    async with child as process:
         output, _ = await process.communicate(text.encode())
     return ProgramResult(await process.wait(), output.decode(errors="replace").strip())

@@ -4,13 +4,14 @@ import asyncio
 import os
 import signal
 import sys
-from asyncio.subprocess import DEVNULL, PIPE, Process
+from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
 from activities.calls.planner.messages import PlannerLimits, PlanRequest, decode_result
+from activities.child_process import exit_code, kill_child, start_child
 from workflows.domain.effects import Plan
 from workflows.domain.errors import CheckFailed
 
@@ -26,7 +27,6 @@ main()
 _CPU_SECONDS: Final = 2.0  # seconds per call
 _WALL_SECONDS: Final = 10.0  # seconds per call
 _START_TIMEOUT: Final = 60.0  # seconds
-_EXIT_TIMEOUT: Final = 1.0  # seconds from closed output to exit
 _MAX_REPLY_BYTES: Final = 256 * 1024 * 1024  # bytes: a plan holds the diff of two files
 
 
@@ -56,12 +56,12 @@ class Planner:
         except TimeoutError as error:
             raise CheckFailed(_describe_timeout(limits)) from error
         except (ConnectionError, asyncio.IncompleteReadError) as error:
-            raise CheckFailed(_describe_exit(await _exit_code(process), limits)) from error
+            raise CheckFailed(_describe_exit(await exit_code(process), limits)) from error
 
     async def close(self) -> None:
         process, self._process = self._process, None
         if process is not None:
-            await _kill(process)
+            await kill_child(process)
 
     @asynccontextmanager
     async def _process_for_call(self) -> AsyncIterator[Process]:
@@ -79,31 +79,19 @@ class Planner:
 
 async def _start_process() -> Process:
     """Raises CheckFailed."""
-    try:
-        process = await _spawn()
+    program = (sys.executable, "-I", "-X", "utf8", "-c", _PROGRAM, str(_ROOT))
+    try:  # without secrets: it parses a model's texts
+        process = await start_child(*program, directory="/", environment={}, stdin=PIPE, limit=_MAX_REPLY_BYTES)
     except OSError as error:
         raise CheckFailed(f"the process that checks it could not be started: {error.strerror}") from error
     try:
         await _wait_until_ready(process)
     except BaseException as error:
-        await _kill(process)
+        await kill_child(process)
         if isinstance(error, TimeoutError | asyncio.IncompleteReadError):
             raise CheckFailed("the process that checks it did not come up") from error
         raise
     return process
-
-
-async def _spawn() -> Process:
-    return await asyncio.create_subprocess_exec(
-        *(sys.executable, "-I", "-X", "utf8", "-c", _PROGRAM, str(_ROOT)),
-        env={},  # a process that parses a model's texts gets no secrets
-        cwd="/",
-        stdin=PIPE,
-        stdout=PIPE,
-        stderr=DEVNULL,
-        limit=_MAX_REPLY_BYTES,
-        start_new_session=True,  # for its own priority
-    )
 
 
 async def _wait_until_ready(process: Process) -> None:
@@ -119,21 +107,6 @@ def _has_ended(process: Process) -> bool:
         return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
     except ChildProcessError:  # the event loop is about to learn of it
         return True
-
-
-async def _kill(process: Process) -> None:
-    """Waits for the end, unless the kernel delays it (a file system that is away)."""
-    with suppress(ProcessLookupError):
-        process.kill()
-    await _exit_code(process)
-
-
-async def _exit_code(process: Process) -> int | None:
-    """The process's exit code; None if it has closed its output but still runs."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(_EXIT_TIMEOUT):
-            return await process.wait()
-    return None
 
 
 def _describe_exit(code: int | None, limits: PlannerLimits) -> str:

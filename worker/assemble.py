@@ -38,8 +38,8 @@ from activities.session.turns import TurnActivities
 from activities.stop_interceptor import StopInterceptor
 from activities.store.database import Database
 from activities.tools.registry import TOOLS
-from activities.tools.structured_output import FormattedTools
 from activities.tools.tool import Toolsets
+from activities.tools.turn_tools import TurnTools
 from worker.credential_handoff import CredentialEnvironment
 from worker.machine_id import machine_id
 from worker.outbox import SignalSender, queue
@@ -54,7 +54,7 @@ from workflows.session import SessionWorkflow
 
 PASSED_THROUGH: Final = ("activities", "workflows.domain", "prompts", "pydantic", "pydantic_core", "opentelemetry")
 WORKFLOWS: Final = (SessionWorkflow, AsideWorkflow, ScheduledWorkflow)
-BUILT_IN_TOOLS: Final = FormattedTools(TOOLS)
+BUILT_IN_TOOLS: Final = TurnTools(TOOLS)
 _POLLERS: Final = PollerBehaviorAutoscaling()  # 12.7 steps/s with 20 sessions; five fixed pollers: 10.8
 _WORKFLOW_TASKS: Final = 64  # a quick tool occupies a slot while it runs
 # Waiting model calls must not starve tools; but of many that begin at once, a busy server tells the last so late that

@@ -73,11 +73,11 @@ class RecordReader(ClientPart):
         # few commands need tools and requests
         from activities.model.sent_requests import SentRequests
         from activities.tools.registry import TOOLS
-        from activities.tools.structured_output import FormattedTools
+        from activities.tools.turn_tools import TurnTools
 
         await self.sessions.require_contents(session)
         async with self.database.statements(b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") as batch:
-            found = SentRequests(batch, self.database.turn_configs, FormattedTools(TOOLS), session)
+            found = SentRequests(batch, self.database.turn_configs, TurnTools(TOOLS), session)
             return await found.find(choice)
 
     async def messages(self, session: SessionId) -> AsyncIterator[MessageDetails]:

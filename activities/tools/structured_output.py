@@ -7,7 +7,7 @@ from typing import NoReturn
 from pydantic import JsonValue
 
 from activities.tools.json_schema import find_problems, may_take_long
-from activities.tools.tool import Output, Plan, Tool, ToolContext, Toolset
+from activities.tools.tool import Output, Plan, Tool, ToolContext
 from activities.turn_context import TurnContext
 from prompts import render_prompt
 from workflows.domain.call_display import CallDisplay
@@ -60,17 +60,6 @@ class StructuredOutputTool(Tool[Arguments]):
 
     async def run(self, params: Arguments, plan: Plan, context: ToolContext) -> Output:
         return Output(title="Result", output=render_prompt("tools/structured_output_taken"), metadata={"valid": True})
-
-
-class FormattedTools:
-    """These tools, and StructuredOutput in a turn that owes a result."""
-
-    def __init__(self, tools: Toolset) -> None:
-        self._tools = tools
-        self._with_output = {**tools, STRUCTURED_OUTPUT: StructuredOutputTool()}
-
-    def of(self, turn: TurnConfig) -> Toolset:
-        return self._tools if turn.format is None else self._with_output
 
 
 def _format_of(turn: TurnContext) -> OutputFormat:

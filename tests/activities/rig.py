@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from psycopg.types.json import Json
 from temporalio.testing import ActivityEnvironment
 
 from activities.calls.claim import CallClaim, Claimed
@@ -33,8 +34,8 @@ from activities.store.model_answers import NewAnswer
 from activities.store.outbox import PendingSignal
 from activities.store.sessions import NewSession
 from activities.tools.registry import TOOLS
-from activities.tools.structured_output import FormattedTools
 from activities.tools.tool import Tool
+from activities.tools.turn_tools import TurnTools
 from workflows.domain.actor import Actor
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.effects import Plan
@@ -47,6 +48,7 @@ from workflows.domain.messages import AnswerMetadata, CallState, RequestedCall
 from workflows.domain.open_call import CallResult
 from workflows.domain.permissions.replies import AskDecision, Reply
 from workflows.domain.prompt import Prompt, PromptMode
+from workflows.domain.tool_offer import ToolOffer
 from workflows.domain.usage import Tokens
 from workflows.domain.views.accepted import AcceptedAnswer, AcceptedStop
 from workflows.domain.wake_signal import WakeKind
@@ -101,7 +103,7 @@ class ActivityRig:
         return path
 
     def call_effects(self, machine: str = HERE) -> CallEffects:
-        return CallEffects(self.database, self.loader, FormattedTools(self.tools), machine, self.deliver)
+        return CallEffects(self.database, self.loader, TurnTools(self.tools), machine, self.deliver)
 
     async def deliver(self, session: SessionId) -> None:
         """Temporal for activities: acknowledges and records the signals of a session."""
@@ -172,6 +174,19 @@ class ActivityRig:
         assert loaded.turn is not None
         self.turn, self.step = loaded.turn.id, 0
         return loaded.turn
+
+    async def offer(self, *offers: ToolOffer) -> None:
+        """Have the open turn's configuration hold these foreign tools."""
+        (row,) = await self.database.rows(b"SELECT turn_config FROM turn WHERE id = %(id)s", id=self.turn)
+        config = await self.database.turn_configs.get(self.database, row["turn_config"])
+        offering = config.model_copy(update={"foreign_tools": offers})
+        await self.database.rows(
+            b"WITH frozen AS (INSERT INTO turn_config (id, body) VALUES (%(config)s, %(body)s) RETURNING id)"
+            b" UPDATE turn SET turn_config = frozen.id FROM frozen WHERE turn.id = %(turn)s",
+            config=offering.id,
+            body=Json(offering.model_dump(mode="json")),
+            turn=self.turn,
+        )
 
     async def answered(self, *wanted: tuple[str, dict[str, Any]], body: AnswerMetadata = BODY) -> list[PartId]:
         """Store the model's answer of the next step, with these calls."""

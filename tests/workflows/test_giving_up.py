@@ -9,8 +9,8 @@ from activities import failpoints
 from activities.tools.arguments import Params
 from activities.tools.built_in_tool import BuiltInTool
 from activities.tools.registry import TOOLS
-from activities.tools.structured_output import FormattedTools
 from activities.tools.tool import Output, Plan, ToolContext, Toolsets
+from activities.tools.turn_tools import TurnTools
 from activities.turn_context import TurnContext
 from tests.harness import Harness, wait_for_file
 from tests.workflows.conftest import Open
@@ -64,7 +64,7 @@ class Faulty(BuiltInTool[Params]):
 
 
 def tools(faulty: Faulty) -> Toolsets:
-    return FormattedTools({**TOOLS, faulty.name: faulty})
+    return TurnTools({**TOOLS, faulty.name: faulty})
 
 
 def told(call: ToolPart) -> tuple[CallState, str]:

@@ -6,11 +6,12 @@ import pytest
 
 from activities.model.sent_requests import SentRequests
 from activities.tools.registry import TOOLS
-from activities.tools.structured_output import FormattedTools
+from activities.tools.turn_tools import TurnTools
 from tests.activities.model.model_rig import ModelRig, Open
 from worker.scripted.script import Refuse, ScriptedAnswer, ScriptedCall
 from workflows.domain.errors import NotFound
 from workflows.domain.sent_request import RequestChoice, SentRequest
+from workflows.domain.tool_offer import ToolOffer
 
 LIST = ScriptedAnswer(
     reasoning="Hm.", text="Let me look.", tools=(ScriptedCall(name="glob", arguments={"pattern": "*"}),)
@@ -22,7 +23,7 @@ BUSY = Refuse(status=503, headers={"retry-after": "0"})
 async def sent(model: ModelRig, **choice: Any) -> SentRequest:
     database = model.rig.database
     async with database.statements() as batch:
-        found = SentRequests(batch, database.turn_configs, FormattedTools(TOOLS), model.rig.session)
+        found = SentRequests(batch, database.turn_configs, TurnTools(TOOLS), model.rig.session)
         return await found.find(RequestChoice(**choice))
 
 
@@ -49,6 +50,17 @@ async def test_each_step_is_shown_as_it_was_sent(open_model: Open) -> None:
     assert "\n\n".join(each.text for each in second.layers) == body["messages"][0]["content"]
     assert [each.name for each in second.tools] == [each["function"]["name"] for each in body["tools"]]
     assert second.tokens > first.tokens > 1_000 and not second.left_out
+
+
+async def test_a_tool_that_no_connection_offers_any_more_is_shown_as_it_was_sent(open_model: Open) -> None:
+    ticket = ToolOffer(name="tracker_ticket", description="Find a ticket.", parameters={"type": "object"})
+    async with open_model(DONE) as model:
+        await model.rig.offer(ticket)
+        await model.generate()
+        found = await sent(model)
+        names = [each["function"]["name"] for each in model.sent["tools"]]
+
+    assert found.as_sent and [each.name for each in found.tools] == names and ticket.name in names
 
 
 async def test_attempts_that_sent_the_same_have_one_digest(open_model: Open) -> None:

@@ -14,6 +14,7 @@ from workflows.domain.output_format import OutputFormat
 from workflows.domain.permissions.rules import deny_tools
 from workflows.domain.permissions.rulesets import Rulesets
 from workflows.domain.skills import Skill
+from workflows.domain.tool_offer import ToolOffer
 from workflows.domain.value import Value
 
 
@@ -44,11 +45,12 @@ class TurnConfig(Value):
 
     `config` keeps its references, so it holds no value of a variable or key file. `rules`: of `agent` and the session.
     `home`: of the person who started the session (None: the worker's own). `model_is_managed`: no flag changes it.
-    `format` (of the result that the turn owes) and `tools` are its prompt's; `rules` deny tools with false. Of the
-    configured prompts, it holds that of `agent` and those of agents that Holdfast asks itself. `instruction_names`: of
-    the files that a read attaches, in their order. `skills`: all of them, by name. `accepted`: what of the
-    project's files people have accepted; `held`: what has no effect without; `untrusted_fields`: what never has. The
-    last five are for that person.
+    `format` (of the result that the turn owes) and `tools` are its prompt's; `rules` deny tools with false.
+    `foreign_tools`: those that are not Holdfast's, as models are offered them in this turn, even if what offers them is
+    gone. Of the configured prompts, it holds that of `agent` and those of agents that Holdfast asks itself.
+    `instruction_names`: of the files that a read attaches, in their order. `skills`: all of them, by name. `accepted`:
+    what of the project's files people have accepted; `held`: what has no effect without; `untrusted_fields`: what never
+    has. The last five are for that person.
     """
 
     directory: str
@@ -61,6 +63,7 @@ class TurnConfig(Value):
     delegation: Delegation = Delegation()
     format: OutputFormat | None = None
     tools: dict[str, bool] | None = None
+    foreign_tools: tuple[ToolOffer, ...] = ()
     instructions: tuple[Instruction, ...] = ()
     instruction_names: tuple[str, ...] = ()
     skills: tuple[Skill, ...] = ()

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from activities.store import model_answers, prompts, transcript
 from activities.store.compactions import CompactionRow
@@ -13,7 +13,7 @@ from activities.store.shell_outputs import with_outputs
 from activities.store.statements import RowReader
 from activities.store.transcript import END, StepNumber
 from prompts import render_prompt
-from workflows.domain.ids import GenerationId, MessageId, SessionId
+from workflows.domain.ids import MessageId, SessionId
 from workflows.domain.messages import AssistantMessage, ContextSummary, Entry, ToolPart, Transcript, UserMessage
 
 _QUERIES: Final = Queries("transcript")
@@ -24,13 +24,18 @@ _OBJECT_BYTES: Final = 4_000  # of a message's objects, without texts
 T = TypeVar("T")
 
 
+class ContextMarks(NamedTuple):
+    """What bounds the messages that a model sees of a session. What was read under other marks is read anew."""
+
+    deleted: int  # messages
+    summary: CompactionRow | None  # the newest
+
+
 @dataclass(frozen=True)
 class _CachedTranscript(Generic[T]):
-    """`deleted`: how many messages of the session were, when these were read."""
-
     messages: Transcript
     size: int
-    deleted: int
+    marks: ContextMarks
     companion: T
 
 
@@ -53,14 +58,13 @@ class TranscriptCache(Generic[T]):
     async def read(self, reader: RowReader, session: SessionId) -> Transcript:
         """What the model sees of the session: its newest summary, if any, and what follows that."""
         cached = self._cached.pop(session)
-        (begun,), found = await asyncio.gather(
-            reader.rows(_QUERIES.beginning, session=session), self._continued(reader, session, cached)
+        (row,), found = await asyncio.gather(
+            reader.rows(_QUERIES.marks, session=session), self._continued(reader, session, cached)
         )
-        deleted = begun.pop("deleted_messages")
-        if found is None or cached is None or (_summary_id(found), cached.deleted) != (begun["generation"], deleted):
-            cached = None
-            found = await read_context(reader, session, CompactionRow(**begun) if begun["generation"] else None)
-        self._store(session, found, cached, deleted)
+        marks = ContextMarks(row.pop("deleted_messages"), CompactionRow(**row) if row["generation"] else None)
+        if found is None or cached is None or cached.marks != marks:
+            cached, found = None, await read_context(reader, session, marks.summary)
+        self._store(session, found, cached, marks)
         return found
 
     async def _continued(
@@ -75,13 +79,15 @@ class TranscriptCache(Generic[T]):
             return None
         return (*cached.messages, *with_outputs(more[1:]))
 
-    def _store(self, session: SessionId, found: Transcript, known: _CachedTranscript[T] | None, deleted: int) -> None:
+    def _store(
+        self, session: SessionId, found: Transcript, known: _CachedTranscript[T] | None, marks: ContextMarks
+    ) -> None:
         begin = len(known.messages) if known else 0
         end = _count_final(found, begin)
         size = (known.size if known else 0) + sum(map(_size, found[begin:end]))
         if end:
             companion = known.companion if known else self._make_companion()
-            self._cached.put(session, _CachedTranscript(found[:end], size, deleted, companion))
+            self._cached.put(session, _CachedTranscript(found[:end], size, marks, companion))
 
 
 async def read_context(
@@ -121,11 +127,6 @@ def _without_media(call: ToolPart) -> ToolPart:
     word = render_prompt("tools/not_attached", reason="it was left out to make room")
     output = "\n\n".join((call.outcome.output, *(word for _ in call.outcome.attachments)))
     return call.model_copy(update={"outcome": call.outcome.model_copy(update={"output": output, "attachments": ()})})
-
-
-def _summary_id(messages: Transcript) -> GenerationId | None:
-    first = messages[0] if messages else None
-    return first.id if isinstance(first, ContextSummary) else None
 
 
 def _count_final(messages: Transcript, begin: int) -> int:

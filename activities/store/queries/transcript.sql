@@ -34,8 +34,8 @@ SELECT c.id, c.message, c.position, c.provider_id, c.tool, c.arguments, c.state,
 FROM message m JOIN call c ON c.turn = m.turn AND c.step = m.step LEFT JOIN task k ON k.call = c.id
 WHERE m.id = ANY(%(messages)s)
 
--- name: beginning
--- A session's newest summary, if it has one, and how many of its messages are deleted.
+-- name: marks
+-- What bounds the messages that a model sees of a session: its newest summary, if it has one, and how many are deleted.
 SELECT s.deleted_messages, c.generation, c.turn, c.step, c.newest, c.media, c.words
 FROM session s LEFT JOIN LATERAL (
     SELECT * FROM compaction WHERE compaction.session = s.id ORDER BY number DESC LIMIT 1

@@ -2,14 +2,17 @@
 
 from typing import Any
 
-from activities.store import transcript
+from activities.new_ids import new_id
+from activities.store import generations, transcript
+from activities.store.compactions import CompactionTry, NewCompaction
 from activities.store.model_answers import NewAnswer
 from activities.store.pg_protocol import Rows
 from activities.store.statements import RowReader
 from activities.store.transcript_cache import TranscriptCache
 from tests.activities.rig import BODY, ActivityRig
-from workflows.domain.ids import PartId
-from workflows.domain.messages import FilePart
+from workflows.domain.generation import Generation, Purpose
+from workflows.domain.ids import GenerationId, PartId, Prefix
+from workflows.domain.messages import AssistantMessage, ContextSummary, FilePart
 
 
 class Counting:
@@ -96,6 +99,19 @@ async def test_a_session_that_was_reset_is_read_again(rig: ActivityRig) -> None:
     await check(rig, kept)
 
 
+async def test_a_transcript_from_before_a_summary_is_read_again(rig: ActivityRig) -> None:
+    kept = TranscriptCache(object)
+    await rig.open_turn()
+    await played(rig, 2)
+    await check(rig, kept)
+    await summarise(rig)
+
+    async with rig.journal() as journal:
+        found = await kept.read(journal, rig.session)
+        assert found == await TranscriptCache(object).read(journal, rig.session)
+    assert isinstance(found[0], ContextSummary)
+
+
 async def test_the_cache_stays_within_its_size(rig: ActivityRig) -> None:
     none, some = TranscriptCache(object, max_bytes=1000), TranscriptCache(object, max_bytes=30_000)
     await rig.open_turn()
@@ -114,6 +130,19 @@ async def test_files_that_a_prompt_holds_count(rig: ActivityRig) -> None:
     await rig.prompt(files=(FilePart(mime="text/plain", url=f"data:text/plain,{'x' * 30_000}"),))
     await played(rig, 2)
     assert await check(rig, some) == await check(rig, some)
+
+
+async def summarise(rig: ActivityRig) -> None:
+    """Have a summary stand for the first step."""
+    async with rig.journal() as journal:
+        newest = (await transcript.read(journal, rig.session))[-1]
+        assert isinstance(newest, AssistantMessage)
+        tried = CompactionTry(turn=rig.turn, step=3, model="scripted/model", tokens=800)
+        summary = NewCompaction(tried=tried, turn=rig.turn, step=1, newest=newest.id, after=10)
+        generation = Generation(id=GenerationId(new_id(Prefix.GENERATION)), purpose=Purpose.COMPACTION)
+        fence = rig.fence()
+        await generations.begin(journal, generation, fence)
+        await generations.commit(journal, generation, fence, NewAnswer(body=BODY, compaction=summary))
 
 
 async def read_after(rig: ActivityRig, kept: TranscriptCache[object]) -> int:

@@ -18,6 +18,7 @@ from activities.calls.effect import CallEffects
 from activities.calls.planner.planner import Planner
 from activities.calls.run import ToolActivities
 from activities.calls.subagent import Deliver
+from activities.credentials.keys import Keys
 from activities.error_boundary import ErrorBoundaryInterceptor
 from activities.model.answer import AnswerStream
 from activities.model.ask_aside import AsideAsker
@@ -26,7 +27,6 @@ from activities.model.compact import Compactor
 from activities.model.default_model import DefaultModels
 from activities.model.endpoints import EndpointResolver
 from activities.model.generate import Model
-from activities.model.keys import Keys
 from activities.model.model_table import ModelTables
 from activities.model.port import ModelPort
 from activities.model.retry_budget import RetryBudget

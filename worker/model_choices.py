@@ -6,10 +6,11 @@ from datetime import date
 
 from pydantic import SecretStr
 
+from activities.credentials.keys import Keys
 from activities.model import catalogue
 from activities.model.catalogue import ModelChoice
 from activities.model.endpoints import find_or_require_key
-from activities.model.keys import Keys, find_key
+from activities.model.key_lookup import find_key
 from activities.model.model_names import find_meant
 from activities.model.model_options import requested_terms, unknown_variant_error
 from activities.model.model_table import TABLE_ADDRESS, ModelTables

@@ -7,11 +7,11 @@ from decimal import Decimal
 from http import HTTPStatus
 from typing import Final
 
+from activities.credentials.keys import Keys
 from activities.model.addresses import without_login
 from activities.model.agent_writer import ARCHITECT, WrittenAgent, write_agent
 from activities.model.endpoints import EndpointResolver, ResolvedModel
 from activities.model.failures import Overflow, Retry, Stop, StopKind, classify
-from activities.model.keys import Keys
 from activities.model.model_table import ModelTables
 from activities.model.port import ModelPort, UserInput
 from activities.model.providers import provider_named, split_model_id

@@ -105,8 +105,8 @@ def _loader_of_worker(settings: Settings) -> ProjectLoader:
 def default_models(settings: Settings) -> "DefaultModels":
     """Those that a turn starting now could have."""
     # Start-up time: the tables of models.
+    from activities.credentials.keys import Keys
     from activities.model.default_model import DefaultModels
-    from activities.model.keys import Keys
     from activities.model.model_table import ModelTables
     from worker.credential_handoff import CredentialEnvironment
 

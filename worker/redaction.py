@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import suppress
 
-from activities.model.keys import Keys
+from activities.credentials.keys import Keys
 from activities.redact import Redactor
 from worker.credential_handoff import CredentialEnvironment
 from worker.settings import Settings

@@ -17,8 +17,8 @@ from temporalio.client import Client
 
 from activities import failpoints, stop_interceptor
 from activities.calls.planner.planner import open_planner
+from activities.credentials.keys import Keys
 from activities.model.catalogue import has_litellm_key
-from activities.model.keys import Keys
 from activities.model.model_table import ModelTables
 from activities.model.wires.litellm.litellm_names import isolate
 from activities.model.wires.router import WireRouter

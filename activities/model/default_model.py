@@ -6,9 +6,9 @@ from datetime import date
 from decimal import Decimal
 from typing import Final
 
+from activities.credentials.keys import Keys
 from activities.model import catalogue
 from activities.model.azure import AZURE
-from activities.model.keys import Keys
 from activities.model.litellm_table import ModelTable
 from activities.model.model_names import read_name
 from activities.model.model_table import ModelTables

@@ -7,6 +7,7 @@ from typing import Final, Literal, TypeAlias
 
 from pydantic import JsonValue, SecretStr
 
+from activities.credentials.keys import Keys
 from activities.model.addresses import check_address, normalise_address
 from activities.model.azure import AZURE, resource_address, with_version
 from activities.model.bedrock_regions import BEDROCK
@@ -14,7 +15,7 @@ from activities.model.configured_facts import merge_facts
 from activities.model.encoded_messages import MessageEncoder
 from activities.model.endpoint import Endpoint, Route, Wire
 from activities.model.headers import header_name, header_value
-from activities.model.keys import Keys, find_key
+from activities.model.key_lookup import find_key
 from activities.model.model_families import default_options
 from activities.model.model_options import (
     agent_options,

@@ -16,8 +16,8 @@ from activities.calls.description import describe_nothing
 from activities.calls.effect import CallEffect, CallEffects
 from activities.calls.prepare import CallPreparer, in_order
 from activities.calls.run import ToolActivities
+from activities.credentials.keys import Keys
 from activities.model.default_model import DefaultModels
-from activities.model.keys import Keys
 from activities.model.model_table import ModelTables
 from activities.new_ids import new_id
 from activities.project.project_loader import ProjectLoader

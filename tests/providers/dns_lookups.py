@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from activities.credentials.keys import Keys
 from activities.model.endpoints import EndpointResolver
-from activities.model.keys import Keys
 from activities.model.port import ModelRequest, UserInput
 from activities.model.providers import PROVIDERS
 from activities.model.wires.litellm.litellm_names import LITELLM_PROVIDERS

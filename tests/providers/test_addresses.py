@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from activities.credentials.keys import Keys
 from activities.model.endpoints import EndpointResolver
-from activities.model.keys import Keys
 from activities.model.port import ModelRequest
 from activities.model.wires.router import WireRouter
 from tests.providers import anthropic_messages as messages

@@ -11,12 +11,12 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
+from activities.credentials.keys import Keys
 from activities.model.aws import AwsProfiles
 from activities.model.bedrock_regions import regional_name
 from activities.model.endpoint import AwsSignIn, Endpoint, Wire
 from activities.model.endpoints import EndpointResolver
 from activities.model.failures import FailureAction, Retry, Stop, StopKind, classify
-from activities.model.keys import Keys
 from activities.model.port import ModelRequest
 from activities.model.providers import check_provider
 from activities.model.wires.router import WireRouter

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import pytest
 
+from activities.credentials.keys import Keys
 from activities.model.endpoint import Endpoint, Wire
 from activities.model.endpoints import EndpointResolver
 from activities.model.failures import FailureAction, Overflow, Retry, Stop, StopKind, classify
-from activities.model.keys import Keys
 from activities.model.model_options import spell
 from activities.model.port import AssistantInput, FilePiece, Finish, ModelRequest, TextPiece, ToolResultInput, UserInput
 from activities.model.tool_schemas import rules_for

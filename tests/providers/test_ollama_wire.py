@@ -10,12 +10,12 @@ from typing import Any, Final
 import pytest
 from pydantic import JsonValue
 
+from activities.credentials.keys import Keys
 from activities.model.bound_thoughts import join_entries
 from activities.model.endpoint import Wire
 from activities.model.endpoints import EndpointResolver
 from activities.model.failures import Overflow, Retry, Stop, StopKind, classify
 from activities.model.input_messages import convert_entries
-from activities.model.keys import Keys
 from activities.model.model_options import spell
 from activities.model.port import FilePiece, Finish, ImagePiece, TextPiece, UserInput
 from activities.model.stream import Answer as Received

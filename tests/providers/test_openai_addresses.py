@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from activities.credentials.keys import Keys
 from activities.model.endpoints import EndpointResolver
 from activities.model.failures import Stop, StopKind, classify
-from activities.model.keys import Keys
 from activities.model.port import ModelRequest
 from activities.model.stream import Answer
 from activities.model.wires.router import WireRouter

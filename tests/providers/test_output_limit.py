@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from activities.credentials.keys import Keys
 from activities.model.endpoints import EndpointResolver
-from activities.model.keys import Keys
 from activities.model.port import ModelRequest
 from activities.model.wires.router import WireRouter
 from tests.providers import anthropic_messages, google_gemini, openai_responses

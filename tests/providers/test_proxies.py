@@ -12,10 +12,10 @@ import pytest
 from aiohttp import web
 from pydantic import SecretStr
 
+from activities.credentials.keys import Keys
 from activities.model.endpoint import Endpoint, Route
 from activities.model.endpoints import EndpointResolver
 from activities.model.headers import redact_failure
-from activities.model.keys import Keys
 from activities.model.port import ModelRequest
 from activities.model.wires.router import WireRouter
 from activities.project.config_references import content_digest, detach_from_file

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
+from activities.credentials.keys import Keys
 from activities.model.endpoint import Endpoint
 from activities.model.endpoints import EndpointResolver
 from activities.model.failures import Stop, StopKind, classify
 from activities.model.headers import redact_failure
-from activities.model.keys import Keys
 from activities.model.port import ModelRequest
 from activities.model.wires.router import WireRouter
 from activities.redact import Redactor

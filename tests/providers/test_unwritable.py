@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue, SecretStr
 
+from activities.credentials.keys import Keys
 from activities.model.endpoint import Endpoint, Wire
 from activities.model.endpoints import EndpointResolver
 from activities.model.failures import Stop, StopKind, classify
-from activities.model.keys import Keys
 from activities.model.port import ModelRequest
 from activities.model.wires.router import WireRouter
 from tests.providers.double_requests import GO, collect_answer, request

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from activities.credentials.keys import Keys
 from activities.model.endpoint import Wire
 from activities.model.endpoints import EndpointResolver, ResolvedModel
-from activities.model.keys import Keys
 from activities.model.model_options import find_variants
 from activities.model.wires.router import WireRouter
 from tests.providers import anthropic_messages, google_gemini, ollama_chat, openai_chat, openai_responses

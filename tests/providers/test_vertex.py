@@ -15,10 +15,10 @@ from google.genai import types
 from google.oauth2.credentials import Credentials
 from pydantic import SecretStr
 
+from activities.credentials.keys import Keys
 from activities.model.endpoint import Endpoint, GoogleSignIn, Route, Wire
 from activities.model.endpoints import EndpointResolver
 from activities.model.failures import Retry, classify
-from activities.model.keys import Keys
 from activities.model.port import ModelRequest
 from activities.model.provider_files import ProviderFile
 from activities.model.wires.google_tokens import GoogleTokens

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from temporalio import activity, workflow
 
 from activities.calls.description import describe_nothing
-from activities.model.keys import Keys
+from activities.credentials.keys import Keys
 from activities.model.wires.router import WireRouter
 from activities.store.database import Database
 from worker.assemble import WORKFLOWS, build_activities, call_describer, workflow_runner

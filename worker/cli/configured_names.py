@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from activities.model.keys import Keys
+from activities.credentials.keys import Keys
 from activities.model.providers import PROVIDERS
 from worker import model_choices
 from worker.cli.command_support import current_directory

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from importlib.metadata import packages_distributions
 from typing import Final
 
-from activities.model.keys import Keys
+from activities.credentials.keys import Keys
 from activities.model.providers import PROVIDERS
 from activities.store import pg_server
 from worker.settings import Settings

@@ -11,11 +11,11 @@ from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError
 
 from activities.calls.description import describe_nothing
+from activities.credentials.keys import Keys
 from activities.model.answer import AnswerStream
 from activities.model.attempt import Attempts
 from activities.model.endpoints import EndpointResolver
 from activities.model.generate import Model
-from activities.model.keys import Keys
 from activities.model.retry_budget import RetryBudget
 from activities.model.wires.router import WireRouter
 from activities.new_ids import new_id

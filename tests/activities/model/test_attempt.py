@@ -7,11 +7,11 @@ import pytest
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
+from activities.credentials.keys import Keys
 from activities.model.answer import AnswerStream
 from activities.model.ask_aside import AsideAsker
 from activities.model.attempt import Attempt, Attempts
 from activities.model.endpoints import EndpointResolver
-from activities.model.keys import Keys
 from activities.model.retry_budget import RetryBudget
 from activities.new_ids import new_id
 from activities.redact import Redactor

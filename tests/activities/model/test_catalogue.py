@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from activities.credentials.keys import Keys
 from activities.model import litellm_table
 from activities.model.catalogue import ModelChoice, facts_of, list_models, list_providers
 from activities.model.endpoints import EndpointResolver
-from activities.model.keys import Keys
 from activities.model.model_table import ModelTables
 from activities.model.port import ModelFacts
 from workflows.domain.config.config import Config

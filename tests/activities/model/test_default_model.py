@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from activities.credentials.keys import Keys
 from activities.model.default_model import NO_KEY, DefaultModels, main_model, newest_main
-from activities.model.keys import Keys
 from activities.model.model_table import ModelTables
 from workflows.domain.config.config import Config
 from workflows.domain.errors import UsageError

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from activities.credentials.keys import Keys
 from activities.model.addresses import normalise_address
 from activities.model.endpoint import Wire
 from activities.model.endpoints import EndpointResolver, ResolvedModel
 from activities.model.headers import redact_failure
-from activities.model.keys import Keys
 from activities.model.port import ModelEvent, ModelFacts, ModelRequest
 from activities.model.providers import OPENAI_URL, check_provider
 from activities.project.config_references import detach_from_file

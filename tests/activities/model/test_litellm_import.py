@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from activities.model.endpoints import EndpointResolver
 from workflows.domain.errors import ModelError
-from activities.model.keys import Keys
+from activities.credentials.keys import Keys
 from activities.model.endpoint import Wire
 from activities.model.port import ModelRequest, UserInput
 from activities.model.wires.router import WireRouter

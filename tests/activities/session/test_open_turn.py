@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from activities.calls import outcomes
+from activities.credentials.keys import Keys
 from activities.model.default_model import NO_KEY
-from activities.model.keys import Keys
 from activities.project.config_loader import PRIMARY_ROLE, FindAccepted, Role
 from activities.project.project_loader import DirectoryConfig, ProjectLoader
 from activities.store import calls, events, retries, sessions, suspensions, trust_records, turns, waiting_items

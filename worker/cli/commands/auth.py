@@ -6,9 +6,9 @@ from typing import Final, NamedTuple
 
 import click
 
+from activities.credentials.keys import Keys
 from activities.model.default_model import main_model
 from activities.model.key_forms import check_key, check_provider_id, key_page, sign_in_note
-from activities.model.keys import Keys
 from activities.model.model_table import ModelTables
 from activities.model.other_programs_keys import (
     CLAUDE_CODE,

@@ -1,4 +1,4 @@
-"""Keys of model providers: a file only for its owner, and the order of look-up."""
+"""The file of keys, which only its owner can read."""
 
 import fcntl
 import json
@@ -13,9 +13,7 @@ from typing import Final, Literal
 from pydantic import SecretStr, TypeAdapter, ValidationError
 
 from activities.file_cache import FileCache
-from activities.model.headers import header_value
-from activities.model.providers import KnownProvider
-from workflows.domain.errors import MissingKey, UsageError
+from workflows.domain.errors import UsageError
 from workflows.domain.value import Value
 
 
@@ -121,39 +119,3 @@ def _entry(provider: str, name: str | None) -> str:
     if not _NAME.fullmatch(name):
         raise UsageError("A key's name may hold letters, digits, dots and dashes, 40 at most.")
     return f"{provider}/{name}"
-
-
-def find_key(
-    provider: KnownProvider,
-    configured: str | None,
-    keys: Keys,
-    environment: Mapping[str, str],
-    name: str | None = None,
-) -> SecretStr | None:
-    """A provider's key: from its configuration (references resolved), the file, or its variables.
-
-    With a `name`, that one of the file and no other. Raises UsageError for one that is not there, and for one that
-    cannot be sent; it names the source only.
-    """
-    if name and not configured:
-        named = keys.get(provider.id, name)
-        if named is None:
-            raise MissingKey(
-                f"There is no key {name!r} for {provider.id!r}, as provider.{provider.id}.options.keyName has it: "
-                f"run `holdfast auth login {provider.id} --name {name}`."
-            )
-        return named
-    for origin, written in _key_candidates(provider, configured, keys, environment):
-        if written and (key := header_value(origin, written)):
-            return SecretStr(key)
-    return None
-
-
-def _key_candidates(
-    provider: KnownProvider, configured: str | None, keys: Keys, environment: Mapping[str, str]
-) -> Iterator[tuple[str, str | None]]:
-    yield f"provider.{provider.id}.options.apiKey", configured
-    stored = keys.get(provider.id)
-    yield f"The key of `holdfast auth login {provider.id}`", stored.get_secret_value() if stored else None
-    for variable in provider.variables:
-        yield variable, environment.get(variable)

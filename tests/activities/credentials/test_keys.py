@@ -8,11 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from activities.model.keys import Keys, find_key
-from activities.model.providers import provider_named
+from activities.credentials.keys import Keys
 from workflows.domain.errors import UsageError
-
-ANTHROPIC = provider_named("anthropic")
 
 
 @pytest.fixture
@@ -100,39 +97,12 @@ def test_a_key_does_not_show_in_the_text_of_a_value(keys: Keys) -> None:
     assert "sk-1" not in repr(keys.get("openai"))
 
 
-@pytest.mark.parametrize(
-    ("configured", "stored", "variable", "expected"),
-    [
-        ("config", "file", "variable", "config"),
-        (None, "file", "variable", "file"),
-        (None, None, "variable", "variable"),
-        ("", None, "", None),
-    ],
-)
-def test_the_configuration_comes_first_then_the_file_then_the_environment(
-    keys: Keys, configured: str | None, stored: str | None, variable: str, expected: str | None
-) -> None:
-    if stored:
-        keys.set("anthropic", stored)
-
-    found = find_key(ANTHROPIC, configured, keys, {"ANTHROPIC_API_KEY": variable})
-
-    assert (found.get_secret_value() if found else None) == expected
-
-
-def test_a_key_with_a_name_is_apart_from_the_others_and_only_it_is_found_by_it(keys: Keys) -> None:
+def test_a_key_with_a_name_is_apart_from_the_others(keys: Keys) -> None:
     keys.set("anthropic", "sk-1")
     keys.set("anthropic", "sk-2", "work")
-    environment = {"ANTHROPIC_API_KEY": "variable"}
-
-    named = find_key(ANTHROPIC, None, keys, environment, "work")
-    configured = find_key(ANTHROPIC, "config", keys, environment, "work")
 
     assert keys.list() == ("anthropic",) and keys.entries() == (("anthropic", None), ("anthropic", "work"))
     assert (secret(keys, "anthropic"), {*keys.values()}) == ("sk-1", {"sk-1", "sk-2"})
-    assert named and configured and [each.get_secret_value() for each in (named, configured)] == ["sk-2", "config"]
-    with pytest.raises(UsageError, match="auth login anthropic --name home"):
-        find_key(ANTHROPIC, None, keys, environment, "home")
     assert keys.remove("anthropic") and keys.entries() == (("anthropic", "work"),)
 
 

@@ -167,7 +167,7 @@ async def test_from_nothing_to_an_answer_are_three_commands_and_no_decision_and_
                 terminal.type("export SCRIPTED_API_KEY=a-key\n")
                 await terminal.until("ready: ")
                 terminal.type("holdfast\n")
-                asked = (await terminal.until(r"(?s).*leaves\..*> "))[0]
+                asked = (await terminal.until(r"(?s).*leaves\..*>"))[0]
                 terminal.type("Say hello.\r")
                 answered = (await terminal.until(r"(?s).*Done in "))[0]
                 print(f"make install {installed - began:.0f} s, to the answer {time.monotonic() - installed:.0f} s")

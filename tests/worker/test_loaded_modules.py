@@ -14,6 +14,7 @@ _SELDOM: Final = frozenset(
         "jsonschema",
         "litellm",
         "openai",
+        "prompt_toolkit",
         "psutil",
         "pygments",
         "rapidfuzz",

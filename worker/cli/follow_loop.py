@@ -55,8 +55,8 @@ class AskPrompt:
 
     @property
     def prompt(self) -> str:
-        """The prompt's text; empty while no ask is shown."""
-        return f"{self._dialog.prompt}{self._follower.keyboard.typed}" if self._dialog is not None else ""
+        """Empty while no ask is shown."""
+        return self._dialog.prompt if self._dialog is not None else ""
 
     async def on_raised(self, entry: InboxEntry) -> None:
         self._waiting.append(entry.id)

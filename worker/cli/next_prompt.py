@@ -6,15 +6,17 @@ from typing import Final, TypeVar
 
 import click
 
+from worker.cli.command_support import current_directory
 from worker.cli.render.console import styled
 from worker.cli.render.escaping import escape_exact, escape_prose
-from worker.cli.render.terminal import prompt_row
+from worker.cli.render.terminal import is_live_terminal, prompt_for
 from worker.cli.render.terminal_writer import TerminalWriter
 from worker.cli.render.wrap import wrap_words
 from worker.cli.slash_commands import SLASH_HELP, RunCommand, parse_run_command
 from worker.cli.terminal_input import Interrupted, LineEntered, RedrawTick, TabPressed, TerminalInput
 from worker.project_config import load_project_config
 from worker.session_client import SessionClient
+from worker.settings import Settings
 from workflows.domain.errors import HoldfastError
 from workflows.domain.events.event import Event
 from workflows.domain.events.turns import TurnOpened
@@ -103,22 +105,22 @@ class NextPrompt:
 
 
 async def read_first_prompt(
-    model: str, directory: Path, parse: Callable[[str, str | None], Awaitable[P]], agents: AgentCycle, *, live: bool
+    settings: Settings, model: str, parse: Callable[[str, str | None], Awaitable[P]], agents: AgentCycle
 ) -> P | None:
     """Ask for a prompt, and for another while `parse` refuses it; None if the person leaves. `parse` gets the text, and
     the agent that was chosen by Tab.
 
     Raises Abort at Ctrl-C, OSError when the terminal is closed.
     """
-    writer = TerminalWriter(live=live)
+    writer = TerminalWriter(live=is_live_terminal(settings))
 
     def print_note(text: str) -> None:
         for row in wrap_words(text, writer.columns).split("\n"):
             writer.write_line(styled(row, "dim"))
 
-    print_note(f"{escape_exact(model)} in {escape_exact(str(directory))}. Type a prompt; Ctrl-D leaves.")
+    print_note(f"{escape_exact(model)} in {escape_exact(str(current_directory()))}. Type a prompt; Ctrl-D leaves.")
     try:
-        async with TerminalInput(live=live) as typed:
+        async with TerminalInput(writer, settings) as typed:
             return await _first_prompt(typed, writer, print_note, parse, agents)
     finally:
         writer.set_footer()
@@ -135,13 +137,13 @@ async def _first_prompt(
     async for ui_event in typed.ui_events():
         match ui_event:
             case RedrawTick():
-                writer.set_footer(prompt_row(typed.keyboard.typed, writer.columns or 0, agents.chosen))
+                writer.set_footer(prompt=prompt_for(agents.chosen, writer.columns))
             case TabPressed():
                 await agents.advance()
             case Interrupted():
                 if not typed.keyboard.typed:
                     raise click.Abort
-                typed.keyboard.clear()
+                typed.keyboard.typed = ""
             case LineEntered(text=text) if text is None or parse_run_command(text) is RunCommand.EXIT:
                 return None
             case LineEntered(text=str(text)) if text.strip():

@@ -18,7 +18,7 @@ from worker.cli.render.event_renderer import Renderer
 from worker.cli.render.formatting import format_duration, pluralize
 from worker.cli.render.session_status import describe_stop
 from worker.cli.render.subagent_view import create_json_view
-from worker.cli.render.terminal import Terminal
+from worker.cli.render.terminal import Terminal, prompt_for
 from worker.cli.render.turn_summary import describe_usage
 from worker.cli.session_follower import SessionFollower
 from worker.cli.slash_commands import SLASH_HELP, RunCommand, may_be_command, parse_command, parse_run_command
@@ -170,8 +170,7 @@ class RunLoop(FollowLoop):
 
     def _refresh(self, terminal: Terminal, question: str) -> None:
         open_ = self._takes_prompts and self._follower.keyboard.open
-        typed = self._follower.keyboard.typed if open_ else None
-        terminal.refresh(question, typed, agent=self._next.shown_agent)
+        terminal.refresh(question, prompt_for(self._next.shown_agent, terminal.writer.columns) if open_ else "")
 
     async def _on_ui_event(self, ui_event: UiEvent) -> ExitCode | None:
         if isinstance(ui_event, TabPressed):
@@ -330,7 +329,7 @@ class RunLoop(FollowLoop):
         if self._is_idle:
             if not self._follower.keyboard.typed:
                 return self._leave() if self._background else self._exit_code
-            self._follower.keyboard.clear()
+            self._follower.keyboard.typed = ""
             return None
         if (stop := self._stop) is None or (stop.done() and not stop.result().leaves):
             self._begin_stop()

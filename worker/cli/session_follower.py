@@ -30,7 +30,7 @@ class SessionFollower(TerminalInput):
     """
 
     def __init__(self, client: SessionClient, session: SessionId, seq: int, terminal: Terminal | None = None) -> None:
-        super().__init__(live=terminal is not None and terminal.writer.live)
+        super().__init__(terminal.writer if terminal is not None else None, client.settings)
         self.client = client
         self.session = session
         self.terminal = terminal

@@ -1,7 +1,6 @@
 """Typed lines, Ctrl-C and the time to redraw as one stream; the keyboard behind it."""
 
 import asyncio
-import codecs
 import errno
 import os
 import re
@@ -12,30 +11,26 @@ import termios
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, suppress
-from typing import Final, Self, TypeAlias
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
+from activities.cancellation import cancel_and_wait
+from worker.cli.render.terminal_writer import TerminalWriter
+from worker.settings import Settings
 from workflows.domain.ids import AskId
 from workflows.domain.value import Value
 from workflows.domain.views.deltas import PublishedDelta
 from workflows.domain.views.events import EventWithContents
 
+if TYPE_CHECKING:
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.buffer import Buffer
+    from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+
 _AHEAD: Final = 100  # events that wait; some are long
 _REDRAW_INTERVAL: Final = 0.2  # seconds
-_TOKENS: Final = re.compile(
-    r"(?P<sequence>\x1b(?:\[[0-9;?]*[ -/]*[@-~]|O.|[^\x1b])?)"  # only paste marks have a meaning here
-    r"|(?P<enter>\r\n?|\n)"
-    r"|(?P<control>[\x00-\x08\x0b-\x1f\x7f-\x9f])"
-    r"|(?P<text>[^\x00-\x08\x0a-\x1f\x7f-\x9f]+)"
-)
-_CUT: Final = re.compile(r"\x1b(?:\[[0-9;?]*)?\Z")  # a sequence that the next read completes
-_PASTE: Final = {"\x1b[200~": True, "\x1b[201~": False}  # a terminal's paste marks
-_MARK_PASTES: Final = "\x1b[?2004h"
-_MARK_NO_PASTES: Final = "\x1b[?2004l"
-_ERASE: Final = "\x7f\b"
-_ERASE_WORD: Final = "\x17"
-_ERASE_ALL: Final = "\x15"
-_END: Final = "\x04"
-_TAB: Final = "\t"
+_LONGEST_KEPT: Final = 10_000  # characters of a prompt in the history, which is read whole
+_CONTROLS: Final = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|O.|[^\x1b])?|[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 class LineEntered(Value):
@@ -49,156 +44,137 @@ class TabPressed(Value):
     """Tab was pressed at a prompt; it is no part of the text."""
 
 
+class Interrupted(Value):
+    """Ctrl-C, or SIGTERM of another process."""
+
+    terminated: bool = False
+
+
 class Keyboard:
-    """Reads single keys without echo, to redraw the typed line below new output; whole lines if the terminal is not
-    `live`.
+    """Takes what a person types: prompt_toolkit edits it in the line below the foot of a live terminal, and keeps
+    prompts in the file `history`; elsewhere the terminal itself edits whole lines.
 
     `put` gets what was typed; an OSError at the end of a live terminal: SIGHUP does not reach every process.
     """
 
     def __init__(
         self,
-        put: Callable[[LineEntered | TabPressed | OSError], None],
-        on_change: Callable[[], None],
-        *,
-        live: bool,
+        put: Callable[[LineEntered | TabPressed | Interrupted | OSError], None],
+        writer: TerminalWriter | None,
+        history: Path,
     ) -> None:
-        self._live = live
-        self.typed = ""
+        self.open = False
         self.draft = ""  # the half-typed prompt while an ask is shown
         self._ask: AskId | None = None
         self._put = put
-        self._on_change = on_change
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._cut = ""
-        self._pasting = False
-        self._before: list[int | list[bytes | int]] | None = None
+        self._history = history
+        self._session = writer.session if writer is not None and writer.live else None
+        self._editing: asyncio.Task[None] | None = None
 
     @property
-    def open(self) -> bool:
-        return self._before is not None
+    def typed(self) -> str:
+        return self._session.default_buffer.text if self._session is not None else ""
+
+    @typed.setter
+    def typed(self, text: str) -> None:
+        if self._session is not None:
+            self._session.default_buffer.reset()
+            self._session.default_buffer.insert_text(text)
 
     def listen(self) -> None:
-        """Take keys. Text typed ahead stays in the line, but is not sent: it was not shown yet."""
+        """Take keys. What was typed ahead is a prompt, if it ends with Enter: no ask was shown yet."""
         if self.open:
             return
-        self._before = termios.tcgetattr(sys.stdin)
-        self.resume()
-        if not self._live:
+        self.open = True
+        if self._session is None:
             termios.tcflush(sys.stdin, termios.TCIFLUSH)
-        elif select.select([sys.stdin], [], [], 0)[0]:
-            self._pasting = True
-            self._read()
-            self._pasting = False
-            self.typed = self.typed.strip()
+            asyncio.get_running_loop().add_reader(sys.stdin.fileno(), self._read_line)
+            return
+        with self._session.app.input.raw_mode():
+            if self._ask is None and select.select([sys.stdin], [], [], 0)[0]:
+                ahead = os.read(sys.stdin.fileno(), 65536).decode("utf-8", "replace")
+                ahead = _CONTROLS.sub("", ahead.replace("\r", "\n"))  # Enter, as the terminal gives it from here on
+                self.typed = "" if ahead.endswith("\n") else ahead
+                if ahead.strip() and not self.typed:
+                    self._put(LineEntered(text=ahead.strip()))
+        self._editing = asyncio.create_task(self._edit(self._session))
 
     def begin_answer(self, ask: AskId) -> None:
         """Drops earlier keys: they were typed before the ask was shown."""
         self.listen()
         if self._ask is None:
             self.draft = self.typed
-        self._ask = ask
-        self.clear()
+        self._ask, self.typed = ask, ""
         termios.tcflush(sys.stdin, termios.TCIFLUSH)
 
     def begin_prompt(self) -> None:
         """Restores the draft from before the ask."""
         if self._ask is not None:
-            self.clear()
             self._ask, self.typed, self.draft = None, self.draft, ""
 
-    def clear(self) -> None:
-        self.typed, self._cut, self._pasting = "", "", False
-        self._decoder.reset()
+    async def release(self) -> None:
+        if self._editing is not None:
+            await cancel_and_wait(self._editing)
+        elif self.open:
+            asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
+        self.open = False
 
-    def resume(self) -> None:
-        """Switch to single keys without echo. Ctrl-C stays a signal, but does not flush pending output."""
-        if not self.open:
-            return
-        asyncio.get_running_loop().add_reader(sys.stdin.fileno(), self._read)
-        if self._live:
-            mode = termios.tcgetattr(sys.stdin)
-            mode[3] = mode[3] & ~(termios.ICANON | termios.ECHO) | termios.NOFLSH
-            termios.tcsetattr(sys.stdin, termios.TCSANOW, mode)
-            _control(_MARK_PASTES)
+    def _end(self, last: LineEntered | OSError) -> None:
+        self.open = False
+        self._put(last)
 
-    def detach(self) -> None:
-        """Stop reading, but keep the modes: the terminal belongs to another process group."""
-        asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
-
-    def release(self) -> None:
-        if self._before is None:
-            return
-        asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
-        with suppress(termios.error, OSError):  # the terminal was closed
-            termios.tcsetattr(sys.stdin, termios.TCSANOW, self._before)
-            if self._live:
-                _control(_MARK_NO_PASTES)
-        self._before = None
-
-    def _read(self) -> None:
-        try:
+    def _read_line(self) -> None:
+        read = b""
+        with suppress(OSError):  # the terminal was closed
             read = os.read(sys.stdin.fileno(), 65536)
-        except OSError:  # the terminal was closed
-            read = b""
         if read:
-            self._take(self._whole(self._cut + self._decoder.decode(read)))
-        elif self._live:  # where Ctrl-D is a key like others
-            self.release()
-            self._put(OSError(errno.EIO, "The terminal was closed"))  # as a write to it would fail
+            self._put(LineEntered(text=read.decode("utf-8", "replace").removesuffix("\n"), ask=self._ask))
         else:
-            self._end_input()
+            asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
+            self._end(LineEntered(text=None, ask=self._ask))
 
-    def _whole(self, text: str) -> str:
-        """A lone escape is a key, but inside a paste it may begin the end mark."""
-        found = _CUT.search(text)
-        self._cut = found[0] if found is not None and (self._pasting or len(found[0]) > 1) else ""
-        return text.removesuffix(self._cut)
+    async def _edit(self, session: "PromptSession[None]") -> None:
+        from prompt_toolkit.history import FileHistory  # start-up time
 
-    def _take(self, text: str) -> None:
-        if text == _TAB and not self._pasting and self._ask is None:  # alone: with more, it is pasted text
-            self._put(TabPressed())
-            return
-        for token in _TOKENS.finditer(text):
-            match token.lastgroup:
-                case "sequence":
-                    self._pasting = _PASTE.get(token[0], self._pasting)
-                case "text":
-                    self.typed += token[0]
-                case "enter" if self._pasting or (self._ask is None and token.end() < len(text)):
-                    self.typed += "\n"  # more text follows: an unmarked paste
-                case "enter":
-                    line, self.typed = self.typed, ""
-                    self._put(LineEntered(text=line, ask=self._ask))
-                    return  # text after an answer is not for the next question
-                case _ if not self._pasting:  # a paste holds no keys
-                    self._edit(token[0])
-        self._on_change()
+        with suppress(OSError):  # else there is no history
+            self._history.touch(mode=0o600)
+            session.default_buffer.history = FileHistory(self._history)
+        session.key_bindings = self._bindings(session.default_buffer)
+        session.app.renderer.erase()
+        session.app.output.write_raw("\r")  # over what the terminal has echoed of earlier keys
+        try:
+            await session.app.run_async(set_exception_handler=False, handle_sigint=False)
+        except EOFError:
+            closed = OSError(errno.EIO, "The terminal was closed")  # as a write to it would fail
+            self._end(closed if session.app.input.closed else LineEntered(text=None, ask=self._ask))
 
-    def _edit(self, key: str) -> None:
-        if key in _ERASE:
-            self.typed = self.typed[:-1]
-        elif key == _ERASE_WORD:
-            self.typed = re.sub(r"\S*\s*\Z", "", self.typed)
-        elif key == _ERASE_ALL:
-            self.clear()
-        elif key == _END and not self.typed:
-            self._end_input()
+    def _bindings(self, line: "Buffer") -> "KeyBindings":
+        """The keys that mean something else than to prompt_toolkit."""
+        from prompt_toolkit.filters import has_focus  # start-up time
+        from prompt_toolkit.key_binding import KeyBindings
 
-    def _end_input(self) -> None:
-        self.release()
-        self._put(LineEntered(text=None, ask=self._ask))
+        keys, typing = KeyBindings(), has_focus(line)
 
+        @keys.add("enter", filter=typing)
+        def enter(event: "KeyPressEvent") -> None:
+            if self._ask is None and event.key_processor.input_queue:  # more text follows: an unmarked paste
+                line.insert_text("\n")
+                return
+            event.key_processor.empty_queue()  # what follows an answer is not for the next question
+            line.text = _CONTROLS.sub("", line.text)  # a paste may hold any
+            self._put(LineEntered(text=line.text, ask=self._ask))
+            line.reset(append_to_history=self._ask is None and len(line.text) <= _LONGEST_KEPT)
 
-def _control(sequence: str) -> None:
-    sys.stdout.write(sequence)
-    sys.stdout.flush()
+        @keys.add("tab", filter=typing)
+        def tab(event: "KeyPressEvent") -> None:
+            if self._ask is None and not event.key_processor.input_queue:  # alone: with more, it is pasted text
+                self._put(TabPressed())
+            else:
+                line.insert_text("\t")
 
-
-class Interrupted(Value):
-    """Ctrl-C, or SIGTERM of another process."""
-
-    terminated: bool = False
+        keys.add("escape", "enter", filter=typing)(lambda _: line.insert_text("\n"))
+        keys.add("c-c", filter=typing)(lambda _: self._put(Interrupted()))
+        return keys
 
 
 class RedrawTick(Value):
@@ -211,9 +187,9 @@ UiEvent: TypeAlias = EventWithContents | PublishedDelta | LineEntered | Interrup
 class TerminalInput:
     """Handles Ctrl-C from `__aenter__` on, and the keyboard from `listen` on."""
 
-    def __init__(self, *, live: bool) -> None:
-        self.keyboard = Keyboard(self._put_urgent, self._wake, live=live)
-        self._live = live
+    def __init__(self, writer: TerminalWriter | None, settings: Settings) -> None:
+        self.keyboard = Keyboard(self._put_urgent, writer, settings.home / "history")
+        self._live = writer is not None and writer.live
         self._queue: asyncio.Queue[UiEvent | Exception] = asyncio.Queue(_AHEAD)
         self._urgent: deque[UiEvent | Exception] = deque()
         self._terminal_lent = False
@@ -224,12 +200,11 @@ class TerminalInput:
         handlers = {
             signal.SIGINT: self._on_interrupt,
             signal.SIGTERM: lambda: self._put_urgent(Interrupted(terminated=True)),
-            signal.SIGCONT: self._on_continue,
         }
         for number, handler in handlers.items():
             loop.add_signal_handler(number, handler)
             self._stack.callback(loop.remove_signal_handler, number)
-        self._stack.callback(self.keyboard.release)
+        self._stack.push_async_callback(self.keyboard.release)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -253,7 +228,7 @@ class TerminalInput:
 
     async def lend_terminal(self, program: Callable[[], None]) -> None:
         """Run another program on the terminal; it gets all keys, also Ctrl-C."""
-        self.keyboard.release()
+        await self.keyboard.release()
         self._terminal_lent = True
         try:
             await asyncio.to_thread(program)
@@ -272,14 +247,6 @@ class TerminalInput:
     def _on_interrupt(self) -> None:
         if not self._terminal_lent:
             self._put_urgent(Interrupted())
-
-    def _on_continue(self) -> None:
-        """SIGCONT after Ctrl-Z: take the keyboard back if in the foreground."""
-        if is_interactive():
-            self.keyboard.resume()
-            self._wake()
-        else:
-            self.keyboard.detach()
 
 
 def is_interactive() -> bool:

@@ -13,6 +13,7 @@ HOME_ENTRIES: Final = {
     "logs": "the logs of the processes",
     "models.json": "the table of models that was fetched",
     "auth.json": "the keys of `holdfast auth login`",
+    "history": "prompts that were typed on terminals",
     "run": "keys that shells have handed over",
     "stack.json": "the state of the stack",
     "ports.json": "its ports",

@@ -11,10 +11,11 @@ import sys
 import termios
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import pyte
 import pytest
 
 from tests.harness import Harness
@@ -44,17 +45,20 @@ class CommandResult:
 
 @dataclass
 class PtySession:
-    """A command on its own terminal, with the output so far."""
+    """A command on its own terminal, with the output so far, and what it looks like."""
 
     process: Process
     master: int
     text: str = ""
+    _screen: pyte.Stream = field(default_factory=lambda: pyte.Stream(pyte.Screen(80, 24)))
     _grown: asyncio.Event = field(default_factory=asyncio.Event)
     _decoder: codecs.IncrementalDecoder = field(default_factory=lambda: _UTF_8("replace"))
 
     def read(self) -> None:
         try:
-            self.text += self._decoder.decode(os.read(self.master, 65536))  # it may end within a character
+            read = self._decoder.decode(os.read(self.master, 65536))  # it may end within a character
+            self.text += read
+            self._screen.feed(read)
         except OSError:  # the other end is closed
             asyncio.get_running_loop().remove_reader(self.master)
         self._grown.set()
@@ -64,12 +68,29 @@ class PtySession:
 
         Lines may come in pieces: a pattern for a whole line needs something after it.
         """
-        async with asyncio.timeout(WAIT_TIMEOUT):
-            while (found := re.search(pattern, self.text)) is None:
-                self._grown.clear()
-                await self._grown.wait()
+        found = await self._find(pattern, lambda: self.text)
         self.text = self.text[found.end() :]
         return found
+
+    async def until_shown(self, pattern: str) -> None:
+        """Wait until the pattern stands on the screen before the cursor; drop what came until then."""
+        await self._find(pattern, lambda: self.before_cursor)
+        self.text = ""
+
+    async def _find(self, pattern: str, read: Callable[[], str]) -> re.Match[str]:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(WAIT_TIMEOUT):
+                while (found := re.search(pattern, read())) is None:
+                    self._grown.clear()
+                    await self._grown.wait()
+                return found
+        raise AssertionError(f"{pattern!r} is not in {read()!r}")
+
+    @property
+    def before_cursor(self) -> str:
+        assert self._screen.listener is not None
+        rows, cursor = self._screen.listener.display, self._screen.listener.cursor
+        return "\n".join((*(row.rstrip() for row in rows[: cursor.y]), rows[cursor.y][: cursor.x]))
 
     def type(self, text: str) -> None:
         os.write(self.master, text.encode())

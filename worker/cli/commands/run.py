@@ -14,7 +14,6 @@ from worker.cli.command_output import CommandOutput, with_json
 from worker.cli.command_support import (
     ask_option,
     async_command,
-    current_directory,
     open_client,
     print_note,
     thinking_option,
@@ -23,7 +22,6 @@ from worker.cli.exit_codes import ExitCode
 from worker.cli.next_prompt import AgentCycle, read_first_prompt
 from worker.cli.prompt_input import read_schema
 from worker.cli.render.escaping import escape_exact
-from worker.cli.render.terminal import is_live_terminal
 from worker.cli.run_loop import FollowOptions, InterruptGuard, follow_options, follow_session
 from worker.cli.run_start import (
     RunArguments,
@@ -224,8 +222,7 @@ async def _ask_first(
     async def agent_names() -> tuple[Sequence[str], str]:
         return turn_config.delegation.visible_names, turn_config.agent.name
 
-    agents, live = AgentCycle(agent_names), is_live_terminal(settings)
-    return await read_first_prompt(prepared.model or "", current_directory(), parse, agents, live=live)
+    return await read_first_prompt(settings, prepared.model or "", parse, AgentCycle(agent_names))
 
 
 def _state(request: RunArguments, started: StartedRun) -> dict[str, object]:

@@ -1,23 +1,20 @@
 """A followed session on the terminal: events, with a status line below."""
 
 import sys
-from typing import Final, Self
+from typing import Self
 
 from worker.cli.command_support import print_note
 from worker.cli.render.console import Row, styled
-from worker.cli.render.escaping import escape_prose, one_line
+from worker.cli.render.escaping import one_line
 from worker.cli.render.status_line import StatusLine
 from worker.cli.render.subagent_view import create_session_view
 from worker.cli.render.terminal_writer import TerminalWriter
-from worker.cli.render.wrap import clip_start, display_width, wrap_words
+from worker.cli.render.wrap import wrap_words
 from worker.settings import Settings
 from workflows.domain.ids import SessionId
 from workflows.domain.views.deltas import PublishedDelta
 from workflows.domain.views.events import EventWithContents
 from workflows.domain.views.inbox import InboxEntry
-
-_PROMPT: Final = "> "
-_BREAK: Final = "⏎"
 
 
 def is_live_terminal(settings: Settings) -> bool:
@@ -25,11 +22,9 @@ def is_live_terminal(settings: Settings) -> bool:
     return sys.stdout.isatty() and settings.environment.get("TERM") != "dumb"
 
 
-def prompt_row(typed: str, columns: int, agent: str | None = None) -> str:
-    """The end of a prompt that is being typed, on one row; `agent`: whom it is for, if that was chosen for it."""
-    end = escape_prose(typed[-max(columns, 1) :].replace("\n", _BREAK).replace("\t", " "))
-    begin = f"{one_line(agent, max(columns // 3, 1))} {_PROMPT}" if agent else _PROMPT
-    return f"{begin}{clip_start(end, columns - display_width(begin) - 1)}"
+def prompt_for(agent: str | None, columns: int | None) -> str:
+    """What stands before a prompt that is typed; `agent`: whom it is for, if that was chosen for it."""
+    return f"{one_line(agent, max((columns or 0) // 3, 1))} > " if agent else "> "
 
 
 class Terminal:
@@ -64,12 +59,10 @@ class Terminal:
         else:
             print_note(text)
 
-    def refresh(self, question: str = "", prompt: str | None = None, idle: str = "", agent: str | None = None) -> None:
+    def refresh(self, question: str = "", prompt: str = "", idle: str = "") -> None:
         """Redraw what has grown, and the footer: the `question`, or else a running command's output, the status line
-        (or `idle`), and the typed `prompt`, for `agent` if it was chosen."""
+        (or `idle`), and the `prompt`; what is typed follows."""
         written = (styled(f"  │ {row}", "dim") for row in self.status_line.output_tail)
         status = self.status_line.text() or idle
-        rows: list[Row] = [question] if question else [*written, *([status] if status else [])]
-        if prompt is not None and not question:
-            rows.append(prompt_row(prompt, self.writer.columns or 0, agent))
-        self.writer.set_footer(*rows)
+        rows: list[Row] = [] if question else [*written, *([status] if status else [])]
+        self.writer.set_footer(*rows, prompt=question or prompt)

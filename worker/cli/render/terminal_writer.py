@@ -1,21 +1,22 @@
 """Writes rows to standard output; on a terminal, with growing text and a footer."""
 
 import shutil
+import sys
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import click
 
-from worker.cli.render.console import Row, joined, open_console, styled
+from worker.cli.render.console import Row, joined, styled, with_styles
 from worker.cli.render.wrap import clip, display_width, wrap_text
 
 if TYPE_CHECKING:
-    from rich.live import Live
-    from rich.text import Text
+    from prompt_toolkit import PromptSession
 
 AGAIN_NOTE: Final = "(That answer was interrupted and does not count; it begins again.)"
 _LEAST_MARGIN: Final = 8  # columns
+_TYPED_ROWS: Final = 8  # a long paste leaves the answer in sight
 OVER_NOTE: Final = "(That answer was interrupted and does not count.)"
 _INCOMPLETE_NOTE: Final = "(Pieces of that answer were lost on the way; here is all of it.)"
 
@@ -23,7 +24,7 @@ _INCOMPLETE_NOTE: Final = "(Pieces of that answer were lost on the way; here is 
 class TerminalWriter:
     """Standard output. `live`: a terminal, where unfinished text is shown and can be taken back.
 
-    Below the rows that stay is the foot: the last block of a growing answer, and the footer.
+    Below the rows that stay is the foot: the last block of a growing answer, the footer, and the line that is typed.
     """
 
     def __init__(self, *, live: bool) -> None:
@@ -34,7 +35,8 @@ class TerminalWriter:
         self._stale = False  # grown since it was drawn
         self._tail: list[Row] = []  # the rows of the last block, which may change
         self._footer: tuple[Row, ...] = ()
-        self._foot: list[Text] = []  # as drawn
+        self._prompt = ""  # before what is typed
+        self._foot = ""  # as drawn, with the prompt
 
     @property
     def columns(self) -> int | None:
@@ -79,9 +81,9 @@ class TerminalWriter:
         elif self.live:
             self._draw()
 
-    def set_footer(self, *rows: Row) -> None:
-        """Replace the lowest rows. Without rows, leave the cursor there."""
-        self._footer = rows
+    def set_footer(self, *rows: Row, prompt: str = "") -> None:
+        """Replace the lowest rows, and what stands before the typed line. Without any, leave the cursor there."""
+        self._footer, self._prompt = rows, prompt
         self.draw()
 
     def draw(self) -> None:
@@ -113,30 +115,53 @@ class TerminalWriter:
 
     def _draw(self, rows: Sequence[Row] = ()) -> None:
         """Write the rows above the foot, and the foot if it has changed."""
-        from rich.console import Group  # start-up time
+        from prompt_toolkit.application.current import set_app  # start-up time
 
         screen = shutil.get_terminal_size()
-        tail = self._tail[-max(screen.lines - 2 - len(self._footer), 1) :]
-        foot = [clip(row, screen.columns) for row in tail]
-        foot += [clip(row, screen.columns - 1) for row in self._footer]
-        if not rows and foot == self._foot:
+        typed = min(self.session.default_buffer.document.line_count, _TYPED_ROWS)
+        tail = self._tail[-max(screen.lines - 1 - typed - len(self._footer), 1) :]
+        shown = with_styles([clip(row, screen.columns - 1) for row in (*tail, *self._footer)]) + self._prompt
+        if not rows and shown == self._foot:
             return
-        self._foot = foot
-        with self._display.console as console:  # at once
-            self._display.update(Group(*foot), refresh=True)
-            if rows:
-                console.print(Group(*rows), soft_wrap=True)
+        shrinks = shown.count("\n") < self._foot.count("\n")
+        self._foot = shown
+        app = self.session.app
+        if rows or shrinks or not shown:
+            app.renderer.erase()
+            app.output.write_raw(with_styles(rows))
+            app.output.flush()
+        if app.is_running:
+            app.invalidate()  # once for many rows
+        elif shown:
+            app.render_counter += 1  # else texts come from a cache
+            with set_app(app):
+                app.renderer.render(app, app.layout)
 
     @cached_property
-    def _display(self) -> "Live":
-        """Where the foot is drawn. It never ends: an empty one leaves the cursor where the shell expects it."""
-        from rich.live import Live  # start-up time
+    def session(self) -> "PromptSession[None]":
+        """Draws the foot; when its `app` runs, what is typed is edited."""
+        from prompt_toolkit import ANSI, PromptSession  # start-up time
+        from prompt_toolkit.data_structures import Size
+        from prompt_toolkit.input import create_input
+        from prompt_toolkit.layout import Dimension
+        from prompt_toolkit.layout.processors import TabsProcessor
+        from prompt_toolkit.output.vt100 import Vt100_Output
 
-        console = open_console()
-        display = Live(console=console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False)
-        display.start()
-        console.show_cursor(True)  # behind what is typed
-        return display
+        def size() -> Size:
+            screen = shutil.get_terminal_size()
+            return Size(rows=screen.lines, columns=screen.columns)
+
+        session: PromptSession[None] = PromptSession(
+            lambda: ANSI(self._foot),
+            multiline=True,
+            erase_when_done=True,
+            enable_suspend=True,
+            input_processors=[TabsProcessor(char1=" ", char2=" ")],
+            input=create_input(always_prefer_tty=True),
+            output=Vt100_Output(sys.stdout, size, enable_bell=False, enable_cpr=False),
+        )
+        session.layout.current_window.height = Dimension(max=_TYPED_ROWS)
+        return session
 
 
 class MarginWriter(TerminalWriter):

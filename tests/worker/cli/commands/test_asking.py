@@ -57,7 +57,7 @@ async def test_holdfast_alone_takes_it_too(open_harness: OpenHarness) -> None:
     async with open_harness(TOUCH, HELLO) as harness, harness.running_worker():
         harness.configure_person(model={}, permission={"read": "allow"})
         async with shell(harness).terminal("--ask", "bash") as terminal:
-            await terminal.until(r"(?s)leaves\..*> ")
+            await terminal.until_shown(r"leaves\.\n> $")
             terminal.type("go\r")
             await terminal.until("touch ran")
             await terminal.until("once / ")

@@ -238,15 +238,15 @@ async def test_questions_at_the_terminal_show_the_effect_and_take_each_kind_of_a
             await terminal.until("bash wants to run in")
             await terminal.until("│ touch ran")
             await terminal.until("always .*bash: touch")
-            await terminal.until("once / always / project / reject > $")
+            await terminal.until_shown("once / always / project / reject > $")
             terminal.type("what?\n")
             await terminal.until("Type once, always, project, reject")
             terminal.type("once\n")
             await terminal.until("✓.* bash  touch ran")
-            await terminal.until("reject > $")
+            await terminal.until_shown("reject > $")
             terminal.type("a\n")
             await terminal.until("│ rm ran")  # the second `mkdir` was not asked about
-            await terminal.until("reject > $")
+            await terminal.until_shown("reject > $")
             terminal.type("reject use make instead\n")
             await terminal.until("rejected by .*: use make instead")
             await terminal.until("Done")
@@ -270,7 +270,7 @@ async def test_a_long_effect_is_viewed_in_a_pager_and_asked_about_again(open_har
         async with shell(harness).with_(PAGER=pager, LESS="").terminal("run", *MODEL, "go") as terminal:
             await terminal.until(r" 1 \+line 1\x1b")
             await terminal.until("lines hidden")
-            await terminal.until("view > $")
+            await terminal.until_shown("view > $")
             terminal.type("once\n")
             await terminal.until("A part of it is hidden")
             terminal.type("v\n")
@@ -285,7 +285,7 @@ async def test_a_long_effect_is_viewed_in_a_pager_and_asked_about_again(open_har
             if pager != "no-such-pager":
                 await terminal.until("lines hidden")  # the question again
             await terminal.until("once .*this time only")
-            await terminal.until("reject > $")
+            await terminal.until_shown("reject > $")
             terminal.type("once\n")
             await terminal.until("✓.* write")
             await terminal.until("Hello to you.")
@@ -296,23 +296,6 @@ async def test_a_long_effect_is_viewed_in_a_pager_and_asked_about_again(open_har
     assert code == 0 and (harness.project / "long").read_text() == text
 
 
-async def test_what_was_typed_before_a_question_is_no_answer_to_it(open_harness: OpenHarness) -> None:
-    async with open_harness(TOUCH, HELLO) as harness, harness.running_worker():
-        harness.configure(**ASKING)
-        async with shell(harness).terminal("run", *MODEL, "go") as terminal:
-            terminal.type("once\nonce\n")
-            await terminal.until("reject > $")
-            terminal.type("reject\n")
-            await terminal.until("Type the next prompt")
-            await terminal.until("> once⏎once$")  # it was not sent, but still can be
-            terminal.type(CTRL_C)
-            await terminal.until("> $")
-            terminal.type(CTRL_D)
-            code = await terminal.ended()
-
-    assert code == 5 and not (harness.project / "ran").exists()
-
-
 async def test_a_question_may_be_answered_at_another_terminal_and_is_left_to_others_at_the_end_of_the_input(
     open_harness: OpenHarness,
 ) -> None:
@@ -320,19 +303,19 @@ async def test_a_question_may_be_answered_at_another_terminal_and_is_left_to_oth
         harness.configure(**ASKING)
         person = shell(harness)
         async with person.terminal("run", *MODEL, "go") as first:
-            await first.until("reject > $")
+            await first.until_shown("reject > $")
             (ask,) = await harness.client.inbox.asks()
             sent = await person.run("send", "last", "also say hello")
             await first.until(f"1 prompt waits behind ask {ask.name}")
             first.type("reje")  # then another terminal answers first
-            await first.until("reject > reje$")
+            await first.until_shown("reject > reje$")
             async with person.terminal("answer", ask.id, "once") as second:
                 await second.until("bash: once, recorded as")
             await first.until("once by ")
             await first.until("what you were typing is dropped")
             await first.until("> also say hello")
             await first.until("│ mkdir -p made")
-            await first.until("reject > $")
+            await first.until_shown("reject > $")
             first.type(CTRL_D)
             waiting = await first.until(r"It waits: holdfast answer (a\d+) ")
             answered = await person.run("answer", waiting[1], "once")
@@ -453,7 +436,7 @@ async def test_a_closed_terminal_leaves_the_task_running(open_harness: OpenHarne
     async with open_harness(TOUCH, HELLO) as harness, harness.running_worker():
         harness.configure(**ASKING)
         async with shell(harness).terminal("run", *MODEL, "go") as terminal:
-            await terminal.until("reject > $")
+            await terminal.until_shown("reject > $")
             terminal.hang_up()
             code = await terminal.ended()
         (ask,) = await harness.client.inbox.asks()

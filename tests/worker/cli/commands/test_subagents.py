@@ -55,7 +55,7 @@ async def test_a_question_of_a_subagent_is_put_to_the_person_who_follows_the_tas
         harness.file("a.txt", "here\n")
         async with shell(harness).terminal("run", "--exit", "-m", "scripted/model", "Find it.") as terminal:
             await terminal.until("build › explore › bash wants to run")
-            await terminal.until("once / always / project / reject > ")
+            await terminal.until_shown("once / always / project / reject > $")
             terminal.type("once\n")
             await terminal.until("All is done.")
             code = await terminal.ended()

@@ -26,7 +26,7 @@ async def test_it_says_that_and_how_long_the_model_thinks_or_is_waited_for(
         async with person.terminal("run", *MODEL, "hi") as terminal:
             await terminal.until(rf"· {does} for 0:\d\d")
             async with person.terminal("watch", "last") as watching:  # which comes later
-                await watching.until(rf"· {does} for \d:\d\d")
+                await watching.until_shown(rf"· {does} for \d:\d\d")
                 hold.touch()
                 await watching.until("Hello to you.")
             shown = await terminal.until("(?s).*Hello to you.")

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import stat
 from pathlib import Path
 
 from tests.harness import Harness
@@ -16,6 +17,8 @@ MODEL = ("-m", "scripted/model")
 REFUSED = Refuse(status=401, body={"error": {"message": "Incorrect API key", "type": "invalid_request_error"}})
 PASTE = "\x1b[200~{}\x1b[201~"
 CTRL_U = "\x15"
+LEFT, UP = "\x1b[D", "\x1b[A"
+ALT_ENTER = "\x1b\r"
 INVITED = "Type the next prompt"
 
 
@@ -42,9 +45,9 @@ async def test_a_line_typed_while_the_agent_works_joins_its_turn_and_the_next_on
     hold = tmp_path / "hold"
     async with open_harness(held(TOUCH, hold), HELLO, HELLO) as harness, harness.running_worker():
         async with shell(harness).terminal("run", *MODEL, "go") as terminal:
-            await terminal.until("I look at it")
+            await terminal.until_shown("I look at it")
             terminal.type("also add docs")
-            await terminal.until("> also add docs$")
+            await terminal.until_shown("> also add docs$")
             terminal.type("\r")
             await terminal.until(r"\+ also add docs \(joins at the next step\)")
             hold.touch()
@@ -84,18 +87,18 @@ async def test_holdfast_alone_asks_for_a_prompt_and_continues_a_session_on_reque
         async with person.terminal() as terminal:
             await terminal.until("scripted/model in")
             terminal.type("/stop\r/hel")  # pasted: no command
-            await terminal.until("/stop⏎/hel$")
+            await terminal.until_shown("> /stop\n +/hel$")
             terminal.type(CTRL_C)
-            await terminal.until("> $")
+            await terminal.until_shown("> $")
             left = await leave(terminal)
         none = await harness.client.sessions.list_recent()
         async with person.terminal() as terminal:
-            await terminal.until("> $")
+            await terminal.until_shown("> $")
             terminal.type("/help\r")
             await terminal.until("/retry +retry a failed turn")
             terminal.type("/gret you\r")
             await terminal.until("Did you mean /greet?")
-            await terminal.until("> /gret you$")
+            await terminal.until_shown("> /gret you$")
             terminal.type(f"{CTRL_U}/greet you\r")
             await terminal.until("> /greet you")
             await terminal.until("Done in ")
@@ -132,23 +135,38 @@ async def test_a_half_typed_prompt_is_no_answer_and_comes_back_behind_the_questi
     async with open_harness(held(TOUCH, hold), HELLO) as harness, harness.running_worker():
         harness.configure(permission={"bash": "ask"})
         async with shell(harness).terminal("run", *MODEL, "go") as terminal:
-            await terminal.until("I look at it")
+            await terminal.until_shown("I look at it")
             terminal.type("on")
-            await terminal.until("> on$")
+            await terminal.until_shown("> on$")
             hold.touch()
-            await terminal.until("reject > $")
+            await terminal.until_shown("reject > $")
             terminal.type("once\r")
             await terminal.until("✓.* bash  touch ran")
             await terminal.until("Done in ")
-            await terminal.until("> on$")
+            await terminal.until_shown("> on$")
             terminal.type(CTRL_C)
-            await terminal.until("> $")
+            await terminal.until_shown("> $")
             terminal.type(CTRL_C)
             code = await terminal.ended()
         (session,) = await harness.client.sessions.list_recent()
         sent = await prompts(harness, session.id)
 
     assert code == 0 and sent == ["go"]
+
+
+async def test_what_was_typed_while_run_starts_is_a_prompt_and_no_answer(open_harness: OpenHarness) -> None:
+    async with open_harness(TOUCH, HELLO) as harness, harness.running_worker():
+        harness.configure(permission={"bash": "ask"})
+        async with shell(harness).terminal("run", *MODEL, "go") as terminal:
+            terminal.type("once\nonce\n")
+            await terminal.until_shown("reject > $")
+            terminal.type("reject\n")
+            await terminal.until(INVITED)
+            await leave(terminal)
+        (session,) = await harness.client.sessions.list_recent()
+        sent = await prompts(harness, session.id)
+
+    assert sent == ["go", "once\nonce"] and not (harness.project / "ran").exists()
 
 
 async def test_after_a_turn_that_failed_it_is_retried_or_left_with_its_code(open_harness: OpenHarness) -> None:
@@ -159,7 +177,7 @@ async def test_after_a_turn_that_failed_it_is_retried_or_left_with_its_code(open
             await terminal.until(INVITED)
             terminal.type("/nothing\r")
             await terminal.until('Command not found: "nothing"')
-            await terminal.until("> /nothing$")
+            await terminal.until_shown("> /nothing$")
             terminal.type(f"{CTRL_U}/retry\r")
             await terminal.until("Hello to you.")
             await terminal.until("Done in ")
@@ -181,13 +199,12 @@ async def test_a_stop_by_ctrl_c_or_a_command_asks_for_the_next_prompt_and_the_en
         harness.running_worker(),
         shell(harness).terminal("run", *MODEL, "go") as terminal,
     ):
-        await terminal.until("I look at it")
+        await terminal.until_shown("I look at it")
         terminal.type(CTRL_C)
         await terminal.until("The turn has ended: stopped")
         await terminal.until(INVITED)
         terminal.type("otherwise\r")
-        await terminal.until("Turn 2 ")
-        await terminal.until("I look at it")
+        await terminal.until_shown("Turn 2 (?s:.*)I look at it")
         terminal.type("/stop\r")
         await terminal.until("The turn has ended: stopped")
         terminal.type("so then\r")
@@ -208,11 +225,11 @@ async def test_what_is_typed_after_a_plan_is_for_the_agent_that_carries_it_out_w
         async with shell(harness).terminal("run", *MODEL, "--agent", "plan", "how?") as terminal:
             await terminal.until(INVITED)
             terminal.type("go on\r")
-            await terminal.until("your answer / dismiss > $")
+            await terminal.until_shown("your answer / dismiss > $")
             terminal.type("1\r")
             await terminal.until("Turn 3 · build")
             await terminal.until("Done in ")
-            await terminal.until("build > $")
+            await terminal.until_shown("build > $")
             terminal.type("now run it\r")
             await terminal.until("✓.* bash  touch ran")
             await terminal.until("Done in ")
@@ -228,19 +245,19 @@ async def test_tab_goes_through_the_agents_for_the_next_prompt(open_harness: Ope
     async with open_harness(HELLO, HELLO, HELLO) as harness, harness.running_worker():
         harness.configure_person(model={}, agent={"coy": {"mode": "primary", "hidden": True}})
         async with shell(harness).terminal("run", *MODEL) as terminal:
-            await terminal.until(r"leaves(?s:.*)> ")
+            await terminal.until_shown("leaves\\.\\n> $")
             terminal.type("\t")
-            await terminal.until("plan > ")
+            await terminal.until_shown("plan > $")
             terminal.type("look\r")
             await terminal.until(INVITED)
             terminal.type("\t")
-            await terminal.until("build > ")
+            await terminal.until_shown("build > $")
             terminal.type("a\tb")
-            await terminal.until("build > a b")
+            await terminal.until_shown("build > a +b$")
             terminal.type("\r")
             await terminal.until("Done in ")
             terminal.type("go on")
-            await terminal.until(r"[^d ]> go on$")
+            await terminal.until_shown(r"[^d ]> go on$")
             terminal.type("\r")
             await terminal.until("Done in ")
             await leave(terminal)
@@ -254,19 +271,48 @@ async def test_an_agent_chosen_by_tab_that_cannot_work_is_refused_and_the_words_
     async with open_harness(HELLO) as harness, harness.running_worker():
         harness.configure_person(model={}, agent={"plan": {"model": "nowhere/m"}})
         async with shell(harness).terminal("run") as terminal:
-            await terminal.until(r"leaves(?s:.*)> ")
+            await terminal.until_shown("leaves\\.\n> $")
             terminal.type("\t")
-            await terminal.until("plan > ")
+            await terminal.until_shown("plan > $")
             terminal.type("look\r")
-            await terminal.until("(?s)no provider 'nowhere'.*plan > look$")
+            await terminal.until_shown("(?s)no provider 'nowhere'.*plan > look$")
             before = await harness.client.sessions.list_recent()
             terminal.type(CTRL_C)
-            await terminal.until("plan > $")
+            await terminal.until_shown("plan > $")
             terminal.type("\t")
-            await terminal.until("build > ")
+            await terminal.until_shown("build > $")
             terminal.type("look\r")
             await terminal.until(INVITED)
             await leave(terminal)
         (session,) = await harness.client.sessions.list_recent()
 
     assert before == [] and session.agent == "build"
+
+
+async def test_a_prompt_is_edited_has_several_lines_and_comes_back_but_no_answer_does(
+    open_harness: OpenHarness,
+) -> None:
+    async with open_harness(TOUCH, HELLO, HELLO, HELLO) as harness, harness.running_worker():
+        harness.configure(permission={"bash": "ask"})
+        async with shell(harness).terminal("run", *MODEL, "go") as terminal:
+            await terminal.until_shown("reject > $")
+            terminal.type("once\r")
+            await terminal.until("Done in ")
+            terminal.type(f"add docs{4 * LEFT}many {ALT_ENTER}" + PASTE.format("of\x1b[2Jthem "))
+            await terminal.until_shown("> add many\n +of.*them $")
+            terminal.type("\r")
+            await terminal.until("Done in ")
+            await leave(terminal)
+        async with shell(harness).terminal("run", *MODEL) as terminal:
+            await terminal.until_shown("leaves\\.\n> $")
+            terminal.type(UP)
+            await terminal.until_shown("> add many\n +ofthem docs")
+            terminal.type(CTRL_C)
+            await terminal.until_shown("> $")
+            await leave(terminal)
+        (session,) = await harness.client.sessions.list_recent()
+        sent = await prompts(harness, session.id)
+        history = harness.settings.home / "history"
+
+    assert sent == ["go", "add many \nofthem docs"]
+    assert stat.S_IMODE(history.stat().st_mode) == 0o600 and "once" not in history.read_text()

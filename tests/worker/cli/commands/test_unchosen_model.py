@@ -31,7 +31,7 @@ async def test_the_only_model_that_can_be_asked_is_taken_and_said_in_one_line(op
         await harness.ended((await harness.client.sessions.list_recent())[0].id)
         async with shell(harness).terminal() as terminal:
             await terminal.until(r"scripted/model \(nothing is configured; `run -m` changes it\)")
-            await terminal.until(r"(?s)scripted/model in.*leaves\..*> ")
+            await terminal.until_shown(r"(?s)scripted/model in.*leaves\.\n> $")
             terminal.type("Hello\r")
             await terminal.until("Hello to you")
             await terminal.until("Type the next prompt")

@@ -78,7 +78,7 @@ async def test_a_watcher_answers_at_the_terminal_and_follows_until_the_session_i
         harness.configure(permission={"bash": "ask"})
         session = await harness.start_session("go")
         async with shell(harness).terminal("watch", session) as terminal:
-            await terminal.until("reject > $")
+            await terminal.until_shown("reject > $")
             terminal.type("once\r")
             await terminal.until("once by ")
             await terminal.until("Hello to you.")

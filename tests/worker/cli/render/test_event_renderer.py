@@ -167,7 +167,7 @@ def test_reasoning_is_shown_with_thinking(renderer: EventRenderer, capsys: Captu
     assert printed(capsys) == "Hello.\n  Thinking: I look\\x1b[2J.\n  Then?\n\nHello.\n"
 
 
-def test_reasoning_grows_on_a_terminal_as_a_quote(capsys: Capture) -> None:
+async def test_reasoning_grows_on_a_terminal_as_a_quote(capsys: Capture) -> None:
     live = EventRenderer(TerminalWriter(live=True), now=lambda: NOON, thinking=True)
 
     live.on_delta(piece("I look", kind="reasoning"))
@@ -196,7 +196,7 @@ def test_pieces_of_an_older_attempt_or_a_finished_answer_are_not_shown(live: Eve
         (completed(), "(Pieces of that answer were lost on the way; here is all of it.)"),
     ],
 )
-def test_a_note_says_what_becomes_of_an_answer_that_was_shown_in_part(
+async def test_a_note_says_what_becomes_of_an_answer_that_was_shown_in_part(
     live: EventRenderer, capsys: Capture, event: Event, note: str
 ) -> None:
     live.on_delta(piece("one\n\nthree\n\nfour"))
@@ -207,7 +207,7 @@ def test_a_note_says_what_becomes_of_an_answer_that_was_shown_in_part(
 
 
 @pytest.mark.parametrize("renewed", [MESSAGE, "msg_2"])
-def test_a_newer_attempt_takes_the_older_ones_place(live: EventRenderer, capsys: Capture, renewed: str) -> None:
+async def test_a_newer_attempt_takes_the_older_ones_place(live: EventRenderer, capsys: Capture, renewed: str) -> None:
     live.on_delta(piece("one"))
     live.writer.draw()
     live.on_delta(piece("two", "1-1-2", source=renewed))

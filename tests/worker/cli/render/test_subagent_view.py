@@ -79,7 +79,7 @@ def test_the_name_of_an_agent_can_do_nothing_to_the_terminal(capsys: Capture) ->
     assert "\x1b[2J" not in capsys.readouterr().out
 
 
-def test_unfinished_pieces_are_those_of_the_session_itself(capsys: Capture) -> None:
+async def test_unfinished_pieces_are_those_of_the_session_itself(capsys: Capture) -> None:
     writer = TerminalWriter(live=True)
     view = create_session_view(writer, SessionId("ses_1"))
     view.on_event(of("ses_1", started("prt_1", "ses_2", "explore")))

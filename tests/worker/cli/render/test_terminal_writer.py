@@ -45,7 +45,7 @@ def stream(writer: TerminalWriter, text: str) -> None:
     writer.draw()
 
 
-def test_growing_text_is_completed_in_place(writer: TerminalWriter, terminal: Terminal) -> None:
+async def test_growing_text_is_completed_in_place(writer: TerminalWriter, terminal: Terminal) -> None:
     stream(writer, "Hello")
     begun = terminal.shows
     writer.finalize("Hello, you.")
@@ -54,7 +54,9 @@ def test_growing_text_is_completed_in_place(writer: TerminalWriter, terminal: Te
     assert (begun, terminal.shows) == (["Hello"], ["Hello, you.", "next"])
 
 
-def test_markdown_is_shown_while_it_grows_and_whole_blocks_stay(writer: TerminalWriter, terminal: Terminal) -> None:
+async def test_markdown_is_shown_while_it_grows_and_whole_blocks_stay(
+    writer: TerminalWriter, terminal: Terminal
+) -> None:
     stream(writer, "# Plan\n\nTwo **th")
     begun = terminal.shows
     stream(writer, "ings**:\n\n- one\n- t")
@@ -64,7 +66,7 @@ def test_markdown_is_shown_while_it_grows_and_whole_blocks_stay(writer: Terminal
     assert terminal.shows == ["Plan", "", "Two things:", "", " • one", " • two"]
 
 
-def test_an_unfinished_block_of_an_answer_that_begins_again_vanishes(
+async def test_an_unfinished_block_of_an_answer_that_begins_again_vanishes(
     writer: TerminalWriter, terminal: Terminal
 ) -> None:
     writer.write_line("before")
@@ -78,7 +80,7 @@ def test_an_unfinished_block_of_an_answer_that_begins_again_vanishes(
     assert terminal.shows == ["before", "Second attempt."]
 
 
-def test_finished_blocks_of_an_answer_that_begins_again_are_declared_void(
+async def test_finished_blocks_of_an_answer_that_begins_again_are_declared_void(
     writer: TerminalWriter, terminal: Terminal
 ) -> None:
     stream(writer, "First\n\nattempt\n\nis cut")
@@ -100,7 +102,9 @@ def test_finished_blocks_of_an_answer_that_begins_again_are_declared_void(
     ]
 
 
-def test_a_passing_line_stays_below_all_others_and_leaves_no_trace(writer: TerminalWriter, terminal: Terminal) -> None:
+async def test_a_passing_line_stays_below_all_others_and_leaves_no_trace(
+    writer: TerminalWriter, terminal: Terminal
+) -> None:
     stream(writer, "Text")
     writer.set_footer("… thinking")
     writer.write_line("a line")
@@ -113,7 +117,7 @@ def test_a_passing_line_stays_below_all_others_and_leaves_no_trace(writer: Termi
     assert terminal.shows == ["a line", "Text"]
 
 
-def test_a_line_that_does_not_fit_passes_in_one_row(writer: TerminalWriter, terminal: Terminal) -> None:
+async def test_a_line_that_does_not_fit_passes_in_one_row(writer: TerminalWriter, terminal: Terminal) -> None:
     writer.set_footer(styled("世界" * 30, "red"))
     shown = terminal.shows
     writer.set_footer()
@@ -122,7 +126,9 @@ def test_a_line_that_does_not_fit_passes_in_one_row(writer: TerminalWriter, term
     assert terminal.shows == [""]
 
 
-def test_what_was_not_streamed_is_added_to_the_blocks_that_were(writer: TerminalWriter, terminal: Terminal) -> None:
+async def test_what_was_not_streamed_is_added_to_the_blocks_that_were(
+    writer: TerminalWriter, terminal: Terminal
+) -> None:
     stream(writer, "one\n\ntwo is")
     writer.write_line("a question")
     writer.finalize("one\n\ntwo was\n\nthree")
@@ -130,7 +136,7 @@ def test_what_was_not_streamed_is_added_to_the_blocks_that_were(writer: Terminal
     assert terminal.shows == ["one", "a question", "", "two was", "", "three"]
 
 
-def test_a_block_that_is_higher_than_the_screen_grows_at_its_end_and_stays_whole(
+async def test_a_block_that_is_higher_than_the_screen_grows_at_its_end_and_stays_whole(
     writer: TerminalWriter, terminal: Terminal, capsys: Capture
 ) -> None:
     code = "\n".join(f"line {number}" for number in range(50))
@@ -154,7 +160,7 @@ def test_a_pipe_gets_final_text_only_and_as_it_was_written(capsys: Capture) -> N
     assert capsys.readouterr().out == "**whole**\n"
 
 
-def test_what_a_running_command_writes_stands_above_the_status_and_vanishes_with_it(
+async def test_what_a_running_command_writes_stands_above_the_status_and_vanishes_with_it(
     terminal: Terminal, writer: TerminalWriter
 ) -> None:
     writer.write_line("… bash  make")

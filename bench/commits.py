@@ -34,7 +34,7 @@ _ROUNDS: Final = 30
 _SECONDS: Final = 0.5  # of one measurement: short, so that one round sees the same machine
 _HOLD: Final = Queries("journal").hold
 APPEND: Final = Queries("journal").append
-_QUESTION: Final = b"SELECT NOT pg_try_advisory_xact_lock(%(followers)s, hashtext(%(session)s)) AS followed"
+_QUESTION: Final = APPEND[APPEND.rindex(b"SELECT NOT pg_try") :]
 BARE: Final = APPEND.replace(_QUESTION, b"SELECT")
 NOTIFIES: Final = APPEND.replace(_QUESTION, b"SELECT pg_notify(%(channel)s, %(session)s)")
 

@@ -1,7 +1,7 @@
 """What happened in a session, and what happens now."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from typing import Final
 
@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from activities.store import asides, attempts, compactions, events, model_answers, transcript, turns
 from worker.client_part import ClientPart
 from worker.session_reader import SessionReader
-from worker.session_watcher import SessionWatcher, read_events
+from worker.session_watcher import LogFollower, SessionWatcher, read_events
 from workflows.domain.errors import Conflict, Unavailable
 from workflows.domain.ids import MessageId, SessionId, TurnConfigId, TurnId
 from workflows.domain.messages import AssistantMessage, Message, StepReminders, UserMessage
@@ -129,5 +129,17 @@ class RecordReader(ClientPart):
                 async with aclosing(session_watcher.stream()) as pieces:
                     async for piece in pieces:
                         yield piece
+            except Unavailable:
+                await asyncio.sleep(_RECONNECT_INTERVAL)
+
+    async def watch_all(self, after: Mapping[SessionId, int] | None = None) -> AsyncGenerator[EventWithContents, None]:
+        """The events of all sessions, new ones too, each session's once and in order; endless, across reconnections.
+        `after` as in `LogFollower`. Close it when leaving early."""
+        follower = LogFollower(self.database, after)
+        while True:
+            try:
+                async with aclosing(follower.stream()) as news:
+                    async for seen in news:
+                        yield seen
             except Unavailable:
                 await asyncio.sleep(_RECONNECT_INTERVAL)

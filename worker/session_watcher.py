@@ -1,13 +1,14 @@
-"""Follows a session and its subagents."""
+"""Follows a session and its subagents, or all sessions."""
 
 from collections import defaultdict
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from typing import Final
 
 from activities.store import deltas, events, tasks
 from activities.store.database import Database
 from activities.store.notification_hub import WatchProgress
+from activities.store.pg_notify import ALL_SESSIONS
 from workflows.domain.events.calls import CallFinished
 from workflows.domain.events.event import Event, EventRecord
 from workflows.domain.events.prompts import PromptAccepted
@@ -101,6 +102,31 @@ class SessionWatcher:
         for child in list(self._children[session].values()):
             async for seen in self._new_events(child):
                 yield seen
+
+
+class LogFollower:
+    """Yields the events of all sessions, each session's once and in order, across reconnections.
+
+    `after`: the last known event of each session, 0 for those that it does not name; None: all of the present ones.
+    """
+
+    def __init__(self, database: Database, after: Mapping[SessionId, int] | None = None) -> None:
+        self._database = database
+        self._positions = None if after is None else dict(after)
+
+    async def stream(self) -> AsyncGenerator[EventWithContents, None]:
+        """Holds one connection. Raises Unavailable: reconnect."""
+        if self._positions is None:
+            self._positions = await events.newest(self._database)
+        positions = self._positions
+        async with aclosing(events.ticks(self._database, ALL_SESSIONS, lambda: WatchProgress(positions))) as ticks:
+            async for changed in ticks:
+                newest = await events.newest(self._database) if ALL_SESSIONS in changed else {}
+                lagging = {session for session, seq in newest.items() if seq > positions.get(session, 0)}
+                for session in lagging | changed - {ALL_SESSIONS}:
+                    async for seen in read_events(self._database, session, positions.get(session, 0)):
+                        positions[session] = seen.record.seq
+                        yield seen
 
 
 async def read_events(database: Database, session: SessionId, after: int) -> AsyncIterator[EventWithContents]:

@@ -10,7 +10,7 @@ from activities.calls.outcomes import Settlement
 from activities.new_ids import new_id
 from activities.store import copies, prompts, sessions, transcript, turns
 from activities.store.database import Database
-from activities.store.journal import Journal, read_version
+from activities.store.journal import Journal, announce, read_version
 from activities.store.sessions import NewSession
 from activities.store.statements import Statements
 from workflows.domain.actor import Actor
@@ -63,7 +63,10 @@ async def _fork(
             if agent is not None and not known.ancestors:
                 sessions.switch_agent(journal, agent)
             journal.append()
-        return AcceptedFork(session=new, title=row.title, messages=await copies.count(batch, new))
+        copied = await copies.count(batch, new)
+    if journal is not None:
+        announce(database, journal)
+    return AcceptedFork(session=new, title=row.title, messages=copied)
 
 
 class _Copy:

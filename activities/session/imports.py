@@ -5,6 +5,7 @@ from typing import Final
 
 from activities.store import copies, sessions
 from activities.store.database import Database
+from activities.store.journal import announce
 from activities.store.sessions import NewSession
 from workflows.domain.actor import Actor
 from workflows.domain.copied_messages import CopiedAnswer, CopiedPrompt, ImportedSession
@@ -38,4 +39,5 @@ async def import_session(
                 case None if kept is not None:
                     copies.record_unseen(journal, message.id, message.origin, kept, user=message.user)
         journal.append()
+    announce(database, journal)
     return imported

@@ -1,7 +1,7 @@
 """The event log: read, watch, verify."""
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence, Set
 from contextlib import aclosing
 from typing import Any, Final
 
@@ -67,10 +67,16 @@ def content_ids(record: EventRecord) -> Iterator[str]:
         yield from (copied.part for copied in record.event.contents if copied.kind == "imported")  # notes
 
 
+async def newest(database: Database) -> dict[SessionId, int]:
+    """The number of the last event of each session."""
+    return {row["session"]: row["seq"] for row in await database.rows(_QUERIES.heads)}
+
+
 async def ticks(
     database: Database, session: SessionId, progress: Callable[[], WatchProgress]
-) -> AsyncGenerator[None, None]:
-    """Tick now, then whenever the followed sessions may have more than `progress` has read.
+) -> AsyncGenerator[Set[SessionId], None]:
+    """Tick now, then whenever the followed sessions may have more than `progress` has read; yields which, and
+    ALL_SESSIONS, if that is followed, for any of them.
 
     A lost notification delays a tick by about a second. Meanwhile the sessions count as followed and `session` as
     watched (`pg_notify`). Raises Unavailable when the listening connection is lost.
@@ -78,8 +84,7 @@ async def ticks(
     with database.hub.subscribe(session) as subscription:
         while True:
             subscription.follow(progress())
-            await subscription.wait()
-            yield
+            yield await subscription.wait()
 
 
 async def verify(database: Database, session: SessionId) -> Verification:

@@ -13,6 +13,7 @@ CHANNEL: Final = "holdfast"
 # Classes of our advisory locks (our own numbers); the object is the hash of the session's id.
 WATCHER_LOCK_CLASS: Final = 1_346_851  # watched sessions: deltas are written
 FOLLOWER_LOCK_CLASS: Final = 1_346_852  # sessions whose log is followed: notifications are sent
+ALL_SESSIONS: Final = SessionId("")  # stands for all of them, in such a lock
 _CLOSE_TIMEOUT: Final = 1.0  # seconds for the rest when a process ends
 
 

@@ -10,7 +10,7 @@ from pydantic import AfterValidator
 
 from activities.store import asides, projects
 from activities.store.database import Database, dumps
-from activities.store.journal import Journal
+from activities.store.journal import Journal, announce
 from activities.store.queries import Queries
 from activities.store.statements import RowReader, Statements
 from activities.store.turn_configs import TurnConfigCache
@@ -88,6 +88,8 @@ async def create(database: Database, new: NewSession, actor: Actor) -> None:
         if journal := await create_in(batch, database.turn_configs, new, actor):
             add_project(batch, new)
             journal.append()
+    if journal is not None:
+        announce(database, journal)
 
 
 async def create_in(batch: Statements, turn_configs: TurnConfigCache, new: NewSession, actor: Actor) -> Journal | None:

@@ -4,8 +4,10 @@ import asyncio
 from collections import Counter
 from contextlib import aclosing
 
+import pytest
+
 from activities.store import deltas
-from activities.store.pg_notify import WATCHER_LOCK_CLASS
+from activities.store.pg_notify import FOLLOWER_LOCK_CLASS, WATCHER_LOCK_CLASS
 from tests.harness import Harness
 from tests.polling import WAIT_TIMEOUT
 from tests.workflows.conftest import Open
@@ -22,7 +24,13 @@ from workflows.domain.views.events import EventWithContents
 
 BOTH = delegation_scripts(delegates("one", "two"), DONE, one=(LOOK, FOUND), two=(FOUND,))
 CUT = f"""SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_database d ON d.oid = database
-    WHERE locktype = 'advisory' AND classid = {WATCHER_LOCK_CLASS} AND d.datname = current_database()"""
+    WHERE locktype = 'advisory' AND classid IN ({WATCHER_LOCK_CLASS}, {FOLLOWER_LOCK_CLASS})
+    AND d.datname = current_database() AND mode = 'ShareLock'"""  # not that of a commit
+
+
+FOLLOWERS = f"""SELECT pid FROM pg_locks JOIN pg_database d ON d.oid = database
+    WHERE locktype = 'advisory' AND classid = {FOLLOWER_LOCK_CLASS} AND d.datname = current_database()
+    AND mode = 'ShareLock'"""
 
 
 async def told(harness: Harness, session: SessionId, after: int = 0, *, cut: bool = False) -> list[EventWithContents]:
@@ -133,6 +141,47 @@ async def test_a_watcher_that_breaks_off_at_any_event_is_told_the_rest_when_it_c
                     found.append(seen)
                     break
     assert all(in_order(found, each) for each in sizes)
+
+
+async def followed(
+    harness: Harness, after: dict[SessionId, int] | None, ends: int, begun: asyncio.Event, *, cut: bool = False
+) -> list[EventWithContents]:
+    """What a follower of all sessions reads up to the end of so many turns."""
+    found: list[EventWithContents] = []
+    async with asyncio.timeout(WAIT_TIMEOUT), aclosing(harness.client.records.watch_all(after)) as news:
+        while ends:
+            reading = asyncio.ensure_future(anext(news))
+            while not begun.is_set() and not await harness.database.rows(FOLLOWERS.encode()):
+                await asyncio.sleep(0.01)
+            begun.set()
+            found.append(await reading)
+            ends -= found[-1].record.event.type == "turn.ended"
+            if cut:
+                async with harness.database.transaction() as connection:
+                    await connection.execute(CUT.encode())
+    return found
+
+
+@pytest.mark.parametrize("cut", [False, True])
+async def test_a_follower_of_all_sessions_reads_each_event_of_each_once_in_order(open_harness: Open, cut: bool) -> None:
+    async with open_harness(scripts=BOTH) as harness, harness.running_worker():
+        before = await harness.start_session("[[script:one]] Look.")
+        await harness.ended(before)
+        begun = asyncio.Event()
+        following = asyncio.create_task(followed(harness, None, 4, begun, cut=cut))
+        await begun.wait()
+        known = (await harness.client.sessions.get(before)).seq
+        session = await harness.start_session("Find both.")
+        await harness.client.prompt(before, "[[script:one]] Again.")
+        found = await following
+        sizes = {each.id: each.seq for each in await harness.client.sessions.list_recent()}
+        (first, *rest) = await harness.client.sessions.tree(session)
+        later = await followed(harness, {before: known, first: 3}, 4, begun)
+    for each in rest:
+        assert in_order(found, each) and in_order(later, each)
+    assert in_order(found, first) and in_order(found, before, known)
+    assert in_order(later, first, 3) and in_order(later, before, known)
+    assert {each.record.session for each in found} == {each.record.session for each in later} == sizes.keys()
 
 
 def _starts(seen: EventWithContents) -> bool:

@@ -15,6 +15,10 @@ SELECT encode(hash, 'hex') AS hash FROM event WHERE session = %(session)s AND se
 -- The number and hash of a session's last event.
 SELECT seq, head FROM session_head WHERE session = %(session)s
 
+-- name: heads
+-- The number of each session's last event.
+SELECT session, seq FROM session_head
+
 -- name: sealed_contents
 -- Stored contents that events name by a seal, with their salts; those that are deleted have none.
 SELECT id, body::text AS body, salt FROM prompt WHERE id = ANY(%(ids)s) AND salt <> ''

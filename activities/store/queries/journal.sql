@@ -18,7 +18,8 @@ SELECT hold_session(%(session)s, %(head)s, %(epoch)s)
 UPDATE session_head SET epoch = %(epoch)s WHERE session = %(session)s
 
 -- name: append
--- Append events, move the head, and say whether a connection follows the session.
+-- Append events, move the head, and say whether a connection follows the session, or all sessions.
+-- The lock for all is not kept: it would be one for all commits.
 WITH appended AS (
     INSERT INTO event (session, seq, type, canonical, prev_hash, hash)
     SELECT %(session)s, * FROM unnest(%(seqs)s::bigint[], %(types)s::text[], %(canonicals)s::bytea[],
@@ -27,4 +28,6 @@ WITH appended AS (
     UPDATE session_head SET seq = %(seq)s, head = %(head)s, updated_at = now(),
                             moved_at = CASE WHEN %(moved)s THEN now() ELSE moved_at END WHERE session = %(session)s
 )
-SELECT NOT pg_try_advisory_xact_lock(%(followers)s, hashtext(%(session)s)) AS followed
+SELECT NOT pg_try_advisory_xact_lock(%(followers)s, hashtext(%(session)s))
+       OR CASE WHEN pg_try_advisory_lock(%(followers)s, hashtext('')) THEN NOT pg_advisory_unlock(%(followers)s, hashtext(''))
+               ELSE true END AS followed

@@ -8,6 +8,10 @@ SELECT session, seq AS event,
     coalesce((SELECT max(id) FROM delta WHERE delta.session = head.session), 0) AS delta
 FROM session_head AS head WHERE session = ANY(%(sessions)s::text[])
 
+-- name: recent
+-- The newest event of each session with some of the last seconds.
+SELECT session, seq AS event, 0 AS delta FROM session_head WHERE updated_at >= now() - make_interval(secs => %(age)s)
+
 -- name: lock
 -- Take the shared locks that say that a connection follows or watches sessions; those that it got.
 SELECT class, session FROM unnest(%(classes)s::int[], %(sessions)s::text[]) AS wanted (class, session)

@@ -12,7 +12,7 @@ from activities.store import deltas, events
 from activities.store.database import Database
 from activities.store.journal import WORKER, session_journal
 from activities.store.notification_hub import POLL_INTERVAL, WatchProgress
-from activities.store.pg_notify import FOLLOWER_LOCK_CLASS, WATCHER_LOCK_CLASS
+from activities.store.pg_notify import ALL_SESSIONS, FOLLOWER_LOCK_CLASS, WATCHER_LOCK_CLASS
 from bench.counting_proxy import counting_proxy
 from tests.polling import WAIT_TIMEOUT
 from tests.watch_progress import read_all
@@ -27,6 +27,8 @@ LOCKS = b"""SELECT classid::bigint AS class, count(*)::int AS count FROM pg_lock
     JOIN pg_database d ON d.oid = database AND d.datname = current_database()
     WHERE locktype = 'advisory' AND classid = ANY(%(classes)s) GROUP BY classid"""
 MISSED_EVENT = b"UPDATE session_head SET seq = seq + 1 WHERE session = %(session)s"
+EARLIER_EVENT = b"""UPDATE session_head SET seq = seq + 1, updated_at = now() - interval '1 hour'
+    WHERE session = %(session)s"""
 MISSED_DELTA = b"INSERT INTO delta (session, source, attempt, body) VALUES (%(session)s, 'msg_1', '1-1-1', '{}')"
 CONNECTIONS = b"""SELECT pid, backend_start FROM pg_stat_activity
     WHERE datname = current_database() AND backend_type = 'client backend'"""
@@ -130,6 +132,27 @@ async def test_a_watcher_gets_what_a_lost_notification_would_have_told(
             empty(woken)
             await asyncio.sleep(3 * POLL_INTERVAL)  # no event tells that nothing wakes them
             assert woken.empty() and up_to_date.empty()
+
+
+async def test_a_follower_of_all_sessions_gets_what_a_lost_notification_would_have_told(
+    database: Database, postgres_url: str, session: SessionId
+) -> None:
+    read = {session: 1}
+    async with (
+        Database(postgres_url) as own,
+        asyncio.timeout(WAIT_TIMEOUT),
+        watched(own, ALL_SESSIONS, lambda: WatchProgress(read)) as woken,
+    ):
+        while await locks(database) != {FOLLOWER_LOCK_CLASS: 1}:
+            await asyncio.sleep(0.01)
+        empty(woken)
+        await database.rows(MISSED_EVENT, session=session)  # which sends none
+        await woken.get()
+        read[session] = 2
+        empty(woken)
+        await database.rows(EARLIER_EVENT, session=session)
+        await asyncio.sleep(3 * POLL_INTERVAL)  # what is older is known since the begin: it is not read each second
+        assert woken.empty()
 
 
 async def test_500_watchers_ask_for_lost_notifications_with_one_statement_a_second(

@@ -8,8 +8,8 @@ import pytest
 
 from activities.store import deltas, events, sessions
 from activities.store.database import Database
-from activities.store.journal import WORKER, session_journal
-from activities.store.pg_notify import CHANNEL, NotifySender
+from activities.store.journal import WORKER, Journal, session_journal
+from activities.store.pg_notify import ALL_SESSIONS, CHANNEL, NotifySender
 from activities.store.sessions import NewSession
 from bench.counting_proxy import counting_proxy
 from tests.polling import WAIT_TIMEOUT
@@ -67,6 +67,42 @@ async def test_subagents_that_are_followed_with_their_session_wake_its_watcher(
         async with asyncio.timeout(WAIT_TIMEOUT):
             while await noticed(database, child):
                 pass
+
+
+async def test_a_follower_of_all_sessions_is_notified_of_new_ones_too_and_watches_none(
+    database: Database, postgres_url: str, session: SessionId, tmp_path: Path
+) -> None:
+    assert not await noticed(database, session)
+    new = SessionId("ses_new")
+    async with aclosing(events.ticks(database, ALL_SESSIONS, read_all(session, new))) as ticks:
+        assert await anext(ticks) == {ALL_SESSIONS}
+        await write(database, session)
+        assert await anext(ticks) == {session}
+        async with counting_proxy(postgres_url, tmp_path) as (url, tally), Database(url) as other:
+            await sessions.create(other, NewSession(id=new, directory="/", title="", agent="build", model=None), WORKER)
+            assert await anext(ticks) == {new}
+            await write(other, new)
+        assert await anext(ticks) == {new}
+        assert not await deltas.is_watched(database, session)
+    written = [each for each in tally.transactions if each.statements[-1] == "COMMIT"]
+    assert written[-1].round_trips == 2  # none more than without it
+    async with asyncio.timeout(WAIT_TIMEOUT):
+        while await noticed(database, session):
+            pass
+
+
+async def test_a_commit_under_way_keeps_no_follower_of_all_sessions_waiting(
+    database: Database, session: SessionId
+) -> None:
+    async with asyncio.timeout(WAIT_TIMEOUT), database.statements() as batch:
+        journal = Journal(batch, database.turn_configs, session, WORKER)
+        await journal.locked()
+        journal.record(SessionEnded(reason="done"))
+        journal.append()
+        await batch.rows(b"SELECT 1")
+        assert journal.followed == []
+        async with aclosing(events.ticks(database, ALL_SESSIONS, read_all())) as ticks:
+            await anext(ticks)
 
 
 async def noticed(database: Database, session: SessionId) -> bool:

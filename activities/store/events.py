@@ -19,10 +19,10 @@ from workflows.domain.events.compactions import CompactionAccepted
 from workflows.domain.events.copies import MessageCopied, SessionImported
 from workflows.domain.events.event import EVENT_RECORD_ADAPTER, EventRecord
 from workflows.domain.events.generations import CompactionFailed, ContextCompacted, MessageCompleted, ModelRetry
-from workflows.domain.events.prompts import PromptAccepted, PromptShortened
+from workflows.domain.events.prompts import PromptAccepted, PromptShortened, PromptTaken
 from workflows.domain.events.sessions import AsideFailed, SessionDeleted, SessionTitled
 from workflows.domain.events.tasks import TaskSettled
-from workflows.domain.events.turns import ConfigurationChanged, TurnEnded, TurnModelChanged
+from workflows.domain.events.turns import ConfigurationChanged, TurnEnded, TurnModelChanged, TurnOpened
 from workflows.domain.events.waits import WaitEnded
 from workflows.domain.ids import AskId, MessageId, SessionId, answer_id
 from workflows.domain.permissions import loop_guard
@@ -57,14 +57,23 @@ def content_ids(record: EventRecord) -> Iterator[str]:
     fields = dict(record.event)
     if isinstance(record.event, PromptAccepted):
         del fields["call"]  # belongs to the parent's session, in whose log it stands
-    yield from (fields[name] for name in ("prompt", "call", "ask", "note") if fields.get(name))
+    yield from (fields[name] for name in ("prompt", "call", "ask", "note", "message") if fields.get(name))
+    if isinstance(record.event, PromptAccepted | PromptTaken):
+        yield f"{record.event.prompt}/work"
+    if isinstance(record.event, TurnOpened | TurnModelChanged | TurnEnded):
+        yield record.event.turn
+    if isinstance(record.event, ContextCompacted):
+        yield answer_id(record.event.generation)
     if isinstance(record.event, MessageCompleted):
+        yield from [record.event.turn] if record.event.turn is not None else []
         yield from (part.part for part in record.event.parts)
         if record.event.reminders_seal is not None:
             yield record.event.generation
     if isinstance(record.event, MessageCopied):
         yield from {copied.part.partition("/")[0] for copied in record.event.contents}
         yield from (copied.part for copied in record.event.contents if copied.kind == "imported")  # notes
+        if record.event.turn is not None:
+            yield from (record.event.turn, f"{record.event.message}/work")
 
 
 async def newest(database: Database) -> dict[SessionId, int]:

@@ -114,7 +114,8 @@ def _call_times(row: dict[str, Any]) -> CallTimes:
     output = row["outcome"]["output"] if row["outcome"] else ""
     cleared = row["pruned_at"] if may_be_cleared(row["state"], row["tool"], output) else None
     child = {"child": row["child"], "model": row["child_model"]}
-    return CallTimes(claimed=row["claimed_at"], settled=row["settled_at"], cleared=cleared, **child)
+    times = {"asked": row["asked_at"], "claimed": row["claimed_at"], "settled": row["settled_at"]}
+    return CallTimes(**times, cleared=cleared, **child)
 
 
 def _by_message(rows: Rows) -> dict[str, Rows]:
@@ -131,7 +132,7 @@ def _placed(prompts: Rows, answers: Rows, parts: Rows, calls: Rows) -> list[tupl
     for row in calls:
         by_message[row["message"]].append((row["position"], tool_part(row)))
     return [
-        *(((row["number"], row["step"], 0, row["taken_seq"]), _user(row)) for row in prompts),
+        *(((row["number"], row["step"], 0, row["taken_seq"]), user_message(row)) for row in prompts),
         *(((row["number"], row["step"], 1, 0), _answer(row, by_message)) for row in answers),
     ]
 
@@ -153,7 +154,7 @@ def _reminders(row: dict[str, Any]) -> StepReminders:
     )
 
 
-def _user(row: dict[str, Any]) -> Message:
+def user_message(row: dict[str, Any]) -> UserMessage:
     content = PromptContent.model_validate(row["body"])
     return UserMessage(
         id=row["id"],

@@ -1,16 +1,20 @@
 """A session as JSON lines: OpenCode's `run --format json`, plus our own."""
 
 import json
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from pydantic import JsonValue, SerializeAsAny
 
-from worker.opencode import shapes
-from worker.opencode.shapes import ErrorShape, PartShape, Shape, SpanShape, milliseconds
-from worker.stored_contents import begun_wait, note_of, part_of, stored_call
-from workflows.domain.events.calls import CallClaimed, CallFinished, CallPrepared
+from worker.opencode.exported_shapes import Paths
+from worker.opencode.message_stream import StreamEvent
+from worker.opencode.projector import Projector
+from worker.opencode.shapes import ErrorShape, PartShape, Shape, ToolShape, milliseconds
+from worker.stored_contents import begun_wait, note_of
+from workflows.domain.events.calls import CallFinished
 from workflows.domain.events.copies import SessionForked, SessionImported
+from workflows.domain.events.event import Event
 from workflows.domain.events.generations import (
     CompactionFailed,
     ContextCompacted,
@@ -22,13 +26,18 @@ from workflows.domain.events.prompts import PromptAccepted, PromptShortened
 from workflows.domain.events.tasks import TaskStarted
 from workflows.domain.events.turns import ConfigurationChanged, TurnEnded, TurnOpened
 from workflows.domain.events.waits import WaitBegun, WaitEnded
-from workflows.domain.ids import MessageId, PartId, SessionId, TurnConfigId
-from workflows.domain.messages import CallState
-from workflows.domain.prompt import PromptContent
+from workflows.domain.ids import SessionId, TurnConfigId
 from workflows.domain.views.events import EventWithContents
 from workflows.domain.views.inbox import InboxEntry
 
 _PartKind = Literal["step_start", "text", "reasoning", "tool_use", "step_finish"]
+_LINES: Final[Mapping[str, _PartKind]] = {
+    "step-start": "step_start",
+    "text": "text",
+    "reasoning": "reasoning",
+    "tool": "tool_use",
+    "step-finish": "step_finish",
+}
 _OwnKind = Literal[
     "error",
     "ask",
@@ -109,11 +118,7 @@ class EventLines:
     def __init__(self) -> None:
         self._seq: int | None = None
         self._lines: list[JsonLine] = []
-        self._messages: dict[PartId, MessageId] = {}
-        self._starts: dict[PartId, int] = {}
-        self._message = MessageId("")
-        self._last = PartId("")
-        self._unfinished: tuple[int, MessageCompleted] | None = None  # its calls may still come
+        self._projector: Projector | None = None
 
     def of_ask(self, entry: InboxEntry) -> list[JsonLine]:
         at = milliseconds(entry.asked_at)
@@ -124,80 +129,24 @@ class EventLines:
         record = seen.record
         self._seq = record.seq
         at = milliseconds(datetime.fromisoformat(record.at))
+        if self._projector is None:
+            self._projector = Projector(record.session, Paths(cwd="", root=""))
+        for each in self._projector.of_event(seen):
+            self._add_event(record.event, each, at)
         match record.event:
             case TurnOpened(turn_config=turn_config):
                 self._add_line(type="turn_start", timestamp=at, session_id=record.session, configuration=turn_config)
-            case MessageCompleted() if record.event.turn is not None:
-                self._on_message_completed(seen, record.event, at)
             case event if isinstance(event, _OwnEvent):
                 self._add_line(timestamp=at, session_id=record.session, **_of_own_event(seen, event))
-            case PromptAccepted():
-                self._on_prompt(seen, record.event, at)
-            case CallPrepared() | CallClaimed():
-                self._note_call(record.event, at)
-            case CallFinished(call=call, state=state):
-                self._on_call_finished(seen, call, CallState(state), at)
+            case PromptAccepted(task=task) if task is not None:
+                self._add_line(type="task_ended", timestamp=at, session_id=record.session, task={"call": task})
             case ModelRetry() as retry if retry.purpose.delays_turn:
                 due = milliseconds(datetime.fromisoformat(retry.next_at))
                 pause = RetryWait(attempt=retry.attempt, kind=retry.kind, message=note_of(seen, retry.note), next=due)
                 self._add_line(type="retry", timestamp=at, session_id=record.session, retry=pause)
-            case TurnEnded(reason=reason, note=note):
-                self._end_step(record.session)
-                if note is not None:
-                    problem = ErrorShape(data={"message": note_of(seen, note)})
-                    self._add_line(type="error", timestamp=at, session_id=record.session, error=problem)
+            case TurnEnded(reason=reason):
                 self._add_line(type="turn_end", timestamp=at, session_id=record.session, reason=reason)
         return self._take()
-
-    def _on_prompt(self, seen: EventWithContents, event: PromptAccepted, at: int) -> None:
-        """The end of a background task, or OpenCode's `command.executed`: without arguments once it is deleted."""
-        if event.task is not None:
-            self._add_line(type="task_ended", timestamp=at, session_id=seen.record.session, task={"call": event.task})
-        if event.command is None:
-            return
-        content = PromptContent.model_validate(seen.contents.get(event.prompt) or {"parts": ()})
-        executed: dict[str, JsonValue] = {"name": event.command, "messageID": event.prompt}
-        executed["arguments"] = content.command.arguments if content.command else ""
-        self._add_line(type="command", timestamp=at, session_id=seen.record.session, command=executed)
-
-    def _on_message_completed(self, seen: EventWithContents, event: MessageCompleted, at: int) -> None:
-        session, message = seen.record.session, event.message
-        self._end_step(session)
-        self._message, self._last = message, PartId("")
-        self._add_part("step_start", at, shapes.step_start_shape(session, message))
-        for sealed in event.parts:
-            part = part_of(seen, sealed.part)
-            if part is not None:
-                self._add_part(part.type, at, shapes.text_shape(session, message, sealed.part, part, at))
-        self._unfinished = at, event
-
-    def _on_call_finished(self, seen: EventWithContents, call: PartId, state: CallState, at: int) -> None:
-        content = stored_call(seen, call)
-        if content is None:
-            return
-        span = SpanShape(start=self._starts.get(call, at), end=at)
-        rendered = shapes.ToolShape(
-            id=call,
-            session_id=seen.record.session,
-            message_id=self._messages.get(call, MessageId("")),
-            call_id=call,
-            tool=content.tool,
-            state=shapes.call_state_shape(state, content.arguments, content.outcome, span),
-        )
-        self._add_part("tool_use", at, rendered)
-
-    def _note_call(self, event: CallPrepared | CallClaimed, at: int) -> None:
-        if isinstance(event, CallPrepared):
-            self._messages[event.call] = self._message
-        else:
-            self._starts.setdefault(event.call, at)
-
-    def _end_step(self, session: SessionId) -> None:
-        if self._unfinished is not None:
-            at, answer = self._unfinished
-            shape = shapes.step_finish_shape(session, answer.message, answer, self._last)
-            self._add_part("step_finish", at, shape)
-            self._unfinished = None
 
     def _add_line(self, **fields: Any) -> None:
         self._lines.append(JsonLine(seq=self._seq, **fields))
@@ -206,9 +155,21 @@ class EventLines:
         taken, self._lines = self._lines, []
         return taken
 
-    def _add_part(self, kind: _PartKind, at: int, part: PartShape) -> None:
-        self._last = max(self._last, part.id)  # calls end in any order
-        self._add_line(type=kind, timestamp=at, session_id=part.session_id, part=part)
+    def _add_event(self, event: Event, streamed: StreamEvent, at: int) -> None:
+        """An error, a slash command, or a part that is complete: of an answer, or a call that has ended."""
+        properties = dict(streamed.properties)
+        session, part, error = properties.pop("sessionID"), properties.get("part"), properties.get("error")
+        named = {"timestamp": at, "session_id": session}
+        if streamed.type == "command.executed":
+            self._add_line(type="command", command=properties, **named)
+        elif isinstance(event, TurnEnded) and isinstance(error, ErrorShape) and event.note is not None:
+            self._add_line(type="error", error=error, **named)
+        elif isinstance(event, MessageCompleted | CallFinished) and isinstance(part, PartShape) and _is_final(part):
+            self._add_line(type=_LINES[part.type], part=part, **named)
+
+
+def _is_final(part: PartShape) -> bool:
+    return part.type in _LINES and (not isinstance(part, ToolShape) or part.state.status in ("completed", "error"))
 
 
 def _of_own_event(seen: EventWithContents, event: _OwnEvent) -> dict[str, Any]:

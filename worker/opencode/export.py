@@ -9,31 +9,27 @@ from functools import partial
 from operator import itemgetter
 from os.path import relpath
 from textwrap import indent
-from typing import Any
 
 from pydantic import JsonValue
 
 from worker.opencode import compaction_shapes, shapes
 from worker.opencode.compaction_shapes import Position
 from worker.opencode.exported_shapes import (
-    AssistantInfo,
     DiffSummary,
     ExportedMessage,
     MessageSummary,
     Paths,
     RuleShape,
     SessionInfo,
-    UserInfo,
 )
-from worker.opencode.reference_shapes import reference_shapes
+from worker.opencode.message_shapes import MessageShapes, step_end
 from worker.opencode.sanitize import sanitize, sanitize_message
-from worker.opencode.shapes import CallStateShape, ErrorShape, PartShape, SpanShape, TimesShape
+from worker.opencode.shapes import ErrorShape, TimesShape
 from worker.opencode.slug import session_slug
-from worker.opencode.turn_errors import UNKNOWN, turn_error
-from workflows.domain import messages, usage
-from workflows.domain.ids import MessageId, TurnId, ending_message_id
-from workflows.domain.messages import FINISH_BROKEN_OFF, AssistantMessage, UserMessage
-from workflows.domain.views.messages import CallTimes, MessageDetails, StepFailure, SummaryDetails
+from worker.opencode.turn_errors import error_of_answer
+from workflows.domain.ids import MessageId, TurnId
+from workflows.domain.messages import AssistantMessage, UserMessage
+from workflows.domain.views.messages import MessageDetails, StepFailure, SummaryDetails
 from workflows.domain.views.sessions import ChangeSummary, Overview, SessionOrigin, Totals, UnfinishedTurn
 
 
@@ -57,6 +53,7 @@ class Exporter:
     _corrections: dict[TurnId, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self._shapes = MessageShapes(self.overview.id, Paths(cwd=self.overview.directory, root=self.worktree))
         self._ended = {turn.id: turn for turn in self.cut_short}
         for each in self.failures:
             self._failed[each.turn, each.step].append(each)
@@ -104,30 +101,11 @@ class Exporter:
         session = self.overview.id
         request = compaction_shapes.request(session, summary, self._tails.get(summary.id))
         yield request
-        yield self._summary(summary, request.info.id)
+        yield self._shapes.summary(summary, request.info.id)
         if summary.go_on is not None:
             going_on = compaction_shapes.continuation(session, summary, summary.go_on)
             self._prompt = going_on.info.id
             yield going_on
-
-    def _summary(self, summary: SummaryDetails, request: MessageId) -> ExportedMessage:
-        body, at = summary.body, shapes.milliseconds(summary.at)
-        info = self._info(
-            summary.id,
-            TimesShape(created=shapes.milliseconds(summary.begun_at), completed=at),
-            body.agent,
-            body.model,
-            variant=body.variant,
-            cost=shapes.cost_number(body.cost),
-            tokens=shapes.tokens_shape(body.tokens),
-            finish=body.finish,
-            summary=True,
-        ).model_copy(update={"parent_id": request})
-        session = self.overview.id
-        texts = [shapes.text_shape(session, summary.id, each.id, each.body, at) for each in summary.parts]
-        parts = [shapes.step_start_shape(session, summary.id), *texts]
-        end = shapes.step_finish_shape(session, summary.id, body, max(each.id for each in parts))
-        return ExportedMessage(info=info, parts=(*parts, end))
 
     def info(
         self, origin: SessionOrigin, totals: Totals, project: str, version: str, compacting: datetime | None = None
@@ -159,143 +137,30 @@ class Exporter:
         )
 
     def _message(self, details: MessageDetails) -> ExportedMessage:
-        if isinstance(details.message, UserMessage):
-            self._prompt = details.message.id
-            if details.message.format is not None:
-                self._corrections[details.message.turn] = details.message.format.corrections
-            return self._user(details.message, details)
-        return self._assistant(details.message, details)
-
-    def _user(self, message: UserMessage, details: MessageDetails) -> ExportedMessage:
-        """A prompt's message: agent and model are those that answer it."""
-        info = UserInfo(
-            id=message.id,
-            session_id=self.overview.id,
-            time=TimesShape(created=shapes.milliseconds(message.at)),
-            agent=details.agent,
-            model=shapes.model_shape(details.model, details.variant),
-            system=message.system,
-            tools=message.tools,
-            format=shapes.output_format_shape(message.format) if message.format else None,
-            summary=self._changes_at(message.id),
-        )
-        parts = [
-            shapes.prompt_part_shape(info.session_id, info.id, *each, synthetic=message.synthetic)
-            for each in enumerate(message.parts)
-            if not isinstance(each[1], messages.ShellPart)  # the text has it, and its call follows
-        ]
-        referred = reference_shapes(info.session_id, self.overview.directory, message, details.read)
-        return ExportedMessage(info=info, parts=(*parts, *referred))
+        message = details.message
+        if isinstance(message, UserMessage):
+            self._prompt = message.id
+            if message.format is not None:
+                self._corrections[message.turn] = message.format.corrections
+            return self._shapes.user(message, details, self._changes_at(message.id))
+        before, self._since = self._since, step_end(message, details) or message.at
+        failed = self._failed[message.turn, message.step]
+        error = self._error_at(message)
+        return self._shapes.assistant(message, details, self._prompt, before, error=error, failures=failed)
 
     def _changes_at(self, prompt: MessageId) -> MessageSummary | None:
         return MessageSummary(body=self.changes.text) if self.changes and self.changes.prompt == prompt else None
 
-    def _assistant(self, message: AssistantMessage, details: MessageDetails) -> ExportedMessage:
-        body, broken = message.body, message.body.finish == FINISH_BROKEN_OFF
-        info = self._info(
-            message.id,
-            self._time(message, details),
-            body.agent,
-            body.model,
-            variant=body.variant,
-            cost=shapes.cost_number(body.cost),
-            tokens=shapes.tokens_shape(body.tokens),
-            finish=None if broken else body.finish,
-            structured=message.structured,
-            error=self._error_at(message),
-        )
-        texts = iter(details.text_parts)
-        parts = [
-            self._call(part, message, details.call_times[part.id])
-            if isinstance(part, messages.ToolPart)
-            else shapes.text_shape(self.overview.id, message.id, next(texts), part, shapes.milliseconds(message.at))
-            for part in message.parts
-        ]
-        session = self.overview.id
-        begin = shapes.step_start_shape(session, message.id)
-        whole = (begin, *self._retries(message), *parts)
-        if not broken:
-            whole += (shapes.step_finish_shape(session, message.id, body, max(each.id for each in (begin, *parts))),)
-        return ExportedMessage(info=info, parts=whole)
-
     def _error_at(self, message: AssistantMessage) -> ErrorShape | None:
-        """Why its turn ended with this answer; of what OpenCode has no name for, only if it broke off: OpenCode sends
-        no answer with an error."""
         turn = self._ended.get(message.turn)
-        if turn is None or turn.step != message.step:
-            return None
-        error = turn_error(turn, message, self._corrections.get(turn.id))
-        if error.name == UNKNOWN and message.body.finish != FINISH_BROKEN_OFF:
-            return None
-        del self._ended[turn.id]
+        error = None if turn is None else error_of_answer(turn, message, self._corrections.get(message.turn))
+        if error is not None:
+            del self._ended[message.turn]
         return error
 
-    def _retries(self, message: AssistantMessage) -> Iterator[PartShape]:
-        for place, each in enumerate(self._failed[message.turn, message.step], 1):
-            at = shapes.milliseconds(each.at)
-            yield shapes.retry_shape(self.overview.id, message.id, place, each.attempt, each.kind, each.message, at)
-
     def _failure(self, turn: UnfinishedTurn) -> Iterator[ExportedMessage]:
-        """A turn that came to no answer: it has no row, but a stable id."""
-        if turn.id not in self._ended:
-            return
-        at = shapes.milliseconds(turn.ended_at)
-        info = self._info(
-            ending_message_id(turn.id, at),
-            TimesShape(created=shapes.milliseconds(max(self._since or turn.opened_at, turn.opened_at)), completed=at),
-            turn.agent,
-            turn.model,
-            cost=0,
-            tokens=shapes.tokens_shape(usage.Tokens()),
-            error=turn_error(turn, None, None),
-        )
-        yield ExportedMessage(info=info, parts=())
-
-    def _info(self, id: MessageId, time: TimesShape, agent: str, model: str, **more: Any) -> AssistantInfo:
-        named = shapes.model_shape(model)
-        return AssistantInfo(
-            id=id,
-            session_id=self.overview.id,
-            time=time,
-            parent_id=self._prompt,
-            provider_id=named.provider_id,
-            model_id=named.model_id,
-            agent=agent,
-            mode=agent,
-            path=Paths(cwd=self.overview.directory, root=self.worktree),
-            **more,
-        )
-
-    def _time(self, message: AssistantMessage, details: MessageDetails) -> TimesShape:
-        """A step's time: from the previous step's end, or the turn's start, to its calls' end."""
-        started_at = max(self._since or details.opened, details.opened)
-        settled = [timing.settled for timing in details.call_times.values()]
-        ended = [at for at in settled if at is not None]
-        self._since = max(message.at, *ended) if ended else message.at
-        completed = shapes.milliseconds(self._since) if len(ended) == len(settled) else None
-        return TimesShape(created=shapes.milliseconds(started_at), completed=completed)
-
-    def _call(self, part: messages.ToolPart, message: AssistantMessage, timing: CallTimes) -> PartShape:
-        return shapes.ToolShape(
-            id=part.id,
-            session_id=self.overview.id,
-            message_id=message.id,
-            call_id=part.provider_id,
-            tool=part.tool,
-            state=self._call_state(part, timing, _span(timing, message.at)),
-        )
-
-    def _call_state(self, part: messages.ToolPart, timing: CallTimes, span: SpanShape) -> CallStateShape:
-        if part.outcome is None and timing.child is not None:
-            return shapes.running_task_shape(part.arguments, self.overview.id, timing.child, timing.model, span)
-        return shapes.call_state_shape(part.state, part.arguments, part.outcome, span)
-
-
-def _span(timing: CallTimes, otherwise: datetime) -> SpanShape:
-    """A refused or cancelled call has only an end."""
-    begin = timing.claimed or timing.settled or otherwise
-    end, cleared = (shapes.milliseconds(at) if at else None for at in (timing.settled, timing.cleared))
-    return SpanShape(start=shapes.milliseconds(begin), end=end, compacted=cleared)
+        if turn.id in self._ended:
+            yield self._shapes.failure(turn, self._prompt, self._since)
 
 
 def _json(value: JsonValue) -> str:

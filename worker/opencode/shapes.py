@@ -252,6 +252,17 @@ def tokens_shape(usage_tokens: usage.Tokens) -> TokensShape:
     )
 
 
+def add_tokens(before: TokensShape, more: usage.Tokens) -> TokensShape:
+    """Without the total, which a session has not."""
+    new, cache = tokens_shape(more), before.cache
+    return TokensShape(
+        input=before.input + new.input,
+        output=before.output + new.output,
+        reasoning=before.reasoning + new.reasoning,
+        cache=CacheShape(read=cache.read + new.cache.read, write=cache.write + new.cache.write),
+    )
+
+
 def cost_number(amount: str | Decimal | None) -> float:
     """US dollars; like OpenCode, 0 if unknown."""
     return float(amount or 0)

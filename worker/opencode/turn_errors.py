@@ -6,7 +6,7 @@ from pydantic import JsonValue
 
 from worker.opencode.shapes import ErrorShape
 from workflows.domain.close_reason import CloseReason
-from workflows.domain.messages import FINISH_LENGTH, AssistantMessage
+from workflows.domain.messages import FINISH_BROKEN_OFF, FINISH_LENGTH, AssistantMessage
 from workflows.domain.provider_failure import FinalFailure
 from workflows.domain.views.sessions import UnfinishedTurn
 
@@ -30,6 +30,15 @@ def turn_error(turn: UnfinishedTurn, newest: AssistantMessage | None, correction
     if newest is not None and corrections is not None:
         return ErrorShape(name="StructuredOutputError", data={**data, "retries": corrections})
     return ErrorShape(name=UNKNOWN, data=data)
+
+
+def error_of_answer(turn: UnfinishedTurn, answer: AssistantMessage, corrections: int | None) -> ErrorShape | None:
+    """The error of a turn that ended with this answer; of what OpenCode has no name for, only if it broke off: OpenCode
+    sends no answer with an error."""
+    if turn.step != answer.step:
+        return None
+    error = turn_error(turn, answer, corrections)
+    return error if error.name != UNKNOWN or answer.body.finish == FINISH_BROKEN_OFF else None
 
 
 def _provider_error(failure: FinalFailure, data: dict[str, JsonValue]) -> ErrorShape:

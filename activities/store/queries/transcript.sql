@@ -26,7 +26,7 @@ SELECT id, message, position, body FROM part WHERE message = ANY(%(messages)s)
 -- name: calls
 -- The calls of messages, with their subagents; `pruned_at`: when the model lost sight of results as old as theirs.
 SELECT c.id, c.message, c.position, c.provider_id, c.tool, c.arguments, c.state, c.outcome, c.claimed_at, c.settled_at,
-       k.child, (SELECT t.model FROM turn t WHERE t.session = k.child ORDER BY t.number DESC LIMIT 1) AS child_model,
+       (SELECT min(asked_at) FROM ask WHERE ask.call = c.id) AS asked_at, k.child, (SELECT t.model FROM turn t WHERE t.session = k.child ORDER BY t.number DESC LIMIT 1) AS child_model,
        (SELECT min(p.pruned_at) FROM pruning p JOIN call last ON last.id = p.call JOIN turn t ON t.id = last.turn
         WHERE p.session = c.session
           AND (t.number, last.step, last.position) >= ((SELECT number FROM turn WHERE id = c.turn), c.step, c.position)

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 from pydantic import JsonValue
 
-from tests.worker.cli.render.test_event_renderer import seen
+from tests.worker.cli.render.test_event_renderer import NOON, seen
 from worker.opencode.event_lines import EventLines
 from workflows.domain.events.generations import MessageCompleted, PartSeal
 from workflows.domain.events.prompts import PromptAccepted
@@ -14,6 +14,15 @@ from workflows.domain.ids import GenerationId, MessageId, PartId, SessionId, Tur
 from workflows.domain.usage import Tokens
 
 TURN = TurnId("trn_1")
+AT = NOON.isoformat()
+OPEN: JsonValue = {
+    **{"number": 1, "agent": "build", "model": "p/m", "step": 1, "opened_at": AT},
+    **{"reason": None, "error": None, "failure": None, "ended_at": None},
+}
+ANSWER: JsonValue = {
+    "body": {"finish": "stop", "agent": "build", "model": "p/m", "tokens": {}, "cost": "0"},
+    **{"at": AT, "begun_at": AT, "calls": 0},
+}
 
 
 def completed(moment: str) -> MessageCompleted:
@@ -30,10 +39,14 @@ def completed(moment: str) -> MessageCompleted:
     )
 
 
+def told(event: MessageCompleted | TurnEnded) -> dict[str, JsonValue]:
+    return {TURN: OPEN, **({event.message: ANSWER} if isinstance(event, MessageCompleted) else {})}
+
+
 def test_each_step_has_an_end_of_its_own_though_the_clock_was_set_back() -> None:
     lines = EventLines()
     events = (completed("9"), completed("3"), TurnEnded(turn=TURN, reason="done"))
-    shown = [line for event in events for line in lines.of_event(seen(event)) if line.part is not None]
+    shown = [line for event in events for line in lines.of_event(seen(event, **told(event))) if line.part is not None]
     ends = [line.part for line in shown if line.type == "step_finish" and line.part is not None]
     assert [end.message_id[4:16] for end in ends] == ["000000000009", "000000000003"]
     assert all(one.id != two.id and one.id > two.id for one, two in pairwise(ends))

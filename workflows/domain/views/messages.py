@@ -10,12 +10,13 @@ from workflows.domain.value import Value
 
 
 class CallTimes(Value):
-    """When a call was claimed and settled, and its result cleared from the context, if they were. `child`: the session
-    of its subagent, and `model` of that one's newest turn."""
+    """When a person was asked about a call first, it was claimed and settled, and its result cleared from the context,
+    if they were. `child`: the session of its subagent, and `model` of that one's newest turn."""
 
-    claimed: datetime | None
-    settled: datetime | None
-    cleared: datetime | None
+    asked: datetime | None = None
+    claimed: datetime | None = None
+    settled: datetime | None = None
+    cleared: datetime | None = None
     child: SessionId | None = None
     model: str | None = None
 
@@ -64,12 +65,12 @@ class SummaryDetails(Value):
     parts: tuple[SummaryPart, ...]
     begun_at: datetime
     at: datetime
-    last_number: int
-    last_step: int
-    number: int
-    step: int
+    last_number: int = 0
+    last_step: int = 0
+    number: int = 0
+    step: int = 0
     agent: str
     model: str
     media: bool
     asked: bool
-    go_on: str | None
+    go_on: str | None = None

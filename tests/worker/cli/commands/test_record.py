@@ -68,7 +68,9 @@ async def test_the_log_as_json_has_records_with_their_contents(open_harness: Ope
 
     lines = [json.loads(line) for line in shown.out.splitlines()]
     assert [line["seq"] for line in lines] == list(range(2, len(lines) + 2))
-    assert lines[0]["contents"] == {lines[0]["event"]["prompt"]: {"parts": [{"type": "text", "text": "hello"}]}}
+    prompt = lines[0]["event"]["prompt"]
+    assert lines[0]["contents"][prompt] == {"parts": [{"type": "text", "text": "hello"}]}
+    assert lines[0]["contents"].keys() == {prompt, f"{prompt}/work"}
 
 
 async def test_an_export_has_opencodes_shapes(open_harness: OpenHarness) -> None:

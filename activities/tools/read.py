@@ -1,7 +1,6 @@
 """read: a file's numbered lines, a directory's names, an image or a PDF."""
 
 import asyncio
-import base64
 import hashlib
 import os
 from io import BufferedReader
@@ -12,7 +11,6 @@ from pydantic import Field, JsonValue
 
 from activities.files import permission_requests
 from activities.files.file_type import HEAD_BYTES, PDF, is_binary, media_type
-from activities.files.image_size import smaller_copy
 from activities.files.lines import BYTE_LIMIT, Window, read_window
 from activities.files.listing import Listing, list_directory, with_similar_names
 from activities.files.locate import PathKind, locate
@@ -22,6 +20,7 @@ from activities.tools.arguments import Params
 from activities.tools.built_in_tool import BuiltInTool
 from activities.tools.file_change import MAX_FILE_BYTES
 from activities.tools.nested_instructions import attach_instructions
+from activities.tools.shown_media import show_media
 from activities.tools.tool import Output, Plan, ToolContext
 from activities.turn_context import TurnContext
 from workflows.domain.call_display import CallDisplay, DisplayKind
@@ -103,20 +102,10 @@ def _attachment(path: Path, file: BufferedReader, media: str, workspace: Workspa
     content = file.read(most + 1)
     if len(content) > most:
         raise ToolError(f"{path} is larger than {most} bytes, which is too much to be shown.")
-    message = "PDF read successfully" if media == PDF else "Image read successfully"
-    try:
-        copy = None if media == PDF else smaller_copy(content)
-    except ValueError as problem:
-        raise ToolError(f"{path} cannot be shown: {problem}.") from problem
-    if copy is not None:
-        content, media, message = copy.content, copy.mime, f"{message}\n{copy.note}"
-    url = f"data:{media};base64,{base64.b64encode(content).decode()}"
-    return Output(
-        title=workspace.title(path),
-        output=message,
-        metadata={"preview": message, "truncated": False, "loaded": []},
-        attachments=({"type": "file", "mime": media, "url": url},),
-    )
+    shown = show_media(content, media, str(path), "read")
+    metadata: dict[str, JsonValue] = {"preview": shown.text, "truncated": False, "loaded": []}
+    title = workspace.title(path)
+    return Output(title=title, output=shown.text, metadata=metadata, attachments=(shown.attachment,))
 
 
 def _text(path: Path, shown: Window, workspace: Workspace) -> Output:

@@ -43,6 +43,7 @@ HOMES = {
     "psycopg_pool": (("activities.store",), "take the Database that you are given"),
     "jsonschema": (("activities.tools.json_schema",), "use activities.tools.json_schema"),
     "rich": (("worker.cli",), "return a value, and let worker/cli show it"),
+    "html_to_markdown": (("activities.web.html_process",), "call convert_page of activities.web.html_conversion"),
     "PIL": (("activities.files.smaller_picture",), "call smaller_copy of activities.files.image_size"),
     "pyjson5": (("activities.project",), "use activities.project.jsonc"),
     "activities.model.wires.litellm.litellm_model": (("activities.model.wires.router",), "take a ModelPort"),
@@ -100,7 +101,11 @@ IMPURE_CALLS = frozenset({"open", "print", "input", "now", "utcnow", "today", "e
 IMPURE_CALLS |= {"read_text", "read_bytes", "write_text", "write_bytes"}
 DANGEROUS_CALLS = frozenset({"eval", "exec", "compile", "__import__"})
 
-IMPORTED_PROGRAMS = ("activities.calls.planner.planner_process", "activities.shell.supervisor.entrypoint")
+IMPORTED_PROGRAMS = (
+    "activities.calls.planner.planner_process",
+    "activities.shell.supervisor.entrypoint",
+    "activities.web.html_process",
+)
 
 FAILPOINTS = frozenset({"failpoint", "io_failpoint", "armed_action"})
 LONGEST_FILE = 400

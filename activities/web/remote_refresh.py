@@ -16,6 +16,7 @@ from uuid import uuid4
 
 from pydantic import ValidationError
 
+from activities.web.fetch_request import Fetched, FetchRequest
 from activities.web.remote_copies import (
     FOLDER,
     RemoteCopy,
@@ -27,7 +28,7 @@ from activities.web.remote_copies import (
     write_copy,
 )
 from activities.web.web_address import parse_address
-from activities.web.web_fetcher import Fetched, FetchRequest, WebFetcher
+from activities.web.web_fetcher import WebFetcher
 from workflows.domain.errors import ConfigError, FetchError
 from workflows.domain.skills import is_skill_name
 from workflows.domain.value import Value

@@ -2,9 +2,11 @@
 
 import ipaddress
 import re
+from collections.abc import Collection, Iterable
 from typing import Final
 from urllib.parse import urlsplit
 
+from activities.web.reach import Reach, reach_of
 from workflows.domain.errors import FetchError
 from workflows.domain.value import Value
 
@@ -17,6 +19,7 @@ _UNSAFE: Final = re.compile(r"[\0-\x20\x7f-\xa0\\\u2028\u2029]")
 _METADATA: Final = frozenset(
     {"metadata.google.internal", "metadata.goog", "instance-data", "instance-data.ec2.internal"}
 )
+_OUR_PORTS: Final = frozenset({5432, 7233, 8233})  # PostgreSQL, Temporal: a request could signal a session
 _MAX_CHARS: Final = 8192
 _LOCAL: Final = ("localhost", "localdomain", "local", "internal", "svc", "cluster.local", "home.arpa")
 
@@ -51,6 +54,18 @@ class WebAddress(Value):
     @property
     def is_ip(self) -> bool:
         return ":" in self.host or self.host.replace(".", "").isdigit()
+
+    def check(self, named: Collection[str], ips: Iterable[str] = ()) -> None:
+        """The host by its name, and the addresses that it leads to. Raises FetchError for one that is not public, nor a
+        private one that a person has `named`, with its port."""
+        own = self.authority in named
+        if self.is_metadata_name or (self.is_local_name and not own):
+            raise FetchError(f"{self.host} is no public host")
+        for ip in [self.host] if self.is_ip else ips:
+            reach = reach_of(ip)
+            if reach is Reach.FORBIDDEN or (reach is Reach.PRIVATE and (not own or self.port in _OUR_PORTS)):
+                led = "is" if self.is_ip else f"leads to {ip}, which is"
+                raise FetchError(f"{self.host} {led} no public address")
 
 
 def parse_address(text: str) -> WebAddress:

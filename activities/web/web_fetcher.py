@@ -16,42 +16,17 @@ import httpx
 from activities.model.endpoint import ENVIRONMENT
 from activities.model.wires.http_client import trusted_authorities
 from activities.own_thread import on_own_thread
-from activities.web.reach import Reach, reach_of
+from activities.web.fetch_request import Fetched, FetchRequest
 from activities.web.web_address import WebAddress, parse_address
 from workflows.domain.errors import FetchError, UsageError
-from workflows.domain.value import Value
 
 _MAX_REDIRECTS: Final = 5
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _NOT_MODIFIED: Final = 304
 _MAX_PROBLEM: Final = 300  # characters: it may quote what the server has sent
 _MAX_VALIDATOR: Final = 1024  # characters
-_OUR_PORTS: Final = frozenset({5432, 7233, 8233})  # PostgreSQL, Temporal: a request could signal a session
 _GZIP: Final = 16 + zlib.MAX_WBITS
 _AGENT: Final = "holdfast"
-
-
-class FetchRequest(Value):
-    """`limit`: bytes, after decompression. `seconds`: for all of it. `named`: hosts, with their ports, that may be
-    private, as a person has named them. `etag`, `modified`: of a copy that is there already."""
-
-    url: str
-    limit: int
-    seconds: float
-    named: frozenset[str] = frozenset()
-    https_only: bool = False
-    etag: str | None = None
-    modified: str | None = None
-
-
-class Fetched(Value):
-    """`content` is None: the copy is as it was."""
-
-    url: str
-    media_type: str
-    content: bytes | None
-    etag: str | None = None
-    modified: str | None = None
 
 
 class Network:
@@ -113,6 +88,8 @@ class WebFetcher:
                 if response.status_code not in _REDIRECTS:
                     return await _read(address, response, request)
                 address = _next(address, response)
+                if request.secrets or request.body is not None:
+                    raise FetchError(f"it leads on to {address.url}, which was not asked for")
         raise FetchError(f"it leads on more than {_MAX_REDIRECTS} times")
 
     @asynccontextmanager
@@ -127,22 +104,28 @@ class WebFetcher:
         except (ImportError, ValueError):  # may quote a password
             raise FetchError("the proxy in HTTPS_PROXY, HTTP_PROXY or ALL_PROXY cannot be used") from None
         async with opened as client:
-            response = await self._send(client, address, ips if proxy is None else [], _headers(address, request))
+            response = await self._send(client, address, ips if proxy is None else [], request)
             try:
                 yield response
             finally:
                 await response.aclose()
 
     async def _send(
-        self, client: httpx.AsyncClient, address: WebAddress, ips: list[str], headers: dict[str, str]
+        self, client: httpx.AsyncClient, address: WebAddress, ips: list[str], request: FetchRequest
     ) -> httpx.Response:
         """To the addresses that were checked, by no name that could lead elsewhere now; without `ips`, by the proxy."""
+        build = partial(
+            client.build_request,
+            "GET" if request.body is None else "POST",
+            headers=_headers(address, request),
+            content=request.body,
+        )
         if not ips:
-            return await client.send(client.build_request("GET", address.url, headers=headers), stream=True)
+            return await client.send(build(address.url), stream=True)
         for place, ip in enumerate(ips, 1):
             host, port = self.network.dial(ip, address.port)
             url = httpx.URL(f"{address.scheme}://{f'[{host}]' if ':' in host else host}:{port}{address.path}")
-            sent = client.build_request("GET", url, headers=headers, extensions={"sni_hostname": address.host})
+            sent = build(url, extensions={"sni_hostname": address.host})
             try:
                 return await client.send(sent, stream=True)
             except (httpx.ConnectError, httpx.ConnectTimeout):
@@ -152,25 +135,26 @@ class WebFetcher:
 
     async def _checked_ips(self, address: WebAddress, named: frozenset[str], *, needed: bool) -> list[str]:
         """`needed`: without a proxy, which knows names that this machine does not."""
-        own = address.authority in named
-        if address.is_metadata_name or (address.is_local_name and not own):
-            raise FetchError(f"{address.host} is no public host")
+        address.check(named)
         try:
             ips = [address.host] if address.is_ip else await self.network.resolve(address.host, address.port)
         except OSError as error:
             if needed:
                 raise FetchError(f"there is no host {address.host} ({error.strerror or error})") from None
             return []
-        for ip in ips:
-            reach = reach_of(ip)
-            if reach is Reach.FORBIDDEN or (reach is Reach.PRIVATE and (not own or address.port in _OUR_PORTS)):
-                led = "is" if address.is_ip else f"leads to {ip}, which is"
-                raise FetchError(f"{address.host} {led} no public address")
+        address.check(named, ips)
         return ips
 
 
 def _headers(address: WebAddress, request: FetchRequest) -> dict[str, str]:
-    headers = {"host": address.authority, "accept-encoding": "gzip", "user-agent": _AGENT}
+    headers = {
+        "host": address.authority,
+        "accept": request.accept,
+        "accept-encoding": "gzip",
+        "user-agent": _AGENT,
+        **({} if request.body is None else {"content-type": "application/json"}),
+        **{name: value.get_secret_value() for name, value in request.secrets.items()},
+    }
     known = {"if-none-match": request.etag, "if-modified-since": request.modified}
     return headers | {name: value for name, value in known.items() if value is not None}
 
@@ -187,6 +171,7 @@ async def _read(address: WebAddress, response: httpx.Response, request: FetchReq
     found = {
         "url": address.url,
         "media_type": headers.get("content-type", "").partition(";")[0].strip().lower(),
+        "charset": response.charset_encoding,
         "etag": _validator(headers.get("etag")),
         "modified": _validator(headers.get("last-modified")),
     }

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from activities.web.fetch_request import Fetched, FetchRequest
 from activities.web.reach import Reach, reach_of
 from activities.web.web_address import parse_address
-from activities.web.web_fetcher import Fetched, FetchRequest, WebFetcher
+from activities.web.web_fetcher import WebFetcher
 from tests import cases
 from tests.activities.web.hostile_server import HostileNet, hostile_net
 from tests.providers.connect_proxy import ConnectProxy, make_authority, serve_proxy

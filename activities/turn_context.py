@@ -7,6 +7,7 @@ from pathlib import Path
 
 from activities.files.workspace import Workspace
 from workflows.domain.agents.delegation import Delegation
+from workflows.domain.config.config import WebSettings
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.context.truncate import OutputLimits
 from workflows.domain.output_format import OutputFormat
@@ -29,7 +30,7 @@ class TurnContext:
     """`rules`: of the turn's agent and session; they also hide files from searches. `delegation`: the agents that it
     may hand work to. `limits`: of a call's output for the model. `format`: of the result that the turn owes. `skills`:
     of its directory. `instruction_names`: the files that a read attaches, but for `instruction_files`, which the model
-    has been told."""
+    has been told. `web`: the hosts that a person has named, and who searches."""
 
     workspace: Workspace
     rules: Rulesets = Rulesets()
@@ -39,6 +40,7 @@ class TurnContext:
     skills: tuple[Skill, ...] = ()
     instruction_names: tuple[str, ...] = ()
     instruction_files: tuple[str, ...] = ()
+    web: WebSettings = WebSettings()
 
     @classmethod
     def from_config(cls, workspace: Workspace, turn_config: TurnConfig) -> "TurnContext":
@@ -51,6 +53,7 @@ class TurnContext:
             skills=turn_config.skills,
             instruction_names=turn_config.instruction_names,
             instruction_files=tuple(each.path for each in turn_config.instructions),
+            web=turn_config.config.holdfast.web,
         )
 
     def open_to(self, agent: str) -> "TurnContext":

@@ -19,8 +19,9 @@ from activities.stop_interceptor import POLL_INTERVAL, StopInterceptor
 from activities.store import sessions
 from activities.store.database import Database
 from activities.tools.tool import Toolsets
+from activities.web.web_fetcher import Network
 from tests.polling import WAIT_TIMEOUT, wait_until
-from worker.assemble import BUILT_IN_TOOLS, build_worker
+from worker.assemble import BUILT_IN_TOOLS, NETWORK, build_worker
 from worker.background_tasks import every, run_in_background
 from worker.client import Holdfast
 from worker.engine_schedules import EngineSchedules
@@ -146,7 +147,12 @@ class Harness:
 
     @asynccontextmanager
     async def running_worker(
-        self, *, with_sweeper: bool | None = None, toolsets: Toolsets = BUILT_IN_TOOLS, **changed: Any
+        self,
+        *,
+        with_sweeper: bool | None = None,
+        toolsets: Toolsets = BUILT_IN_TOOLS,
+        network: Network = NETWORK,
+        **changed: Any,
     ) -> AsyncIterator[None]:
         """A worker while the block runs, with its sweeper or without: then a lost first signal stays lost."""
         settings = self.settings.model_copy(update=changed)
@@ -161,7 +167,7 @@ class Harness:
             background += [FileWaits(self.database, sender.send, settings.host).run()]
         async with (
             open_planner() as planner,
-            build_worker(settings, self.temporal, self.database, self.port, stops, planner, toolsets),
+            build_worker(settings, self.temporal, self.database, self.port, stops, planner, toolsets, network),
             asyncio.timeout(WORKER_TIMEOUT),
             run_in_background(*background),
         ):

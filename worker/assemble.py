@@ -40,6 +40,8 @@ from activities.store.database import Database
 from activities.tools.registry import TOOLS
 from activities.tools.tool import Toolsets
 from activities.tools.turn_tools import TurnTools
+from activities.web.web_access import WebAccess
+from activities.web.web_fetcher import Network
 from worker.credential_handoff import CredentialEnvironment
 from worker.machine_id import machine_id
 from worker.outbox import SignalSender, queue
@@ -55,6 +57,7 @@ from workflows.session import SessionWorkflow
 PASSED_THROUGH: Final = ("activities", "workflows.domain", "prompts", "pydantic", "pydantic_core", "opentelemetry")
 WORKFLOWS: Final = (SessionWorkflow, AsideWorkflow, ScheduledWorkflow)
 BUILT_IN_TOOLS: Final = TurnTools(TOOLS)
+NETWORK: Final = Network()
 _POLLERS: Final = PollerBehaviorAutoscaling()  # 12.7 steps/s with 20 sessions; five fixed pollers: 10.8
 _WORKFLOW_TASKS: Final = 64  # a quick tool occupies a slot while it runs
 # Waiting model calls must not starve tools; but of many that begin at once, a busy server tells the last so late that
@@ -114,11 +117,13 @@ def build_activities(
     deliver: Deliver,
     planner: Planner | None = None,
     toolsets: Toolsets = BUILT_IN_TOOLS,
+    network: Network = NETWORK,
 ) -> Sequence[Callable[..., Any]]:
     environment = CredentialEnvironment(settings)
     loader = replace(project_loader(settings, environment), fetches=True)
-    effects = CallEffects(database, loader, toolsets, machine_id(settings.home), deliver, planner)
     keys = Keys(settings.auth)
+    web = WebAccess(keys, environment, network)
+    effects = CallEffects(database, loader, toolsets, machine_id(settings.home), deliver, web, planner)
     default_models = DefaultModels(keys, environment, ModelTables(settings.models_file))
     endpoints = EndpointResolver(keys, environment, port, default_models.newest)
     describe = call_describer(settings)
@@ -157,6 +162,7 @@ def build_worker(
     stops: StopInterceptor,
     planner: Planner | None = None,
     toolsets: Toolsets = BUILT_IN_TOOLS,
+    network: Network = NETWORK,
 ) -> Worker:
     """A worker for our host's sessions, not started; `stops` watches what runs in it, `planner` checks what is slow."""
     heartbeat = settings.heartbeat_seconds
@@ -165,7 +171,7 @@ def build_worker(
         client,
         task_queue=queue(settings.task_queue, settings.host),
         workflows=WORKFLOWS,
-        activities=build_activities(settings, database, port, deliver, planner, toolsets),
+        activities=build_activities(settings, database, port, deliver, planner, toolsets, network),
         workflow_runner=workflow_runner(),
         interceptors=[ErrorBoundaryInterceptor(redactor(settings)), CallerCheckInterceptor(database), stops],
         build_id=version("holdfast"),  # else the SDK hashes all loaded modules: seconds

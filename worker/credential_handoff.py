@@ -16,7 +16,7 @@ from worker.settings import Settings
 from worker.stack import locks, state_file
 from worker.stack.layout import Layout
 from workflows.domain.config import references
-from workflows.domain.config.config import Config
+from workflows.domain.config.config import EXA, Config
 from workflows.domain.errors import UsageError
 
 _CREDENTIALS: Final = TypeAdapter(dict[str, str])
@@ -51,6 +51,8 @@ def credential_variables(config: Config, model: str | None) -> frozenset[str]:
         if model_name and "/" in model_name:
             provider = provider_named(model_name.partition("/")[0])
             found.update(provider.variables, provider.signing)
+    if config.holdfast.web.search == EXA:
+        found.update(provider_named(EXA).variables)
     return frozenset(found.union(name for kind, name in references.used_references(config) if kind == "env"))
 
 

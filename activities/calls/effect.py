@@ -27,7 +27,7 @@ from activities.store.database import Database
 from activities.store.deltas import Watchers
 from activities.store.journal import WORKER, session_journal, write_optimistically
 from activities.tools.file_change import EarlierEdit, FileChangeTool
-from activities.tools.tool import Delegated, Tool, ToolContext, Toolset, Toolsets, Waiting
+from activities.tools.tool import Delegated, Tool, ToolContext, Toolset, Toolsets, Waiting, WebHandle
 from activities.turn_context import TurnContext
 from workflows.domain.effects import Plan, Recovery
 from workflows.domain.errors import OutcomeUnknown, ToolError, Unavailable, VersionConflict
@@ -183,6 +183,7 @@ class CallEffects:
     toolsets: Toolsets
     machine: str
     deliver: Deliver
+    web: WebHandle
     planner: Planner | None = None
 
     async def open(self, call: PartId, fence: Fence) -> CallEffect:
@@ -218,6 +219,7 @@ class CallEffects:
             fence=partial(calls.require_claim, self.database, call.id, fence),
             subagent=CallSubagent(self.database, self.deliver, call, fence),
             wait=CallWait(self.database, call, fence),
+            web=self.web,
         )
 
     async def stop(self, call: CallRow, fence: Fence, given_up: str | None = None) -> Settlement:

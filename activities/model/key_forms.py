@@ -38,6 +38,7 @@ _FORMS: Final[Mapping[str, KeyForm]] = {
     "fireworks": _FIREWORKS,
     "fireworks-ai": _FIREWORKS,
     "cohere": KeyForm(page="https://dashboard.cohere.com/api-keys"),
+    "exa": KeyForm(page="https://dashboard.exa.ai/api-keys"),  # which searches the net, and has no models
     "cerebras": KeyForm(page="https://cloud.cerebras.ai", start="csk-"),
     "perplexity": KeyForm(page="https://www.perplexity.ai/account/api/keys", start="pplx-"),
     "moonshotai": KeyForm(page="https://platform.moonshot.ai/console/api-keys", start="sk-"),

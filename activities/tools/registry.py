@@ -15,6 +15,8 @@ from activities.tools.skill import SkillTool
 from activities.tools.task import TaskTool
 from activities.tools.todo import TodoWriteTool
 from activities.tools.wait import WaitTool
+from activities.tools.webfetch import WebFetchTool
+from activities.tools.websearch import WebSearchTool
 from activities.tools.write import WriteTool
 from workflows.domain.agents.built_in import BUILD, PLAN
 
@@ -29,8 +31,10 @@ TOOLS: Final[dict[str, BuiltInTool[Any]]] = {
         GrepTool(),
         EditTool(),
         WriteTool(),
-        TodoWriteTool(),
         TaskTool(),
+        WebFetchTool(),
+        TodoWriteTool(),
+        WebSearchTool(),
         SkillTool(),
         WaitTool(),
         AgentSwitchTool("plan_enter", PLAN, "Make a plan first, with nothing changed meanwhile?"),

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
-from pydantic import JsonValue
+from pydantic import JsonValue, SecretStr
 
 from activities.files.workspace import Workspace
 from activities.turn_context import TurnContext
+from activities.web.fetch_request import Fetched, FetchRequest
+from activities.web.html_conversion import TextFormat
 from workflows.domain.agents.agent import Agent
 from workflows.domain.call_display import CallDisplay
 from workflows.domain.config.turn_config import TurnConfig
@@ -115,6 +117,17 @@ class Waiting(Value):
     seconds: float | None
 
 
+class WebHandle(Protocol):
+    async def fetch(self, request: FetchRequest, may_fetch: Callable[[str], bool] = ...) -> Fetched:
+        """What is there; `may_fetch` judges each address on the way. Raises FetchError, and what `may_fetch` raises."""
+
+    async def convert(self, html: str, output_format: TextFormat, url: str) -> str:
+        """The text of a page. Raises FetchError for one that takes too long, or too much memory."""
+
+    def key(self, service: str) -> SecretStr | None:
+        """A person's key of it. Raises UsageError for one that cannot be sent."""
+
+
 @dataclass(frozen=True)
 class ToolContext:
     """`environment`: all variables of a program that the tool starts (security.md 10.1); it follows links: call it in a
@@ -135,6 +148,7 @@ class ToolContext:
     fence: Callable[[], Awaitable[None]]
     subagent: SubagentHandle
     wait: WaitHandle
+    web: WebHandle
 
     @property
     def workspace(self) -> Workspace:

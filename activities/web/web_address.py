@@ -55,6 +55,10 @@ class WebAddress(Value):
     def is_ip(self) -> bool:
         return ":" in self.host or self.host.replace(".", "").isdigit()
 
+    def is_same_host(self, other: "WebAddress") -> bool:
+        """The same server: by the same port, or the usual ones of http and https."""
+        return self.host == other.host and (self.port == other.port or {self.port, other.port} == {*_PORTS.values()})
+
     def check(self, named: Collection[str], ips: Iterable[str] = ()) -> None:
         """The host by its name, and the addresses that it leads to. Raises FetchError for one that is not public, nor a
         private one that a person has `named`, with its port."""

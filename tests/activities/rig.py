@@ -36,6 +36,7 @@ from activities.store.sessions import NewSession
 from activities.tools.registry import TOOLS
 from activities.tools.tool import Tool
 from activities.tools.turn_tools import TurnTools
+from activities.web.web_access import WebAccess
 from workflows.domain.actor import Actor
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.effects import Plan
@@ -103,7 +104,8 @@ class ActivityRig:
         return path
 
     def call_effects(self, machine: str = HERE) -> CallEffects:
-        return CallEffects(self.database, self.loader, TurnTools(self.tools), machine, self.deliver)
+        web = WebAccess(Keys(self.loader.data / "auth.json"), {})
+        return CallEffects(self.database, self.loader, TurnTools(self.tools), machine, self.deliver, web)
 
     async def deliver(self, session: SessionId) -> None:
         """Temporal for activities: acknowledges and records the signals of a session."""

@@ -18,7 +18,6 @@ DECIDED: Final[Mapping[str, str]] = {
     "/directory/messages/messages/*": "the same with a directory",
     "*/tools/task/background?": "work in the background outlives restarts here, and is no experiment",
     "*/tools/task/command?": "a slash command's: a model has no use for it",
-    "*/tools/webfetch": "the tool comes later",
     "*/tools/question": "OpenCode's `run` has nobody to ask; here a question waits as long as it takes",
     "*/tools/plan_*": "as question",
     "*/tools/wait": "a tool of ours: waits outlive restarts",

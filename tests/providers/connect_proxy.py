@@ -95,14 +95,16 @@ class Authority:
     server: ssl.SSLContext
 
 
-def make_authority(folder: Path) -> Authority:
+def make_authority(folder: Path, *names: str) -> Authority:
+    """Its server has these names besides those of this machine."""
     folder.mkdir(exist_ok=True)
     key, own = ec.generate_private_key(ec.SECP256R1()), _name(f"The authority of {folder.name}")
     signer = _certificate(own, own, key).add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
     (folder / "authority.pem").write_bytes(_pem(signer.sign(key, hashes.SHA256())))
     server_key = ec.generate_private_key(ec.SECP256R1())
-    names = x509.SubjectAlternativeName([x509.DNSName("localhost"), x509.IPAddress(IPv4Address("127.0.0.1"))])
-    signed = _certificate(_name("localhost"), own, server_key).add_extension(names, critical=False)
+    hosts = [x509.DNSName(each) for each in ("localhost", *names)]
+    alternatives = x509.SubjectAlternativeName([*hosts, x509.IPAddress(IPv4Address("127.0.0.1"))])
+    signed = _certificate(_name("localhost"), own, server_key).add_extension(alternatives, critical=False)
     private = server_key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )

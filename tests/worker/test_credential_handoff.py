@@ -92,6 +92,12 @@ def test_the_users_own_provider_settings_may_name_any_variable() -> None:
     assert {"CORP_KEY", "CORP_HOST", "OPENAI_API_KEY"} <= credential_handoff.credential_variables(config, None)
 
 
+def test_the_key_of_a_search_is_handed_over_where_it_is_chosen() -> None:
+    chosen = Config.model_validate({"holdfast": {"web": {"search": "exa"}}})
+    wanted = ["EXA_API_KEY" in credential_handoff.credential_variables(each, None) for each in (chosen, Config())]
+    assert wanted == [True, False]
+
+
 def test_an_unknown_providers_variable_is_made_from_its_name() -> None:
     assert "NEW_CORP_API_KEY" in credential_handoff.credential_variables(Config(model="new-corp/model"), None)
 

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
+from activities.credentials.keys import Keys
 from activities.failpoints import TEST_VARIABLE, VARIABLE, configure
 from activities.files.workspace import Workspace
 from activities.shell.environment import tool_environment
@@ -25,6 +26,7 @@ from activities.shell.lease import CallDirectory, Process
 from activities.tools.bash import BashParams, BashTool, CommandLimits
 from activities.tools.tool import Output, Plan, ToolContext
 from activities.turn_context import TurnContext
+from activities.web.web_access import WebAccess
 from tests.activities.tools.tool_calls import NoDelegate, NoWait, attach_all
 from tests.cases import Case, load, text
 from tests.polling import WAIT_TIMEOUT
@@ -72,6 +74,7 @@ class BashRig:
             fence=fence,
             subagent=NoDelegate(),
             wait=NoWait(),
+            web=WebAccess(Keys(self.workspace.data / "auth.json"), {}),
         )
 
     async def planned(self, **arguments: Any) -> tuple[BashParams, Plan]:

@@ -10,7 +10,7 @@ from activities.tools.registry import TOOLS
 from workflows.domain.agents.agent import Agent
 from workflows.domain.agents.built_in import BUILD, PLAN
 from workflows.domain.agents.delegation import Delegation
-from workflows.domain.config.config import Config
+from workflows.domain.config.config import Config, HoldfastSettings, WebSettings
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.permissions.rules import Action, Rule
 from workflows.domain.permissions.rulesets import Rulesets
@@ -22,7 +22,7 @@ OFFERED = sorted(set(TOOLS) - {"invalid"})
 
 def test_the_table_names_each_tool_as_it_names_itself() -> None:
     by_themselves = ["bash", "edit", "glob", "grep", "plan_enter", "plan_exit", "question", "read"]
-    assert [*by_themselves, "skill", "task", "todowrite", "wait", "write"] == OFFERED
+    assert [*by_themselves, "skill", "task", "todowrite", "wait", "webfetch", "websearch", "write"] == OFFERED
     assert all(tool.name == name for name, tool in TOOLS.items())
 
 
@@ -32,7 +32,7 @@ def test_a_description_names_every_argument(name: str) -> None:
     turn = TurnConfig(
         directory="/",
         worktree=None,
-        config=Config(),
+        config=Config(holdfast=HoldfastSettings(web=WebSettings(search="exa"))),
         rules=Rulesets.of(ALLOWED),
         agent=agent,
         delegation=Delegation(agents=(agent, BUILD, PLAN)),

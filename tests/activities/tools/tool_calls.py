@@ -7,9 +7,11 @@ from typing import Any
 
 from pydantic import JsonValue
 
+from activities.credentials.keys import Keys
 from activities.files.workspace import Workspace
 from activities.tools.tool import Output, SubagentStatus, TaskRequest, Tool, ToolContext
 from activities.turn_context import TurnContext
+from activities.web.web_access import WebAccess
 from workflows.domain.ids import PartId, SessionId
 from workflows.domain.waits import WaitStatus, WaitSubject
 
@@ -73,6 +75,7 @@ def make_context(workspace: Workspace, *, turn: TurnContext | None = None, **oth
         "fence": do_nothing,
         "subagent": NoDelegate(),
         "wait": NoWait(),
+        "web": WebAccess(Keys(workspace.data / "auth.json"), {}),
     }
     turn = turn or TurnContext(workspace)
     return ToolContext(session=SessionId("ses_1"), call=PartId("prt_1"), turn=turn, **(defaults | others))

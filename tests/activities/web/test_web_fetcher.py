@@ -73,6 +73,20 @@ def test_an_address_has_one_form(written: str, meant: str) -> None:
     assert parse_address(written).url == meant
 
 
+@pytest.mark.parametrize(
+    ("other", "same"),
+    [
+        ("https://a.test/x", True),
+        ("http://a.test:8080/", False),
+        ("https://a.test:8443/", False),
+        ("http://b.test/", False),
+    ],
+)
+def test_a_host_is_the_same_by_its_usual_ports(other: str, same: bool) -> None:
+    assert parse_address("http://a.test/").is_same_host(parse_address(other)) is same
+    assert parse_address(other).is_same_host(parse_address("http://a.test/")) is same
+
+
 async def test_a_private_host_is_reached_only_if_a_person_has_named_it() -> None:
     async with hostile_net() as net:
         url = f"http://localhost:{net.port}/"

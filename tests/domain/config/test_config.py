@@ -38,6 +38,27 @@ def test_a_permission_without_subjects_takes_no_patterns() -> None:
         Config.model_validate({"permission": {"webfetch": {"*": "ask"}}})
 
 
+@pytest.mark.parametrize(
+    "web",
+    [
+        *({"search": each} for each in ("google", "", "localhost:8888", "ftp://a", "http://a/?q=x", "http://a b")),
+        *({"private_hosts": [each]} for each in ("http://a", "a/b", "A", "a:0", "a:070", "*", "a b", "")),
+        {"hosts": ["a"]},
+    ],
+    ids=str,
+)
+def test_what_the_web_tools_reach_is_exact(web: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        Config.model_validate({"holdfast": {"web": web}})
+
+
+def test_a_search_is_a_name_or_an_address() -> None:
+    hosts = ["localhost:3000", "wiki.internal", "[fd00::1]:8080"]
+    for written, meant in (("exa", "exa"), ("http://localhost:8888/", "http://localhost:8888")):
+        web = Config.model_validate({"holdfast": {"web": {"search": written, "private_hosts": hosts}}}).holdfast.web
+        assert (web.search, list(web.private_hosts)) == (meant, hosts)
+
+
 @pytest.mark.parametrize("name", ["", "a\nb", "a\x1b[2J", "a\x00", "\ud800", "x" * 101])
 def test_the_name_of_an_agent_can_be_shown_on_one_line(name: str) -> None:
     with pytest.raises(ValidationError, match="printable"):

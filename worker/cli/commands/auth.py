@@ -28,7 +28,7 @@ from worker.cli.render.escaping import escape_exact, escape_prose
 from worker.cli.terminal_input import is_interactive
 from worker.project_config import default_models, effective_model, load_project_config
 from worker.settings import Settings
-from workflows.domain.config.config import Config
+from workflows.domain.config.config import EXA, Config
 from workflows.domain.config.provider_settings import Provider
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import NotFound, UsageError
@@ -81,7 +81,7 @@ async def login(
     provider = _choose_provider() if provider is None else provider
     check_provider_id(provider)
     check_has_keys(provider)
-    if provider not in LITELLM_PROVIDERS | PROVIDERS.keys():
+    if provider not in LITELLM_PROVIDERS | PROVIDERS.keys() | {EXA}:
         near = nearest_name(provider)
         meant = f" Did you mean {near!r}?" if near else ""
         print_note(
@@ -90,7 +90,7 @@ async def login(
     key, remark = check_key(provider, _foreign_key(settings, provider, program) if program else _ask(provider))
     if remark:
         print_note(escape_exact(remark))
-    if not no_check:
+    if not no_check and provider != EXA:
         await _check_accepted(settings, provider, key)
     Keys(settings.auth).set(provider, key, name)
     click.echo(f"Stored for {_label(provider, name)}, in {escape_exact(str(settings.auth))}.")
@@ -233,6 +233,8 @@ async def try_key(settings: Settings, provider: str, key: str) -> TriedKey:
 
 async def next_step(settings: Settings, provider: str, name: str | None) -> str:
     """What to type with a key that is stored."""
+    if provider == EXA:
+        return 'write holdfast.web.search: "exa" into your own opencode.json, to have it used'
     if name is not None:
         return f"write provider.{provider}.options.keyName: {name!r} into opencode.json, to have it used"
     turn_config = await _turn_config(settings)

@@ -21,6 +21,7 @@ from workflows.domain.config.section import PrintableName, Section
 from workflows.domain.permissions.permission_keys import PATTERNLESS
 from workflows.domain.permissions.rules import Action
 
+EXA: Final = "exa"  # who searches, and the name of the key
 _MAX_NAME_LENGTH: Final = 100  # characters: shown in columns, margins and search attributes
 _COLOR: Final = re.compile("#[0-9a-fA-F]{6}|primary|secondary|accent|success|warning|error|info")
 
@@ -208,6 +209,27 @@ class Budgets(ExactSection):
         return any(each.cost is not None for each in (self.turn, self.session, self.project.day, self.day))
 
 
+def _check_search(search: str) -> str:
+    if search != EXA and not re.fullmatch(r"https?://[^\s?#]+", search):
+        raise ValueError(f"write {EXA!r}, or the address of a SearXNG, such as http://localhost:8888")
+    return search.rstrip("/")
+
+
+def _check_host(host: str) -> str:
+    if not re.fullmatch(r"([a-z0-9_.-]+|\[[0-9a-f:.]+\])(:[1-9][0-9]{0,4})?", host):
+        raise ValueError("write a host in small letters, with its port unless that is 80 or 443, as localhost:3000")
+    return host
+
+
+class WebSettings(ExactSection):
+    """What `webfetch` and `websearch` may reach."""
+
+    search: Annotated[str, AfterValidator(_check_search)] | None = None
+    """Who searches for `websearch`: `exa`, or the address of a SearXNG. Without it there is no such tool."""
+    private_hosts: tuple[Annotated[str, AfterValidator(_check_host)], ...] = ()
+    """Hosts of your own network, with their ports, that `webfetch` may reach, as `localhost:3000`."""
+
+
 class HoldfastSettings(Section):
     """Fields that OpenCode does not have."""
 
@@ -217,6 +239,8 @@ class HoldfastSettings(Section):
     """Takes over where a conversation does not fit its own model although it was compacted."""
     trust: Literal["ask", "never"] = "ask"
     """`never`: nothing of a project's own files can be accepted; `ask`: a person decides."""
+    web: WebSettings = WebSettings()
+    """What `webfetch` and `websearch` may reach; from your own files only."""
 
 
 class Config(Section):

@@ -31,7 +31,9 @@ from workflows.domain.errors import ConfigError, UnknownAgent
 MAX_RULES: Final = 1000  # of a project, for one agent: each of its calls is judged by them
 _NARROWING: Final = ("whitelist", "blacklist")  # the fields of a provider that only take away
 _TEXTS: Final = field_paths("agent.*.prompt command.*.template")  # their files are read as texts
-_NEVER: Final = "limits of what a session may use, a larger model, and trust count from your own configuration only"
+_NEVER: Final = (
+    "what sessions may use, a larger model, the web's hosts, and trust count from your own configuration only"
+)
 
 
 class Choice:

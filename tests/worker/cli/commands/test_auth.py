@@ -161,6 +161,14 @@ async def test_a_key_for_a_name_that_is_not_known_is_kept_with_a_word_about_it(b
     assert "No provider 'antropic' is known by name" in misspelt.err and "Did you mean 'anthropic'?" in misspelt.err
 
 
+async def test_a_key_for_searches_is_stored_without_a_model_and_its_setting_named(bare: CommandRunner) -> None:
+    stored = await bare.run("auth", "login", "exa", typed=f"{SECRET}\n")
+
+    assert (stored.code, stored.err) == (0, "")
+    assert 'Now: write holdfast.web.search: "exa" into your own opencode.json' in stored.out
+    assert (await bare.run("auth", "list")).out == "exa  stored\n"
+
+
 async def test_a_provider_has_several_keys_by_name(bare: CommandRunner) -> None:
     for name in ((), ("--name", "work"), ("--name", "home")):
         assert (await bare.run(*LOGIN, "anthropic", *name, typed=f"{SECRET}-{len(name)}\n")).code == 0

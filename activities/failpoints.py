@@ -47,6 +47,7 @@ NAMES: Final = {
     "compaction.recorded": "M: what was done without a summary is committed, the completion not reported",
     "tool.before_claim": "H: the tool activity has started, nothing is claimed",
     "tool.claimed": "H2: the claim is committed, the effect has not begun",
+    "tool.changing_file": "I: new content is prepared beside its files, and the next of them is about to be replaced",
     "tool.effect_done": "J: the effect is complete, the outcome not written",
     "tool.committed": "K: the outcome is committed, the completion not reported",
     "task.started": "L: a subagent's session and prompt are committed, the completion not reported",

@@ -76,8 +76,8 @@ class CallEffect:
             ]
             turn, planner = self.context.turn, self.planner
             plan = await plan_call(self.tool, self.params, self.call.arguments, turn, planner, earlier=earlier)
-            if self.tool.replaces_files and not before:
-                await seen_files.require_seen(database, self.call.session, plan.targets)
+            if not before:
+                await seen_files.require_seen(database, self.call.session, plan.replaced_targets)
             return plan
         except ToolError as error:
             return error

@@ -104,10 +104,10 @@ class CallPreparer:
         try:
             params = tool.parse(arguments)
             plan = await plan_call(tool, params, arguments, self.turn, self.planner, earlier=tuple(self.edits))
-            if tool.replaces_files and self.reader:
+            if plan.replaced and self.reader:
                 edited = {path for each in self.edits for path in each.paths}
                 with suppress(Unavailable):  # the claim looks again
-                    unedited = [each for each in plan.targets if each.path not in edited]
+                    unedited = [each for each in plan.replaced_targets if each.path not in edited]
                     await seen_files.require_seen(self.reader, self.request.session, unedited)
         except ToolError:
             return None

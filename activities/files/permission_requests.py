@@ -1,6 +1,8 @@
 """The permission requests of file tools: first for an outside directory, then for the file."""
 
 import unicodedata
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Final
 
 from pydantic import JsonValue
@@ -38,21 +40,29 @@ def read_requests(located: LocatedPath, workspace: Workspace) -> tuple[Permissio
     return (*external_requests(located, workspace), own)
 
 
-def edit_requests(located: LocatedPath, workspace: Workspace, diff: str) -> tuple[PermissionRequest, ...]:
-    """Protected and unclear paths ask even where edits are allowed."""
-    subject = workspace.relative(located.path)
-    always = subject if paths.may_hold_secrets(located.path) else _always_pattern(located, workspace, "**")
-    caution = _find_caution(located)
-    guarded = caution is not None or paths.is_protected(located.path, workspace.home)
-    metadata: dict[str, JsonValue] = {"filepath": str(located.path), "diff": diff}
+def edit_requests(
+    files: Sequence[LocatedPath], workspace: Workspace, shown: Mapping[str, JsonValue]
+) -> tuple[PermissionRequest, ...]:
+    """One for all files, which are changed together. Protected and unclear paths ask even where edits are allowed.
+    `shown`: to a person, with the paths."""
+    cautions = dict.fromkeys(caution for each in files if (caution := _find_caution(each)) is not None)
+    guarded = bool(cautions) or any(paths.is_protected(each.path, workspace.home) for each in files)
+    always = [_savable(_always_edited(each, workspace)) for each in files]
+    metadata: dict[str, JsonValue] = {"filepath": ", ".join(str(each.path) for each in files), **shown}
     own = PermissionRequest(
         permission=permission_keys.EDIT,
-        patterns=(subject,),
-        always=() if guarded else _savable(always),
-        metadata=metadata | ({"caution": caution} if caution else {}),
+        patterns=tuple(workspace.relative(each.path) for each in files),
+        always=tuple(dict.fromkeys(chain(*always))) if all(always) and not guarded else (),
+        metadata=metadata | ({"caution": " ".join(cautions)} if cautions else {}),
         guarded=guarded,
     )
-    return (*external_requests(located, workspace), own)
+    outside = {each.patterns: each for file in files for each in external_requests(file, workspace)}
+    return (*outside.values(), own)
+
+
+def _always_edited(located: LocatedPath, workspace: Workspace) -> str:
+    secret = paths.may_hold_secrets(located.path)
+    return workspace.relative(located.path) if secret else _always_pattern(located, workspace, "**")
 
 
 def _always_pattern(located: LocatedPath, workspace: Workspace, below: str) -> str:

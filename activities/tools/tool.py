@@ -167,7 +167,6 @@ class Tool(ABC, Generic[P]):
     machine_bound: bool = True  # to the machine of the claim, which has its files and processes
     display: CallDisplay = CallDisplay()  # how people see its calls
     may_run_unchecked: bool = False  # a person's yes suffices where the call could not be checked
-    replaces_files: bool = False  # as a whole: its session has to have seen what it replaces
     always_offered: bool = False  # whatever the rules say: its calls need no permission
 
     @property

@@ -2,7 +2,7 @@
 
 from activities.files.locate import LocatedPath, PathKind
 from activities.files.text_file import BOM, TextFile, require_encodable
-from activities.tools.file_change import FileChangeTool, FileParams
+from activities.tools.file_change import FileParams, OneFileTool
 from workflows.domain.call_display import CallDisplay, DisplayKind
 from workflows.domain.errors import ToolError
 from workflows.domain.reminder_tags import unescape_reminders
@@ -12,12 +12,12 @@ class WriteParams(FileParams):
     content: str
 
 
-class WriteTool(FileChangeTool[WriteParams]):
+class WriteTool(OneFileTool[WriteParams]):
     """Makes missing folders; keeps a byte order mark."""
 
     name = "write"
     params = WriteParams
-    replaces_files = True
+    replaces_file = True
     display = CallDisplay(kind=DisplayKind.EDIT, verb="write a file", subject="filePath")
     success_message = "Wrote file successfully."
 

@@ -63,6 +63,7 @@ class Plan(Value):
 
     Made when the answer is stored and again in the claim; a difference is drift. `quick`: ends within milliseconds and
     may run twice. `questions`: for a person, to be answered before it runs. `note`: for the model, in the result.
+    `replaced`: files whose content is given anew: the session has to have seen what they hold.
     """
 
     requests: tuple[PermissionRequest, ...]
@@ -70,6 +71,7 @@ class Plan(Value):
     quick: bool = False
     questions: tuple[Question, ...] = ()
     note: str = Field(default="", exclude_if=lambda note: not note)
+    replaced: tuple[str, ...] = Field(default=(), exclude_if=lambda replaced: not replaced)
 
     @property
     def asks(self) -> tuple[CallRequest, ...]:
@@ -79,6 +81,10 @@ class Plan(Value):
     @property
     def targets(self) -> tuple[Target, ...]:
         return self.effect.targets
+
+    @property
+    def replaced_targets(self) -> tuple[Target, ...]:
+        return tuple(each for each in self.targets if each.path in self.replaced)
 
     @property
     def paths(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from activities.files.listing import with_similar_names
 from activities.files.locate import LocatedPath, PathKind
 from activities.files.text_file import TextFile, require_encodable
 from activities.tools.edit.substitute import substitute
-from activities.tools.file_change import FileChangeTool, FileParams
+from activities.tools.file_change import FileParams, OneFileTool
 from workflows.domain.call_display import CallDisplay, DisplayKind
 from workflows.domain.errors import ToolError
 from workflows.domain.reminder_tags import unescape_reminders
@@ -18,7 +18,7 @@ class EditParams(FileParams):
     replace_all: bool = Field(default=False, alias="replaceAll")
 
 
-class EditTool(FileChangeTool[EditParams]):
+class EditTool(OneFileTool[EditParams]):
     name = "edit"
     params = EditParams
     display = CallDisplay(kind=DisplayKind.EDIT, verb="change a file", subject="filePath")

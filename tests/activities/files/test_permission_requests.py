@@ -44,7 +44,7 @@ def test_always_reading_saves_at_most_the_directory(workspace: Workspace, path: 
 def test_a_protected_or_unreadable_path_is_guarded(
     workspace: Workspace, path: str, always: tuple[str, ...], guarded: bool
 ) -> None:
-    own = edit_requests(locate(path, workspace), workspace, "the diff")[-1]
+    own = edit_requests([locate(path, workspace)], workspace, {"diff": "the diff"})[-1]
     assert (own.permission, own.patterns, own.always, own.guarded) == ("edit", (path,), always, guarded)
     assert own.metadata["diff"] == "the diff"
 
@@ -52,7 +52,7 @@ def test_a_protected_or_unreadable_path_is_guarded(
 def test_a_file_with_other_names_is_guarded_and_carries_a_caution(workspace: Workspace) -> None:
     (workspace.directory / "one").touch()
     os.link(workspace.directory / "one", workspace.directory / "two")
-    own = edit_requests(locate("one", workspace), workspace, "")[-1]
+    own = edit_requests([locate("one", workspace)], workspace, {})[-1]
     assert own.guarded
     assert "2 names" in str(own.metadata["caution"])
 

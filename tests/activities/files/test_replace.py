@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from activities.files.replace import Replacement, file_digest, remove_temporaries, replace_file
+from activities.files.replace import Replacement, file_digest, remove_temporaries, replace_files
 from workflows.domain.errors import StaleFence, ToolError
 
 
@@ -32,14 +32,14 @@ async def test_a_file_gets_new_content_and_keeps_its_rights(tmp_path: Path) -> N
     target = tmp_path / "run.sh"
     target.write_text("old")
     target.chmod(0o750)
-    await replace_file(change(target), passed)
+    await replace_files([change(target)], passed)
     assert target.read_text() == "new"
     assert stat.S_IMODE(target.stat().st_mode) == 0o750
     assert names(tmp_path) == [target.name]
 
 
 async def test_a_new_file_is_made_with_its_folders(tmp_path: Path) -> None:
-    await replace_file(change(tmp_path / "a/b/new.txt"), passed)
+    await replace_files([change(tmp_path / "a/b/new.txt")], passed)
     assert (tmp_path / "a/b/new.txt").read_text() == "new"
 
 
@@ -49,7 +49,7 @@ async def test_a_file_that_was_changed_meanwhile_is_left_alone(tmp_path: Path) -
     seen = change(target)
     target.write_text("somebody else's")
     with pytest.raises(ToolError, match="changed in the meantime"):
-        await replace_file(seen, passed)
+        await replace_files([seen], passed)
     assert target.read_text() == "somebody else's"
     assert names(tmp_path) == [target.name]
 
@@ -58,13 +58,13 @@ async def test_a_file_that_appeared_meanwhile_is_left_alone(tmp_path: Path) -> N
     seen = change(tmp_path / "file")
     (tmp_path / "file").write_text("somebody else's")
     with pytest.raises(ToolError, match="changed in the meantime"):
-        await replace_file(seen, passed)
+        await replace_files([seen], passed)
     assert (tmp_path / "file").read_text() == "somebody else's"
 
 
 async def test_an_overtaken_attempt_leaves_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(StaleFence):
-        await replace_file(change(tmp_path / "file"), overtaken)
+        await replace_files([change(tmp_path / "file")], overtaken)
     assert names(tmp_path) == []
 
 
@@ -74,11 +74,11 @@ async def test_the_late_rename_of_a_zombie_fails(tmp_path: Path) -> None:
 
     async def paused_while_a_later_attempt_works() -> None:
         remove_temporaries(target, "prt_1")
-        await replace_file(dataclasses.replace(change(target, attempt="1-1-2"), content=b"newest"), passed)
+        await replace_files([dataclasses.replace(change(target, attempt="1-1-2"), content=b"newest")], passed)
         target.write_text("old")
 
     with pytest.raises(ToolError):
-        await replace_file(change(target), paused_while_a_later_attempt_works)
+        await replace_files([change(target)], paused_while_a_later_attempt_works)
     assert target.read_text() == "old"
 
 
@@ -95,7 +95,7 @@ async def test_a_cancellation_before_the_rename_changes_nothing(tmp_path: Path) 
         raise asyncio.CancelledError
 
     with pytest.raises(asyncio.CancelledError):
-        await replace_file(change(tmp_path / "file"), stopped)
+        await replace_files([change(tmp_path / "file")], stopped)
     assert names(tmp_path) == []
 
 
@@ -105,5 +105,43 @@ async def test_a_cancellation_during_the_rename_comes_too_late(tmp_path: Path) -
         assert task is not None
         task.cancel()
 
-    await replace_file(change(tmp_path / "file"), stopped_when_it_is_over)
+    await replace_files([change(tmp_path / "file")], stopped_when_it_is_over)
     assert (tmp_path / "file").read_text() == "new"
+
+
+def changes(folder: Path) -> list[Replacement]:
+    """`a` gets new content, `b` comes, `c` goes."""
+    (folder / "a").write_text("a")
+    (folder / "c").write_text("c")
+    found = [change(folder / name) for name in "abc"]
+    found[2] = dataclasses.replace(found[2], content=None)
+    return [dataclasses.replace(each, place=place) for place, each in enumerate(found)]
+
+
+def texts(folder: Path) -> dict[str, str]:
+    return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
+
+
+async def test_several_files_are_all_changed(tmp_path: Path) -> None:
+    await replace_files(changes(tmp_path), passed)
+    assert texts(tmp_path) == {"a": "new", "b": "new"}
+
+
+@pytest.mark.parametrize("theirs", ["a", "b", "c"])
+async def test_of_several_files_none_is_changed_when_one_was_meanwhile(tmp_path: Path, theirs: str) -> None:
+    async def somebody_else() -> None:
+        (tmp_path / theirs).write_text("theirs")
+
+    with pytest.raises(ToolError, match=rf"/{theirs}' has changed in the meantime; nothing was written"):
+        await replace_files(changes(tmp_path), somebody_else)
+    assert texts(tmp_path) == {"a": "a", "c": "c"} | {theirs: "theirs"}
+
+
+async def test_a_stop_comes_too_late_once_the_first_of_several_files_is_changed(tmp_path: Path) -> None:
+    async def stopped_after_the_first() -> None:
+        if (tmp_path / "a").read_text() != "a":
+            task.cancel()
+
+    task = asyncio.create_task(replace_files(changes(tmp_path), stopped_after_the_first))
+    await task
+    assert texts(tmp_path) == {"a": "new", "b": "new"}

@@ -256,7 +256,7 @@ async def test_a_file_system_that_is_full_keeps_the_old_content(workspace: Works
 
 
 async def test_an_overwriting_that_was_cut_says_where_the_old_content_is(planned: Call) -> None:
-    kept = planned.workspace.data / "calls" / "prt_1" / "before"
+    kept = planned.workspace.data / "calls" / "prt_1" / "before-0"
     kept.parent.mkdir(parents=True)
     kept.write_text("one\n")
     planned.file.write_text("tw")

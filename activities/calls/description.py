@@ -20,7 +20,7 @@ def describe_fully(redactor: Redactor) -> CallDescriber:
     """Show the subject: for a Temporal whose file is as private as the database."""
 
     def describe(call: CallRow) -> str | None:
-        argument = str(call.arguments.get(call.display.subject or "", ""))
+        argument = call.display.about or str(call.arguments.get(call.display.subject or "", ""))
         words = "".join(character if character.isprintable() else " " for character in redactor.text(argument))
         return f"{call.tool}: {words}"[:MAX_DESCRIPTION_CHARS]
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from pydantic import JsonValue
@@ -62,6 +63,8 @@ class CallPreparer:
             )
         tool = self.tools[name]
         plan = await self.plan(tool, arguments)
+        unnamed = plan.paths if plan and tool.display.subject is None else ()
+        about = ", ".join(self.turn.workspace.relative(Path(each)) for each in unnamed)
         row = CallRow(
             id=id or PartId(new_id(Prefix.PART)),
             session=self.request.session,
@@ -73,7 +76,7 @@ class CallPreparer:
             tool=name,
             arguments=arguments,
             recovery=tool.recovery,
-            display=tool.display.model_copy(update={"mended": mended}),
+            display=tool.display.model_copy(update={"mended": mended, "about": about}),
             plan=plan,
             digest=plan.effect.digest if plan else None,
             loop_digest=loop_digest(input_digest(name, arguments), self.recent),

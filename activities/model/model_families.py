@@ -83,6 +83,7 @@ CLAUDE_4: Final = re.compile(r"claude-(opus|sonnet|haiku)-4(?!\d)")  # thinks be
 GEMINI_SIGNS: Final = re.compile(r"gemini-([3-9]|\d\d)|gemini-(pro|flash|flash-lite)-latest")  # and thinks by levels
 GEMINI_THINKS: Final = re.compile(r"(?!.*(image|tts|audio|live))gemini-(2\.5|[3-9]|\d\d|(pro|flash|flash-lite)-latest)")
 GEMINI_MINIMAL: Final = re.compile(r"gemini-(3([.-][0-6])?-flash|flash-lite-latest)")  # has a level below `low`
+_GIVES_PATCHES: Final = re.compile(r"(?!.*(oss|gpt-4)).*gpt-")
 OPENAI_REASONS: Final = re.compile(r"(gpt-([5-9]|\d\d)|o\d|codex|gpt-daybreak)(?!.*-chat)")  # others refuse `reasoning`
 
 _ANY: Final = ""
@@ -248,6 +249,11 @@ def binds_thoughts(endpoint: Endpoint) -> bool:
     such model: we take GPT-6, the generation in which that field appeared."""
     names = f"{endpoint.name} {endpoint.behind}".lower()
     return claude_binds(names) or (endpoint.wire is Wire.RESPONSES and bool(_GPT_BINDS.search(names)))
+
+
+def gives_patches(model: str) -> bool:
+    """Whether a "provider/model" was taught to change files by patches (opencode.md 7.1)."""
+    return _GIVES_PATCHES.match(model.partition("/")[2].lower()) is not None
 
 
 def claude_binds(names: str) -> bool:

@@ -92,7 +92,7 @@ class SentRequests:
         question = ModelRequest(
             endpoint=Endpoint(model=form.model),
             messages=(SystemInput(content=join_layers(layers)), *messages),
-            tools=offer_tools(self._toolsets.of(config), config),
+            tools=offer_tools(self._toolsets.of(config), config, form.model),
             tool_choice=form.choice,
         )
         numbers = {id: each.number for id, each in self._turns.items()}

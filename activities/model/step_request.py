@@ -9,7 +9,7 @@ from typing import Final, Literal
 from activities.model.bound_thoughts import REFUSED, join_entries, newest_answer
 from activities.model.endpoints import ResolvedModel
 from activities.model.input_messages import convert_entries
-from activities.model.model_families import binds_thoughts
+from activities.model.model_families import binds_thoughts, gives_patches
 from activities.model.port import ModelRequest
 from activities.model.result_formats import own_format
 from activities.model.step_view import StepView
@@ -51,7 +51,7 @@ class StepRequests:
         choice = tool_choice(named, text_only=request.text_only and config.format is None, again=request.again)
         encoder, digester, binding = view.memory.of_model(model.name)
         format = own_format(model.endpoint, config.format)
-        tools = encoder.make_once(offer_tools, config, lambda: offer_tools(toolset, config))
+        tools = encoder.make_once(offer_tools, config, lambda: offer_tools(toolset, config, model.name))
         convert = partial(
             convert_entries, transcript, model.name, model.facts, cleared=view.cleared, known=view.memory.answers
         )
@@ -76,9 +76,10 @@ class StepRequests:
         return StepRequest(question, digester.digest(question, model.name), form, prefix)
 
 
-def offer_tools(tools: Toolset, turn: TurnConfig) -> tuple[ToolOffer, ...]:
-    """The offers, sorted by name for the provider's cache of prefixes."""
-    by_name = (tools[name] for name in sorted(tools))
+def offer_tools(tools: Toolset, turn: TurnConfig, model: str) -> tuple[ToolOffer, ...]:
+    """The offers to a "provider/model", sorted by name for the provider's cache of prefixes."""
+    fitting = (None, gives_patches(model))
+    by_name = (tools[name] for name in sorted(tools) if tools[name].gives_patches in fitting)
     offered = (tool for tool in by_name if tool.always_offered or not turn.rules.hides(tool.permission))
     offers = (tool.offer(turn) for tool in offered)
     return tuple(offer for offer in offers if offer is not None)

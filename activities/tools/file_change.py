@@ -103,6 +103,7 @@ class FileChangeTool(BuiltInTool[P]):
     """After a crash the files' hashes before and after tell what happened."""
 
     recovery = Recovery.RECONCILABLE
+    gives_patches = False
     success_message: ClassVar[str]
 
     @property

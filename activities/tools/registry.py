@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from activities.tools.agent_switch import AgentSwitchTool
+from activities.tools.apply_patch.apply_patch import ApplyPatchTool
 from activities.tools.bash import BashTool
 from activities.tools.built_in_tool import BuiltInTool
 from activities.tools.edit.edit import EditTool
@@ -31,6 +32,7 @@ TOOLS: Final[dict[str, BuiltInTool[Any]]] = {
         GrepTool(),
         EditTool(),
         WriteTool(),
+        ApplyPatchTool(),
         TaskTool(),
         WebFetchTool(),
         TodoWriteTool(),

@@ -167,6 +167,7 @@ class Tool(ABC, Generic[P]):
     machine_bound: bool = True  # to the machine of the claim, which has its files and processes
     display: CallDisplay = CallDisplay()  # how people see its calls
     may_run_unchecked: bool = False  # a person's yes suffices where the call could not be checked
+    gives_patches: bool | None = None  # for models that give patches, or for all others only; None: for all
     always_offered: bool = False  # whatever the rules say: its calls need no permission
 
     @property

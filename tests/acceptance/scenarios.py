@@ -22,6 +22,20 @@ DONE = ScriptedAnswer(text="Done.")
 EDIT = ScriptedAnswer(
     tools=(ScriptedCall(name="edit", arguments={"filePath": "a.txt", "oldString": "a", "newString": "ab"}),)
 )
+TO_PATCH = {"a.txt": "a\n", "old.txt": "c\n", "gone.txt": "gone\n"}
+PATCH = ScriptedAnswer(
+    tools=(
+        ScriptedCall(
+            name="apply_patch",
+            arguments={
+                "patchText": "*** Begin Patch\n*** Add File: b.txt\n+b\n*** Update File: old.txt\n"
+                "*** Move to: sub/moved.txt\n@@\n c\n+d\n*** Update File: a.txt\n@@\n-a\n+ab\n"
+                "*** Delete File: gone.txt\n*** End Patch"
+            },
+        ),
+    )
+)
+PATCHED = {"a.txt": "ab\n", "b.txt": "b\n", "sub/moved.txt": "c\nd\n"}
 SLOW = 8.0  # seconds without a heartbeat: a worker with replaced code is late with its first request
 _AGAIN = 0.2  # seconds until a person repeats a refused request
 _SHELL = "activities/tools/bash.py"
@@ -41,6 +55,14 @@ def delegates(script: str, **more: bool) -> ScriptedAnswer:
 def held(gate: Path, answer: ScriptedAnswer = DONE, *, after: int = 1) -> ScriptedAnswer:
     """An answer that pauses after some chunks until the file `gate` exists, the first time."""
     return answer.model_copy(update={"faults": {1: Hold(after=after, path=str(gate))}})
+
+
+def project_files(trial: Trial) -> dict[str, str]:
+    """All text files, also those that an attempt has left beside them."""
+    project = trial.harness.project
+    found = [path for path in project.rglob("*") if path.is_file()]
+    texts = [path for path in found if path.suffix == ".txt" or ".holdfast-" in str(path)]
+    return {str(path.relative_to(project)): path.read_text() for path in texts}
 
 
 async def send_until_accepted(send: Callable[[], Awaitable[object]]) -> None:
@@ -81,10 +103,10 @@ async def unheard_prompt(trial: Trial) -> MessageId:
 
 
 @asynccontextmanager
-async def frozen(trial: Trial, point: str, said: str = "Run it.") -> AsyncIterator[SessionId]:
+async def frozen(trial: Trial, point: str, said: str = "Run it.", arrival: int = 1) -> AsyncIterator[SessionId]:
     """A worker is frozen at a point, with another to take over. At the end of the block it wakes as an unaware zombie,
     and carries out another turn, after finishing its interrupted work."""
-    first = await trial.worker(faults=f"{point}=stop@1")
+    first = await trial.worker(faults=f"{point}=stop@{arrival}")
     session = await trial.start_session(said)
     await first.frozen()
     await trial.worker()

@@ -7,7 +7,18 @@ import pytest
 from temporalio.api.enums.v1 import TimeoutType
 
 from tests.acceptance.conftest import Open
-from tests.acceptance.scenarios import DONE, EDIT, SLOW, Mutate, runs, with_shell_of_class_once
+from tests.acceptance.scenarios import (
+    DONE,
+    EDIT,
+    PATCH,
+    PATCHED,
+    SLOW,
+    TO_PATCH,
+    Mutate,
+    project_files,
+    runs,
+    with_shell_of_class_once,
+)
 from tests.acceptance.trial import Trial
 from tests.harness import wait_for_file
 from tests.polling import wait_until
@@ -23,13 +34,14 @@ BOTH = pytest.mark.parametrize("answer", [runs("one"), EDIT], ids=["bash", "edit
 
 
 async def killed_at(
-    open_trial: Open, point: str, answer: ScriptedAnswer, code: Path | None = None
+    open_trial: Open, point: str, answer: ScriptedAnswer, code: Path | None = None, arrival: int = 1
 ) -> tuple[Trial, ToolPart]:
     """A call that a person has allowed meets the death of its worker at a point; the trial, and what became of it."""
     async with open_trial(answer, DONE, heartbeat_seconds=SLOW if code else 3.0) as trial:
         trial.code = code
-        trial.harness.file("a.txt", "a\n")
-        session, ask = await trial.asked(faults=f"{point}=kill9@1")
+        for name, content in TO_PATCH.items():
+            trial.harness.file(name, content)
+        session, ask = await trial.asked(faults=f"{point}=kill9@{arrival}")
         await trial.recording_client.answer(ask)
         await trial.replace(trial.workers[0])
         call = await trial.ended_call(session)
@@ -103,6 +115,25 @@ async def test_row_07_an_edit_is_made_once_when_its_worker_is_killed_half_way(op
         await trial.worker()
         call = await trial.ended_call(session)
     assert call.state is CallState.DONE and file.read_text() == "ab\n"
+
+
+@pytest.mark.parametrize(
+    ("point", "arrival"),
+    [
+        ("tool.before_claim", 1),
+        ("tool.claimed", 1),
+        *(("tool.changing_file", arrival) for arrival in range(1, 6)),
+        ("tool.effect_done", 1),
+        ("tool.committed", 1),
+    ],
+)
+async def test_row_07_a_patch_is_made_once_and_whole_wherever_its_worker_is_killed(
+    open_trial: Open, point: str, arrival: int
+) -> None:
+    trial, call = await killed_at(open_trial, point, PATCH, arrival=arrival)
+    assert project_files(trial) == PATCHED
+    assert call.state is CallState.DONE and call.outcome is not None
+    assert call.outcome.output.split("\n")[1:] == ["A b.txt", "M sub/moved.txt", "M a.txt", "D gone.txt"]
 
 
 async def test_row_07_and_b09_a_running_call_that_leaves_no_trace_ends_unknown_and_is_not_repeated(

@@ -6,11 +6,15 @@ from tests.acceptance.conftest import Open
 from tests.acceptance.scenarios import (
     DONE,
     EDIT,
+    PATCH,
+    PATCHED,
     SLOW,
+    TO_PATCH,
     Mutate,
     edit_of_a_zombie,
     frozen,
     outcome_of_a_zombie,
+    project_files,
     resume_zombie,
     runs,
     with_shell_of_class_once,
@@ -76,6 +80,19 @@ async def test_row_14_an_edit_is_made_once_when_its_frozen_worker_wakes(open_tri
             file.write_text("written since\n")
         (call,) = await trial.harness.calls(session)
     assert call.state is CallState.DONE and file.read_text() == "written since\n"
+
+
+async def test_row_14_a_patch_is_made_once_when_its_worker_was_frozen_between_two_files(open_trial: Open) -> None:
+    async with open_trial(PATCH, DONE, DONE) as trial:
+        for name, content in TO_PATCH.items():
+            trial.harness.file(name, content)
+        async with frozen(trial, "tool.changing_file", "Patch it.", arrival=3) as session:
+            await trial.harness.ended(session)
+            assert project_files(trial) == PATCHED
+            for name, content in TO_PATCH.items():
+                trial.harness.file(name, content)
+        (call,) = await trial.harness.calls(session)
+    assert call.state is CallState.DONE and project_files(trial) == PATCHED | TO_PATCH
 
 
 async def test_row_14_a_running_command_has_one_follower_when_its_frozen_worker_wakes(open_trial: Open) -> None:

@@ -28,6 +28,10 @@ def edit(old: str, new: str, file: str = "a.txt") -> ScriptedCall:
     return call("edit", filePath=file, oldString=old, newString=new)
 
 
+def patch(*lines: str) -> ScriptedCall:
+    return call("apply_patch", patchText="\n".join(["*** Begin Patch", *lines, "*** End Patch"]))
+
+
 def answer(*calls: ScriptedCall) -> ScriptedAnswer:
     return ScriptedAnswer(tools=calls)
 
@@ -68,21 +72,56 @@ async def test_what_stands_behind_an_edit_sees_it_and_what_stands_before_does_no
     assert drifts(events) == []
 
 
-async def test_a_write_over_an_unseen_change_is_no_question_until_the_file_was_read(open_harness: Open) -> None:
-    read, write = call("read", filePath="a.txt"), call("write", filePath="a.txt", content="mine\n")
+@pytest.mark.parametrize(
+    ("write", "left"),
+    [
+        (call("write", filePath="a.txt", content="mine\n"), "mine\n"),
+        (patch("*** Add File: a.txt", "+mine"), "mine\n"),
+        (patch("*** Update File: b.txt", "*** Move to: a.txt"), "b\n"),
+        (patch("*** Delete File: a.txt"), None),
+    ],
+    ids=["write", "add", "move", "delete"],
+)
+async def test_a_write_over_an_unseen_change_is_no_question_until_the_file_was_read(
+    open_harness: Open, write: ScriptedCall, left: str | None
+) -> None:
+    read = call("read", filePath="a.txt")
     steps = (answer(read), answer(call("bash", command="echo theirs >> a.txt")), answer(write), answer(read, write))
     async with open_harness(*steps, DONE) as harness, harness.running_worker():
         harness.configure(permission={"edit": "ask", "bash": "allow"})
         harness.file("a.txt", TEXT)
+        harness.file("b.txt", "b\n")
         session = await harness.start_session("Go.")
         for number in (1, 2):
             (ask,) = await harness.wait_for_asks(session, number)
             await harness.answer(ask)
         await harness.ended(session)
         found = await harness.calls(session)
-    assert [each.state for each in found if each.tool == "write"] == [CallState.FAILED, CallState.DONE]
+    assert [each.state for each in found if each.tool == write.name] == [CallState.FAILED, CallState.DONE]
     assert "has changed since you last read or wrote it" in outputs(found)[2]
-    assert (harness.project / "a.txt").read_text() == "mine\n"
+    file = harness.project / "a.txt"
+    assert (file.read_text() if file.exists() else None) == left
+
+
+async def test_patches_and_edits_of_one_answer_build_on_each_other(open_harness: Open) -> None:
+    calls = (
+        edit("one", "1"),
+        patch("*** Update File: a.txt", "*** Move to: b.txt", "@@", "-1", "+first", " two"),
+        edit("first\ntwo", "2", file="b.txt"),
+        patch("*** Update File: b.txt", "@@", "-2", "+second", "*** Add File: c.txt", "+new"),
+        call("bash", command="cat b.txt c.txt"),
+    )
+    async with open_harness(answer(*calls), DONE) as harness, harness.running_worker():
+        harness.configure(permission={"edit": "ask"})
+        harness.file("a.txt", TEXT)
+        session = await harness.start_session("Go.")
+        for ask in await harness.wait_for_asks(session, 4):
+            await harness.answer(ask)
+        await harness.ended(session)
+        found = outputs(await harness.calls(session))
+        events = await harness.events(session)
+    assert found[4] == "second\nthree\nnew\n" and not (harness.project / "a.txt").exists()
+    assert sum(event.type == "ask.raised" for event in events) == 4 and drifts(events) == []
 
 
 async def test_an_edit_is_asked_about_first_and_its_test_runs_after_the_answer(open_harness: Open) -> None:

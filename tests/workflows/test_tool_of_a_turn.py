@@ -91,7 +91,7 @@ class TrackerTools:
         known = any(rule.permission == NAME for rule in turn.rules.flat)
         tools: Toolset = {**TOOLS, NAME: self.tool} if known else TOOLS
         self.offered.add(known)
-        assert (NAME in {offer.name for offer in offer_tools(tools, turn)}) == known
+        assert (NAME in {offer.name for offer in offer_tools(tools, turn, "own/m")}) == known
         return tools
 
 

@@ -27,11 +27,13 @@ class DisplayKind(StrEnum):
 class CallDisplay(Value):
     """Stored with the call. `verb`: the agent wants to … in a directory. The others name arguments: `subject` is what
     the call is about, and rules match it; `heading` are shown first, on one line; `name` is the model's name for the
-    tool. `mended`: the arguments were no JSON as the model wrote them."""
+    tool. `about`: what the call is about, where no argument says it. `mended`: the arguments were no JSON as the model
+    wrote them."""
 
     kind: DisplayKind = DisplayKind.OTHER
     verb: str = "act"
     subject: str | None = None
     heading: tuple[str, ...] = ()
     name: str | None = None
+    about: str = ""
     mended: bool = False

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, Final
 from activities.calls.plan_call import plan_call
 from activities.calls.planner.messages import READY, PlanRequest, encode_failure, encode_result
 from activities.shell.supervisor.process import die_with_parent
+from activities.tools.apply_patch.apply_patch import ApplyPatchTool
 from activities.tools.bash import BashTool
 from activities.tools.edit.edit import EditTool
 from activities.tools.file_change import EarlierEdit, FileChangeTool
@@ -24,7 +25,9 @@ from activities.tools.write import WriteTool
 from workflows.domain.effects import Plan
 from workflows.domain.errors import ToolError
 
-_EDITS: Final[dict[str, FileChangeTool[Any]]] = {tool.name: tool for tool in (EditTool(), WriteTool())}
+_EDITS: Final[dict[str, FileChangeTool[Any]]] = {
+    tool.name: tool for tool in (EditTool(), WriteTool(), ApplyPatchTool())
+}
 _TOOLS: Final[dict[str, Tool[Any]]] = {
     **_EDITS,
     **{tool.name: tool for tool in (BashTool(), StructuredOutputTool())},

@@ -55,6 +55,13 @@ async def test_a_call_is_planned(preparer: CallPreparer) -> None:
     assert not call.display.mended
 
 
+async def test_a_call_that_names_its_files_within_a_text_is_shown_by_them(preparer: CallPreparer) -> None:
+    text = "*** Begin Patch\\n*** Delete File: a.txt\\n*** Add File: sub/b.txt\\n*** End Patch"
+    call = await prepare(preparer, "apply_patch", f'{{"patchText": "{text}"}}')
+    assert call.display.about == "sub/b.txt, a.txt"
+    assert (await prepare(preparer, "read", '{"filePath": "a.txt"}')).display.about == ""
+
+
 async def test_a_name_in_the_wrong_case_is_repaired(preparer: CallPreparer) -> None:
     assert (await prepare(preparer, "Read", '{"filePath": "a.txt"}')).tool == "read"
 

@@ -1,5 +1,7 @@
 """The tools that a model is offered."""
 
+import pytest
+
 from activities.model.step_request import offer_tools, tool_choice
 from activities.tools.registry import TOOLS
 from workflows.domain.agents.delegation import Delegation
@@ -15,12 +17,12 @@ SKILL = Skill(name="x", file="/x/SKILL.md")
 EVERYBODY = Delegation(agents=tuple(available_agents(Config()).values()))
 
 
-def offers(*rules: Rule, delegation: Delegation = EVERYBODY) -> dict[str, ToolOffer]:
+def offers(*rules: Rule, delegation: Delegation = EVERYBODY, model: str = "own/m") -> dict[str, ToolOffer]:
     """A turn's offers under these rules, by name."""
     turn = TurnConfig(
         directory="/", worktree=None, config=Config(), rules=Rulesets.of(rules), delegation=delegation, skills=(SKILL,)
     )
-    return {offer.name: offer for offer in offer_tools(TOOLS, turn)}
+    return {offer.name: offer for offer in offer_tools(TOOLS, turn, model)}
 
 
 def denied(permission: str, pattern: str = "*") -> Rule:
@@ -29,7 +31,26 @@ def denied(permission: str, pattern: str = "*") -> Rule:
 
 def test_all_tools_are_offered_in_the_order_of_their_names_but_invalid() -> None:
     names = list(offers())
-    assert names == sorted(TOOLS.keys() - {"invalid", "plan_exit"})  # the last: to the agent plan
+    others = {"invalid", "plan_exit", "apply_patch", "websearch"}  # for plan, for some models, until it is switched on
+    assert names == sorted(TOOLS.keys() - others)
+
+
+@pytest.mark.parametrize(
+    ("model", "patches"),
+    [
+        ("openai/gpt-5.2", True),
+        ("openrouter/openai/gpt-6-sol", True),
+        ("azure/GPT-5-mini", True),
+        ("openai/gpt-4o", False),
+        ("groq/openai/gpt-oss-120b", False),
+        ("openai/o3", False),
+        ("gpt-5/own", False),
+    ],
+)
+def test_models_that_give_patches_change_files_by_them_and_no_other_does(model: str, patches: bool) -> None:
+    changing = {"apply_patch", "edit", "write"} & offers(model=model).keys()
+    assert changing == ({"apply_patch"} if patches else {"edit", "write"})
+    assert not {"apply_patch", "edit", "write"} & offers(denied("edit"), model=model).keys()
 
 
 def test_an_offer_says_what_the_tool_is_for_and_takes() -> None:

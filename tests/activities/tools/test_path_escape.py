@@ -86,6 +86,8 @@ def called(tool: str, path: str) -> tuple[str, dict[str, Any]]:
             return "write", {"filePath": path, "content": "written\n"}
         case "edit":
             return "edit", {"filePath": path, "oldString": SECRET, "newString": "edited"}
+        case "apply_patch":
+            return "apply_patch", {"patchText": path}
         case "glob":
             return "glob", {"pattern": path}
         case "bash-workdir":

@@ -21,7 +21,7 @@ OFFERED = sorted(set(TOOLS) - {"invalid"})
 
 
 def test_the_table_names_each_tool_as_it_names_itself() -> None:
-    by_themselves = ["bash", "edit", "glob", "grep", "plan_enter", "plan_exit", "question", "read"]
+    by_themselves = ["apply_patch", "bash", "edit", "glob", "grep", "plan_enter", "plan_exit", "question", "read"]
     assert [*by_themselves, "skill", "task", "todowrite", "wait", "webfetch", "websearch", "write"] == OFFERED
     assert all(tool.name == name for name, tool in TOOLS.items())
 

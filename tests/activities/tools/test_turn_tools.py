@@ -44,7 +44,7 @@ def test_a_turn_that_owes_a_result_has_the_tool_for_it() -> None:
 
 def test_a_foreign_tool_is_offered_as_the_configuration_holds_it() -> None:
     offering = turn(foreign_tools=(TICKET,))
-    offers = offer_tools(TurnTools(TOOLS).of(offering), offering)
+    offers = offer_tools(TurnTools(TOOLS).of(offering), offering, "a/b")
 
     assert TICKET in offers and [offer.name for offer in offers] == sorted(offer.name for offer in offers)
 
@@ -52,7 +52,7 @@ def test_a_foreign_tool_is_offered_as_the_configuration_holds_it() -> None:
 def test_a_foreign_tool_that_a_rule_denies_is_not_offered() -> None:
     denying = turn(Rule(permission="tracker_*", pattern="*", action=Action.DENY), foreign_tools=(TICKET,))
 
-    assert TICKET not in offer_tools(TurnTools(TOOLS).of(denying), denying)
+    assert TICKET not in offer_tools(TurnTools(TOOLS).of(denying), denying, "a/b")
 
 
 def test_a_foreign_tool_does_not_take_the_place_of_ours() -> None:

@@ -1,8 +1,10 @@
 """An ask for people: exactly what will happen, from the recorded effect (security.md 4)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
+
+from pydantic import JsonValue
 
 from worker.cli.render.call_arguments import format_arguments, format_one_line_call
 from worker.cli.render.collapse import (
@@ -87,9 +89,24 @@ def strip_diff_header(diff: str) -> str:
     return f"{at[1:]}{lines}".rstrip("\n")
 
 
+def format_diff(metadata: Mapping[str, JsonValue]) -> str:
+    """A call's difference without headers, of a patch with a heading for each file; empty if there is none."""
+    match metadata:
+        case {"files": [*files]}:
+            return "\n".join(_format_file(each) for each in files if isinstance(each, dict))
+        case {"diff": str(diff)}:
+            return strip_diff_header(diff)
+    return ""
+
+
+def _format_file(file: Mapping[str, JsonValue]) -> str:
+    moved = f" to {file['movePath']}" if "movePath" in file else ""
+    heading = f"{file.get('type')} {file.get('filePath')}{moved}".replace("\n", r"\n")
+    return f"{heading}\n{strip_diff_header(str(file.get('patch')))}".rstrip("\n")
+
+
 def find_diff(entry: InboxEntry) -> str | None:
-    found = (request.metadata.get("diff") for request in _requests(entry))
-    return next((diff for diff in found if isinstance(diff, str) and strip_diff_header(diff)), None)
+    return next((diff for request in _requests(entry) if (diff := format_diff(request.metadata))), None)
 
 
 def _requests(entry: InboxEntry) -> tuple[PermissionRequest, ...]:
@@ -117,7 +134,7 @@ def _headline(entry: InboxEntry) -> str:
 
 def _effect_text(entry: InboxEntry) -> str:
     if (diff := find_diff(entry)) is not None:
-        return strip_diff_header(diff)
+        return diff
     command = entry.arguments.get(entry.display.subject or "")
     if isinstance(command, str) and _is_command(entry):
         return command

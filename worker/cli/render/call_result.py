@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Final
 
-from worker.cli.render.ask_preview import strip_diff_header
+from worker.cli.render.ask_preview import format_diff
 from worker.cli.render.call_arguments import format_todo
 from worker.cli.render.collapse import DIFF_LIMIT, OUTPUT_LIMIT, collapse, diff_line_colour, number_diff_lines
 from worker.cli.render.console import Row, styled
@@ -50,13 +50,14 @@ def result_rows(call: CallContent, state: str, *, diff_shown: bool, columns: int
     outcome = call.outcome
     if outcome is None:
         return
-    diff, todos = outcome.metadata.get("diff"), outcome.metadata.get("todos")
+    diff, todos = format_diff(outcome.metadata), outcome.metadata.get("todos")
     if state != CallState.DONE or call.display.kind is DisplayKind.EXECUTE:
         shown = collapse(escape_prose(call.output.strip("\n")), OUTPUT_LIMIT).text
         yield from add_bar(shown, columns) if shown else []
-    elif isinstance(diff, str):
-        if changed := "" if diff_shown else escape_prose(strip_diff_header(diff)):
-            yield from add_bar(collapse(number_diff_lines(changed), DIFF_LIMIT).text, columns, diff_line_colour)
+    elif diff:
+        if not diff_shown:
+            shown = collapse(number_diff_lines(escape_prose(diff)), DIFF_LIMIT).text
+            yield from add_bar(shown, columns, diff_line_colour)
     elif isinstance(todos, list):
         for each in todos[:_LISTED]:
             yield from wrap_text(f"  {one_line(format_todo(each))}", columns, 2) if isinstance(each, dict) else []

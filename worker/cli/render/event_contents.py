@@ -61,6 +61,8 @@ class CallContent(StoredCall):
     def subject(self) -> str:
         if questions := format_questions(self.arguments):
             return questions
+        if self.display.about:
+            return self.display.about
         if isinstance(value := self.arguments.get(self.display.subject or ""), str):
             return value
         return format_arguments(self.tool, self.arguments, self.display)

@@ -154,11 +154,14 @@ class SessionSummary:
         if call.display.kind is DisplayKind.EDIT and state is not CallState.DONE:
             turn.named[f"{self._name}{call.tool} {call.label}"][state] += 1
         if call.display.kind is DisplayKind.EDIT and state is CallState.DONE:
-            turn.added[call.label] += 0  # listed in any case
-            match metadata.get("filediff"):
-                case {"additions": int(added), "deletions": int(removed)}:
-                    turn.added[call.label] += added
-                    turn.removed[call.label] += removed
+            files = metadata.get("files", [metadata.get("filediff")])
+            for each in files if isinstance(files, list) else ():
+                label = str(each.get("relativePath", call.label)) if isinstance(each, dict) else call.label
+                turn.added[label] += 0  # listed in any case
+                match each:
+                    case {"additions": int(added), "deletions": int(removed)}:
+                        turn.added[label] += added
+                        turn.removed[label] += removed
         if state is CallState.UNKNOWN:
             what = f"{self._label(seen, event.call)}: it is not known whether it happened"
             turn.troubles.append((time_of(seen), what))

@@ -35,6 +35,20 @@ def test_a_change_is_shown_as_its_difference_under_the_resolved_path() -> None:
     assert shown(ask) == ["edit wants to change /p/a.txt (+1 −1)", *rows, UNDECIDED.format("edit")]
 
 
+def test_a_patch_is_shown_as_its_differences_each_under_its_file() -> None:
+    moved: JsonValue = {"type": "move", "filePath": "/p/a.txt", "movePath": "/p/b\n.txt", "patch": DIFF}
+    gone: JsonValue = {"type": "delete", "filePath": "/p/c.txt", "patch": DIFF.partition("@@")[0]}
+    request = PermissionRequest(
+        permission="edit", patterns=("a.txt", "b\n.txt", "c.txt"), metadata={"diff": "", "files": [moved, gone]}
+    )
+    targets = [Target(path=f"/p/{name}.txt", before="x", after=after) for name, after in (("a", "y"), ("c", None))]
+    ask = entry("apply_patch", {"patchText": "…"}, request, targets=tuple(targets))
+
+    rows = [r"move /p/a.txt to /p/b\n.txt", "@@ -1,2 +1,2 @@", "1 -old", "1 +new", "2  same", "delete /p/c.txt"]
+    assert shown(ask)[0] == "apply_patch wants to change /p/a.txt, /p/c.txt (+1 −1)"
+    assert [each.removeprefix("  │").strip() for each in shown(ask)[1:7]] == rows
+
+
 def test_a_change_without_a_difference_is_shown_by_its_arguments() -> None:
     head = DIFF.partition("@@")[0]
     request = PermissionRequest(permission="edit", patterns=("a.txt",), metadata={"diff": head})

@@ -131,6 +131,8 @@ def test_the_summary_shows_what_was_done_on_one_page(log: WrittenLog) -> None:
     log.calls(call("read", {"filePath": "b.py"}, title="b.py"))
     change: JsonValue = {"filediff": {"additions": 3, "deletions": 1}}
     log.calls(call("edit", {"filePath": "a.py"}, title="a.py", metadata=change))
+    files: JsonValue = [{"relativePath": f"{name}.py", "additions": 1, "deletions": 2} for name in "ad"]
+    log.calls(call("apply_patch", {"patchText": "…"}, title="a.py, d.py", metadata={"files": files}))
     log.runs("pytest -q", exit=1)
     log.runs("pytest -q", pipeline="1 | 0")
     log.runs("pytest -q")
@@ -149,12 +151,13 @@ def test_the_summary_shows_what_was_done_on_one_page(log: WrittenLog) -> None:
         "  ses_1 in /p · build · a/b",
         f"  {at} – {log.at.astimezone():%H:%M} (1 min)",
         "  1 turn · 1 step · 1,200 tokens · $0.0100",
-        "  changed 1 file (+3 −1)",
+        "  changed 2 files (+5 −5)",
         "",
         f"Turn 1 · {at} · 1 min · done",
         "  > make the tests pass (ada@here)",
-        "  did      bash 7, edit 3, read 2",
-        "           changed a.py (+3 −1)",
+        "  did      bash 7, edit 3, read 2, apply_patch",
+        "           changed a.py (+4 −3)",
+        "           changed d.py (+1 −2)",
         "           changed by commands: b.py, c.py",
         "           ran pytest -q (3 times, 1× exit 1, 1× exit 1 | 0)",
         "           ran sleep 9 (ended early)",

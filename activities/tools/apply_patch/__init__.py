@@ -1,0 +1,1 @@
+"""apply_patch: add, delete, change and move several files by one patch."""

@@ -13,6 +13,7 @@ from temporalio.api.enums.v1 import EventType, WorkflowTaskFailedCause
 from temporalio.client import Client, WorkflowHandle, WorkflowHistory
 
 from activities.calls.planner.planner import open_planner
+from activities.mcp.connections import McpConnections
 from activities.model.port import ModelPort
 from activities.model.wires.router import WireRouter
 from activities.stop_interceptor import POLL_INTERVAL, StopInterceptor
@@ -21,7 +22,7 @@ from activities.store.database import Database
 from activities.tools.tool import Toolsets
 from activities.web.web_fetcher import Network
 from tests.polling import WAIT_TIMEOUT, wait_until
-from worker.assemble import BUILT_IN_TOOLS, NETWORK, build_worker
+from worker.assemble import NETWORK, build_worker
 from worker.background_tasks import every, run_in_background
 from worker.client import Holdfast
 from worker.engine_schedules import EngineSchedules
@@ -150,7 +151,7 @@ class Harness:
         self,
         *,
         with_sweeper: bool | None = None,
-        toolsets: Toolsets = BUILT_IN_TOOLS,
+        toolsets: Toolsets | None = None,
         network: Network = NETWORK,
         **changed: Any,
     ) -> AsyncIterator[None]:
@@ -167,7 +168,10 @@ class Harness:
             background += [FileWaits(self.database, sender.send, settings.host).run()]
         async with (
             open_planner() as planner,
-            build_worker(settings, self.temporal, self.database, self.port, stops, planner, toolsets, network),
+            McpConnections(settings.environment, settings.mcp_logins) as connections,
+            build_worker(
+                settings, self.temporal, self.database, self.port, stops, planner, connections, toolsets, network
+            ),
             asyncio.timeout(WORKER_TIMEOUT),
             run_in_background(*background),
         ):

@@ -75,11 +75,14 @@ class Package(NamedTuple):
 
 
 def packages() -> list[Package]:
+    """Without those that another one needs on Windows alone."""
     locked = tomllib.loads((ROOT / "uv.lock").read_text())["package"]
+    needed = [each for package in locked for each in package.get("dependencies", ())]
+    others = {each["name"] for each in needed if each.get("marker") == "sys_platform == 'win32'"}
     return [
         Package(each["name"], tuple(wheel["url"].rpartition("/")[2] for wheel in each.get("wheels", ())))
         for each in locked
-        if "registry" in each["source"]
+        if "registry" in each["source"] and each["name"] not in others
     ]
 
 

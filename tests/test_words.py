@@ -19,6 +19,7 @@ SHARED_MODULES: Final = {  # one noun, seen by several rooms
         "compactions",
         "copies",
         "generations",
+        "mcp",
         "prepare",
         "projects",
         "prompts",

@@ -20,6 +20,7 @@ from activities.calls.run import ToolActivities
 from activities.calls.subagent import Deliver
 from activities.credentials.keys import Keys
 from activities.error_boundary import ErrorBoundaryInterceptor
+from activities.mcp.connections import McpConnections
 from activities.model.answer import AnswerStream
 from activities.model.ask_aside import AsideAsker
 from activities.model.attempt import Attempts
@@ -39,7 +40,7 @@ from activities.stop_interceptor import StopInterceptor
 from activities.store.database import Database
 from activities.tools.registry import TOOLS
 from activities.tools.tool import Toolsets
-from activities.tools.turn_tools import TurnTools
+from activities.turn_tools import TurnTools
 from activities.web.web_access import WebAccess
 from activities.web.web_fetcher import Network
 from worker.credential_handoff import CredentialEnvironment
@@ -56,7 +57,6 @@ from workflows.session import SessionWorkflow
 
 PASSED_THROUGH: Final = ("activities", "workflows.domain", "prompts", "pydantic", "pydantic_core", "opentelemetry")
 WORKFLOWS: Final = (SessionWorkflow, AsideWorkflow, ScheduledWorkflow)
-BUILT_IN_TOOLS: Final = TurnTools(TOOLS)
 NETWORK: Final = Network()
 _POLLERS: Final = PollerBehaviorAutoscaling()  # 12.7 steps/s with 20 sessions; five fixed pollers: 10.8
 _WORKFLOW_TASKS: Final = 64  # a quick tool occupies a slot while it runs
@@ -116,11 +116,13 @@ def build_activities(
     port: ModelPort,
     deliver: Deliver,
     planner: Planner | None = None,
-    toolsets: Toolsets = BUILT_IN_TOOLS,
+    connections: McpConnections | None = None,
+    toolsets: Toolsets | None = None,
     network: Network = NETWORK,
 ) -> Sequence[Callable[..., Any]]:
     environment = CredentialEnvironment(settings)
     loader = replace(project_loader(settings, environment), fetches=True)
+    toolsets = toolsets or TurnTools(TOOLS, connections)
     keys = Keys(settings.auth)
     web = WebAccess(keys, environment, network)
     effects = CallEffects(database, loader, toolsets, machine_id(settings.home), deliver, web, planner)
@@ -136,7 +138,7 @@ def build_activities(
     calls, turns = ToolActivities(database, effects), TurnActivities(database, effects)
     asides = AsideAsker(aside_attempts, answers, endpoints, model.views.transcripts)
     return [
-        ProjectActivities(database, loader, describe, default_models).load,
+        ProjectActivities(database, loader, describe, default_models, connections).load,
         model.generate,
         Compactor(attempts, answers, endpoints, model.views.transcripts).compact,
         asides.title,
@@ -161,17 +163,19 @@ def build_worker(
     port: ModelPort,
     stops: StopInterceptor,
     planner: Planner | None = None,
-    toolsets: Toolsets = BUILT_IN_TOOLS,
+    connections: McpConnections | None = None,
+    toolsets: Toolsets | None = None,
     network: Network = NETWORK,
 ) -> Worker:
-    """A worker for our host's sessions, not started; `stops` watches what runs in it, `planner` checks what is slow."""
+    """A worker for our host's sessions, not started; `stops` watches what runs in it, `planner` checks what is slow,
+    `connections` are its servers of tools (None: it has none)."""
     heartbeat = settings.heartbeat_seconds
     deliver = SignalSender(database, client, settings).send
     return Worker(
         client,
         task_queue=queue(settings.task_queue, settings.host),
         workflows=WORKFLOWS,
-        activities=build_activities(settings, database, port, deliver, planner, toolsets, network),
+        activities=build_activities(settings, database, port, deliver, planner, connections, toolsets, network),
         workflow_runner=workflow_runner(),
         interceptors=[ErrorBoundaryInterceptor(redactor(settings)), CallerCheckInterceptor(database), stops],
         build_id=version("holdfast"),  # else the SDK hashes all loaded modules: seconds

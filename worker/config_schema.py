@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pydantic import AliasChoices
 
-from workflows.domain.config import config, provider_settings
+from workflows.domain.config import config, mcp_settings, provider_settings
 from workflows.domain.config.config import (
     AgentSettings,
     ClientSettings,
@@ -28,7 +28,7 @@ _NOT_ACTED_ON: Final = "Known to OpenCode; Holdfast does not act on it."
 OTHER_FIELDS: Final[Mapping[type[Section], tuple[str, ...]]] = {  # of OpenCode, within sections that Holdfast reads
     Provider: ("api", "env", "name"),
     ProviderModel: ("experimental", "family", "interleaved", "release_date", "status", "tool_call"),
-    Experimental: ("batch_tool", "disable_paste_summary", "mcp_timeout", "openTelemetry", "policies"),
+    Experimental: ("batch_tool", "disable_paste_summary", "openTelemetry", "policies"),
 }
 
 
@@ -39,7 +39,7 @@ class _ConfigFile(ClientSettings, Config, OlderSettings, UnsupportedSettings):
 def build_schema() -> JsonSchema:
     schema = _ConfigFile.model_json_schema()
     sections = {each.__name__: each for each in _sections(Section)}
-    described = _descriptions(config) | _descriptions(provider_settings)
+    described = _descriptions(config) | _descriptions(mcp_settings) | _descriptions(provider_settings)
     for name, node in {**schema["$defs"], _ConfigFile.__name__: schema}.items():
         if name in sections:
             _complete(node, sections[name], described)

@@ -73,7 +73,7 @@ class RecordReader(ClientPart):
         # few commands need tools and requests
         from activities.model.sent_requests import SentRequests
         from activities.tools.registry import TOOLS
-        from activities.tools.turn_tools import TurnTools
+        from activities.turn_tools import TurnTools
 
         await self.sessions.require_contents(session)
         async with self.database.statements(b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") as batch:

@@ -18,6 +18,7 @@ from temporalio.client import Client
 from activities import failpoints, stop_interceptor
 from activities.calls.planner.planner import open_planner
 from activities.credentials.keys import Keys
+from activities.mcp.connections import McpConnections
 from activities.model.catalogue import has_litellm_key
 from activities.model.model_table import ModelTables
 from activities.model.wires.litellm.litellm_names import isolate
@@ -104,7 +105,10 @@ async def serve(settings: Settings) -> None:
         async with (
             run_in_background(*background_tasks),
             open_planner() as planner,
-            build_worker(settings, client, database, model, stops, planner),
+            McpConnections(
+                CredentialEnvironment(settings), settings.mcp_logins, redactor(settings).text
+            ) as connections,
+            build_worker(settings, client, database, model, stops, planner, connections),
         ):
             _LOG.info("working on %r, pid %d", queue(settings.task_queue, settings.host), os.getpid())
             await stopping.wait()

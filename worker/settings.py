@@ -152,6 +152,11 @@ class Settings(Value):
         return self.home / "auth.json"
 
     @property
+    def mcp_logins(self) -> Path:
+        """Written by `holdfast mcp auth`."""
+        return self.home / "mcp-auth.json"
+
+    @property
     def models_file(self) -> Path:
         """Written by `holdfast models --refresh`."""
         return self.home / "models.json"

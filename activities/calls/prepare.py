@@ -181,6 +181,8 @@ def _extent(call: CallRow) -> Extent:
     changes = plan is not None and any(
         each.changes or each.opaque or each.permission == permission_keys.EDIT for each in plan.requests
     )
+    if plan is not None and plan.extent is not None:
+        return plan.extent
     paths = plan.paths if plan else ()
     match call.display.kind:
         case DisplayKind.EDIT:

@@ -12,6 +12,7 @@ from workflows.domain.agents.agent import Agent
 from workflows.domain.config.provider_settings import ProviderModel
 from workflows.domain.config.turn_config import Instruction, TurnConfig
 from workflows.domain.description_limits import split_listed
+from workflows.domain.mcp import TurnServer
 from workflows.domain.reminder_tags import escape_reminders
 from workflows.domain.skills import Skill, described_skills
 
@@ -70,6 +71,8 @@ def system_layers(
     listed, _ = split_listed(described_skills(turn_config.skills, turn_config.rules))
     if listed:
         yield SystemLayer("skills", prompts.render_prompt("system/skills", skills="\n".join(map(_skill, listed))))
+    if servers := [*map(_server, _instructing_servers(turn_config))]:
+        yield SystemLayer("servers", prompts.render_prompt("system/servers", servers="\n".join(servers)))
     if of_prompt is not None:
         yield SystemLayer("instructions of the prompt", of_prompt)
 
@@ -103,6 +106,17 @@ def _skill(skill: Skill) -> str:
     texts = {"name": skill.name, "description": skill.description or "", "location": skill.file}
     inner = "".join(f"<{tag}>{html.escape(text, quote=False)}</{tag}>" for tag, text in texts.items())
     return f"<skill>{inner}</skill>"
+
+
+def _instructing_servers(turn_config: TurnConfig) -> Iterator[TurnServer]:
+    """Those with instructions, one of whose tools the agent has."""
+    used = {each.server for each in turn_config.foreign_tools if not turn_config.rules.hides(each.name)}
+    return (each for each in turn_config.servers if each.instructions and each.name in used)
+
+
+def _server(server: TurnServer) -> str:
+    name, text = html.escape(server.name), escape_reminders(server.instructions[:MAX_INSTRUCTION_BYTES])
+    return f'<server name="{name}">\n{html.escape(text, quote=False)}\n</server>'
 
 
 def _instruction(instruction: Instruction) -> str:

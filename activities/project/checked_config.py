@@ -26,6 +26,7 @@ from workflows.domain.config.trust import (
     find_starts,
     never_counting,
     own_rules,
+    with_whole_servers,
     without_held,
 )
 from workflows.domain.config.trust_items import NOTHING, Places, TrustContent, TrustItem, UntrustedField
@@ -134,7 +135,7 @@ def check_trust(
         *command_starts(commands, choice),
     ]
     held = [each for each in judged if known.find(each) is None]
-    counting = tuple(layer if layer.trusted else without_held(layer, held) for layer in layers)
+    counting = with_whole_servers([layer if layer.trusted else without_held(layer, held) for layer in layers])
     applied = apply_trust(counting, choice.default, rules_accepted=rules_accepted)
     refused = tuple(layer.refused for layer in layers if layer.refused is not None)
     elsewhere = (*prompts.items, *instructions.items, *folders.items)

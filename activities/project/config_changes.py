@@ -42,7 +42,24 @@ def _changes(before: TurnConfig, after: TurnConfig, redactor: Redactor) -> Itera
         old, new = (_shown(each.agent.prompt, path, redactor) for each in (before, after))
         yield f"{_name(path, redactor)}: {old} → {new}"
     yield from _changed_texts("instructions", _instructions(before), _instructions(after), redactor)
+    yield from _server_changes(before, after, redactor)
     yield from _changed_texts("skills", _skills(before), _skills(after), redactor)
+
+
+def _server_changes(before: TurnConfig, after: TurnConfig, redactor: Redactor) -> Iterator[str]:
+    """How servers were found, and what of their tools is another."""
+    was, now = ({each.name: each for each in turn_config.servers} for turn_config in (before, after))
+    for name in dict.fromkeys((*was, *now)):
+        titled = _name(("server", name), redactor, " ")
+        old, new = ("not set" if found is None else found.described for found in (was.get(name), now.get(name)))
+        if old != new:
+            yield f"{titled}: {_shown(old, (), redactor)} → {_shown(new, (), redactor)}"
+        tools = [
+            {each.tool: each.digest for each in one.foreign_tools if each.server == name} for one in (before, after)
+        ]
+        changed = sorted(tool for tool in tools[0].keys() | tools[1].keys() if tools[0].get(tool) != tools[1].get(tool))
+        if changed and old == new:
+            yield f"{titled}: its tools have changed: {_shown(', '.join(changed), (), redactor)}"
 
 
 def _values(turn_config: TurnConfig) -> Mapping[FieldPath, JsonValue]:

@@ -12,7 +12,7 @@ _REDACTOR: Final = Redactor()
 _SECRET_NAME: Final = re.compile(r"key$|token|secret|passw|credential|authorization|cookie", re.IGNORECASE)
 _SECTIONS_WITHOUT_SECRETS: Final = frozenset({"permission", "tools", "keybinds"})  # keys are names of other things
 _SCHEMES: Final = frozenset({"", "bearer", "basic", "token"})
-_ADDRESSES: Final = frozenset({"baseURL", "endpoint", "proxy"})
+_ADDRESSES: Final = frozenset({"baseURL", "endpoint", "proxy", "url"})
 _SECRET_OPTION: Final = re.compile(r"key|token|secret|password|credential|auth", re.IGNORECASE)
 
 
@@ -31,8 +31,9 @@ def holds_secret(text: str, at: FieldPath) -> bool:
 
 
 def stays_in_file(text: str, at: FieldPath) -> bool:
-    """Whether a text without references is a secret of a provider, which no configuration of a turn holds."""
-    return _is_secret_of_provider(at) or _may_hold_login(text, at)
+    """Whether a text without references is a secret of a provider or a server, which no configuration of a turn
+    holds."""
+    return _is_secret_of_provider(at) or _is_secret_of_server(text, at) or _may_hold_login(text, at)
 
 
 def _is_secret_of_provider(at: FieldPath) -> bool:
@@ -43,8 +44,14 @@ def _is_secret_of_provider(at: FieldPath) -> bool:
     )
 
 
+def _is_secret_of_server(text: str, at: FieldPath) -> bool:
+    return at[0] == "mcp" and (
+        bool({"headers", "environment"} & {*at[:-1]}) or at[-1] == "clientSecret" or _REDACTOR.text(text) != text
+    )
+
+
 def _may_hold_login(text: str, at: FieldPath) -> bool:
-    return at[0] == "provider" and at[-1] in _ADDRESSES and ("@" in text or _REDACTOR.text(text) != text)
+    return at[0] in ("provider", "mcp") and at[-1] in _ADDRESSES and ("@" in text or _REDACTOR.text(text) != text)
 
 
 def _field_name(at: FieldPath) -> str:

@@ -12,11 +12,13 @@ from activities.calls.description import CallDescriber, describe_nothing
 from activities.calls.permissions import load_evaluator, resume_call
 from activities.fault_limit import GivenUp, count_faults
 from activities.heartbeat import heartbeats
+from activities.mcp.connections import McpConnections
 from activities.model.default_model import DefaultModels
 from activities.project import worktree
 from activities.project.config_loader import Role
 from activities.project.project_loader import DirectoryConfig, ProjectLoader
 from activities.session.task_results import deliver_held_results
+from activities.shell.environment import tool_environment
 from activities.store import (
     asides,
     asks,
@@ -57,12 +59,18 @@ class ProjectActivities:
     """Opens turns. A second run finds the turn that the first one opened."""
 
     def __init__(
-        self, database: Database, loader: ProjectLoader, describe: CallDescriber, default_models: DefaultModels
+        self,
+        database: Database,
+        loader: ProjectLoader,
+        describe: CallDescriber,
+        default_models: DefaultModels,
+        connections: McpConnections | None = None,
     ) -> None:
         self.database = database
         self.loader = loader
         self.describe = describe
         self.default_models = default_models
+        self.connections = connections
 
     @activity.defn(name="holdfast.project.load")
     async def load(self, request: LoadRequest) -> LoadResult:
@@ -93,6 +101,8 @@ class ProjectActivities:
             ) or await self.loader.try_load(origin.directory, origin.sources, role, find_accepted)
             if isinstance(loaded, DirectoryConfig) and _needs_model(loaded, found, origin):
                 loaded = await self._with_model(request.session, loaded, origin.model)
+            if isinstance(loaded, DirectoryConfig) and loaded.turn_config.config.mcp and loaded.problem is None:
+                loaded = replace(loaded, turn_config=await self._with_servers(loaded.turn_config, origin))
             async with self.journal(request) as journal:
                 found = await find_turn(journal, self.describe)
                 if isinstance(found, LoadResult):
@@ -124,6 +134,15 @@ class ProjectActivities:
         except UsageError as error:
             return replace(loaded, problem=str(error))
         return replace(loaded, model=chosen)
+
+    async def _with_servers(self, turn_config: TurnConfig, origin: Origin) -> TurnConfig:
+        from activities.mcp.turn_servers import with_servers  # memory: for whom has servers only
+
+        if self.connections is None:
+            return turn_config
+        workspace = self.loader.turn_workspace(turn_config)
+        environment = await asyncio.to_thread(tool_environment, origin.environment, workspace, "")
+        return await with_servers(turn_config, environment, self.connections)
 
     def journal(self, request: LoadRequest) -> AbstractAsyncContextManager[Journal]:
         """Under any epoch: a new run has none yet."""

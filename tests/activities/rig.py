@@ -35,7 +35,7 @@ from activities.store.outbox import PendingSignal
 from activities.store.sessions import NewSession
 from activities.tools.registry import TOOLS
 from activities.tools.tool import Tool
-from activities.tools.turn_tools import TurnTools
+from activities.turn_tools import TurnTools
 from activities.web.web_access import WebAccess
 from workflows.domain.actor import Actor
 from workflows.domain.config.sources import ConfigSources

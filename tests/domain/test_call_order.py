@@ -17,6 +17,8 @@ def look(*paths: str) -> Extent:
 
 COMMAND, WORK, REST, NOTHING = (Extent(act=act) for act in (Act.COMMAND, Act.WORK, Act.REST, Act.NOTHING))
 
+HERE, ELSEWHERE = Extent(act=Act.CHANGE, server="a"), Extent(act=Act.SERVE, server="b")
+
 
 @pytest.mark.parametrize(
     ("earlier", "call", "waits"),
@@ -35,6 +37,16 @@ COMMAND, WORK, REST, NOTHING = (Extent(act=act) for act in (Act.COMMAND, Act.WOR
         (change(A), WORK, True),
         (change(A), REST, True),
         (change(A), NOTHING, False),
+        (change(A), HERE, True),
+        (change(A), ELSEWHERE, False),
+        (HERE, change(A), True),
+        (HERE, COMMAND, True),
+        (HERE, HERE, True),
+        (HERE, ELSEWHERE, False),
+        (ELSEWHERE, ELSEWHERE, True),
+        (ELSEWHERE, change(A), False),
+        (ELSEWHERE, COMMAND, False),
+        (ELSEWHERE, Extent(act=Act.SERVE, server="c"), False),
         (change(), change(A), True),
         (look(A), change(A), True),
         (look(ROOT), change(A), True),

@@ -104,7 +104,7 @@ async def test_a_misspelt_model_is_a_question_with_the_one_that_was_meant(door: 
 async def test_what_is_known_to_fail_is_refused_and_keeps_what_else_is_to_be_said(
     door: Door, wrong: dict[str, Any], refusal: type[UsageError], message: str
 ) -> None:
-    door.configure_person({**KNOWN, "bare": {}}, mcp={"server": {"type": "local", "command": ["x"]}})
+    door.configure_person({**KNOWN, "bare": {}}, lsp={"server": {"command": ["x"]}})
     door.variables = {"CORP_KEY": "k"}
 
     found = await door.prepare(**wrong)
@@ -114,7 +114,7 @@ async def test_what_is_known_to_fail_is_refused_and_keeps_what_else_is_to_be_sai
         await found.hand_over_credentials()
     assert credential_handoff.handed_off_names(door.settings) == ()
     if "agent" not in wrong:
-        assert any("mcp" in each for each in found.config_remarks)
+        assert any("lsp" in each for each in found.config_remarks)
 
 
 async def test_a_configuration_that_cannot_be_read_is_a_refusal(door: Door) -> None:

@@ -10,8 +10,8 @@ from activities.tools.arguments import Params
 from activities.tools.built_in_tool import BuiltInTool
 from activities.tools.registry import TOOLS
 from activities.tools.tool import Output, Plan, ToolContext, Toolsets
-from activities.tools.turn_tools import TurnTools
 from activities.turn_context import TurnContext
+from activities.turn_tools import TurnTools
 from tests.harness import Harness, wait_for_file
 from tests.workflows.conftest import Open
 from worker.scripted.script import ScriptedAnswer, ScriptedCall

@@ -81,6 +81,7 @@ COMMAND_SECTIONS: Final = {
         "commands": CommandEntry("commands", "List the slash commands of this directory, or show one.", "commands_"),
         "skills": CommandEntry("commands", "List the skills that an agent can load here."),
         "models": CommandEntry("models", "List the models that can be chosen here."),
+        "mcp": CommandEntry("mcp", "List the servers of tools (MCP) of this directory, add one, log in to one."),
     },
     "More": {
         "completion": CommandEntry("completion", "Print a script for completion of commands, models and ids."),
@@ -95,7 +96,6 @@ _REFUSALS: Final = frozenset(
 # Commands of other programs that people type, and what does that here.
 _ELSEWHERE: Final = {
     "undo": "There is no undo yet: `git stash` puts the files back, `holdfast fork SESSION --at MSG` the conversation.",
-    "mcp": "MCP servers are not supported yet.",
     "serve": "There is no HTTP server yet: `holdfast up` starts the stack, and `holdfast watch` follows a session.",
     "web": "There is no page yet: `holdfast watch` and `holdfast asks` work where the database is reached.",
     "init": "To write AGENTS.md: `holdfast run --command init`.",

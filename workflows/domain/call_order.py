@@ -19,15 +19,18 @@ class Act(StrEnum):
     LOOK = "look"
     COMMAND = "command"  # one that only looks
     WORK = "work"  # of a subagent that may change files
+    SERVE = "serve"  # of a server elsewhere: after those of the same server that may change something there
     REST = "rest"  # it sees what was changed, and nothing waits for it
     NOTHING = "nothing"
 
 
 class Extent(Value):
-    """`paths`: what the call changes or looks at, files or all below directories; none: anything."""
+    """`paths`: what the call changes or looks at, files or all below directories; none: anything. `server`: whose tool
+    it is; calls of two servers do not wait for each other."""
 
     act: Act
     paths: tuple[str, ...] = ()
+    server: str = ""
 
     def meets(self, other: "Extent") -> bool:
         if not self.paths or not other.paths:
@@ -45,9 +48,13 @@ def find_waits(calls: Sequence[Extent]) -> list[tuple[int, ...]]:
 
 
 def _waits(call: Extent, earlier: Extent) -> bool:
+    if call.server and earlier.server and call.server != earlier.server:
+        return False
     match earlier.act:
         case Act.CHANGE:
-            return call.act is not Act.NOTHING and call.meets(earlier)
+            return call.act not in (Act.NOTHING, Act.SERVE) and call.meets(earlier)
+        case Act.SERVE:
+            return call.act is Act.SERVE
         case Act.LOOK | Act.COMMAND:
             return call.act is Act.CHANGE and call.meets(earlier)
         case Act.WORK:

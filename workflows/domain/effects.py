@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import Field, JsonValue
 
+from workflows.domain.call_order import Extent
 from workflows.domain.hash_chain import canonical_json
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rulesets import Rulesets
@@ -38,8 +39,9 @@ class Target(Value):
 
 class Effect(Value):
     """The effect record (security.md 4): a person approves it, the claim recomputes it. `arguments`: validated, or the
-    raw command. `opens`: of a call that starts processes, what they may reach after a yes (`Rulesets.opened`): a
-    sandbox is to be made from it. `unchecked`: only tool, arguments, directory and that are known."""
+    raw command. `server`: whose tool it is, and `definition`, the digest of what the tool is there. `opens`: of a call
+    that starts processes, what they may reach after a yes (`Rulesets.opened`): a sandbox is to be made from it.
+    `unchecked`: only tool, arguments, directory and that are known."""
 
     version: int = 1
     tool: str
@@ -49,6 +51,8 @@ class Effect(Value):
     targets: tuple[Target, ...] = ()
     sandbox: str = "none"
     opens: Rulesets | None = Field(default=None, exclude_if=lambda opens: opens is None)
+    server: str = Field("", exclude_if=lambda server: not server)
+    definition: str = Field("", exclude_if=lambda digest: not digest)
     unchecked: bool = False
 
     @property
@@ -64,6 +68,7 @@ class Plan(Value):
     Made when the answer is stored and again in the claim; a difference is drift. `quick`: ends within milliseconds and
     may run twice. `questions`: for a person, to be answered before it runs. `note`: for the model, in the result.
     `replaced`: files whose content is given anew: the session has to have seen what they hold.
+    `extent`: of a tool that is not ours, how it is ordered.
     """
 
     requests: tuple[PermissionRequest, ...]
@@ -72,6 +77,7 @@ class Plan(Value):
     questions: tuple[Question, ...] = ()
     note: str = Field(default="", exclude_if=lambda note: not note)
     replaced: tuple[str, ...] = Field(default=(), exclude_if=lambda replaced: not replaced)
+    extent: Extent | None = Field(default=None, exclude_if=lambda extent: extent is None)
 
     @property
     def asks(self) -> tuple[CallRequest, ...]:

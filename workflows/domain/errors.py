@@ -231,6 +231,22 @@ class OutcomeUnknown(Exception):
     """It cannot be known whether a call's effect happened; the message says what is known."""
 
 
+class ServerFailed(HoldfastError):
+    """A server of tools is not connected; the message says why."""
+
+
+class LoginNeeded(ServerFailed):
+    """It wants a person to log in."""
+
+
+class CallNotSent(HoldfastError):
+    """A server of tools was not reached: the call has not run."""
+
+
+class CallUnanswered(HoldfastError):
+    """A call was sent to a server of tools, and nobody knows what has become of it."""
+
+
 class CheckFailed(Exception):
     """A call could not be checked; the message says why."""
 

@@ -22,7 +22,7 @@ from activities.new_ids import new_id
 from activities.redact import Redactor
 from activities.store import transcript
 from activities.tools.registry import TOOLS
-from activities.tools.turn_tools import TurnTools
+from activities.turn_tools import TurnTools
 from tests.activities.rig import ActivityRig
 from worker.scripted.model_server import ModelServer
 from workflows.domain.ids import GenerationId, Prefix

@@ -6,12 +6,12 @@ import pytest
 
 from activities.model.sent_requests import SentRequests
 from activities.tools.registry import TOOLS
-from activities.tools.turn_tools import TurnTools
+from activities.turn_tools import TurnTools
 from tests.activities.model.model_rig import ModelRig, Open
 from worker.scripted.script import Refuse, ScriptedAnswer, ScriptedCall
 from workflows.domain.errors import NotFound
+from workflows.domain.mcp import OfferedTool
 from workflows.domain.sent_request import RequestChoice, SentRequest
-from workflows.domain.tool_offer import ToolOffer
 
 LIST = ScriptedAnswer(
     reasoning="Hm.", text="Let me look.", tools=(ScriptedCall(name="glob", arguments={"pattern": "*"}),)
@@ -53,7 +53,8 @@ async def test_each_step_is_shown_as_it_was_sent(open_model: Open) -> None:
 
 
 async def test_a_tool_that_no_connection_offers_any_more_is_shown_as_it_was_sent(open_model: Open) -> None:
-    ticket = ToolOffer(name="tracker_ticket", description="Find a ticket.", parameters={"type": "object"})
+    named = {"name": "tracker_ticket", "server": "tracker", "tool": "ticket"}
+    ticket = OfferedTool(**named, description="Find a ticket.", parameters={"type": "object"})
     async with open_model(DONE) as model:
         await model.rig.offer(ticket)
         await model.generate()

@@ -397,3 +397,29 @@ async def test_what_becomes_easier_with_the_projects_rules_is_listed(person: Per
         ("build", "git push*", "allow", "allow, but asks about some words"),
         ("build", "make *", "allow", "ask"),
     ]
+
+
+async def test_a_projects_server_waits_for_trust_and_takes_one_of_ones_own_away_at_once(person: Person) -> None:
+    mine = {"type": "local", "command": ["mine"], "environment": {"TOKEN": "plain"}}
+    theirs = {"type": "local", "command": ["theirs"]}
+    person.home.write("opencode.json", json.dumps({"mcp": {"a": mine, "b": mine}}), under=person.home.config)
+    person.home.write("opencode.json", json.dumps({"mcp": {"a": {"enabled": False}, "b": theirs, "c": theirs}}))
+
+    before = await person.load()
+    effects = [each.effect for each in (await person.content()).starts]
+    await person.accept()
+    accepted = await person.load()
+
+    assert [each.field for each in before.held] == ["mcp.b", "mcp.c"]
+    assert effects[1] == 'starts or reaches the server c, whose tools agents may use: type: local; command: ["theirs"]'
+    assert {name: (each.command, each.enabled) for name, each in before.config.mcp.items()} == {
+        "a": (("mine",), False),
+        "b": (("mine",), True),
+    }
+    assert {name: each.command for name, each in accepted.config.mcp.items()} == {
+        "a": ("mine",),
+        "b": ("theirs",),
+        "c": ("theirs",),
+    }
+    assert accepted.config.mcp["b"].environment == {}  # it is another server, and gets nothing of mine
+    assert "plain" not in accepted.model_dump_json()

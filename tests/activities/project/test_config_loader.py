@@ -74,11 +74,11 @@ async def test_a_project_does_not_free_its_subagents_of_their_bounds(project_hom
 
 
 async def test_unsupported_and_unknown_fields_are_named(project_home: ProjectHome) -> None:
-    file = project_home.write("opencode.json", '{"mcp": {}, "modle": "a/b"}')
+    file = project_home.write("opencode.json", '{"lsp": {}, "modle": "a/b"}')
 
     turn_config = await project_home.load()
 
-    assert [(item.file, item.field) for item in turn_config.unsupported_fields] == [(str(file), "mcp")]
+    assert [(item.file, item.field) for item in turn_config.unsupported_fields] == [(str(file), "lsp")]
     assert turn_config.warnings == (f"{file}: there is no field 'modle': it has no effect.",)
 
 

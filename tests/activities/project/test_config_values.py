@@ -27,7 +27,7 @@ PROJECT: JsonObject = {
     "provider": {"x": {"options": {"baseURL": "https://user:s3cret-four@e"}}},
     "permission": {"bash": {"git *": "ask"}},
     "instructions": ["b.md", "a.md", "c known-secret-five"],
-    "mcp": {"m": {"headers": {"Authorization": "Bearer s3cret-six"}}},
+    "mcp": {"m": {"type": "remote", "url": "https://e", "headers": {"Authorization": "Bearer s3cret-six"}}},
 }
 REDACTOR = Redactor(lambda: ["known-secret-five"])
 

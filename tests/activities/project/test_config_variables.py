@@ -86,6 +86,8 @@ def test_a_secret_is_refused_by_its_field_and_not_shown(field: str, value: Any) 
     tree: Any = value
     for key in reversed(field.split(".")):
         tree = {key: tree}
+    if "mcp" in tree:
+        tree["mcp"]["s"] |= {"type": "remote", "url": "https://a.test"}
 
     with pytest.raises(ConfigError) as caught:
         content(tree)

@@ -21,13 +21,13 @@ def test_a_tree_is_split_by_field_paths() -> None:
 def test_fields_that_come_later_are_named_and_the_honoured_ones_are_not() -> None:
     tree: JsonObject = {
         "model": "a/b",
-        "mcp": {},
+        "lsp": {},
         "theme": "dark",
         "agent": {"build": {"prompt": "x", "model": "a/b"}},
         "provider": {"own": {"env": []}},
     }
 
-    assert unsupported_fields(tree) == (("mcp",), ("provider", "own", "env"))
+    assert unsupported_fields(tree) == (("lsp",), ("provider", "own", "env"))
 
 
 def test_options_that_are_never_sent_are_named_wherever_they_stand() -> None:
@@ -45,10 +45,10 @@ def test_options_that_are_never_sent_are_named_wherever_they_stand() -> None:
 
 
 def test_a_field_that_opencode_does_not_know_is_unknown_and_not_unsupported() -> None:
-    tree: JsonObject = {"modle": "a/b", "mcp": {}}
+    tree: JsonObject = {"modle": "a/b", "lsp": {}}
 
     assert unknown_fields(tree) == ("modle",)
-    assert unsupported_fields(tree) == (("mcp",),)
+    assert unsupported_fields(tree) == (("lsp",),)
 
 
 def test_a_value_is_read_and_replaced_by_its_path() -> None:

@@ -43,7 +43,7 @@ async def test_what_has_no_effect_is_named_as_a_run_names_it(tmp_path: Path, mon
     agents = tmp_path / "project" / ".opencode" / "agent"
     agents.mkdir(parents=True)
     (agents / "reviewer.md").write_text("---\npermission:\nedit: deny\n---\n")
-    (tmp_path / "project" / "opencode.json").write_text('{"mcp": {}, "tool_output": {"max_lines": 9000}}')
+    (tmp_path / "project" / "opencode.json").write_text('{"lsp": {}, "tool_output": {"max_lines": 9000}}')
     monkeypatch.chdir(tmp_path / "project")
 
     found = [each for each in await run_checks(settings) if each.check == "configuration"]
@@ -51,7 +51,7 @@ async def test_what_has_no_effect_is_named_as_a_run_names_it(tmp_path: Path, mon
 
     assert [each.level for each in found] == [Level.OK, *[Level.WARNING] * len(remarks)]
     assert [each.message for each in found[1:]] == remarks
-    assert any("mcp" in each for each in remarks) and any(each.startswith("Ignored: ") for each in remarks)
+    assert any("lsp" in each for each in remarks) and any(each.startswith("Ignored: ") for each in remarks)
     (refused,) = [each for each in remarks if each.startswith("Refused: ")]
     assert refused.startswith(f"Refused: {agents}/reviewer.md: the field 'edit' is wrong: a rule counts within")
     assert refused.endswith(" (There is no agent 'reviewer' until it is mended.)")

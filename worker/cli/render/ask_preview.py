@@ -169,6 +169,8 @@ def _notes(entry: InboxEntry) -> Iterator[str]:
     usual = (entry.tool, permission_keys.EDIT, loop_guard.PERMISSION)
     for request in (each for each in _asked(entry) if each.permission not in usual):
         yield f"  It needs {format_rule(request.permission, request.patterns)}"
+    if entry.plan and entry.plan.effect.server:
+        yield f"  It is a tool of the server {one_line(entry.plan.effect.server, 300)}"
     yield from _describe_changed_files(entry)
     if entry.builds_on:
         yield f"  It comes after what {', '.join(entry.builds_on)} would change, and shows the file as that leaves it."

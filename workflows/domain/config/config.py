@@ -16,6 +16,7 @@ from pydantic import (
 
 from workflows.domain.agents.agent import AgentMode
 from workflows.domain.budgets import LEAST_COST, OnLimit, parse_cost
+from workflows.domain.config.mcp_settings import McpServer, McpTrust, ServerName
 from workflows.domain.config.provider_settings import Provider
 from workflows.domain.config.section import PrintableName, Section
 from workflows.domain.permissions.permission_keys import PATTERNLESS
@@ -138,6 +139,8 @@ class Experimental(Section):
     """Whether a turn goes on after a rejection."""
     primary_tools: tuple[str, ...] = ()
     """Tools that no subagent has."""
+    mcp_timeout: PositiveInt | None = None
+    """How long servers of tools may be silent, in milliseconds, where none says otherwise."""
 
 
 class Compaction(Section):
@@ -237,6 +240,8 @@ class HoldfastSettings(Section):
     """What sessions may use; from your own files only."""
     larger_model: str | None = None
     """Takes over where a conversation does not fit its own model although it was compacted."""
+    mcp: dict[ServerName, McpTrust] = {}
+    """What you know about servers of tools; from your own files only."""
     trust: Literal["ask", "never"] = "ask"
     """`never`: nothing of a project's own files can be accepted; `ask`: a person decides."""
     web: WebSettings = WebSettings()
@@ -270,6 +275,8 @@ class Config(Section):
     """Agents by name."""
     command: dict[CommandName, CommandSettings] = {}
     """Slash commands by name."""
+    mcp: dict[ServerName, McpServer] = {}
+    """Servers of tools by name."""
     subagent_depth: NonNegativeInt = 1
     """How many levels of subagents there may be below a session."""
     tool_output: ToolOutput = ToolOutput()
@@ -302,8 +309,6 @@ class UnsupportedSettings(Section):
     """Programs that format a file after it was written."""
     lsp: JsonValue = None
     """Language servers that are asked about files."""
-    mcp: JsonValue = None
-    """Servers of tools."""
     plugin: JsonValue = None
     """Packages that change OpenCode."""
     references: JsonValue = None

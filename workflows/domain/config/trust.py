@@ -30,6 +30,7 @@ from workflows.domain.errors import ConfigError, UnknownAgent
 
 MAX_RULES: Final = 1000  # of a project, for one agent: each of its calls is judged by them
 _NARROWING: Final = ("whitelist", "blacklist")  # the fields of a provider that only take away
+_OFF: Final[JsonObject] = {"enabled": False}  # takes a server away
 _TEXTS: Final = field_paths("agent.*.prompt command.*.template")  # their files are read as texts
 _NEVER: Final = (
     "what sessions may use, a larger model, the web's hosts, and trust count from your own configuration only"
@@ -88,14 +89,11 @@ def apply_trust(layers: Sequence[ConfigLayer], default: str, *, rules_accepted: 
 def find_starts(layer: ConfigLayer, choice: Choice) -> Iterator[TrustItem]:
     """What starts or redirects something, in a file that is not one's own; but for commands, and for what its texts
     read from elsewhere."""
-    for name, provider in _table(layer.tree, "provider").items():
-        if rest := {key: value for key, value in _object(provider).items() if key not in _NARROWING}:
-            yield _item(layer, ("provider", name), rest)
-    for name, agent in _table(layer.tree, "agent").items():
-        if options := _object(agent).get("options"):
-            yield _item(layer, ("agent", name, "options"), options)
+    yield from _find_tables(layer)
     for path, text in iter_texts(split_by_paths(layer.tree, SUPPORTED_FIELDS)[0]):
-        elsewhere = path[0] in ("provider", *CLIENT_FIELDS) or is_within(path, _TEXTS) or path[2:3] == ("options",)
+        elsewhere = (
+            path[0] in ("provider", "mcp", *CLIENT_FIELDS) or is_within(path, _TEXTS) or path[2:3] == ("options",)
+        )
         if has_reference(text) and not elsewhere and isinstance(value_at(layer.tree, path[:-1]) or {}, dict):
             yield _item(layer, path, text)
     for url in _strings(_table(layer.tree, "skills").get("urls")):
@@ -103,6 +101,19 @@ def find_starts(layer: ConfigLayer, choice: Choice) -> Iterator[TrustItem]:
     chosen = layer.tree.get("default_agent")
     if "default_agent" in layer.tree and not (isinstance(chosen, str) and choice.allows(chosen)):
         yield _item(layer, ("default_agent",), chosen)
+
+
+def _find_tables(layer: ConfigLayer) -> Iterator[TrustItem]:
+    """What is accepted as a whole."""
+    for name, provider in _table(layer.tree, "provider").items():
+        if rest := {key: value for key, value in _object(provider).items() if key not in _NARROWING}:
+            yield _item(layer, ("provider", name), rest)
+    for name, agent in _table(layer.tree, "agent").items():
+        if options := _object(agent).get("options"):
+            yield _item(layer, ("agent", name, "options"), options)
+    for name, server in _table(layer.tree, "mcp").items():
+        if server != _OFF:
+            yield _item(layer, ("mcp", name), server)
 
 
 def without_held(layer: ConfigLayer, held: Collection[TrustItem]) -> ConfigLayer:
@@ -116,11 +127,26 @@ def without_held(layer: ConfigLayer, held: Collection[TrustItem]) -> ConfigLayer
                 provider = _object(value_at(tree, item.path))
                 kept: JsonObject = {key: provider[key] for key in _NARROWING if key in provider}
                 tree = with_value_at(tree, item.path, kept) if kept else without_path(tree, item.path)
+            case ("mcp", _) if _object(value_at(tree, item.path)).get("enabled") is False:
+                tree = with_value_at(tree, item.path, _OFF)
             case (*above, url) if isinstance(entries := value_at(tree, tuple(above)), list):
                 tree = with_value_at(tree, tuple(above), [each for each in entries if each != url])
             case _:
                 tree = without_path(tree, item.path)
     return layer.model_copy(update={"tree": tree})
+
+
+def with_whole_servers(layers: Sequence[ConfigLayer]) -> tuple[ConfigLayer, ...]:
+    """A project's server takes the place of one's own of its name: merged, it would get that one's variables and
+    headers."""
+    found = [*layers]
+    for place, layer in enumerate(layers):
+        given = _table(layer.tree, "mcp").items() if not layer.trusted else ()
+        for name in (name for name, server in given if server != _OFF):
+            found[:place] = [
+                each.model_copy(update={"tree": without_path(each.tree, ("mcp", name))}) for each in found[:place]
+            ]
+    return tuple(found)
 
 
 def never_counting(layer: ConfigLayer) -> Iterator[UntrustedField]:

@@ -20,6 +20,7 @@ _EFFECTS: Final = tuple(
     (field_paths(field)[0], text)
     for field, text in (
         ("provider.*", "changes where requests to provider {0} go, and what they say"),
+        ("mcp.*", "starts or reaches the server {0}, whose tools agents may use"),
         ("agent.*.options", "sends with the requests of agent {0}"),
         ("agent.*.prompt", "tells agent {0} what is outside of the project"),
         ("agent.*.permission", "judges the calls of agent {0}"),

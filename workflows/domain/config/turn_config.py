@@ -10,11 +10,11 @@ from workflows.domain.config.accepted_trust import AcceptedTrust
 from workflows.domain.config.config import Config
 from workflows.domain.config.trust_items import UntrustedField
 from workflows.domain.ids import Prefix, TurnConfigId
+from workflows.domain.mcp import OfferedTool, TurnServer
 from workflows.domain.output_format import OutputFormat
 from workflows.domain.permissions.rules import deny_tools
 from workflows.domain.permissions.rulesets import Rulesets
 from workflows.domain.skills import Skill
-from workflows.domain.tool_offer import ToolOffer
 from workflows.domain.value import Value
 
 
@@ -47,10 +47,10 @@ class TurnConfig(Value):
     `home`: of the person who started the session (None: the worker's own). `model_is_managed`: no flag changes it.
     `format` (of the result that the turn owes) and `tools` are its prompt's; `rules` deny tools with false.
     `foreign_tools`: those that are not Holdfast's, as models are offered them in this turn, even if what offers them is
-    gone. Of the configured prompts, it holds that of `agent` and those of agents that Holdfast asks itself.
-    `instruction_names`: of the files that a read attaches, in their order. `skills`: all of them, by name. `accepted`:
-    what of the project's files people have accepted; `held`: what has no effect without; `untrusted_fields`: what never
-    has. The last five are for that person.
+    gone; `servers`: how those were that offer them. Of the configured prompts, it holds that of `agent` and those of
+    agents that Holdfast asks itself. `instruction_names`: of the files that a read attaches, in their order. `skills`:
+    all of them, by name. `accepted`: what of the project's files people have accepted; `held`: what has no effect
+    without; `untrusted_fields`: what never has. The last five are for that person.
     """
 
     directory: str
@@ -63,7 +63,8 @@ class TurnConfig(Value):
     delegation: Delegation = Delegation()
     format: OutputFormat | None = None
     tools: dict[str, bool] | None = None
-    foreign_tools: tuple[ToolOffer, ...] = ()
+    foreign_tools: tuple[OfferedTool, ...] = ()
+    servers: tuple[TurnServer, ...] = ()
     instructions: tuple[Instruction, ...] = ()
     instruction_names: tuple[str, ...] = ()
     skills: tuple[Skill, ...] = ()

@@ -4,7 +4,7 @@ from typing import Any
 
 from activities.model.step_request import offer_tools
 from activities.tools.registry import TOOLS
-from activities.tools.turn_tools import MissingTool, TurnTools
+from activities.turn_tools import MissingTool, TurnTools
 from tests.activities.model.conftest import adapter as adapter
 from tests.activities.model.conftest import open_model as open_model
 from tests.activities.model.model_rig import Open
@@ -13,13 +13,15 @@ from worker.scripted.script import ScriptedAnswer, ScriptedCall
 from workflows.domain.config.config import Config
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.effects import Effect, Plan
+from workflows.domain.mcp import OfferedTool
 from workflows.domain.messages import CallState
 from workflows.domain.output_format import STRUCTURED_OUTPUT, OutputFormat
 from workflows.domain.permissions.rules import Action, Rule
 from workflows.domain.permissions.rulesets import Rulesets
-from workflows.domain.tool_offer import ToolOffer
 
-TICKET = ToolOffer(
+TICKET = OfferedTool(
+    server="tracker",
+    tool="ticket",
     name="tracker_ticket",
     description="Find a ticket.",
     parameters={"type": "object", "properties": {"number": {"type": "integer"}}, "required": ["number"]},
@@ -46,13 +48,13 @@ def test_a_foreign_tool_is_offered_as_the_configuration_holds_it() -> None:
     offering = turn(foreign_tools=(TICKET,))
     offers = offer_tools(TurnTools(TOOLS).of(offering), offering, "a/b")
 
-    assert TICKET in offers and [offer.name for offer in offers] == sorted(offer.name for offer in offers)
+    assert TICKET.offer in offers and [offer.name for offer in offers] == sorted(offer.name for offer in offers)
 
 
 def test_a_foreign_tool_that_a_rule_denies_is_not_offered() -> None:
     denying = turn(Rule(permission="tracker_*", pattern="*", action=Action.DENY), foreign_tools=(TICKET,))
 
-    assert TICKET not in offer_tools(TurnTools(TOOLS).of(denying), denying, "a/b")
+    assert TICKET.offer not in offer_tools(TurnTools(TOOLS).of(denying), denying, "a/b")
 
 
 def test_a_foreign_tool_does_not_take_the_place_of_ours() -> None:

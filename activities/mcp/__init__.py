@@ -1,0 +1,1 @@
+"""Servers of tools, prompts and resources: the Model Context Protocol (opencode.md 10)."""

@@ -378,3 +378,11 @@ async def test_what_no_name_or_path_can_be_is_a_mistake_in_its_file(
         return
     with pytest.raises(ConfigError, match=problem):
         await project_home.load()
+
+
+async def test_a_negative_price_is_a_mistake_which_a_budget_would_count_down_by(project_home: ProjectHome) -> None:
+    tree = {"provider": {"x": {"models": {"m": {"cost": {"input": 1, "output": -2}}}}}}
+    project_home.write("opencode.json", json.dumps(tree), under=project_home.config)
+
+    with pytest.raises(ConfigError, match="provider.x.models.m.cost.output' is wrong"):
+        await project_home.load()

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, PositiveInt
+from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, NonNegativeFloat, PositiveInt
 from pydantic.alias_generators import to_camel
 
 from workflows.domain.config.section import Section
@@ -81,13 +81,13 @@ class ProviderOptions(Section):
 class Prices(Section):
     """US dollars per million tokens."""
 
-    input: float = 0
+    input: NonNegativeFloat = 0
     """For what the model reads."""
-    output: float = 0
+    output: NonNegativeFloat = 0
     """For what the model writes."""
-    cache_read: float | None = None
+    cache_read: NonNegativeFloat | None = None
     """For what the provider has in its cache."""
-    cache_write: float | None = None
+    cache_write: NonNegativeFloat | None = None
     """For what is written to the provider's cache."""
     context_over_200k: "Prices | None" = None
     """The prices of longer contexts."""

@@ -40,6 +40,7 @@ _MAX_PAGES: Final = 100  # of a list: a hostile one has no end
 _PAUSES: Final = (0.0, 2.0, 5.0, 15.0, 60.0)  # seconds before it is started again, by the tries that have failed
 _LAST: Final = len(_PAUSES) - 1
 _UNUSED: Final = 1800.0  # seconds after which a server that nothing has asked for is ended, until something does
+_CLOSE: Final = 5.0  # seconds for its end, which takes a program four at most
 _STEADY: Final = 60.0  # seconds after which an end does not count as a failed try
 _LEAST_PAUSE: Final = 0.5  # seconds for each such try, also for who waits
 _CONNECTION_CLOSED: Final = -32000  # the SDK's own code
@@ -88,6 +89,7 @@ class Connection:
         self._way = 0
         self.limit = limit
         self._live: _Live | None = None
+        self._since = math.inf  # when this start has begun to serve
         self._settled = asyncio.Event()  # the first try has succeeded or failed
         self._wanted = asyncio.Event()  # somebody waits: try again now
         self._closing = asyncio.Event()
@@ -99,9 +101,9 @@ class Connection:
         return (await self._connected()).catalogue
 
     async def peek(self) -> Catalogue:
-        """As `catalogue`, but a server that has failed is not waited for: its next start is under way. Raises
-        ServerFailed."""
-        if self._live is None and self._settled.is_set():
+        """As `catalogue`, but a server that has failed is not waited for, unless a person may have logged in meanwhile:
+        its next start is under way. Raises ServerFailed."""
+        if self._live is None and self._settled.is_set() and self.status is not McpStatus.NEEDS_AUTH:
             self.used_at = time.monotonic()
             self._wanted.set()
             raise ServerFailed(self.reason)
@@ -160,7 +162,7 @@ class Connection:
         """End the server. Its calls are unanswered."""
         self._closing.set()
         with suppress(TimeoutError):
-            async with asyncio.timeout(self.limit):
+            async with asyncio.timeout(_CLOSE):
                 await asyncio.wait([self._task])
         await cancel_and_wait(self._task)
 
@@ -208,11 +210,10 @@ class Connection:
         tries = 0
         while not self._closing.is_set():
             end = ServerEnd()
-            status, reason, began = McpStatus.FAILED, "The connection was refused.", math.inf
+            status, reason, self._since = McpStatus.FAILED, "The connection was refused.", math.inf
             try:
                 async with asyncio.timeout(self.limit) as clock, self._ways[self._way](end) as client:
                     clock.reschedule(None)
-                    began = time.monotonic()
                     await self._serve(client, end)
                 reason = f"The server has ended{end.last_words()}."
             except asyncio.CancelledError:
@@ -221,17 +222,16 @@ class Connection:
             except Exception as error:
                 status, reason = _status_of(error), _describe(error, end)
             self._live = None
-            if math.isfinite(began) and self.unused:
-                await self._wait_for(self._wanted, None)
-                continue
-            connected, lived = math.isfinite(began), time.monotonic() - began
-            if not connected and status is McpStatus.FAILED and self._way + 1 < len(self._ways):
+            served, lived = math.isfinite(self._since), time.monotonic() - self._since
+            if not served and status is McpStatus.FAILED and self._way + 1 < len(self._ways):
                 self._first_reason = self._first_reason or reason
                 self._way += 1
                 continue
             self.status, self.reason = status, self._redact(self._first_reason or reason)
             tries = 0 if lived > _STEADY else tries + 1
-            if not connected:
+            if served:
+                self._settled.clear()  # who asks waits for the next start
+            else:
                 self._way, self._first_reason = 0, ""
                 self._settled.set()
             await self._pause(tries)
@@ -246,7 +246,7 @@ class Connection:
                 end.changed.clear()
                 async with asyncio.timeout(self.limit):
                     catalogue = await _read_catalogue(client)
-                self._live = _Live(client, end, catalogue)
+                self._live, self._since = _Live(client, end, catalogue), min(self._since, time.monotonic())
                 self.status, self.reason = McpStatus.CONNECTED, ""
                 self._settled.set()
                 changed = asyncio.create_task(end.changed.wait())
@@ -261,17 +261,18 @@ class Connection:
             await cancel_and_wait(*(each for each in (listening, closing, ended) if not each.done()))
 
     async def _pause(self, tries: int) -> None:
-        """Before the next start: the first at once, later ones after growing pauses, or sooner for who waits."""
-        failed = max(0, tries - 1)
+        """Before the next start: the first at once, later ones after growing pauses, or sooner for who waits; of one
+        that nothing asks for, until something does."""
+        failed = min(max(0, tries - 1), _LAST)
         await self._wait_for(self._closing, _LEAST_PAUSE * failed)
-        await self._wait_for(self._wanted, _PAUSES[min(failed, _LAST)])
+        await self._wait_for(self._wanted, None if self.unused else _PAUSES[failed])
+        self._wanted.clear()
 
     async def _wait_for(self, event: asyncio.Event, seconds: float | None) -> None:
         """Or for the end of the connection."""
         waits = [asyncio.create_task(each.wait()) for each in {event, self._closing}]
         await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         await cancel_and_wait(*(each for each in waits if not each.done()))
-        self._wanted.clear()
 
     @property
     def unused(self) -> bool:

@@ -54,7 +54,8 @@ def large(size: int) -> str:
 @server.tool()
 def variable(name: str) -> str:
     """The value of an environment variable."""
-    return str(Path.cwd()) if name == "PWD_NOW" else os.environ.get(name, "")
+    own = {"PWD_NOW": str(Path.cwd()), "PID": str(os.getpid())}
+    return own.get(name, os.environ.get(name, ""))
 
 
 @server.tool()

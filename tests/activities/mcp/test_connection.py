@@ -1,13 +1,14 @@
 """A connection to a real server: its lists, its calls, and what it does when the server ends."""
 
 import asyncio
+import sys
 from typing import Any
 
 import pytest
 from mcp_types import CallToolResult, TextContent
 
 from activities.mcp.connection import Connection
-from tests.activities.mcp.conftest import Servers
+from tests.activities.mcp.conftest import SERVERS, Servers
 from workflows.domain.errors import CallNotSent, CallUnanswered, ServerFailed
 from workflows.domain.mcp import McpStatus
 
@@ -142,3 +143,42 @@ async def test_what_a_server_writes_beside_the_protocol_is_shown_without_secrets
 
     with pytest.raises(ServerFailed, match=r"bad key \[redacted\]"):
         await connection.catalogue()
+
+
+async def test_a_list_without_an_end_costs_the_server_and_nobody_waits_for_it(servers: Servers) -> None:
+    connection = servers.local(program="endless.py")
+
+    async with asyncio.timeout(20):
+        with pytest.raises(ServerFailed, match="has no end"):
+            await connection.catalogue()
+        with pytest.raises(ServerFailed, match="has no end"):
+            await connection.peek()
+
+
+async def test_a_server_that_is_started_again_is_not_kept_waiting_by_earlier_failures(servers: Servers) -> None:
+    program = servers.folder / "late"
+    connection = servers.local(program=str(program), protocol="legacy")
+    for _ in range(4):
+        with pytest.raises(ServerFailed):
+            await connection.catalogue()
+
+    program.write_text(f"#!/bin/sh\nexec {sys.executable} {SERVERS / 'everyday.py'} stdio\n")
+    program.chmod(0o700)
+
+    async with asyncio.timeout(10):  # the pauses are a quarter of a minute by now
+        assert await call(connection, "add", a=1, b=2) == "3"
+
+
+async def test_a_server_that_nothing_has_asked_for_sleeps_until_a_turn_does(
+    servers: Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("activities.mcp.connection._UNUSED", 1.0)
+    connection = servers.local("stdio")
+    first = await call(connection, "variable", name="PID")
+
+    async with asyncio.timeout(20):
+        while connection.status is McpStatus.CONNECTED:
+            await asyncio.sleep(0.05)
+        assert len((await connection.peek()).tools) > 5
+
+    assert await call(connection, "variable", name="PID") != first

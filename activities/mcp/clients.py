@@ -1,6 +1,7 @@
 """The ways to a server: the SDK's clients over a process of ours, over HTTP, and over the older event stream."""
 
 import json
+import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
@@ -20,6 +21,7 @@ from activities.mcp.connection import CALL, OpenClient, ServerEnd
 from activities.mcp.login_auth import LoginAuth
 from activities.mcp.stdio import MAX_MESSAGE, ErrorLines, run_server
 
+logging.getLogger("mcp").addHandler(logging.NullHandler())  # as for logging in: no traceback on a terminal
 _SILENCE: Final = 24 * 3600.0  # seconds that an open stream may be silent: our own clock ends calls
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import html
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Final
@@ -24,6 +25,9 @@ _PORT: Final = 19876  # OpenCode's (opencode.md 10)
 _PATH: Final = "/mcp/oauth/callback"
 _WAIT: Final = 300.0  # seconds for the person
 _TIMEOUT: Final = 30.0  # seconds for each request
+
+# Without a handler, the SDK's errors, which we tell in a sentence, would appear on a terminal with their tracebacks.
+logging.getLogger("mcp").addHandler(logging.NullHandler())
 
 
 class _Memory:

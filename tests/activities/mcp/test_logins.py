@@ -1,9 +1,12 @@
 """Logins to a real server, which are renewed while sessions run."""
 
 import asyncio
+import sys
+from asyncio.subprocess import PIPE, STDOUT
 
 import httpx2
 import pytest
+from aiohttp import web
 from pydantic import SecretStr
 
 from activities.credentials.logins import Login, Logins
@@ -98,3 +101,32 @@ async def test_a_damaged_file_is_named_and_none_of_it_is_quoted(servers: Servers
         Logins(servers.logins.path).get("u")
 
     assert "t0ken" not in str(caught.value) and "log in again" in str(caught.value)
+
+
+async def test_a_login_that_the_server_refuses_is_one_sentence(free_port: int, other_port: int) -> None:
+    async def refuse(request: web.BaseRequest) -> web.Response:
+        return web.Response(status=401 if request.path == "/mcp" else 404)
+
+    server = web.ServerRunner(web.Server(refuse))
+    await server.setup()
+    await web.TCPSite(server, "127.0.0.1", free_port).start()
+    program = f"""
+import asyncio
+import sys
+from asyncio.subprocess import PIPE, STDOUT
+from activities.mcp.address import RemoteServer
+from activities.mcp.log_in import log_in
+from workflows.domain.config.mcp_settings import McpOAuth
+from workflows.domain.errors import ServerFailed
+
+try:
+    server = RemoteServer("http://127.0.0.1:{free_port}/mcp", {{}})
+    asyncio.run(log_in(server, McpOAuth(callback_port={other_port}), print))
+except ServerFailed as error:
+    print(error)
+"""
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", program, stdout=PIPE, stderr=STDOUT)
+    shown, _ = await process.communicate()
+    await server.cleanup()
+
+    assert shown.decode().strip() == "Registration failed: 404"
